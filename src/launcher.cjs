@@ -87,7 +87,7 @@ function fail() {
 }
 
 if (Number(process.versions.node.split('.')[0]) >= NEEDED) {
-  // Under load it halves what is kept of memory that nobody uses, and costs nothing that can be measured.
+  // Under load it halves what is kept of memory that no one uses, and costs nothing that can be measured.
   require('v8').setFlagsFromString('--heap-growing-percent=50');
   // Before anything that has to be compiled or stripped of types: main itself included.
   require('module').enableCompileCache();

@@ -60,7 +60,7 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
   /** The sentence that the owner was told last; null after a configuration that can run. */
   let told: string | null = null;
   let refusals = 0;
-  /** What the watcher took up and nobody asked about yet. */
+  /** What the watcher took up and no one asked about yet. */
   let unasked: { readonly at: number; readonly changes: ReloadReport['changes'] }[] = [];
 
   /** What the configuration is now, or what is wrong with it. */

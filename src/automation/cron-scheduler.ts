@@ -80,7 +80,7 @@ export class CronScheduler {
   #startedAt = 0;
   #lastStart = Number.NEGATIVE_INFINITY;
   #lookedAt: number | undefined;
-  /** How long nobody looked, without what the clock was put by and without sleep, ms. */
+  /** How long no one looked, without what the clock was put by and without sleep, ms. */
   #sinceLook = 0;
   /** Due times that wait for others to end. */
   readonly #held = new Map<string, number>();

@@ -36,7 +36,7 @@ export type LookAnswer =
 
 /** What it needs from outside before a model is asked. */
 export interface HeartbeatGates {
-  /** Null: nobody can be told. */
+  /** Null: no one can be told. */
   readonly target: () => HeartbeatTarget | null;
   readonly busy: (sessions: readonly string[]) => boolean;
   readonly budgetLeft: (at: number) => Promise<boolean>;

@@ -44,7 +44,7 @@ export async function holdsHome(home: string): Promise<boolean> {
 
 /**
  * Puts a backup where the home is. Everything is unpacked and checked beside it first; then the home of before gets
- * another name and the new one takes its place. Nobody may use the home meanwhile. The restored home is marked: its first
+ * another name and the new one takes its place. No one may use the home meanwhile. The restored home is marked: its first
  * start ends what was open at the time of the backup, since that may have been done after it, and tells the owner.
  *
  * Throws one sentence: `home-locked`, `backup-missing`, `backup-damaged`, `backup-unsafe`, `backup-too-new`,

@@ -20,7 +20,7 @@ import { InboundWriter, type InboundWriterPorts } from './inbound/writer.ts';
 
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 4_000;
-/** A channel that is replaced waits so long for what it is sending. */
+/** How long a channel that is replaced waits for the messages that it is sending. */
 const SENT_DEADLINE_MS = 10_000;
 const RESTART = { firstMs: 1_000, maxMs: 300_000 };
 /** Wait between attempts when a person probably has to change something (`retry: 'seldom'`). */

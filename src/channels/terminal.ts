@@ -86,7 +86,7 @@ export class TerminalChannel implements Channel {
         // The terminal is gone and will detach by itself.
       }
     }
-    if (taken === 0) throw new SendError('retryable', 'nobody is attached', { retryAfterMs: NOBODY_WAIT_MS });
+    if (taken === 0) throw new SendError('retryable', 'no terminal is attached', { retryAfterMs: NOBODY_WAIT_MS });
     return { platformId: message.platformId };
   }
 

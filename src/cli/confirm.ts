@@ -4,7 +4,7 @@ import type { CliContext } from './context.ts';
 import { terminalText } from './format.ts';
 
 /**
- * Asks a person at this terminal; only `y` and `yes` are a yes. With `--yes` nobody is asked. Throws where there is no
+ * Asks a person at this terminal; only `y` and `yes` are a yes. With `--yes` no one is asked. Throws where there is no
  * terminal: silence is no yes.
  */
 export async function confirm(

@@ -31,7 +31,7 @@ export interface CliContext {
   readonly onSignal: (listener: (signal: StopSignal) => void) => Disposable;
   /** Calls back at each SIGHUP, instead of the process ending by it, until disposed of. */
   readonly onHangUp: (listener: () => void) => Disposable;
-  /** Calls back at each error that nobody caught, until disposed of. */
+  /** Calls back at each error that no one caught, until disposed of. */
   readonly onStray: (listener: (error: unknown, fatal: boolean) => void) => Disposable;
   readonly exitNow: (code: number) => void;
   /** The machine, for its services. */

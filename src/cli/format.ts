@@ -8,7 +8,7 @@ const UNSEEN_IN_JSON = new RegExp(String.raw`${UNSEEN}|[\u007F-\u009F]`, 'gu');
 
 /**
  * Text for a terminal: what a model or a stranger wrote must not move the cursor, recolour, write the clipboard or turn
- * the order of a line around. Controls are left out; what nobody would see is spelled out (`\u{202e}`).
+ * the order of a line around. Controls are left out; what no one would see is spelled out (`\u{202e}`).
  */
 export function terminalText(text: string): string {
   return text

@@ -106,7 +106,7 @@ async function ensureFolder(folder: string): Promise<void> {
   }
 }
 
-/** Nobody else may have put the folder there: others could answer in the assistant's name. */
+/** No one else may have put the folder there: others could answer in the assistant's name. */
 async function requireOwn(folder: string): Promise<void> {
   const facts = await lstat(folder);
   const isOwn = facts.isDirectory() && facts.uid === (process.getuid?.() ?? facts.uid) && (facts.mode & 0o077) === 0;

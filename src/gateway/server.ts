@@ -76,7 +76,7 @@ async function loadPages(options: HttpOptions, startedAt: number): Promise<Reque
       storage,
       channels,
     };
-    // Without its disk it serves nobody.
+    // Without its disk it serves no one.
     return context.json(health, storage === 'ok' ? 200 : 503);
   });
   app.notFound((context) => context.json(failure('not-found', 'There is nothing here.'), 404));

@@ -12,7 +12,7 @@ export interface EndedByRestore {
 const REASON = 'restored';
 
 /**
- * Ends, in one transaction, what waits in a journal that was restored from a backup: nobody knows what became of it after
+ * Ends, in one transaction, what waits in a journal that was restored from a backup: no one knows what became of it after
  * the backup. Messages are refused, so that a person can take one up again, replies expire unsent, and the owner gets
  * `notice` of it. Call it when no turn is open. Does nothing when the journal has a message with the id `id`.
  */

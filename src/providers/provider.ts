@@ -111,7 +111,7 @@ export interface ModelResponse {
   readonly usage: Usage | null;
   /** Which model it was, when it was not the one that was asked first. */
   readonly answeredBy?: ModelName;
-  /** Fixed sentences, which nobody wrote about this conversation: nothing of it is to be remembered. @default false */
+  /** Fixed sentences, which no one wrote about this conversation: nothing of it is to be remembered. @default false */
   readonly scripted?: boolean;
   /** One sentence that the person should read with the answer, e.g. that images were left out. */
   readonly note?: string;

@@ -90,7 +90,7 @@ export class Sessions {
   }
 
   /**
-   * Deletes the tape of a session that may be open; nobody may append to it meanwhile. False: there is none. A session that
+   * Deletes the tape of a session that may be open; no one may append to it meanwhile. False: there is none. A session that
    * other code still holds cannot be appended to any more.
    */
   async delete(key: string): Promise<boolean> {

@@ -10,7 +10,7 @@ import type { Setting } from './save.ts';
 import type { SetupWorld } from './world.ts';
 import { countText } from '../util/text.ts';
 
-/** A slow machine reads a long prompt for minutes; nobody waits longer for a proof. */
+/** A slow machine reads a long prompt for minutes; no one waits longer for a proof. */
 const PROOF_MS = 180_000;
 
 interface Place {

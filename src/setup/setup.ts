@@ -43,7 +43,7 @@ export async function hasChannel({ paths, env }: SetupWorld): Promise<boolean> {
 /**
  * The way from nothing to an assistant that answers: model, key, time zone, or one `part` of it; one real call of the
  * model before anything is written. Existing values are what is offered first, and what a person wrote stays. Throws
- * `Cancelled` at Ctrl-C and an `AppError` where nobody can be asked; nothing is written then.
+ * `Cancelled` at Ctrl-C and an `AppError` where no one can be asked; nothing is written then.
  */
 export async function setUp(world: SetupWorld, given: Given, part: SetupPart = 'all'): Promise<Saved> {
   const { paths, env } = world;

@@ -34,7 +34,7 @@ export interface SetupWorld {
   readonly paths: HomePaths;
   readonly env: Environment;
   readonly clock: Clock;
-  /** Null: nobody is asked, and what was not given is what is usual. */
+  /** Null: no one is asked, and what was not given is what is usual. */
   readonly person: Asker | null;
   /** Where progress is told; the person's terminal, or plain lines. */
   readonly tell: Pick<Asker, 'say' | 'good' | 'bad'>;

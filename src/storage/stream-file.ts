@@ -31,7 +31,7 @@ export async function streamToNewFile(path: string, pieces: AsyncIterable<Uint8A
   return size;
 }
 
-/** Writes a file that nobody reads yet, with its mode and time; it is durable after `syncDirectory` of its folder. */
+/** Writes a file that no one reads yet, with its mode and time; it is durable after `syncDirectory` of its folder. */
 export async function streamToFile(
   path: string,
   pieces: AsyncIterable<Uint8Array>,

@@ -82,7 +82,7 @@ export function memoryWriteTool(memory: FactStore): Tool {
   });
 }
 
-/** The memory belongs to the owner: nobody and nothing else changes it. */
+/** The memory belongs to the owner: no one and nothing else changes it. */
 function decide(_params: Params, { person: { role, origin, chatType } }: ToolContext): ToolDecision {
   const isOwn = role === 'owner' && (origin === 'user' || origin === 'api');
   if (!isOwn || chatType !== 'direct') {

@@ -101,7 +101,7 @@ export interface CallPerson {
   readonly role: Role;
   /** What began the turn. */
   readonly origin: Origin;
-  /** `channel:id` of the sender; null: nobody. */
+  /** `channel:id` of the sender; null: no one. */
   readonly who: string | null;
   /** Where the turn is held; what is for the owner's direct chats alone refuses an unknown one, null. */
   readonly chatType: 'direct' | 'group' | null;
@@ -135,7 +135,7 @@ export interface CallLimits {
 
 /** The people whom a call can reach. None of these rejects, unless it is stopped. */
 export interface CallPeople {
-  /** Asks a person who may allow it; no answer and nobody to ask are a no. */
+  /** Asks a person who may allow it; no answer and no one to ask are a no. */
   readonly approve: (request: ApprovalRequest) => Promise<ApprovalAnswer>;
   /** Asks the person whom the turn answers and waits for their next words. */
   readonly ask: (question: AskedQuestion) => Promise<AskAnswer>;
@@ -167,7 +167,7 @@ export interface ToolContext {
   readonly conversation: CallConversation;
   readonly limits: CallLimits;
   readonly people: CallPeople;
-  /** Null: nobody had to allow it. */
+  /** Null: no one had to allow it. */
   readonly approval: CallApproval | null;
   /** Null: the call belongs to no turn. */
   readonly runPart: RunPart | null;
@@ -203,7 +203,7 @@ export interface ToolResult {
 
 /** What policy says of a call before it runs. */
 export type ToolDecision =
-  | { readonly decision: 'allow'; /** Why nobody is asked, where that is worth telling. */ readonly reason?: string }
+  | { readonly decision: 'allow'; /** Why no one is asked, where that is worth telling. */ readonly reason?: string }
   | { readonly decision: 'ask'; readonly reason: string; readonly request: ApprovalRequest }
   | { readonly decision: 'deny'; readonly reason: string };
 

@@ -1,4 +1,4 @@
-/** Wakes a single waiting consumer; wake-ups while nobody waits are remembered as one. */
+/** Wakes a single waiting consumer; wake-ups while no one waits are remembered as one. */
 export class Wake {
   #pending = false;
   #resolve: (() => void) | undefined;

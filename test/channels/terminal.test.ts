@@ -38,7 +38,7 @@ test('everybody attached to a chat gets its messages as they were written', asyn
   expect(heard[0]).toMatchObject({ id: 'm1', text: '**hi**\n\nthere', kind: 'answer', turnId: 't1' });
 });
 
-test('messages wait while nobody is attached and come at once when somebody is', async () => {
+test('messages wait while no terminal is attached and come at once when somebody is', async () => {
   await using world = await DeliveryWorld.open();
   const terminal = await open(world);
   const heard: string[] = [];

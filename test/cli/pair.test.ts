@@ -113,7 +113,7 @@ describe('pair', () => {
     const line = paired({ ownerless: true, terminal: true });
     const ended = line.run('pair', 'approve', 'abcd-2345');
     await waitFor(() => line.out.includes('[y/N]'));
-    expect(line.out).toContain('Nobody is the owner of this assistant yet. Is work:88 you, and the owner? [y/N]');
+    expect(line.out).toContain('No one is the owner of this assistant yet. Is work:88 you, and the owner? [y/N]');
     line.type(`${answer}\r`);
     expect(await ended).toBe(0);
     expect(line.out).toContain(`work:88 can write to the assistant now, as ${role}.`);

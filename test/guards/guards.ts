@@ -42,7 +42,7 @@ export const SECTIONS: readonly Section[] = [
   { title: 'Which addresses are fetched', guards: FETCH_TARGET_GUARDS },
   { title: 'What is sent to a server, and how much of its answer is taken', guards: FETCH_EXCHANGE_GUARDS },
   { title: 'What the web tools reach, and what of a page is read', guards: WEB_GUARDS },
-  { title: 'What a document may do to whoever reads it', guards: DOCUMENT_GUARDS },
+  { title: 'What a document may do to its reader', guards: DOCUMENT_GUARDS },
   { title: 'How files are opened', guards: PATH_GUARDS },
   { title: 'Which places are closed, and which need a yes', guards: PATH_RULE_GUARDS },
   { title: 'What a backup may put where', guards: BACKUP_GUARDS },

@@ -145,7 +145,7 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
     import('../../automation/job-store.ts'),
     import('../../automation/jobs-file.ts'),
   ]);
-  /** False: nobody knows yet where the owner can be told. */
+  /** False: no one knows yet where the owner can be told. */
   const tellOwner = async (id: string, text: string, button?: Button): Promise<boolean> => {
     const chat = journal.questions.ownersChat();
     if (chat === undefined) return false;

@@ -7,7 +7,7 @@ import type { Base } from '../base.ts';
 import type { Stores } from './stores.ts';
 
 const DAY_MS = 86_400_000;
-/** After the start, so that it holds up nobody's first message. */
+/** After the start, so that it holds up no one's first message. */
 const FIRST_MS = 60_000;
 const EVERY_MS = 3_600_000;
 /** Slices that hold up the event loop longer are made smaller, milliseconds. */
@@ -50,7 +50,7 @@ type SweeperBase = Pick<Base, 'clock' | 'log' | 'paths' | 'storage'>;
 type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes' | 'audit' | 'promptParts'>;
 
 /**
- * Removes what is older than its store keeps it, in slices that nobody notices, an hour after the last time. While the
+ * Removes what is older than its store keeps it, in slices that no one notices, an hour after the last time. While the
  * disk is in trouble it waits.
  */
 export class Sweeper implements AsyncDisposable {

@@ -278,7 +278,7 @@ export class Listener implements AsyncDisposable {
       throw error;
     });
     const place = payloads.place.safeParse(answer);
-    // Of what nobody knows anything, no more is assumed than that others may read along.
+    // Of what no one knows anything, no more is assumed than that others may read along.
     return this.#channels.note(place.success ? { ...place.data, id } : { id, type: 0 });
   }
 }

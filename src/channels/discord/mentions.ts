@@ -6,7 +6,7 @@ interface Names {
   readonly placeName: (id: string) => string | undefined;
 }
 
-/** A text with names in the place of ids; what nobody knows by name stays as it was sent. */
+/** A text with names in the place of ids; what no one knows by name stays as it was sent. */
 export function withNames(text: string, { mentions, roleName, placeName }: Names): string {
   return text
     .replaceAll(/<@!?(?<id>\d+)>/gu, (whole, id: string) => {

@@ -15,7 +15,7 @@ export const discordOptions = z.object({
     .url({ protocol: /^https?$/u, error: 'expected an http(s) address' })
     .transform((base) => base.replace(/(?:\/v\d+)?\/*$/u, ''))
     .nullish(),
-  /** User ids of those who may write; `*` is everybody. @default nobody */
+  /** User ids of those who may write; `*` is everybody. @default no one */
   allowFrom: z.array(z.coerce.string()).default([]),
   /** User ids of the owners. */
   owners: z.array(z.coerce.string()).default([]),

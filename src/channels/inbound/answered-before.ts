@@ -6,7 +6,7 @@ const MOST_PAGES = 50;
 /**
  * `missed` for a home that was restored from a backup at `restoredAt` (milliseconds since 1970; undefined: it was not).
  * After the backup the assistant that was replaced may have gone on, and its answers are in the chat. What was written
- * before its own last word there had reached it, so that is left out; what comes after it, nobody has read.
+ * before its own last word there had reached it, so that is left out; what comes after it, no one has read.
  */
 export function withoutAnswered<Data>(
   { missed, ids }: Pick<BackfillPorts<Data>, 'missed' | 'ids'>,

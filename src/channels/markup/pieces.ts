@@ -82,7 +82,7 @@ function marksOf(piece: LinePiece, before: LinePiece | undefined, after: LinePie
     const inWord = /[\p{L}\p{N}_]$/u.test(before?.text ?? '') || /^[\p{L}\p{N}_]/u.test(after?.text ?? '');
     const touchesStrike = isStruck(before) && !isStruck(piece);
     if (!inWord && !touchesStrike) marks.push('_');
-    // Between other stars nobody could tell which belong together.
+    // Between other stars no one could tell which belong together.
     else if (before?.bold !== true && after?.bold !== true) marks.push('*');
   }
   return marks;

@@ -12,9 +12,9 @@ export const telegramOptions = z.object({
     .url({ protocol: /^https?$/u, error: 'expected an http(s) address' })
     .transform((root) => root.replace(/\/+$/u, ''))
     .nullish(),
-  /** Numeric ids of the users who may write; `*` stands for everybody. @default nobody */
+  /** Numeric ids of the users who may write; `*` stands for everybody. @default no one */
   allowFrom: z.array(z.coerce.string()).default([]),
-  /** Numeric user ids of the owners. @default nobody */
+  /** Numeric user ids of the owners. @default no one */
   owners: z.array(z.coerce.string()).default([]),
   groups: groupOptions,
 });

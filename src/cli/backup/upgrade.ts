@@ -106,7 +106,7 @@ async function askForRestart(paths: HomePaths, context: CliContext): Promise<voi
   await assistant?.send({ session: 'main', text: '/restart' }, {}).catch(() => {});
 }
 
-/** `upgrade --rehearse`: a whole start that reaches nobody. */
+/** `upgrade --rehearse`: a whole start that reaches no one. */
 async function rehearse(paths: HomePaths, context: CliContext): Promise<number> {
   const { createAssistant } = await context.app();
   {

@@ -84,7 +84,7 @@ async function isYourself(
     pending.find((one) => one.code === typed) ?? people.find(({ channel, id }) => `${channel}:${id}` === code);
   // The request `pairApprove` refuses an unknown code with the reason.
   if (person === undefined) return false;
-  const question = `Nobody is the owner of this assistant yet. Is ${labelOf(person)} you, and the owner?`;
+  const question = `No one is the owner of this assistant yet. Is ${labelOf(person)} you, and the owner?`;
   return await confirm(context, escapeInvisible(question), { yes: false });
 }
 

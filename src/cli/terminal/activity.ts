@@ -6,7 +6,7 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const FRAME_MS = 100;
 /** What is answered sooner needs no sign that it is worked on. */
 const SHOWN_AFTER_MS = 400;
-/** Text that streams is a sign of life until it pauses for so long. */
+/** Streaming text counts as a sign of life until it pauses for this time. */
 const PAUSE_MS = 2_000;
 
 interface RunningTool {

@@ -22,7 +22,7 @@ export const spendingChecks: readonly Check[] = [
 const SMALLEST_REQUEST = 6_000;
 /** A turn with tools has several requests, so this many should fit into a budget. */
 const ENOUGH_REQUESTS = 20;
-/** As the agent has it: what nobody waits for. */
+/** As the agent has it: what no one waits for. */
 const SELF_SOURCES = ['cron', 'heartbeat', 'subagent', 'memory'];
 /** Model calls that are looked at, and the share of their input that should come from a cache. */
 const CACHE = { calls: 60, enough: 20, share: 0.3, smallTokens: 2_000 };

@@ -16,7 +16,7 @@ export interface AuditedDecision {
   readonly at: string;
   readonly turn: string | null;
   readonly session: string | null;
-  /** `channel:id`; null: nobody but the assistant itself. */
+  /** `channel:id`; null: no one but the assistant itself. */
   readonly who: string | null;
   readonly role: string;
   readonly origin: string;

@@ -79,7 +79,7 @@ function partsOf({ content }: UserEntry): { readonly about: string; readonly wor
   return { about, words: (block === null ? texts : texts.slice(1)).join('\n').trim() };
 }
 
-/** The text of a skill that a message brought in is nobody's words. */
+/** The text of a skill that a message brought in is no one's words. */
 function withoutSkill(text: string): string {
   return text.replace(/^<skill name="(?<name>[^"]*)"[\s\S]*<\/skill>\s*$/u, '[skill $<name>]');
 }

@@ -32,7 +32,7 @@ export interface TurnSpan {
   readonly entries: readonly TapeEntry[];
 }
 
-/** A turn that a person began and those after it that nobody did. History is cut only between these. */
+/** A turn that a person began and those after it that no one did. History is cut only between these. */
 export interface TurnExchange {
   readonly end: string;
   readonly turns: readonly TurnSpan[];

@@ -122,7 +122,7 @@ export class KeptText {
     return { ok: true, hash: hashOfBytes(next) };
   }
 
-  /** Too many versions harm nobody. */
+  /** Too many versions harm no one. */
   async #prune(): Promise<void> {
     await this.#versions.prune().catch((error: unknown) => {
       this.#options.log.warn('memory: old versions not removed', { path: this.path, reason: errorMessage(error) });

@@ -22,7 +22,7 @@ export interface MemoryStoreOptions {
   readonly timezone: string | null;
   /** Takes secrets out of what is written. @default nothing is taken out */
   readonly redact?: (text: string) => string;
-  /** @default the real one, and nobody is told what it refuses */
+  /** @default the real one, and no one is told what it refuses */
   readonly disk?: Partial<Disk>;
 }
 

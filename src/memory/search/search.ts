@@ -9,7 +9,7 @@ import type { WorkerAnswer, WorkerTask } from './search-worker.ts';
 export interface MemorySearchOptions extends SearchFiles {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The disk did not take what is new into the index. @default nobody is told */
+  /** The disk did not take what is new into the index. @default no one is told */
   readonly onRefused?: () => void;
   /** @default 10 s */
   readonly timeoutMs?: number;

@@ -18,7 +18,7 @@ const LINGER_BYTES = 65_536;
 /**
  * `fetch` with deadlines that see through keep-alives: only `data:` lines of an event stream count as progress, not
  * comments and not `ping` events, and every line of JSON of a body of such lines; any other body must be complete within `firstByteMs`. A deadline rejects the call or
- * errors the body with a `DeadlineError` and closes the connection. Time in which nobody reads does not count.
+ * errors the body with a `DeadlineError` and closes the connection. Time in which no one reads does not count.
  * An answer that is left at its end keeps its connection, one that is left before closes it.
  */
 export function createWatchedFetch(options: WatchedFetchOptions): Fetch {

@@ -22,7 +22,7 @@ export const FIRST_ADDRESS = 0x1000000;
 /** Of one program; what names more is not judged further. */
 const MOST_HOSTS = 1_000;
 
-/** Keeps which hosts nobody in the public network could be meant by. */
+/** Keeps which hosts no one in the public network could be meant by. */
 export function noteHosts(named: readonly NamedHost[], scope: Scope): void {
   for (const host of named.slice(0, MOST_HOSTS)) {
     const what = closedHost(host, scope.shared.place.opened);

@@ -6,7 +6,7 @@ import { HOME } from './targets.ts';
 /** What the command itself has started, as `kill` names it. */
 export const OWN_JOB = '%+';
 
-/** Variables that a shell always has, with values that nobody can know. */
+/** Variables that a shell always has, with values that no one can know. */
 const GIVEN =
   /^(?:PATH|LANG|LC_\w+|TERM|TZ|USER|LOGNAME|SHELL|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|OLDPWD|RANDOM|SRANDOM|SECONDS|EPOCH\w+|LINENO|UID|EUID|GROUPS|PPID|BASH\w*|SHLVL|OPTIND|PIPESTATUS|FUNCNAME|COLUMNS|LINES|[?$#_0-])$/;
 

@@ -3,7 +3,7 @@
  * use area and taken out of the command before it is parsed, so they never mean a character that somebody wrote.
  */
 
-/** Something whose text nobody can know before it runs; not empty. */
+/** Something whose text no one can know before it runs; not empty. */
 export const UNKNOWN = '\uE000';
 /** `*`, unquoted. */
 export const STAR = '\uE001';

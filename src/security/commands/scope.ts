@@ -38,7 +38,7 @@ export class Refusal extends Error {}
 /** What all parts of one judged command share. */
 interface Shared {
   steps: number;
-  /** A file was sourced: variables may have values that nobody saw. */
+  /** A file was sourced: variables may have values that no one saw. */
   sourced: boolean;
   readonly functions: Map<string, FunctionNode>;
   /** Functions that are being looked at, and how much `beside` they began: a call to one is not followed again. */

@@ -51,7 +51,7 @@ export function runNode(node: SyntaxNode, scope: Scope): string {
       return runNode(node.body, fork(scope, { stdin: UNKNOWN }));
     case 'Function': {
       scope.shared.functions.set(node.name.value, node);
-      // Also one that nothing seems to call, with arguments that nobody knows.
+      // Also one that nothing seems to call, with arguments that no one knows.
       callFunction(node.name.value, UNKNOWN, descend(scope, { conditional: true, stdin: UNKNOWN }));
       return '';
     }

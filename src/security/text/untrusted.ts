@@ -6,7 +6,7 @@ import { withoutLookAlikes } from './look-alikes.ts';
 export interface Fence {
   /** What the text is, a few words: `forwarded message`. */
   readonly source: string;
-  /** At least 12 characters that nobody who wrote the text could know; see `boundaryFor`. */
+  /** At least 12 characters that no one who wrote the text could know; see `boundaryFor`. */
   readonly boundary: string;
 }
 

@@ -2,7 +2,7 @@ import { systemRandom } from '../../util/random.ts';
 
 /** How long the person may take to send the code. */
 export const CODE_MS = 600_000;
-/** 32 letters and digits that nobody mixes up. */
+/** 32 letters and digits that no one mixes up. */
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const CODE_LENGTH = 8;
 

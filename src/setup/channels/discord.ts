@@ -75,7 +75,7 @@ export async function setUpDiscord(
   };
 }
 
-/** Shows the link that adds the bot to a server, and with a person waits until it is in one: it can write to nobody before. */
+/** Shows the link that adds the bot to a server, and with a person waits until it is in one: it can write to no one before. */
 async function invited(
   { person, tell, clock, signal }: SetupWorld,
   {
@@ -109,7 +109,7 @@ async function invited(
 async function chooseOwner({ person, tell }: SetupWorld, { owner, team }: Application): Promise<string | null> {
   const id = team?.owner_user_id ?? owner?.id;
   if (person === null) {
-    tell.say('Nobody is owner on Discord yet: give --discord-owner ID, or run this in a terminal.');
+    tell.say('No one is owner on Discord yet: give --discord-owner ID, or run this in a terminal.');
     return null;
   }
   const name = team == null && owner !== undefined && owner.username !== '' ? `${owner.username} (${id})` : id;

@@ -94,7 +94,7 @@ interface App {
 async function chooseOwner(world: SetupWorld, app: App): Promise<string | null> {
   const { person, tell } = world;
   if (person === null) {
-    tell.say('Nobody is owner in Slack yet: give --slack-owner ID, or run this in a terminal.');
+    tell.say('No one is owner in Slack yet: give --slack-owner ID, or run this in a terminal.');
     return null;
   }
   const code = newCode();

@@ -78,7 +78,7 @@ export async function setUpTelegram(
     return { settings: [...written, ...ownerSettings('telegram', before, owner)], greet: greet(owner) };
   }
   if (person === null) {
-    tell.say('Nobody is owner on Telegram yet: give --telegram-owner ID, or run this in a terminal.');
+    tell.say('No one is owner on Telegram yet: give --telegram-owner ID, or run this in a terminal.');
     return { settings: written, greet: async () => false };
   }
   const code = newCode();
@@ -119,7 +119,7 @@ export async function askTelegram(
   }
 }
 
-/** Who sent the code in a direct chat; a string is why nobody did. Reads, and so confirms, what was sent to the bot before. */
+/** Who sent the code in a direct chat; a string is why no one did. Reads, and so confirms, what was sent to the bot before. */
 async function codeSender(
   { clock, signal }: SetupWorld,
   api: Api,

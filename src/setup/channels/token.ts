@@ -10,7 +10,7 @@ export interface Token<Facts> {
   readonly setting: Setting | null;
 }
 
-/** What the platform said of a token; a string is what is wrong with it, `offline` why nobody could be asked. */
+/** What the platform said of a token; a string is what is wrong with it, `offline` why no one could be asked. */
 export type Checked<Facts> = { readonly facts: Facts } | string | { readonly offline: string };
 
 export interface TokenQuestion<Facts> {

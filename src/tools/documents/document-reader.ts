@@ -63,7 +63,7 @@ export function readingMs(kind: DocumentKind | 'html', bytes: number): number {
 
 /**
  * Reads one document at a time, so that the limit holds for all together; of those who wait one at most is a guest's,
- * so that nobody stands behind a row of them.
+ * so that no one stands behind a row of them.
  */
 export function createDocumentReader({ clock, timeoutMs, ownBytes = ownMemory }: DocumentReaderOptions): ReadDocument {
   const all = new Slots(1);

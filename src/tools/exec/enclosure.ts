@@ -32,7 +32,7 @@ export class Enclosure {
     return outside === true ? 'The command is to run outside the sandbox, so it needs your approval.' : null;
   }
 
-  /** Null: nobody has to be asked. */
+  /** Null: no one has to be asked. */
   async whyAsk(params: ExecParams): Promise<string | null> {
     const { mode } = this.#options;
     if (mode === 'full') return null;

@@ -6,7 +6,7 @@ import type { ApprovalRequest, ToolContext } from '../tool.ts';
 /** A longer question would not be read. */
 const LONGEST_QUESTION = 4_000;
 
-/** Does something while nobody plants programs for the owner's git; says what was undone. */
+/** Does something while no one plants programs for the owner's git; says what was undone. */
 export async function whileWatched(
   git: GitKeeper | undefined,
   work: () => Promise<CommandOutcome>,
@@ -42,7 +42,7 @@ export async function askToPutBack(
     : [`Not put back, because it changed meanwhile: ${changed.map(escapeControlChars).join(', ')}.`];
 }
 
-/** What the model is to know where nobody is asked; sentences. */
+/** What the model is to know where no one is asked; sentences. */
 export function undoneNotes(undone: readonly TakenBack[]): readonly string[] {
   if (undone.length === 0) return [];
   const places = [...new Set(undone.map(({ path }) => escapeControlChars(path)))];

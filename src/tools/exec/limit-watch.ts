@@ -65,7 +65,7 @@ export function watchLimits(
   return { signal: over.signal, exceeded: () => exceeded, [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
 }
 
-/** Bytes that may still be written there; without an end where nobody can say. */
+/** Bytes that may still be written there; without an end where no one can say. */
 function freeOn(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(path);

@@ -30,7 +30,7 @@ export class ProcessTree {
 
   /**
    * Must be called in the turn of the event loop that spawned `root`. `mark`: what the marker holds where that is not the
-   * root's id; if nobody else ever has it, a tree without a root is what an earlier process left of it, which without
+   * root's id; if no one else ever has it, a tree without a root is what an earlier process left of it, which without
    * /proc cannot be found. With neither it is an empty tree.
    */
   constructor(root: number | undefined, mark = String(root ?? '')) {

@@ -12,7 +12,7 @@ const DRAIN_MS = 2_000;
 const POLL_MS = 10;
 
 export interface CommandOptions extends Omit<ShellOptions, 'input'> {
-  /** @default nobody looks */
+  /** @default no one looks */
   readonly limits?: CommandLimits;
   /** How often somebody looks. @default 250 */
   readonly lookEveryMs?: number;

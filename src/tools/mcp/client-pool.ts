@@ -140,7 +140,7 @@ export class McpClients implements AsyncDisposable {
 
   /**
    * Takes what the server offers now as agreed, and offers it. Throws `mcp-changed` when that is not what `hash` names:
-   * nobody agrees to something other than was shown.
+   * no one agrees to something other than was shown.
    */
   async trust(name: string, hash: string): Promise<Difference> {
     const member = this.#member(name);

@@ -44,9 +44,9 @@ export type ResourceAnswer = z.output<typeof resourceAnswer>;
 export type PromptAnswer = z.output<typeof promptAnswer>;
 
 export interface ServerCallOptions {
-  /** Aborting tells the server that nobody waits any more. */
+  /** Aborting tells the server that no one waits any more. */
   readonly signal: AbortSignal;
-  /** @default nobody is told */
+  /** @default no one is told */
   readonly onProgress?: (progress: Progress) => void;
 }
 

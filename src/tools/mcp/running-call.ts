@@ -60,7 +60,7 @@ export class RunningCall implements Disposable {
     this.#context.people.progress(oneLine(`${this.#server}: ${message === '' ? share : `${message} (${share})`}`, 80));
   }
 
-  /** Asks the person behind the turn; no answer and nobody to ask are a no. */
+  /** Asks the person behind the turn; no answer and no one to ask are a no. */
   async ask({ message, suggested }: Elicitation): Promise<boolean> {
     this.#pause();
     try {

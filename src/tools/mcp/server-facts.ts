@@ -18,7 +18,7 @@ export interface ServerFacts {
   readonly pinned: { readonly at: number; readonly tools: number } | null;
   /** Names under which its tools are offered. */
   readonly offered: readonly string[];
-  /** How what it offers now differs from what was agreed to; null: it is not running, so nobody knows. */
+  /** How what it offers now differs from what was agreed to; null: it is not running, so no one knows. */
   readonly difference: Difference | null;
 }
 

@@ -94,7 +94,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
       },
       {
         name: 'ledger-unknown-state',
-        holds: 'A state that nobody knows is a no.',
+        holds: 'A state that no one knows is a no.',
         find: "?? 'denied';",
         replace: "?? 'approved';",
       },

@@ -16,7 +16,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       },
       {
         name: 'approvals-expired',
-        holds: 'A question that nobody answered in time is closed for good.',
+        holds: 'A question that no one answered in time is closed for good.',
         find: "await ledger.end(callId, 'expired');",
         replace: '',
       },
@@ -94,7 +94,7 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
     [
       {
         name: 'question-code',
-        holds: 'Nobody can guess the code of a question.',
+        holds: 'No one can guess the code of a question.',
         find: 'Array.from(random.bytes(LENGTH), (byte) => ALPHABET[byte % ALPHABET.length])',
         replace: 'Array.from(random.bytes(LENGTH), (_, at) => ALPHABET[at])',
       },

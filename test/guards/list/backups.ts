@@ -70,7 +70,7 @@ export const BACKUP_GUARDS: readonly Guard[] = [
     [
       {
         name: 'launcher-owner',
-        holds: 'Nobody runs a program that another user chose.',
+        holds: 'No one runs a program that another user chose.',
         find: 'if (process.getuid && fs.statSync(pointer).uid !== process.getuid()) return null;',
         replace: '',
       },

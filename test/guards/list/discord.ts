@@ -8,7 +8,7 @@ export const DISCORD_GUARDS: readonly Guard[] = [
     [
       {
         name: 'discord-webhook',
-        holds: 'A webhook speaks for nobody, whatever name it has.',
+        holds: 'A webhook speaks for no one, whatever name it has.',
         find: 'message.author.bot === true || message.webhook_id !== undefined',
         replace: 'message.author.bot === true',
       },
@@ -38,7 +38,7 @@ export const DISCORD_GUARDS: readonly Guard[] = [
     [
       {
         name: 'discord-no-pings',
-        holds: 'A message that is sent or edited pings nobody.',
+        holds: 'A message that is sent or edited pings no one.',
         find: 'allowed_mentions: { parse: [], replied_user: false },',
         replace: '',
       },

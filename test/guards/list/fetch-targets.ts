@@ -18,7 +18,7 @@ export const FETCH_TARGET_GUARDS: readonly Guard[] = [
       },
       {
         name: 'address-global-unicast',
-        holds: 'IPv6 that was given to nobody is not taken for public, whatever a list of ranges leaves out.',
+        holds: 'IPv6 that was given to no one is not taken for public, whatever a list of ranges leaves out.',
         find: "return range === 'unicast' && address.match(GLOBAL_UNICAST) ? PUBLIC : special(range);",
         replace: "return range === 'unicast' ? PUBLIC : special(range);",
         tests: [ADDRESSES],

@@ -11,7 +11,7 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
     [
       {
         name: 'token-random',
-        holds: 'Nobody can guess the token.',
+        holds: 'No one can guess the token.',
         find: 'Buffer.from(options.random.bytes(32))',
         replace: 'Buffer.from(new Uint8Array(32))',
         tests: ['gateway/server-guards.test.ts'],

@@ -8,7 +8,7 @@ export const OUTGOING_GUARDS: readonly Guard[] = [
     [
       {
         name: 'knock-direct',
-        holds: 'Nobody in a group is sent a code.',
+        holds: 'No one in a group is sent a code.',
         find: "where === 'direct' ? { senderId: sender.id, name: sender.name, chatId } : null",
         replace: '{ senderId: sender.id, name: sender.name, chatId }',
       },

@@ -10,7 +10,7 @@ export const OWN_WORK_GUARDS: readonly Guard[] = [
     [
       {
         name: 'subagent-colleague',
-        holds: 'A colleague is one of the session that asks, and nobody else reads what it knows.',
+        holds: 'A colleague is one of the session that asks, and no one else reads what it knows.',
         find: "sessionKeyOf({ channel: 'subagent', chatId: session, threadId: name ?? callId })",
         replace: "sessionKeyOf({ channel: 'subagent', chatId: 'all', threadId: name ?? callId })",
       },

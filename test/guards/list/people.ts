@@ -12,13 +12,13 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     [
       {
         name: 'access-weakest-nobody',
-        holds: 'What nobody is named for has the rights of a guest.',
+        holds: 'What no one is named for has the rights of a guest.',
         find: "if (first === undefined) return 'guest';",
         replace: "if (first === undefined) return 'owner';",
       },
       {
         name: 'access-unknown-way',
-        holds: 'A message that came by a way nobody knows is not heard.',
+        holds: 'A message that came by a way no one knows is not heard.',
         find: "return deny('the message does not say how it came');",
         replace: "return allow('owner');",
       },
@@ -42,7 +42,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
       },
       {
         name: 'access-not-paired',
-        holds: 'Nobody counts as let in where it is not known.',
+        holds: 'No one counts as let in where it is not known.',
         find: 'settings), pairedRole?.(id));',
         replace: "settings), pairedRole === undefined ? 'trusted' : pairedRole(id));",
       },
@@ -108,7 +108,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
       },
       {
         name: 'pairing-random',
-        holds: 'Nobody can guess a code.',
+        holds: 'No one can guess a code.',
         find: '[...bytes].map((byte) => ALPHABET.charAt(byte % ALPHABET.length))',
         replace: '[...bytes].map((_, at) => ALPHABET.charAt(at))',
       },
@@ -132,7 +132,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     [
       {
         name: 'people-owner-asked',
-        holds: 'Nobody becomes an owner by a code without a flag or a yes that says so.',
+        holds: 'No one becomes an owner by a code without a flag or a yes that says so.',
         find: 'if (json || !isTerminal) return false;',
         replace: 'if (json || !isTerminal) return true;',
       },

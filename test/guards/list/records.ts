@@ -58,7 +58,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
       },
       {
         name: 'inbox-edits',
-        holds: 'Nobody puts words into a message of somebody else by editing it.',
+        holds: 'No one puts words into a message of somebody else by editing it.',
         find: 'if (waiting.sender.id !== sender.id) return false;',
         replace: '',
         tests: ['journal/inbox-guards.test.ts'],

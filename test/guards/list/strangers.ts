@@ -89,7 +89,7 @@ export const STRANGER_GUARDS: readonly Guard[] = [
     [
       {
         name: 'visible-hidden',
-        holds: 'Hidden characters in a command are seen by whoever is asked.',
+        holds: 'Hidden characters in a command are seen by the person who is asked.',
         find: '(character) => `\\\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)',
         replace: '(character) => character)',
       },

@@ -86,7 +86,7 @@ export const WEB_GUARDS: readonly Guard[] = [
     [
       {
         name: 'page-invisible',
-        holds: 'Characters that nobody sees are left out of pages, titles and dates.',
+        holds: 'Characters that no one sees are left out of pages, titles and dates.',
         find: '=> withoutInvisible(text).text;',
         replace: '=> text;',
       },

@@ -16,7 +16,7 @@ export const WORD_GUARDS: readonly Guard[] = [
       },
       {
         name: 'message-quote-unknown',
-        holds: 'A quote of which nobody knows who wrote it is not taken for the own.',
+        holds: 'A quote of which no one knows who wrote it is not taken for the own.',
         find: "const isOwn = replyTo?.author === 'sender' || replyTo?.author === 'assistant';",
         replace: "const isOwn = replyTo?.author !== 'other';",
         tests: ['agent/user-message-guards.test.ts'],

@@ -28,7 +28,7 @@ export interface BackgroundProcessesOptions {
   readonly outputs: (sessionKey: string) => string;
   /** Folder for what has to outlive the assistant's own process. */
   readonly records: string;
-  /** Whom the turn that answers this message speaks to; undefined: nobody. */
+  /** Whom the turn that answers this message speaks to; undefined: no one. */
   readonly addressee: (messageId: string) => Addressee | undefined;
   /** Queues the news, once for each process. May reject while the disk is full. */
   readonly wake: (news: ProcessNews) => Promise<void>;
@@ -265,7 +265,7 @@ export class BackgroundProcesses implements AsyncDisposable {
     }
   }
 
-  /** Nobody has to be told of it any more. */
+  /** No one has to be told of it any more. */
   async #forget(id: string): Promise<void> {
     await this.#records.remove(id).catch((error: unknown) =>
       this.#options.log.warn('background: record not removed', {

@@ -39,7 +39,7 @@ export type Addressee = ProcessRecord['addressee'];
 
 const ENDING = '.json';
 
-/** A file for each command whose end nobody was told of. */
+/** A file for each command whose end no one was told of. */
 export class ProcessRecords {
   readonly #folder: string;
 
