@@ -1,6 +1,5 @@
 import type { Questions } from '../agent/questions/questions.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import type { ChannelHealth } from '../channels/channel.ts';
 import type { Journal } from '../journal/journal.ts';
 import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
@@ -11,14 +10,13 @@ import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import type { Base } from './base.ts';
 import type { AgentRequests } from './requests/requests.ts';
+import { cleanHealth, serveHttp } from './gateway/http.ts';
 import { storageLine } from './status.ts';
 import type { Channels } from './channels.ts';
 
-type Health = Readonly<Record<string, ChannelHealth>>;
-
 export interface ServeParts {
   readonly bus: MessageBus;
-  readonly journal: Pick<Journal, 'retention'>;
+  readonly journal: Journal;
   readonly channels: Channels;
   readonly questions: Questions;
   readonly registry: ToolRegistry;
@@ -75,39 +73,9 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
   });
   const redactFrame: RedactFrame = (line, { showsRuns }) => redact(line, showsRuns ? { knownBy: 'value' } : {});
   stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact: redactFrame }));
-  if (base.serving) http = await serveHttp(base, parts, stack);
+  if (base.serving) {
+    const server = stack.use(await serveHttp(base, parts));
+    http = server.address;
+  }
   return local;
-}
-
-async function serveHttp(
-  { config, paths, random, version, clock, log, redact, storage }: Base,
-  { port, channels: { manager } }: ServeParts,
-  stack: AsyncDisposableStack,
-): Promise<string> {
-  const { startHttpServer } = await import('../gateway/server.ts');
-  const { gatewayToken } = await import('../gateway/token.ts');
-  const { host, port: configured, token } = config.gateway;
-  await gatewayToken({ configured: token, path: paths.token, random });
-  const server = await startHttpServer({
-    host,
-    port: port ?? configured,
-    token,
-    version,
-    channels: () => cleanHealth(manager.health(), redact),
-    storage: () => storage.state,
-    clock,
-    log,
-  });
-  stack.use(server);
-  return server.address;
-}
-
-/** What a platform said of an error may hold anything. */
-function cleanHealth(health: Health, redact: Base['redact']): Health {
-  return Object.fromEntries(
-    Object.entries(health).map(([name, { detail, ...facts }]) => [
-      name,
-      { ...facts, ...(detail === undefined ? {} : { detail: redact(detail) }) },
-    ]),
-  );
 }

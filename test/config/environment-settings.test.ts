@@ -190,8 +190,8 @@ describe('a variable of a setting', () => {
   });
 
   test('of a reserved setting is told of like one of the file', async () => {
-    const { warnings } = await load(undefined, { ASSISTANT_GATEWAY__UI: 'false' });
-    expect(warnings[0]).toContain('gateway.ui is not available yet');
+    const { warnings } = await load(undefined, { ASSISTANT_HOOKS__DOOR__SECRET: 'long-enough-secret' });
+    expect(warnings[0]).toContain('hooks is not available yet');
   });
 
   test('leaves the usual variables of keys to fill what is not set', async () => {

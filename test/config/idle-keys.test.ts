@@ -8,18 +8,6 @@ import { load, temporaryFolder } from './temporary-home.ts';
 describe('a setting whose name is reserved', () => {
   test.each([
     [
-      '{"gateway": {"ui": true}}',
-      'gateway.ui is not available yet: no page is served to browsers. The setting has no effect.',
-    ],
-    [
-      '{"gateway": {"ui": false}}',
-      'gateway.ui is not available yet: no page is served to browsers. The setting has no effect.',
-    ],
-    [
-      '{"gateway": {"token": "${TOKEN}"}}',
-      'gateway.token is not available yet: HTTP answers /health only, which asks for no token. The setting only permits a gateway.host beyond loopback.',
-    ],
-    [
       '{"hooks": {"door": {"secret": "${TOKEN}"}}}',
       'hooks is not available yet: no webhook is served. The setting has no effect.',
     ],
@@ -27,12 +15,9 @@ describe('a setting whose name is reserved', () => {
     expect((await load(text, { TOKEN: 'long-enough-token' })).warnings).toEqual([sentence]);
   });
 
-  test.each(['{"gateway": {"token": null}}', '{"hooks": {}}', '{"gateway": {"port": 0}}'])(
-    'is not spoken of where nobody set it: %s',
-    async (text) => {
-      expect((await load(text)).warnings).toEqual([]);
-    },
-  );
+  test.each(['{"hooks": {}}', '{"gateway": {"port": 0}}'])('is not spoken of where nobody set it: %s', async (text) => {
+    expect((await load(text)).warnings).toEqual([]);
+  });
 });
 
 describe('a configuration file that is open to others', () => {
@@ -76,11 +61,14 @@ describe('a configuration file that is open to others', () => {
 
   test('is told of by assistant status, and so is a reserved name', async () => {
     const line = new CommandLine();
-    writeFileSync(join(line.home, 'config.json'), '{"gateway": {"ui": true}, "voice": {"apiKey": "sk-0123"}}');
+    writeFileSync(
+      join(line.home, 'config.json'),
+      '{"hooks": {"door": {"secret": "long-enough"}}, "voice": {"apiKey": "sk-0123"}}',
+    );
     chmodSync(join(line.home, 'config.json'), 0o644);
     expect(await line.run('status')).toBe(0);
     expect(line.out).toContain(`(mode 644). Run: chmod 600 ${join(line.home, 'config.json')}\n`);
-    expect(line.out).toContain('⚠ gateway.ui is not available yet');
+    expect(line.out).toContain('⚠ hooks is not available yet');
   });
 
   test('is named in a command that a shell takes as it is', async () => {

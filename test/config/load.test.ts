@@ -12,7 +12,7 @@ describe('defaults', () => {
     expect(warnings).toEqual([]);
     expect(config.agent.model).toBe('auto');
     expect(config.agent.budget.selfDayTokens).toBe(2_000_000);
-    expect(config.gateway).toEqual({ host: '127.0.0.1', port: 18790, token: null, ui: true });
+    expect(config.gateway).toEqual({ host: '127.0.0.1', port: 18790, token: null, publicUrl: null, ui: true });
     expect(config.tools.guest).toEqual(['web_search', 'web_fetch']);
     expect(config.channels).toEqual({});
   });

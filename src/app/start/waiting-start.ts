@@ -98,12 +98,14 @@ async function openWhileWaiting<T>(
   };
   let http: string | null = null;
   await tryTo('HTTP', async () => {
-    const { startHttpServer } = await import('../../gateway/server.ts');
-    const { host, port: configured, token } = config.gateway;
+    const { startHttpServer } = await import('../../gateway/http/server.ts');
+    const { host, port: configured, token, publicUrl } = config.gateway;
     const server = await startHttpServer({
       host,
       port: port ?? configured,
       token,
+      publicUrl,
+      inside: null,
       version,
       channels: () => ({}),
       storage: () => storage.state,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { modelReference } from './agent.ts';
-import { count, flag, optionalText, reserved, takes, text } from './values.ts';
+import { count, flag, optionalText, optionalUrl, reserved, takes, text } from './values.ts';
 
 export const heartbeatSchema = z
   .object({
@@ -39,14 +39,13 @@ export const gatewaySchema = z
   .object({
     host: text().default('127.0.0.1').describe('Address to listen on. Anything but loopback requires `gateway.token`.'),
     port: count(18790, 0, 'Port to listen on; 0: any free port.', 65_535),
-    token: reserved(
-      optionalText('No page asks for it; `host` beyond loopback needs one already.'),
-      'gateway.token is not available yet: HTTP answers /health only, which asks for no token. The setting only permits a gateway.host beyond loopback.',
+    token: optionalText(
+      'What programs, and browsers without a login link, log in with; null: one that was made at the first start, in `gateway.token` of the home.',
     ),
-    ui: reserved(
-      flag(true, 'Nothing is served to browsers.'),
-      'gateway.ui is not available yet: no page is served to browsers. The setting has no effect.',
+    publicUrl: optionalUrl(
+      'Address under which a reverse proxy serves this, e.g. `https://assistant.example.org`; null: there is none.',
     ),
+    ui: flag(true, 'Serve the page for browsers. The API is served either way.'),
   })
   .prefault({})
   .describe('The HTTP server.');

@@ -1,10 +1,67 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
-const SERVER = 'gateway/server.test.ts';
+const SERVER = 'gateway/http/server.test.ts';
+const LOGIN = 'gateway/http/login.test.ts';
+const SAFETY = 'gateway/http/safety.test.ts';
 const CONTROL = 'gateway/control.test.ts';
 
 /** Who reaches the assistant from outside of its channels. */
 export const GATEWAY_GUARDS: readonly Guard[] = [
+  ...guardsIn(
+    'gateway/http/app.ts',
+    [SERVER],
+    [
+      {
+        name: 'http-errors',
+        holds: 'A request that fails is told nothing of what went wrong inside.',
+        find: "failure(context, 500, 'internal', 'The request failed; the log says why.')",
+        replace: "failure(context, 500, 'internal', String(error.stack))",
+        tests: ['gateway/http/server-guards.test.ts'],
+      },
+    ],
+  ),
+  ...guardsIn(
+    'gateway/http/safety.ts',
+    [SAFETY],
+    [
+      {
+        name: 'http-policy',
+        holds: 'The page runs no code but its own, whatever text it shows.',
+        find: "script-src 'self'; style-src 'self'; connect-src 'self'",
+        replace: "script-src *; style-src 'self'; connect-src 'self'",
+      },
+      {
+        name: 'http-sniffing',
+        holds: 'A browser takes nothing for a program that was not sent as one.',
+        find: "'X-Content-Type-Options': 'nosniff',",
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'gateway/http/login.ts',
+    [LOGIN],
+    [
+      {
+        name: 'http-cookie-hidden',
+        holds: 'No script and no other site gets the cookie of the page.',
+        find: 'HttpOnly; SameSite=Strict',
+        replace: 'Priority=High',
+      },
+      {
+        name: 'http-code-once',
+        holds: 'A login link logs in once.',
+        find: 'this.#codes.delete(key);',
+        replace: '',
+      },
+      {
+        name: 'http-signed-by-token',
+        holds: 'A cookie is worth nothing without the token that signed it.',
+        find: "createHmac('sha256', this.#ports.token)",
+        replace: "createHmac('sha256', 'assistant')",
+      },
+    ],
+  ),
   ...guardsIn(
     'gateway/token.ts',
     [SERVER],
@@ -14,14 +71,14 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
         holds: 'No one can guess the token.',
         find: 'Buffer.from(options.random.bytes(32))',
         replace: 'Buffer.from(new Uint8Array(32))',
-        tests: ['gateway/server-guards.test.ts'],
+        tests: ['gateway/http/server-guards.test.ts'],
       },
       {
         name: 'token-loopback',
         holds: 'Only real loopback addresses do without a token.',
         find: '/^127(?:\\.\\d{1,3}){3}$/u.test(host)',
         replace: "host.startsWith('127')",
-        tests: ['gateway/server-guards.test.ts'],
+        tests: ['gateway/http/server-guards.test.ts'],
       },
     ],
   ),

@@ -2,18 +2,21 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startHttpServer, type HttpOptions, type HttpServer } from '../../src/gateway/server.ts';
-import { gatewayToken, isLoopback, requireTokenBeyondLoopback } from '../../src/gateway/token.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { systemRandom } from '../../src/util/random.ts';
-import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import type { HttpOptions } from '../../../src/gateway/http/options.ts';
+import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
+import { gatewayToken, isLoopback, requireTokenBeyondLoopback } from '../../../src/gateway/token.ts';
+import { silentLog } from '../../../src/util/log.ts';
+import { systemRandom } from '../../../src/util/random.ts';
+import { failureOf, temporaryFolder } from '../../config/temporary-home.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 async function start(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
   const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
     token: null,
+    publicUrl: null,
+    inside: null,
     version: '1.2.3',
     channels: () => ({}),
     storage: () => ({ state: 'ok', since: 0, reason: null }),
@@ -35,13 +38,12 @@ async function answerTo(server: HttpServer, request: string): Promise<string> {
 }
 
 describe('a request', () => {
-  test.each([
-    'GET /health HTTP/1.0\r\n\r\n',
-    'GET /health HTTP/1.0\r\nHost: [\r\n\r\n',
-    'GET /health HTTP/1.0\r\nHost:\r\n\r\n',
-  ])('that names no host is not served: %j', async (request) => {
-    expect(await answerTo(await start(), request)).toMatch(/^HTTP\/1\.[01] 4\d\d /u);
-  });
+  test.each(['GET / HTTP/1.0\r\n\r\n', 'GET / HTTP/1.0\r\nHost: [\r\n\r\n', 'GET / HTTP/1.0\r\nHost:\r\n\r\n'])(
+    'that names no host is not served: %j',
+    async (request) => {
+      expect(await answerTo(await start(), request)).toMatch(/^HTTP\/1\.[01] 40[03] /u);
+    },
+  );
 
   test.each(['0.0.0.0', '::'])('for a name is not served where it listens on every address (%s)', async (host) => {
     const server = await start({ host, token: 'chosen' }).catch((error: unknown) =>
@@ -49,7 +51,7 @@ describe('a request', () => {
     );
     if (server === null) return;
     const served = async (name: string): Promise<boolean> =>
-      (await answerTo(server, `GET /health HTTP/1.0\r\nHost: ${name}\r\n\r\n`)).includes(' 200 ');
+      (await answerTo(server, `GET / HTTP/1.0\r\nHost: ${name}\r\n\r\n`)).includes(' 404 ');
     expect(await served('192.0.2.7:80')).toBe(true);
     expect(await served('rebound.example')).toBe(false);
   });

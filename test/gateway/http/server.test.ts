@@ -3,18 +3,21 @@ import { request } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startHttpServer, type HttpOptions, type HttpServer } from '../../src/gateway/server.ts';
-import { gatewayToken } from '../../src/gateway/token.ts';
-import { systemRandom } from '../../src/util/random.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import type { HttpOptions } from '../../../src/gateway/http/options.ts';
+import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
+import { gatewayToken } from '../../../src/gateway/token.ts';
+import { systemRandom } from '../../../src/util/random.ts';
+import { silentLog } from '../../../src/util/log.ts';
+import { failureOf, temporaryFolder } from '../../config/temporary-home.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 async function start(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
   const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
     token: null,
+    publicUrl: null,
+    inside: null,
     version: '1.2.3',
     channels: () => ({}),
     storage: () => ({ state: 'ok', since: 0, reason: null }),
@@ -26,7 +29,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
   return server;
 }
 
-function statusFor(server: HttpServer, host: string, path = '/health'): Promise<number | undefined> {
+function statusFor(server: HttpServer, host: string, path = '/'): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(server.address);
     const asked = request({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
@@ -78,16 +81,16 @@ test('everything else is not found, as JSON', async () => {
     ['/health', 'POST'],
     ['/api/x', 'GET'],
   ] as const) {
-    const response = await fetch(server.address + path, { method });
+    const response = await fetch(server.address + path, { method, headers: { 'Content-Type': 'application/json' } });
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({ error: { code: 'not-found', message: 'There is nothing here.' } });
   }
 });
 
 test.each([
-  ['127.0.0.1', 200],
-  ['localhost:1234', 200],
-  ['[::1]:80', 200],
+  ['127.0.0.1', 404],
+  ['localhost:1234', 404],
+  ['[::1]:80', 404],
   ['evil.example', 403],
   ['127.0.0.1.evil.example', 403],
 ])('a request for the host %j gets %d', async (host, status) => {
@@ -96,7 +99,7 @@ test.each([
 
 test('a wildcard address takes numeric hosts, which no foreign page can name', async () => {
   const server = await start({ host: '0.0.0.0', token: 'chosen' });
-  expect(await statusFor(server, '192.0.2.7:18790')).toBe(200);
+  expect(await statusFor(server, '192.0.2.7:18790')).toBe(404);
   expect(await statusFor(server, 'evil.example')).toBe(403);
 });
 

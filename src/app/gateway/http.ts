@@ -1,0 +1,67 @@
+import type { MessageBus } from '../../bus/bus.ts';
+import type { ChannelHealth } from '../../channels/channel.ts';
+import type { PageFiles } from '../../gateway/http/assets.ts';
+import type { HttpServer } from '../../gateway/http/server.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { Base } from '../base.ts';
+import type { Channels } from '../channels.ts';
+import { Readiness } from './readiness.ts';
+
+export interface HttpParts {
+  readonly bus: MessageBus;
+  readonly journal: Journal;
+  readonly channels: Channels;
+  /** HTTP port instead of the configured one. */
+  readonly port: number | undefined;
+}
+
+/** Serves HTTP for a gateway, with all that lies behind its login. */
+export async function serveHttp(base: Base, { bus, journal, channels, port }: HttpParts): Promise<HttpServer> {
+  const { config, paths, random, version, clock, log, redact, storage } = base;
+  const { startHttpServer } = await import('../../gateway/http/server.ts');
+  const { gatewayToken } = await import('../../gateway/token.ts');
+  const { host, port: configured, token, publicUrl, ui } = config.gateway;
+  const health = (): Health => cleanHealth(channels.manager.health(), redact);
+  await using stack = new AsyncDisposableStack();
+  const readiness = stack.use(new Readiness({ bus, journal, health, storage, clock }));
+  const server = stack.use(
+    await startHttpServer({
+      host,
+      port: port ?? configured,
+      token,
+      publicUrl,
+      version,
+      channels: health,
+      storage: () => storage.state,
+      clock,
+      log,
+      inside: {
+        token: await gatewayToken({ configured: token, path: paths.token, random }),
+        random,
+        page: ui ? async () => NO_PAGE : null,
+        ready: () => readiness.look(),
+      },
+    }),
+  );
+  const owned = stack.move();
+  return { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+const NO_PAGE: PageFiles = {
+  get: (path) =>
+    path === 'index.html'
+      ? { body: Buffer.from('The assistant runs.\n'), type: 'text/plain; charset=utf-8', hash: 'none' }
+      : undefined,
+};
+
+type Health = Readonly<Record<string, ChannelHealth>>;
+
+/** What a platform said of an error may hold anything. */
+export function cleanHealth(health: Health, redact: Base['redact']): Health {
+  return Object.fromEntries(
+    Object.entries(health).map(([name, { detail, ...facts }]) => [
+      name,
+      { ...facts, ...(detail === undefined ? {} : { detail: redact(detail) }) },
+    ]),
+  );
+}

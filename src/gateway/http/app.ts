@@ -1,0 +1,81 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import * as z from 'zod';
+import { AppError } from '../../util/errors.ts';
+import { failure, jsonBody, refused, statusOf, type HttpEnv } from './answer.ts';
+import { serveAssets } from './assets.ts';
+import { serveHealth, serveReady } from './health.ts';
+import type { HttpOptions } from './options.ts';
+import type { Login } from './login.ts';
+import { isOwnHost, SAFE_HEADERS, unsafe } from './safety.ts';
+
+/** Of everything but uploads, bytes. */
+const LARGEST_BODY = 1_000_000;
+
+/** Routes that set a limit of their own, and those whose body need not be JSON. */
+const OWN_LIMIT = /^\/(?:v1\/|api\/uploads$)/u;
+const OWN_TYPE = /^\/(?:hooks\/|api\/uploads$)/u;
+
+/** What answers requests, and connections that are to become WebSockets. */
+export interface HttpApp {
+  readonly listener: RequestListener;
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+}
+
+const loginInput = z.union([z.object({ code: z.string().max(200) }), z.object({ token: z.string().max(2_000) })]);
+
+/** Joins all that is served. `login`: null while the start waits for its disk, so that only /health is. */
+export function createApp(options: HttpOptions & { readonly startedAt: number }, login: Login | null): HttpApp {
+  const { log, inside } = options;
+  const app = new Hono<HttpEnv>();
+  app.use(async (context, next) => {
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) context.header(name, value);
+    const { incoming } = context.env;
+    if (context.req.path === '/health') return await next();
+    const reason = unsafe(incoming, options);
+    if (reason !== null) return refused(context, reason);
+    return await next();
+  });
+  const limit = bodyLimit({
+    maxSize: LARGEST_BODY,
+    onError: (context) => failure(context, 413, 'body-too-large', TOO_LARGE),
+  });
+  app.use((context, next) => (OWN_LIMIT.test(context.req.path) ? next() : limit(context, next)));
+  app.use(async (context, next) => {
+    const { method, path } = context.req;
+    const type = context.req.header('content-type') ?? '';
+    if (method === 'GET' || method === 'HEAD' || OWN_TYPE.test(path)) return await next();
+    if (/^application\/json *(?:;.*)?$/iu.test(type)) return await next();
+    return failure(context, 415, 'json-needed', 'Send the header Content-Type: application/json, and JSON.');
+  });
+  serveHealth(app, options, (context) => isOwnHost(context.req.header('host'), options));
+  if (login !== null && inside !== null) {
+    app.post('/login', async (context) => {
+      const entered = login.enter(context.env.incoming, await jsonBody(context, loginInput));
+      if ('status' in entered) return refused(context, entered);
+      return context.body(null, 204, { 'Set-Cookie': entered.cookie });
+    });
+    app.post('/logout', (context) => context.body(null, 204, { 'Set-Cookie': login.leave(context.env.incoming) }));
+    serveAssets(app, inside.page);
+    app.use(async (context, next) => {
+      const reason = login.refusal(context.env.incoming);
+      return reason === null ? await next() : refused(context, reason);
+    });
+    serveReady(app, inside.ready);
+  }
+  app.notFound((context) => failure(context, 404, 'not-found', 'There is nothing here.'));
+  app.onError((error, context) => {
+    if (error instanceof AppError) return failure(context, statusOf(error), error.code, error.message, error.facts);
+    log.error('http: request failed', { path: context.req.path, error });
+    return failure(context, 500, 'internal', 'The request failed; the log says why.');
+  });
+  return {
+    listener: getRequestListener(app.fetch),
+    upgrade: (_request, socket) => void socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n'),
+  };
+}
+
+const TOO_LARGE = `The body of a request has at most ${LARGEST_BODY} bytes.`;

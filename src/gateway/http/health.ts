@@ -1,0 +1,33 @@
+import type { Hono } from 'hono';
+import type { HttpContext, HttpEnv } from './answer.ts';
+import type { HttpOptions, Readiness } from './options.ts';
+
+/** `GET /health`, for everybody. Details only for requests that name this server: no other page can read them. */
+export function serveHealth(
+  app: Hono<HttpEnv>,
+  options: HttpOptions & { readonly startedAt: number },
+  showsDetails: (context: HttpContext) => boolean,
+): void {
+  app.get('/health', (context) => {
+    const channels = options.channels();
+    const { state: storage } = options.storage();
+    const isDegraded = storage !== 'ok' || Object.values(channels).some(({ state }) => state === 'failed');
+    const status = isDegraded ? 'degraded' : 'ok';
+    const details = {
+      version: options.version,
+      uptimeSeconds: Math.floor((options.clock.monotonic() - options.startedAt) / 1000),
+      storage,
+      channels,
+    };
+    // Without its disk it serves no one.
+    return context.json({ status, ...(showsDetails(context) ? details : {}) }, storage === 'ok' ? 200 : 503);
+  });
+}
+
+/** `GET /ready`: 503 unless all that an answer needs works. */
+export function serveReady(app: Hono<HttpEnv>, ready: () => Promise<Readiness>): void {
+  app.get('/ready', async (context) => {
+    const found = await ready();
+    return context.json(found, found.ready ? 200 : 503);
+  });
+}

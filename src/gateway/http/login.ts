@@ -1,0 +1,132 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Random } from '../../util/random.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import { Failures } from './failures.ts';
+import { addressOf, isFromOwnPage, isPublic, type OwnPlaces, type Refusal } from './safety.ts';
+
+const CODE_MS = 600_000;
+const COOKIE_MS = 30 * 86_400_000;
+/** Login codes that wait to be used; an older one is forgotten. */
+const MOST_CODES = 100;
+const MOST_ENDED = 1_000;
+
+export interface LoginPorts {
+  readonly token: string;
+  readonly places: OwnPlaces;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The port that is listened on. Cookies do not tell ports apart, so it is part of the cookie's name. */
+  readonly port: () => number;
+}
+
+/** Who may enter: the bearer of the token, or of a cookie that a login code or the token was changed for. */
+export class Login {
+  readonly #ports: LoginPorts;
+  readonly #failures: Failures;
+  /** By hash, until when. */
+  readonly #codes = new RecentMap<string, number>(MOST_CODES);
+  /** Cookies that were logged out, until this process ends. */
+  readonly #ended = new RecentMap<string, true>(MOST_ENDED);
+
+  constructor(ports: LoginPorts) {
+    this.#ports = ports;
+    this.#failures = new Failures(ports.clock);
+  }
+
+  /** Makes a code that logs in once, within 10 minutes. */
+  newCode(): string {
+    const code = Buffer.from(this.#ports.random.bytes(32)).toString('base64url');
+    this.#codes.set(hash(code).toString('hex'), this.#ports.clock.monotonic() + CODE_MS);
+    return code;
+  }
+
+  /** Why a request may not enter; null: it may. */
+  refusal(request: IncomingMessage): Refusal | null {
+    const bearer = /^Bearer +(?<token>\S+)$/iu.exec(request.headers.authorization ?? '')?.groups?.['token'];
+    if (bearer !== undefined) return this.#try(request, () => isSame(bearer, this.#ports.token));
+    if (this.#cookie(request) === null) {
+      return { status: 401, code: 'login-needed', message: 'Log in first, or send the token as a bearer token.' };
+    }
+    if (isFromOwnPage(request, this.#ports.places)) return null;
+    return { status: 403, code: 'origin-missing', message: 'The cookie counts only for requests of the page itself.' };
+  }
+
+  /** Changes a login code, or the token, for a cookie: the value of `Set-Cookie`. */
+  enter(
+    request: IncomingMessage,
+    { code, token }: { readonly code?: string | undefined; readonly token?: string | undefined },
+  ): Refusal | { readonly cookie: string } {
+    const isRight = (): boolean =>
+      (code !== undefined && this.#use(code)) || (token !== undefined && isSame(token, this.#ports.token));
+    const refusal = this.#try(request, isRight);
+    if (refusal !== null) return refusal;
+    const { clock, random } = this.#ports;
+    const nonce = Buffer.from(random.bytes(16)).toString('base64url');
+    const until = `${clock.now() + COOKIE_MS}.${nonce}`;
+    return { cookie: this.#setCookie(request, `${until}.${this.#sign(until)}`, COOKIE_MS) };
+  }
+
+  /** The value of `Set-Cookie` that removes the cookie, which is worth nothing from now on. */
+  leave(request: IncomingMessage): string {
+    const cookie = this.#cookie(request);
+    if (cookie !== null) this.#ended.set(cookie, true);
+    return this.#setCookie(request, '', 0);
+  }
+
+  #try(request: IncomingMessage, isRight: () => boolean): Refusal | null {
+    const address = addressOf(request, this.#ports.places);
+    const retryAfter = this.#failures.waitFor(address);
+    if (retryAfter > 0) {
+      const message = `Too many failed logins. Try again in ${retryAfter} seconds.`;
+      return { status: 429, code: 'too-many-failures', message, retryAfter };
+    }
+    if (isRight()) return null;
+    this.#failures.failed(address);
+    const message = `This code or token is not valid, or no longer. To get a new login link: ${assistantCommand('page')}`;
+    return { status: 401, code: 'login-failed', message };
+  }
+
+  #use(code: string): boolean {
+    const key = hash(code).toString('hex');
+    const until = this.#codes.get(key);
+    this.#codes.delete(key);
+    return until !== undefined && this.#ports.clock.monotonic() < until;
+  }
+
+  /** The valid cookie of a request; null: it has none. */
+  #cookie({ headers }: IncomingMessage): string | null {
+    const name = `${this.#name()}=`;
+    const given = (headers.cookie ?? '').split(/; */u).find((part) => part.startsWith(name));
+    const value = given?.slice(name.length) ?? '';
+    const match = /^(?<signed>(?<until>\d{1,16})\.[\w-]{22})\.(?<signature>[\w-]{43})$/u.exec(value)?.groups;
+    if (match === undefined || this.#ended.get(value) !== undefined) return null;
+    const { signed = '', until = '', signature = '' } = match;
+    return isSame(signature, this.#sign(signed)) && this.#ports.clock.now() < Number(until) ? value : null;
+  }
+
+  #sign(text: string): string {
+    return createHmac('sha256', this.#ports.token).update(`assistant session ${text}`).digest('base64url');
+  }
+
+  #name(): string {
+    return `assistant_session_${this.#ports.port()}`;
+  }
+
+  #setCookie(request: IncomingMessage, value: string, ms: number): string {
+    const { places } = this.#ports;
+    const secure = isPublic(request, places) && places.publicUrl?.startsWith('https:') === true ? '; Secure' : '';
+    return `${this.#name()}=${value}; Path=/; Max-Age=${ms / 1000}; HttpOnly; SameSite=Strict${secure}`;
+  }
+}
+
+/** Compares without telling by its time how much is right. */
+function isSame(given: string, right: string): boolean {
+  return timingSafeEqual(hash(given), hash(right));
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

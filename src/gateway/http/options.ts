@@ -1,0 +1,43 @@
+import type { ChannelHealth } from '../../channels/channel.ts';
+import type { StorageState } from '../../storage/storage-health.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/log.ts';
+import type { Random } from '../../util/random.ts';
+import type { PageFiles } from './assets.ts';
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** As configured; null when the owner did not choose one. */
+  readonly token: string | null;
+  /** The address that a reverse proxy serves it under; null: there is none. */
+  readonly publicUrl: string | null;
+  readonly version: string;
+  readonly channels: () => Readonly<Record<string, ChannelHealth>>;
+  readonly storage: () => StorageState;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** All that asks for a login; null while the start waits for its disk: then only /health is served. */
+  readonly inside: Inside | null;
+}
+
+/** What those who are logged in reach. */
+export interface Inside {
+  /** The token of this gateway, chosen or made. */
+  readonly token: string;
+  readonly random: Random;
+  /** Loads the page; null: `gateway.ui` is off. */
+  readonly page: (() => Promise<PageFiles>) | null;
+  readonly ready: () => Promise<Readiness>;
+}
+
+/** Whether the assistant can do its work; each part says `ok`, or in one sentence why not. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly channels: Readonly<Record<string, string>>;
+  /** Of the model that answers. */
+  readonly provider: string;
+  readonly journal: string;
+  readonly disk: string;
+}

@@ -1,0 +1,123 @@
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { HttpOptions, Inside } from '../../../src/gateway/http/options.ts';
+import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
+import { silentLog } from '../../../src/util/log.ts';
+import { systemRandom } from '../../../src/util/random.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+export const TOKEN = 'the-token-of-this-gateway';
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body?: string | Buffer;
+}
+
+export interface HttpWorld {
+  readonly server: HttpServer;
+  readonly clock: VirtualClock;
+  readonly port: number;
+  /** Sends exactly these headers, and `Host` unless it is given. */
+  readonly ask: (path: string, sent?: Sent) => Promise<Answered>;
+  /** As the page sends JSON, with the cookie of a login. */
+  readonly login: (how?: Readonly<Record<string, string>>) => Promise<string>;
+  /** What is answered to these very bytes, until the server closes or `ms` are over. */
+  readonly raw: (bytes: string, ms?: number) => Promise<string>;
+}
+
+/** A server of the gateway alone, with the ports behind it as given. */
+export async function httpWorld(
+  options: Partial<HttpOptions> = {},
+  inside: Partial<Inside> = {},
+  times?: Parameters<typeof startHttpServer>[1],
+): Promise<HttpWorld> {
+  const clock = new VirtualClock();
+  const ok = { ready: true, channels: {}, provider: 'ok', journal: 'ok', disk: 'ok' };
+  const server = await startHttpServer(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      token: null,
+      publicUrl: null,
+      version: '1.2.3',
+      channels: () => ({}),
+      storage: () => ({ state: 'ok', since: 0, reason: null }),
+      clock,
+      log: silentLog,
+      inside: {
+        token: TOKEN,
+        random: systemRandom,
+        ready: async () => ok,
+        page: async () => ({
+          get: (path) =>
+            path === 'index.html' ? { body: Buffer.from('<p>'), type: 'text/html', hash: 'h1' } : undefined,
+        }),
+        ...inside,
+      },
+      ...options,
+    },
+    times,
+  );
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const port = Number(new URL(server.address).port);
+  const ask: HttpWorld['ask'] = (path, sent = {}) => send(port, path, sent);
+  return {
+    server,
+    clock,
+    port,
+    ask,
+    login: async (how = { token: TOKEN }) => {
+      const { headers } = await ask('/login', post(how, { origin: `http://127.0.0.1:${port}` }));
+      return headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    },
+    raw: (bytes, ms) => rawAnswer(port, bytes, ms),
+  };
+}
+
+export function post(body: unknown, headers: Readonly<Record<string, string>> = {}): Sent {
+  return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+}
+
+export const bearer = (token = TOKEN): { authorization: string } => ({ authorization: `Bearer ${token}` });
+
+function send(port: number, path: string, { method = 'GET', headers = {}, body }: Sent): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString(),
+        }),
+      );
+      response.on('error', reject);
+    });
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+function rawAnswer(port: number, bytes: string, ms = 2_000): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    let answer = '';
+    const timer = setTimeout(() => socket.destroy(), ms);
+    socket.on('data', (chunk) => (answer += String(chunk)));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve(answer);
+    });
+    socket.write(bytes);
+  });
+}
