@@ -1,4 +1,5 @@
-import { createAgent } from './app/agent.ts';
+import type { ChosenModel } from './agent/turn/current-turn.ts';
+import { createAgent, type Agent } from './app/agent.ts';
 import { configWarnings, waitingWarnings, type Base, type Ground } from './app/base.ts';
 import { openBus, openHooks, type HookSet } from './app/bus.ts';
 import { createChannels, showTyping } from './app/channels.ts';
@@ -14,6 +15,7 @@ import { Sweeper } from './app/storage/sweeper.ts';
 import { startWhenWritable } from './app/start/waiting-start.ts';
 import { readRestored } from './backup/restored.ts';
 import { bootId } from './journal/power-loss.ts';
+import type { Starts } from './journal/starts.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
@@ -164,26 +166,13 @@ function openHomeLog({ paths, loaded, serve, logsToFile = false }: Parts): Promi
   return openLog(loaded.config.log, { stderr: !logsToFile, file });
 }
 
-/** Opens everything and closes it again if it rejects. The home's lock must be held. */
-async function startOnce(
-  parts: Parts & { readonly learnSecrets: (secrets: readonly string[]) => void },
-  ground: Ground,
-  waitedSince: number | null,
-): Promise<Assistant> {
-  const { paths, loaded, clock, log, storage } = ground;
-  await using stack = new AsyncDisposableStack();
-  const stores = await openStores(ground, stack, (error) => {
-    storage.failed(error);
-    if (parts.onUnusable === undefined) parts.onRestart?.();
-    else parts.onUnusable(error);
-  });
-  const { journal } = stores;
-  // Before a plugin is loaded: one that kills the process at once counts too.
-  const safe = journal.starts.isLoop || parts.rehearsal === true;
-  const settings = new SettingsStore(loaded, safe ? safeConfig : undefined);
+/** Reads the settings and loads the plugins. The start is counted before: a plugin that kills the process counts too. */
+async function openBase(ground: Ground, starts: Starts, isRehearsal: boolean): Promise<Base> {
+  const safe = starts.isLoop || isRehearsal;
+  const settings = new SettingsStore(ground.loaded, safe ? safeConfig : undefined);
   const { config } = settings;
-  const plugins = await openPlugins(paths.plugins, config, { clock, safe });
-  const base: Base = {
+  const plugins = await openPlugins(ground.paths.plugins, config, { clock: ground.clock, safe });
+  return {
     ...ground,
     config,
     settings,
@@ -191,13 +180,42 @@ async function startOnce(
     safe,
     get warnings() {
       return [
-        ...(safe ? [safeModeSentence(journal.starts)] : []),
+        ...(safe ? [safeModeSentence(starts)] : []),
         ...configWarnings(settings.loaded, process.getuid?.()),
         ...waitingWarnings(settings),
         ...plugins.troubles,
       ];
     },
   };
+}
+
+/** Loads what the first message needs. Never throws; a failure is logged, because the message itself tries again. */
+function preload(
+  agent: Agent,
+  { provider, providerName, model }: ChosenModel,
+  { log, closing }: { readonly log: Logger; readonly closing: AbortSignal },
+): void {
+  Promise.all([provider.warm?.(), agent.warm({ provider: providerName, model })]).catch((error: unknown) => {
+    if (closing.aborted) return;
+    log.warn('start: preloading for the first message failed', { reason: errorMessage(error) });
+  });
+}
+
+/** Opens everything and closes it again if it rejects. The home's lock must be held. */
+async function startOnce(
+  parts: Parts & { readonly learnSecrets: (secrets: readonly string[]) => void },
+  ground: Ground,
+  waitedSince: number | null,
+): Promise<Assistant> {
+  const { paths, clock, log, storage } = ground;
+  await using stack = new AsyncDisposableStack();
+  const stores = await openStores(ground, stack, (error) => {
+    storage.failed(error);
+    if (parts.onUnusable === undefined) parts.onRestart?.();
+    else parts.onUnusable(error);
+  });
+  const { journal } = stores;
+  const base = await openBase(ground, journal.starts, parts.rehearsal === true);
   const hooks = openHooks(base, parts.hooks ?? []);
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
@@ -257,16 +275,7 @@ async function startOnce(
   stack.use(reloader);
   reloader.start();
   // Loaded after the start, so that neither the start nor the first message waits for it.
-  setImmediate(() => {
-    const { standard } = models;
-    Promise.all([
-      standard.provider.warm?.(),
-      agent.warm({ provider: standard.providerName, model: standard.model }),
-    ]).catch((error: unknown) => {
-      if (closing.signal.aborted) return;
-      log.warn('start: preloading for the first message failed', { reason: errorMessage(error) });
-    });
-  });
+  setImmediate(() => preload(agent, models.standard, { log, closing: closing.signal }));
   const owned = stack.move();
   return Object.assign(local, {
     log,

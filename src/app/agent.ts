@@ -25,7 +25,7 @@ import { createMcp, type Mcp } from './tools/mcp.ts';
 import { createMemory } from './agent/memory.ts';
 import type { Models } from './agent/models.ts';
 import { peopleTroubles } from './people/owners.ts';
-import { createPrompts } from './agent/prompt.ts';
+import { createPrompts, type Prompts, type PromptsOptions } from './agent/prompt.ts';
 import { createQuestions } from './people/questions.ts';
 import { registerTools } from './tools/register-tools.ts';
 import type { Reloader } from './reload.ts';
@@ -73,7 +73,7 @@ export interface Agent {
 
 /** Creates the agent; each part after the parts that it uses. */
 export function createAgent(base: Base, parts: AgentParts): Agent {
-  const { config, paths, clock, log, redact } = base;
+  const { config, paths, clock, log } = base;
   const { stores, bus, channels, models } = parts;
   const { journal, sessions } = stores;
   const questions = createQuestions(base, stores, channels);
@@ -83,15 +83,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
-  const prompts = createPrompts({
-    config,
-    workspace: paths.workspace,
-    catalog,
-    registry,
-    redact,
-    pairedRoles: (channel) => journal.people.list(channel).map(({ role }) => role),
-    plugged: base.plugins.kinds,
-  });
+  const prompts = openPrompts(base, { stores, catalog, registry });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
@@ -177,6 +169,21 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     troubles,
     warm: (model) => Promise.all([bounds.warm(model).then(checkSpace), catalog.read(), sandbox?.probe()]),
   };
+}
+
+function openPrompts(
+  { config, paths, redact, plugins }: Base,
+  { stores, catalog, registry }: { readonly stores: Stores } & Pick<PromptsOptions, 'catalog' | 'registry'>,
+): Prompts {
+  return createPrompts({
+    config,
+    workspace: paths.workspace,
+    catalog,
+    registry,
+    redact,
+    pairedRoles: (channel) => stores.journal.people.list(channel).map(({ role }) => role),
+    plugged: plugins.kinds,
+  });
 }
 
 /** The person at the machine is the owner, who gets the longest prompt and all tools. */

@@ -21,14 +21,11 @@ const STOP_MS = 9_500;
 /** A program that an upgrade installed is no longer on trial after this many milliseconds. */
 const CONFIRM_MS = 30_000;
 
+type GatewayFlags = HomeFlag & { readonly port: number | undefined; readonly talk: boolean; readonly plain: boolean };
+
 /** `assistant gateway`: runs until SIGTERM or SIGINT; without a chat platform, and with `--talk`, it talks in this terminal too. */
 export async function gatewayCommand(
-  {
-    home,
-    port,
-    talk: wantsTalk,
-    plain,
-  }: HomeFlag & { readonly port: number | undefined; readonly talk: boolean; readonly plain: boolean },
+  { home, port, talk: wantsTalk, plain }: GatewayFlags,
   context: CliContext,
 ): Promise<number> {
   const paths = pathsOf(context, home);
@@ -85,13 +82,7 @@ export async function gatewayCommand(
   // A terminal sends it when it is closed: then it ends the process, as it does by default.
   using _hangUp = isTerminal ? undefined : context.onHangUp(() => void assistant.reload());
   try {
-    const { home, model, channels, http, warnings } = await assistant.info();
-    const names = Object.keys(channels);
-    if (logsToFile) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
-    for (const warning of warnings) log.warn('config: warning', { warning });
-    log.info('ready', { home, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
-    const left = await leftVersion(paths.home, readVersion());
-    if (left !== undefined) log.error('upgrade: the new version did not stay up, the one before runs', { left });
+    const { model, names } = await announce(assistant, { context, home: paths.home, logsToFile });
     using _trial = context.clock.timer(CONFIRM_MS, () => {
       confirmProgram(paths.home, readVersion()).catch((error: unknown) =>
         log.warn('upgrade: not confirmed', { reason: errorMessage(error) }),
@@ -128,6 +119,22 @@ export async function gatewayCommand(
   if (restarts && code === 0) context.restart();
   if (setsUp && code === 0) return await (await import('./init.ts')).setUpHere({ home, port }, context);
   return code;
+}
+
+/** Logs that the assistant is ready, the warnings, and an upgrade that was undone; the warnings also to stderr if the log does not go there. */
+async function announce(
+  assistant: Assistant,
+  { context, home, logsToFile }: { readonly context: CliContext; readonly home: string; readonly logsToFile: boolean },
+): Promise<{ readonly model: string; readonly names: readonly string[] }> {
+  const { log } = assistant;
+  const { home: shownHome, model, channels, http, warnings } = await assistant.info();
+  const names = Object.keys(channels);
+  if (logsToFile) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
+  for (const warning of warnings) log.warn('config: warning', { warning });
+  log.info('ready', { home: shownHome, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
+  const left = await leftVersion(home, readVersion());
+  if (left !== undefined) log.error('upgrade: the new version did not stay up, the one before runs', { left });
+  return { model, names };
 }
 
 async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {
