@@ -4,7 +4,9 @@ import { openService, type Opened, type ServiceWish } from '../service/open-serv
 import type { ServiceState } from '../service/supervisor.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
+import { confirm } from './confirm.ts';
 import { print, terminalText } from './format.ts';
+import { keysForService } from './service-keys.ts';
 import type { HomeFlag, OutputFlags } from './table/command.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 
@@ -13,16 +15,27 @@ interface ServiceFlags extends HomeFlag {
 }
 
 /** `assistant service install`: writes launcher and unit, starts the service and says where keys go. */
-export async function serviceInstallCommand(flags: ServiceFlags, context: CliContext): Promise<number> {
+export async function serviceInstallCommand(
+  { copyKeys, ...flags }: ServiceFlags & { readonly copyKeys: boolean },
+  context: CliContext,
+): Promise<number> {
   const host = context.host();
   const { supervisor, env } = open(flags, context, 'install');
-  const notes = await installService(supervisor, { host, env });
   const { home, unit, launcher, variables, kind } = supervisor.places;
+  await supervisor.prepare();
+  const isAsked = context.stdin.isTTY === true && context.stdout.isTTY === true;
+  const keys = await keysForService(
+    supervisor.places,
+    context.env,
+    async (question) => copyKeys || (isAsked && confirm(context, question, { yes: false })),
+  );
+  const notes = await installService(supervisor, { host, env, added: keys.copied });
   const of = kind === 'system' && host.uid !== 0 ? ' --system' : '';
   say(context, [
     'The service is installed and running.',
     ...rows({ home, unit, launcher }),
     ...notes,
+    ...keys.notes,
     `Keys go into ${variables}, one NAME=value on each line; after a change: ${assistantCommand(`service restart${of}`)}`,
     `Its log: ${assistantCommand(`service logs${of}`)}`,
   ]);

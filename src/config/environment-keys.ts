@@ -69,12 +69,19 @@ const SEARCHES: readonly {
 
 type Settings = Readonly<Record<string, unknown>>;
 
+/** Settings, and the variables that some of them are from. */
+interface Filled {
+  readonly settings: Settings;
+  readonly variables: readonly string[];
+}
+
 /**
  * The settings with what the environment adds: a key in the environment enables its provider, channel or web search
  * without an entry. What the file says wins.
  */
-export function withEnvironment(raw: Settings, env: Environment): Settings {
+export function withEnvironment(raw: Settings, env: Environment): Filled {
   let settings = raw;
+  const variables: string[] = [];
   for (const { section, name, keys } of ENTRIES) {
     const entries = settings[section] ?? {};
     if (!isSettings(entries)) continue;
@@ -86,30 +93,33 @@ export function withEnvironment(raw: Settings, env: Environment): Settings {
     const added = Object.entries(keys).flatMap(([key, variable]) => {
       const value = env[variable];
       if (value === undefined || (entry !== undefined && Object.hasOwn(entry, key))) return [];
+      variables.push(variable);
       return [[key, key === 'allowFrom' ? list(value) : value] as const];
     });
     if (entry !== undefined && added.length === 0) continue;
     settings = { ...settings, [section]: { ...entries, [name]: { ...entry, ...Object.fromEntries(added) } } };
   }
-  return withSearch(settings, env);
+  const searching = withSearch(settings, env);
+  return { settings: searching.settings, variables: [...variables, ...searching.variables] };
 }
 
 /** The key or address of the web search that is wanted, or of the first that has one where any will do. */
-function withSearch(settings: Settings, env: Environment): Settings {
+function withSearch(settings: Settings, env: Environment): Filled {
+  const asTheyAre = { settings, variables: [] };
   const tools = settings['tools'] ?? {};
   const web = isSettings(tools) ? (tools['web'] ?? {}) : undefined;
-  if (!isSettings(tools) || !isSettings(web)) return settings;
+  if (!isSettings(tools) || !isSettings(web)) return asTheyAre;
   const wanted = web['searchProvider'] ?? 'auto';
   // Who wrote a key or an address meant that one.
   if (wanted === 'auto' && ((web['searchApiKey'] ?? null) !== null || (web['searchUrl'] ?? null) !== null)) {
-    return settings;
+    return asTheyAre;
   }
   const search = SEARCHES.find(
     ({ name, variable }) => (wanted === 'auto' || wanted === name) && (env[variable] ?? '') !== '',
   );
-  if (search === undefined || (web[search.key] ?? null) !== null) return settings;
+  if (search === undefined || (web[search.key] ?? null) !== null) return asTheyAre;
   const added = { searchProvider: search.name, [search.key]: env[search.variable] };
-  return { ...settings, tools: { ...tools, web: { ...web, ...added } } };
+  return { settings: { ...settings, tools: { ...tools, web: { ...web, ...added } } }, variables: [search.variable] };
 }
 
 /** `over` wins; objects are merged key by key. */

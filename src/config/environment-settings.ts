@@ -18,6 +18,8 @@ export interface EnvironmentSettings {
   readonly settings: Settings;
   /** The variable that sets a path or a part of it; undefined: none does. */
   readonly variableOf: (path: SettingPath) => string | undefined;
+  /** The variables that set something. */
+  readonly variables: readonly string[];
   /** One sentence for each variable that no setting belongs to. */
   readonly warnings: readonly string[];
 }
@@ -47,6 +49,7 @@ export function withVariables(written: Settings, env: Environment): EnvironmentS
   return {
     settings,
     warnings,
+    variables: variables.map(({ name }) => name),
     variableOf: (path) => {
       const above = variables.findLast((variable) => isWithin(path, variable.path));
       if (above !== undefined) return above.name;

@@ -37,6 +37,8 @@ export interface LoadedConfig {
   readonly setsLogLevel: boolean;
   /** The variables that keys of providers were read from, by the name of the entry. */
   readonly keyVariables: Readonly<Record<string, string>>;
+  /** Every variable that something of it is from, sorted: where they are not set, it is another configuration. */
+  readonly variables: readonly string[];
   /** Every secret value of the configuration and its variables, for redaction. */
   readonly secrets: readonly string[];
 }
@@ -63,9 +65,10 @@ export async function loadConfig(options: {
   const path = whole === undefined ? file : WHOLE;
   const document = source === undefined ? undefined : parseDocument(source, path);
   const written = asSettings(document?.value);
-  const { settings, variableOf, warnings } = withVariables(written, env);
+  const { settings, variableOf, warnings, ...set } = withVariables(written, env);
   const resolved = await resolveReferences(settings, env, dirname(file));
-  const raw = mergeSettings(withEnvironment(asSettings(resolved.value), env), overrides);
+  const filled = withEnvironment(asSettings(resolved.value), env);
+  const raw = mergeSettings(filled.settings, overrides);
   const config = parse(raw, { file: path, document, referenced: resolved.referenced, variableOf });
   return {
     config,
@@ -76,6 +79,14 @@ export async function loadConfig(options: {
     variableOf,
     setsLogLevel: asSettings(settings['log'])['level'] !== undefined,
     keyVariables: keyVariablesOf(config, settings, { env, variableOf }),
+    variables: [
+      ...new Set([
+        ...(whole === undefined ? [] : [WHOLE]),
+        ...set.variables,
+        ...resolved.variables,
+        ...filled.variables,
+      ]),
+    ].sort(),
     secrets: collectSecrets(config, env, resolved.secrets),
     warnings: [
       ...(source === undefined || whole !== undefined ? [] : await openToOthers(file, written)),

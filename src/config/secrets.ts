@@ -14,6 +14,8 @@ export interface Resolved {
   /** Everything that was read from a file. */
   readonly secrets: readonly string[];
   readonly missing: readonly MissingVariable[];
+  /** The variables that were named and are set. */
+  readonly variables: readonly string[];
   /** Paths, joined by dots, of texts that came from a variable or a file. */
   readonly referenced: ReadonlySet<string>;
 }
@@ -44,6 +46,7 @@ export function isSecretPath(path: readonly string[]): boolean {
 export async function resolveReferences(raw: unknown, env: Environment, folder: string): Promise<Resolved> {
   const secrets: string[] = [];
   const missing: MissingVariable[] = [];
+  const variables = new Set<string>();
   const referenced = new Set<string>();
 
   const resolve = async (value: unknown, path: readonly string[]): Promise<unknown> => {
@@ -72,7 +75,10 @@ export async function resolveReferences(raw: unknown, env: Environment, folder: 
       if (escaped !== '') return whole.slice(1);
       const value = env[name];
       referenced.add(path.join('.'));
-      if (value !== undefined && value !== '') return value;
+      if (value !== undefined && value !== '') {
+        variables.add(name);
+        return value;
+      }
       missing.push({ path, variable: name });
       complete = false;
       return '';
@@ -80,7 +86,8 @@ export async function resolveReferences(raw: unknown, env: Environment, folder: 
     return complete ? expanded : undefined;
   };
 
-  return { value: await resolve(raw, []), secrets, missing, referenced };
+  const value = await resolve(raw, []);
+  return { value, secrets, missing, variables: [...variables], referenced };
 }
 
 /** Every secret in the configuration and the environment, for redaction. */

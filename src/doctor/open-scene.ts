@@ -1,6 +1,5 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { parseEnv } from 'node:util';
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import { ConfigError } from '../config/config-error.ts';
@@ -9,6 +8,7 @@ import { readVersion } from '../config/version.ts';
 import { JournalReader } from '../journal/journal-reader.ts';
 import type { Host } from '../service/host.ts';
 import { openService } from '../service/open-service.ts';
+import { readVariables } from '../service/variables.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
@@ -97,16 +97,5 @@ function findService({ paths, env, host }: Pick<SceneOptions, 'paths' | 'env' | 
     // No systemd or launchd here, or a home that no unit can name.
     if (error instanceof AppError) return null;
     throw error;
-  }
-}
-
-/** Null where this person may not read the file. */
-function readVariables(path: string): Environment | null {
-  if (!existsSync(path)) return {};
-  try {
-    const entries = Object.entries(parseEnv(readFileSync(path, 'utf8')));
-    return Object.fromEntries(entries.filter(([, value]) => value !== ''));
-  } catch {
-    return null;
   }
 }

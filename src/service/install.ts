@@ -1,24 +1,22 @@
 import { chmod, chown, mkdir, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.ts';
+import { ensureDirectory, replaceDurable } from '../storage/files.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { Host } from './host.ts';
 import { launcherScript } from './launcher-script.ts';
 import { SERVICE } from './places.ts';
 import { requireProgram, runProgram, type Variables } from './program.ts';
 import type { Supervisor } from './supervisor.ts';
+import { addVariables } from './variables.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 
-const variablesText =
-  (): string => `# Keys and other variables of the service, one NAME=value on each line, for example:
-# ANTHROPIC_API_KEY=…
-# Then: ${assistantCommand('service restart')}
-`;
-
-/** Installs the service and starts it. Returns what the person should know. What was there of it is written anew. */
+/**
+ * Installs the service after `prepare`, adds `added` to its file of variables, and starts it. Returns what the person
+ * should know. What was there of unit and launcher is written anew.
+ */
 export async function installService(
   supervisor: Supervisor,
-  { host, env }: { readonly host: Host; readonly env: Variables },
+  { host, env, added }: { readonly host: Host; readonly env: Variables; readonly added: Variables },
 ): Promise<readonly string[]> {
   const { kind, home, unit, launcher, variables, log } = supervisor.places;
   if (/[/\\]_npx[/\\]/u.test(host.program)) {
@@ -27,12 +25,10 @@ export async function installService(
       `This is a copy that npx made for a moment. Install the package first (npm i -g assistantd), then run: ${assistantCommand('service install')}`,
     );
   }
-  await supervisor.prepare();
   try {
     if (kind === 'system') await makeHomeOfUser(home, env);
     else await ensureDirectory(home);
-    if ((await readIfExists(variables)) === undefined) await replaceDurable(variables, variablesText());
-    await chmod(variables, 0o600);
+    await addVariables(variables, added);
     await writeNew(launcher, launcherScript(host, kind === 'launchd' ? variables : null), 0o755);
     await requireProgram(launcher, ['--check'], { env, next: 'Then run this command again.' });
     if (kind === 'launchd') await ensureDirectory(dirname(log));

@@ -107,7 +107,7 @@ describe('assistant doctor looks at the installed service', () => {
     expect(rowOf(report, 'service.keys')).toMatchObject({
       state: 'warning',
       evidence: 'The service has no key or token for providers.openai, but this terminal has.',
-      remedy: `Put the variable into ${home}/service.env, then run: npm run assistant -- service restart`,
+      remedy: 'npm run assistant -- service install --copy-keys',
     });
     expect(JSON.stringify(report)).not.toContain('sk-of-this-terminal');
   });

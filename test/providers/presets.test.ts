@@ -21,7 +21,7 @@ describe.each(ROWS)('%s', (name, preset) => {
 
   test('is enabled by its usual environment variable alone', () => {
     if (preset.keyVariable === null) return;
-    const settings = withEnvironment({}, { [preset.keyVariable]: 'the-key' });
+    const { settings } = withEnvironment({}, { [preset.keyVariable]: 'the-key' });
     expect(settings).toEqual({ providers: { [name]: { apiKey: 'the-key' } } });
   });
 

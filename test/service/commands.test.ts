@@ -35,6 +35,54 @@ describe('assistant service install', () => {
     expect([...files.map((file) => readFileSync(file, 'utf8')), ...machine.calls].join('\n')).not.toContain('sk-ant');
   });
 
+  test('with --copy-keys writes the keys that the configuration takes from the terminal, and says which', async () => {
+    const machine = new ServiceMachine();
+    const { line, home } = machine;
+    mkdirSync(home);
+    const config = { providers: { near: { kind: 'openai', baseUrl: 'http://127.0.0.1:1/v1', apiKey: '${NEAR}' } } };
+    writeFileSync(join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+    writeFileSync(join(home, 'service.env'), 'OPENAI_API_KEY=mine');
+    line.env = {
+      ...line.env,
+      NEAR: 'sk "$HOME" \\ #1',
+      OPENAI_API_KEY: 'sk-other',
+      ASSISTANT_AGENT__TIMEZONE: 'UTC',
+      TELEGRAM_BOT_TOKEN: "it's",
+      SOMETHING_ELSE: 'stays',
+    };
+    expect(await line.run('service', 'install', '--copy-keys'), line.err).toBe(0);
+    const file = join(home, 'service.env');
+    expect(line.out).toContain(`Copied into ${file}: ANTHROPIC_API_KEY, ASSISTANT_AGENT__TIMEZONE, NEAR.\n`);
+    expect(line.out).toContain(
+      'TELEGRAM_BOT_TOKEN was not copied, because it has a line break or an apostrophe. Keep it in a file, and name that in config.json: {"file": "…"}\n',
+    );
+    expect(readFileSync(file, 'utf8')).toBe(
+      `OPENAI_API_KEY=mine\nANTHROPIC_API_KEY='sk-ant-of-this-terminal'\nASSISTANT_AGENT__TIMEZONE='UTC'\nNEAR='sk "$HOME" \\ #1'\n`,
+    );
+    expect(modeOf(file)).toBe('600');
+    expect(line.out).not.toContain('sk-ant');
+    expect(machine.calls.join('\n')).not.toContain('sk-ant');
+    line.out = '';
+    expect(await line.run('service', 'install')).toBe(0);
+    expect(line.out).toContain('its configuration needs TELEGRAM_BOT_TOKEN.');
+  });
+
+  test.each([
+    ['y', true],
+    ['n', false],
+  ])('asks in a terminal whether it shall copy them: %s', async (answer, isCopied) => {
+    const machine = new ServiceMachine({ terminal: true });
+    const { line, home } = machine;
+    const ended = line.run('service', 'install');
+    await line.shows(/Copy ANTHROPIC_API_KEY into [^]*, which you alone can/u);
+    expect(machine.changes).toEqual([]);
+    line.type(`${answer}\n`);
+    expect(await ended).toBe(0);
+    const text = readFileSync(join(home, 'service.env'), 'utf8');
+    expect(text.includes('sk-ant-of-this-terminal')).toBe(isCopied);
+    expect(line.out.includes('service install --copy-keys')).toBe(!isCopied);
+  });
+
   test('keeps the keys of an earlier installation, and closes their file', async () => {
     const machine = new ServiceMachine();
     const file = join(machine.home, 'service.env');
@@ -289,7 +337,10 @@ describe('assistant init --service', () => {
     expect(machine.changes.at(-1)).toBe('systemctl --user restart assistant.service');
     expect(readFileSync(join(userHome, UNIT), 'utf8')).toContain(`Environment=ASSISTANT_HOME=${home}\n`);
     expect(line.out).toContain('The service is installed and running.');
-    expect(line.out).toContain(`go into ${home}/service.env`);
+    expect(line.out).toContain(
+      `To copy them into ${home}/service.env: npm run assistant -- service install --copy-keys`,
+    );
+    expect(readFileSync(join(home, 'service.env'), 'utf8')).not.toContain('sk-ant');
     expect(line.out).toContain('It is running. In a terminal you reach it with: npm run chat');
   });
 

@@ -5,16 +5,24 @@ import { writeProgram } from '../support/program-file.ts';
 
 /** A command line on a machine whose systemctl, journalctl and so on write down how they were called. */
 export class ServiceMachine {
-  readonly line = new CommandLine();
-  readonly folder = this.line.home;
-  readonly #bin = join(this.folder, 'fake-bin');
-  readonly #calls = join(this.folder, 'calls');
+  readonly line: CommandLine;
+  readonly folder: string;
+  readonly #bin: string;
+  readonly #calls: string;
   /** The person's own folder, and what stands for `/`. */
-  readonly userHome = join(this.folder, 'anna');
-  readonly root = join(this.folder, 'root');
-  readonly home = join(this.userHome, '.assistant');
+  readonly userHome: string;
+  readonly root: string;
+  readonly home: string;
 
-  constructor() {
+  constructor(options: { readonly terminal?: boolean } = {}) {
+    this.line = new CommandLine(options);
+    this.folder = this.line.home;
+    const at = (name: string): string => join(this.folder, name);
+    this.#bin = at('fake-bin');
+    this.#calls = at('calls');
+    this.userHome = at('anna');
+    this.root = at('root');
+    this.home = join(this.userHome, '.assistant');
     for (const folder of [this.#bin, this.userHome, this.root]) mkdirSync(folder);
     this.line.host = { ...this.line.host, userHome: this.userHome, root: this.root };
     this.line.env = {

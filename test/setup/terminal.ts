@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '../support/child-environment.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
 const TERMINAL = fileURLToPath(new URL('terminal.py', import.meta.url));
 const DEADLINE_MS = 40_000;
 
@@ -23,8 +23,9 @@ export class Terminal implements AsyncDisposable {
   readonly #child;
   #read = 0;
 
-  constructor(argv: readonly string[], env: Readonly<Record<string, string>>) {
-    this.#child = spawn('python3', [TERMINAL, process.execPath, MAIN, ...argv], {
+  /** `under`: a program that runs the command line, with its arguments, as another user for example. */
+  constructor(argv: readonly string[], env: Readonly<Record<string, string>>, under: readonly string[] = []) {
+    this.#child = spawn('python3', [TERMINAL, ...under, process.execPath, LAUNCHER, ...argv], {
       env: childEnvironment({ TERM: 'xterm', LANG: 'C.UTF-8', ...env }),
       stdio: ['pipe', 'pipe', 'inherit'],
     });

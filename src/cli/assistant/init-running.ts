@@ -4,6 +4,7 @@ import { openService, type Opened } from '../../service/open-service.ts';
 import type { Choice, SetupWorld } from '../../setup/setup.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
+import { keysForService } from '../service-keys.ts';
 
 /** Where the assistant runs after the set-up; `here`: in this terminal, which the caller has to begin. */
 export type Running = 'running' | 'service' | 'here' | 'later';
@@ -21,12 +22,13 @@ interface RunningPorts {
  */
 export async function chooseRunning(
   { world, host, hasChannel, isRunning }: RunningPorts,
-  { service, isConversation }: { readonly service: boolean; readonly isConversation: boolean },
+  wish: { readonly service: boolean; readonly copyKeys: boolean; readonly isConversation: boolean },
 ): Promise<Running> {
   if (isRunning) return 'running';
   const { person, tell } = world;
+  const { service, copyKeys, isConversation } = wish;
   if (person === null || service) {
-    if (service) await install(await requireService(world, host), { world, host });
+    if (service) await install(await requireService(world, host), { world, host, copyKeys });
     return service ? 'service' : 'later';
   }
   let possible = await findService(world, host);
@@ -47,7 +49,7 @@ export async function chooseRunning(
     const chosen = offered.length === 1 ? 'here' : await person.choose('How should it run?', offered, first);
     if (chosen !== 'service' || typeof possible === 'string') return chosen === 'later' ? 'later' : 'here';
     try {
-      await install(possible, { world, host });
+      await install(possible, { world, host, copyKeys });
       return 'service';
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
@@ -84,10 +86,15 @@ async function requireService({ paths, env }: SetupWorld, host: () => Host): Pro
 
 async function install(
   { supervisor, env }: Opened,
-  { world, host }: Pick<RunningPorts, 'world' | 'host'>,
+  { world, host, copyKeys }: Pick<RunningPorts, 'world' | 'host'> & { readonly copyKeys: boolean },
 ): Promise<void> {
-  const notes = await installService(supervisor, { host: host(), env });
-  const keys = `It does not see this terminal's variables: keys and tokens that are only there go into ${supervisor.places.variables}, one NAME=value on each line; then: ${assistantCommand('service restart')}`;
+  const { person } = world;
+  const keys = await keysForService(
+    supervisor.places,
+    world.env,
+    async (question) => copyKeys || (person !== null && person.agree(question)),
+  );
+  const notes = await installService(supervisor, { host: host(), env, added: keys.copied });
   const logs = `Its log: ${assistantCommand('service logs')}`;
-  world.tell.good(['The service is installed and running.', ...notes, keys, logs].join('\n'));
+  world.tell.good(['The service is installed and running.', ...notes, ...keys.notes, logs].join('\n'));
 }

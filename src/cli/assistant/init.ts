@@ -11,7 +11,7 @@ import { usageError } from '../usage.ts';
 
 const INTERRUPTED = 130;
 
-type InitFlags = HomeFlag & Given & { readonly yes: boolean; readonly service: boolean };
+type InitFlags = HomeFlag & Given & { readonly yes: boolean; readonly service: boolean; readonly copyKeys: boolean };
 
 /** `assistant init`: asks for what is missing, tries it, writes it, and starts the assistant where the person wants it. */
 export async function initCommand(flags: InitFlags, context: CliContext): Promise<number> {
@@ -67,6 +67,7 @@ async function setUpBetween(home: string | undefined, context: CliContext): Prom
 const NOTHING_GIVEN = {
   yes: false,
   service: false,
+  copyKeys: false,
   provider: undefined,
   model: undefined,
   keyEnv: undefined,
@@ -95,7 +96,7 @@ interface Result {
 
 /** Null: the person stopped it, and was told what was written. */
 async function setUpAll(
-  { home, yes, service, ...given }: InitFlags,
+  { home, yes, service, copyKeys, ...given }: InitFlags,
   { context, isConversation }: { readonly context: CliContext; readonly isConversation: boolean },
 ): Promise<Result | null> {
   const paths = pathsOf(context, home);
@@ -128,7 +129,7 @@ async function setUpAll(
     await using assistant = await context.connect(paths.socket);
     const running = await chooseRunning(
       { world, host: context.host, hasChannel: await hasChannel(world), isRunning: assistant !== undefined },
-      { service, isConversation },
+      { service, copyKeys, isConversation },
     );
     const end = endOf(running, { hasChanged, isConversation });
     if (person === null) line(end);

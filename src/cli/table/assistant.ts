@@ -1,4 +1,5 @@
 import { command, type Group } from './command.ts';
+import { copyKeys } from './service.ts';
 import { flag, number, text, texts, wholeNumber } from './values.ts';
 
 // The commands about the assistant itself: run it, talk to it, see how it is.
@@ -55,6 +56,7 @@ export const init = command({
     slackOwner: text('<id>', 'your Slack member id: it makes you the owner there'),
     noCheck: flag('save without asking the model for an answer'),
     service: flag('install the service and start it, without asking'),
+    copyKeys,
   },
   load: async () => (await import('../assistant/init.ts')).initCommand,
 });

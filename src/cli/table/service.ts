@@ -7,6 +7,10 @@ const system = flag(
   'the service of the whole machine, with a user of its own, instead of your own service (systemd only)',
 );
 
+export const copyKeys = flag(
+  'give the service the keys that its configuration takes from the variables of this terminal, without asking',
+);
+
 export const service: Group = {
   name: 'service',
   description: 'run the assistant in the background, with systemd or launchd',
@@ -14,7 +18,7 @@ export const service: Group = {
     command({
       name: 'install',
       description: 'install or update the service, and start it',
-      options: { system },
+      options: { system, copyKeys },
       load: async () => (await import('../service.ts')).serviceInstallCommand,
     }),
     command({

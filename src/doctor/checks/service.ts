@@ -69,11 +69,10 @@ async function keys({ service, loaded, paths, ownEnv }: Scene): Promise<readonly
   const has = new Set(usable(there));
   const lacks = usable(here).filter((name) => !has.has(name));
   if (lacks.length === 0) return [ok('It has the keys and tokens that this terminal has.')];
-  const file = service.opened.supervisor.places.variables;
   return [
     warning(
       `The service has no key or token for ${lacks.join(', ')}, but this terminal has.`,
-      `Put the variable into ${file}, then run: ${service.command('restart')}`,
+      service.command('install --copy-keys'),
     ),
   ];
 }
