@@ -1,4 +1,4 @@
-import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
+import { FROM, type InboundMessage, type OutboundMessage } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
 import type { Redact } from '../security/redact/redact.ts';
 import type { ChatAddress } from '../tools/tool.ts';
@@ -41,8 +41,26 @@ export function outboundTo(target: InboundMessage, content: OutboundText, now: n
     media: [],
     ...(content.turnId === undefined ? {} : { turnId: content.turnId }),
     expiresAt: now + (target.origin === 'heartbeat' ? HEARTBEAT_TTL_MS : ANSWER_TTL_MS),
-    metadata: { ...(content.own === true ? { own: true } : {}), ...(content.plain === true ? { plain: true } : {}) },
+    metadata: {
+      ...(content.own === true ? { own: true } : {}),
+      ...(content.plain === true ? { plain: true } : {}),
+      ...fromOf(target),
+    },
   };
+}
+
+/** What began the turn that a message answers, where no person did. */
+function fromOf({ origin, metadata }: InboundMessage): Readonly<Record<string, string>> {
+  switch (origin) {
+    case 'cron':
+      return { [FROM]: `the job ${String(metadata['job'])}` };
+    case 'heartbeat':
+      return { [FROM]: 'the heartbeat' };
+    case 'system':
+      return { [FROM]: 'a command in the background' };
+    default:
+      return {};
+  }
 }
 
 /** The notice in place of an answer when a turn is given up. Its id is fixed by the turn, so it is sent only once. */

@@ -1,4 +1,11 @@
-import { parseChat, sessionKeyOf, type InboundMessage, type OutboundMessage, type Role } from '../bus/messages.ts';
+import {
+  FROM,
+  parseChat,
+  sessionKeyOf,
+  type InboundMessage,
+  type OutboundMessage,
+  type Role,
+} from '../bus/messages.ts';
 import { durationText } from './durations.ts';
 import type { Job, JobCreator } from './job.ts';
 import { localText } from '../util/time-zone.ts';
@@ -24,13 +31,14 @@ export function jobSession(id: string): string {
 export function reminder({ job, dueAt, now, zone }: RunFacts): OutboundMessage {
   const late = now - dueAt > ON_TIME_MS;
   const note = `\n\n_Late: this was for ${localText(dueAt, zone)}, and I was not running then._`;
-  return toChat(job, { id: runId(job.id, dueAt), text: late ? `${job.text}${note}` : job.text, now });
+  const text = late ? `${job.text}${note}` : job.text;
+  return toChat(job, { id: runId(job.id, dueAt), text, now, from: `the reminder ${job.id}` });
 }
 
 /** The notice that a task was missed and will not be done. */
 export function missedNotice({ job, dueAt, now, zone }: RunFacts, why: string): OutboundMessage {
   const text = `I missed the task \`${job.id}\` of ${localText(dueAt, zone)}: ${why}. It was not done.`;
-  return toChat(job, { id: `${runId(job.id, dueAt)}:missed`, text, now });
+  return toChat(job, { id: `${runId(job.id, dueAt)}:missed`, text, now, from: 'the schedule' });
 }
 
 /** The inbound message that starts the turn of a run, or runs its command. */
@@ -95,7 +103,7 @@ function runId(job: string, dueAt: number): string {
 
 function toChat(
   job: Job,
-  { id, text, now }: { readonly id: string; readonly text: string; readonly now: number },
+  { id, text, now, from }: { readonly id: string; readonly text: string; readonly now: number; readonly from: string },
 ): OutboundMessage {
   return {
     id,
@@ -104,6 +112,6 @@ function toChat(
     text,
     media: [],
     expiresAt: now + TTL_MS,
-    metadata: { job: job.id },
+    metadata: { job: job.id, [FROM]: from },
   };
 }

@@ -106,6 +106,9 @@ export interface Cursor {
 /** Prefix of a button's id: a press sends the rest of the id as a message of the person, commands included. */
 export const SAY_BUTTON = 'say:';
 
+/** Key of an outbound message's metadata: what sent it by itself, e.g. `the reminder tea`. Terminals show it. */
+export const FROM = 'from';
+
 export interface Button {
   readonly id: string;
   readonly label: string;

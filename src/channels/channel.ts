@@ -24,6 +24,8 @@ export interface OutgoingPart {
   readonly messageId: string;
   readonly kind: OutboundMessage['kind'];
   readonly turnId?: string;
+  /** What sent the message by itself; see `FROM`. */
+  readonly from?: string;
   readonly chatId: string;
   readonly threadId?: string;
   /** Rendered by the channel's own `render`. */

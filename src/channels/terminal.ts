@@ -9,6 +9,8 @@ export interface TerminalMessage {
   readonly text: string;
   readonly kind: OutgoingPart['kind'];
   readonly turnId?: string;
+  /** What sent it by itself. */
+  readonly from?: string;
   readonly platformId: string;
 }
 
@@ -76,6 +78,7 @@ export class TerminalChannel implements Channel {
       kind: part.kind,
       platformId: part.nonce,
       ...(part.turnId === undefined ? {} : { turnId: part.turnId }),
+      ...(part.from === undefined ? {} : { from: part.from }),
     };
     let taken = 0;
     for (const listener of this.#attached.get(part.chatId) ?? []) {

@@ -31,6 +31,10 @@ export interface CliContext {
   readonly onSignal: (listener: (signal: StopSignal) => void) => Disposable;
   /** Calls back at each SIGHUP, instead of the process ending by it, until disposed of. */
   readonly onHangUp: (listener: () => void) => Disposable;
+  /** Stops this process and those that a shell started with it, as Ctrl-Z does; nothing where that is not possible. */
+  readonly suspend: () => void;
+  /** Calls back when this process goes on after it was stopped, until disposed of. */
+  readonly onContinue: (listener: () => void) => Disposable;
   /** Calls back at each error that no one caught, until disposed of. */
   readonly onStray: (listener: (error: unknown, fatal: boolean) => void) => Disposable;
   readonly exitNow: (code: number) => void;
@@ -62,6 +66,13 @@ export function processContext(): CliContext {
     onHangUp: (listener) => {
       process.on('SIGHUP', listener);
       return { [Symbol.dispose]: () => process.off('SIGHUP', listener) };
+    },
+    suspend: () => {
+      if (process.platform !== 'win32') process.kill(0, 'SIGTSTP');
+    },
+    onContinue: (listener) => {
+      process.on('SIGCONT', listener);
+      return { [Symbol.dispose]: () => process.off('SIGCONT', listener) };
     },
     onStray: (listener) => {
       const onException = (error: unknown): void => listener(error, true);

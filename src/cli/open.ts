@@ -7,6 +7,7 @@ import type { AppError } from '../util/errors.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
 import { terminalText } from './format.ts';
+import { wrapped } from './terminal/look.ts';
 
 /** Where the home of this command line is. */
 export function pathsOf(context: CliContext, home: string | undefined): HomePaths {
@@ -66,7 +67,8 @@ export async function openAssistant(
     startAssistant(context, { paths, config: await logSettings(), serve: 'local', logsToFile, onUnusable });
   const port = running ?? (await start());
   if (running === undefined) {
-    for (const warning of (await port.info()).warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
+    for (const warning of (await port.info()).warnings)
+      context.stderr.write(wrapped(`⚠ ${terminalText(warning)}`, context.stderr));
   }
   return { port, attached: running !== undefined, [Symbol.asyncDispose]: () => port[Symbol.asyncDispose]() };
 }

@@ -48,6 +48,8 @@ export interface AttachedMessage {
   readonly text: string;
   readonly kind: string;
   readonly turnId?: string;
+  /** What sent it by itself, e.g. `the reminder tea`; undefined for an answer and for what the program reports. */
+  readonly from?: string;
 }
 
 export interface ToolInfo {

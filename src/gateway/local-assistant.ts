@@ -48,6 +48,7 @@ interface TerminalText {
   readonly text: string;
   readonly kind: string;
   readonly turnId?: string;
+  readonly from?: string;
 }
 
 /** How long a reply may take to be marked delivered after its turn ended. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { labelButton } from '../bus/buttons.ts';
-import { parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
+import { FROM, parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
@@ -111,7 +111,10 @@ export function messageTool(options: MessageOptions): Tool {
       }
       const files: Media[] = [];
       for (const path of media) files.push(await mediaFrom(path, options, context));
-      const common = { ...target, kind: 'part' as const, turnId: context.call.turnId, metadata: {} };
+      const { chat: here } = context.person;
+      const metadata =
+        isElsewhere(chat, context) && here !== null ? { [FROM]: `the conversation ${nameOf(here)}` } : {};
+      const common = { ...target, kind: 'part' as const, turnId: context.call.turnId, metadata };
       const expiresAt = options.clock.now() + TTL_MS;
       await options.publish({
         ...common,

@@ -94,7 +94,7 @@ describe('one message', () => {
     const line = new CommandLine();
     line.assistant.script = async (_, { onEvent }) => {
       onEvent?.({
-        ...toolEvent('tool-end', 'exec', 1),
+        ...toolEvent('tool-end', 'exec'),
         type: 'tool-end',
         callId: 'c',
         name: 'exec',
@@ -125,14 +125,15 @@ describe('one message', () => {
   test('shows on stderr what had waited for somebody to come', async () => {
     const line = new CommandLine();
     line.assistant.script = async (_, { onEvent }) => {
-      line.assistant.tell('main', 'A reminder from before.');
-      onEvent?.(textEvent('Hel', 1));
-      line.assistant.tell('main', 'Hello, in full.', 't1');
+      line.assistant.tell('main', 'Drink tea.', { from: 'the reminder tea' });
+      line.assistant.tell('main', 'A notice from before.');
+      onEvent?.(textEvent('Hel'));
+      line.assistant.tell('main', 'Hello, in full.', { turnId: 't1' });
       return summaryOf('Hello.');
     };
     expect(await line.run('chat', '-m', 'hello')).toBe(0);
     expect(line.out).toBe('Hello.\n');
-    expect(line.err).toBe('(earlier) A reminder from before.\n');
+    expect(line.err).toBe('(earlier, from the reminder tea) Drink tea.\n(earlier) A notice from before.\n');
   });
 
   test('cannot drive the terminal through its answer', async () => {
@@ -148,7 +149,7 @@ test('one message in a terminal shows what is done meanwhile, which then goes aw
   const seen = new VirtualScreen(line.stderr, 80, 10);
   const done = Promise.withResolvers<void>();
   line.assistant.script = async (_, { onEvent }) => {
-    onEvent?.(toolEvent('tool-start', 'exec make', 1));
+    onEvent?.(toolEvent('tool-start', 'exec make'));
     await done.promise;
     return summaryOf('It is **done**.');
   };

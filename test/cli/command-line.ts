@@ -27,6 +27,8 @@ export class CommandLine {
   readonly logged: { message: string; fields: Record<string, unknown> }[] = [];
   readonly exits: number[] = [];
   readonly restarts: boolean[] = [];
+  /** How often it was suspended. */
+  suspensions = 0;
   /** Whether a gateway of this home is running. */
   running = false;
   env: Readonly<Record<string, string | undefined>> = {};
@@ -41,6 +43,7 @@ export class CommandLine {
   err = '';
   /** What a person sees, of a terminal. */
   readonly screen: VirtualScreen;
+  readonly #continued = new Set<() => void>();
   readonly #signals = new Set<(signal: StopSignal) => void>();
 
   constructor(
@@ -86,6 +89,11 @@ export class CommandLine {
     for (const listener of this.#signals) listener(signal);
   }
 
+  /** It goes on after it was suspended. */
+  goOn(): void {
+    for (const listener of this.#continued) listener();
+  }
+
   type(text: string): void {
     this.stdin.write(text);
   }
@@ -112,6 +120,13 @@ export class CommandLine {
         return { [Symbol.dispose]: () => this.#signals.delete(listener) };
       },
       onHangUp: () => ({ [Symbol.dispose]: () => {} }),
+      suspend: () => {
+        this.suspensions += 1;
+      },
+      onContinue: (listener) => {
+        this.#continued.add(listener);
+        return { [Symbol.dispose]: () => this.#continued.delete(listener) };
+      },
       onStray: () => ({ [Symbol.dispose]: () => {} }),
       host: () => this.host,
       restart: () => this.restarts.push(true),

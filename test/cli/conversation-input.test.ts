@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/util/clock.ts';
 import { summaryOf } from '../gateway/fake-assistant.ts';
 import { waitFor } from '../support/wait.ts';
 import { Cut } from './cut-assistant.ts';
@@ -66,6 +67,54 @@ describe('what is typed', () => {
   });
 });
 
+test('Ctrl-Z gives the terminal back, and what was typed is there again afterwards', async () => {
+  const line = new CommandLine({ terminal: true });
+  // A process that is stopped has no timers.
+  const held: (() => void)[] = [];
+  line.clock = {
+    ...systemClock,
+    timer: (ms, run) => {
+      if (ms !== 50) return systemClock.timer(ms, run);
+      held.push(run);
+      return { [Symbol.dispose]: () => {} };
+    },
+  };
+  const ended = line.run('chat');
+  await line.shows('you ›');
+  const raw: boolean[] = [];
+  Object.assign(line.stdin, { setRawMode: (isRaw: boolean) => raw.push(isRaw) });
+  line.type('half');
+  await line.shows('you › half');
+  line.type('\u001A');
+  await waitFor(() => line.suspensions === 1);
+  expect(await line.screen.text()).not.toContain('half');
+  expect(raw).toEqual([false]);
+  expect(line.out.endsWith('\u001B[?2004l')).toBe(true);
+  line.stdout.write('$ fg\n');
+  line.goOn();
+  await line.shows(/\$ fg\n\nyou › half$/u);
+  expect(raw.at(-1)).toBe(true);
+  expect(line.out.lastIndexOf('\u001B[?2004h')).toBeGreaterThan(line.out.lastIndexOf('\u001B[?2004l'));
+  // Where nothing can be stopped it goes on by itself.
+  line.type('\u001A');
+  await waitFor(() => line.suspensions === 2);
+  for (let run = held.pop(); run !== undefined; run = held.pop()) run();
+  await line.shows(/you › half$/u);
+  line.type(' a line\r');
+  await line.shows('You said: half a line');
+  await leave(line, ended);
+});
+
+test('Ctrl-L empties the screen around what is typed', async () => {
+  const { line, ended } = await converse();
+  line.type('half');
+  await line.shows('you › half');
+  line.type('\u000C');
+  await line.shows(/^\nyou › half$/u);
+  line.type(CTRL_C);
+  await leave(line, ended);
+});
+
 describe('what was typed before', () => {
   test('is there again after a restart, with the arrow keys and in a search', async () => {
     const first = await converse();
@@ -124,9 +173,9 @@ describe('Tab', () => {
     line.type('/sta\t');
     await line.shows(/you › \/status$/u);
     line.type(`${CTRL_C}/s\t`);
-    await line.shows('  /setup  /status  /stop\nyou › /s');
+    await line.shows('ends.\n\n  /setup  /status  /stop\nyou › /s');
     line.type('to');
-    await line.shows(/ends\.\nyou › \/sto$/u);
+    await line.shows(/ends\.\n\nyou › \/sto$/u);
     expect(await line.screen.text()).not.toContain('/setup');
     line.type(`${CTRL_C}/ex\t\r`);
     expect(await ended).toBe(0);

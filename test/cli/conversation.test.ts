@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../src/util/errors.ts';
-import { aborted, QUESTION, summaryOf, textEvent, toolEnd, toolEvent } from '../gateway/fake-assistant.ts';
+import { aborted, QUESTION, statusEvent, summaryOf, textEvent, toolEnd, toolEvent } from '../gateway/fake-assistant.ts';
 import { waitFor } from '../support/wait.ts';
 import { converse, CTRL_C, CTRL_D, leave } from './conversation.ts';
 
@@ -41,6 +41,55 @@ describe('a conversation', () => {
     await leave(line, ended);
   });
 
+  test('says who sent what comes by itself, and shows it as often as it comes', async () => {
+    const { line, ended } = await converse();
+    line.type('half a sen');
+    await line.shows('you › half a sen');
+    const told = '  From the reminder tea:\nDrink tea.\n\n';
+    for (let n = 0; n < 2; n += 1) line.assistant.tell('main', 'Drink **tea**.', { from: 'the reminder tea' });
+    await line.shows(`${told}${told}you › half a sen`);
+    line.assistant.tell('main', 'All is well.', { turnId: 't9', from: 'the heartbeat' });
+    await line.shows('  From the heartbeat:\nAll is well.\n\nyou › half a sen');
+    line.type(CTRL_C);
+    await leave(line, ended);
+  });
+
+  test('a turn that several messages wait for is shown once', async () => {
+    const { line, ended } = await converse();
+    const events = [textEvent('Let me look.'), toolEvent('tool-start', 'exec date'), toolEnd('ran date')];
+    const joined = Promise.withResolvers<void>();
+    line.assistant.script = async (_, { onEvent }) => {
+      if (line.assistant.heard.length === 2) joined.resolve();
+      await joined.promise;
+      for (const event of events) onEvent?.(event);
+      return summaryOf('Saturday.');
+    };
+    line.type('day?\r');
+    await waitFor(() => line.assistant.heard.length === 1);
+    line.type('please\r');
+    await line.shows(/you › please\nLet me look\.\n {2}✓ ran date · \d\.\d s\nSaturday\.\n\nyou ›$/u);
+    await leave(line, ended);
+  });
+
+  test('what the assistant waits for is said while it waits, and leaves no line', async () => {
+    const { line, ended } = await converse();
+    const [tried, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    line.assistant.script = async (_, { onEvent }) => {
+      onEvent?.(statusEvent('demo allows no more requests for now; trying again in 2 s'));
+      await tried.promise;
+      onEvent?.(textEvent('It'));
+      await done.promise;
+      return summaryOf('It works.');
+    };
+    line.type('go\r');
+    await line.shows(/^ {2}\S demo allows no more requests for now; trying again in 2 s · \d\.\d s\n\nyou ›$/mu);
+    tried.resolve();
+    await line.shows(/you › go\nIt\n\nyou ›$/u);
+    done.resolve();
+    await line.shows(/you › go\nIt works\.\n\nyou ›$/u);
+    await leave(line, ended);
+  });
+
   test('shows the same answer again when it is asked again', async () => {
     const { line, ended } = await converse();
     line.type('x\r');
@@ -53,12 +102,12 @@ describe('a conversation', () => {
   test('streams the answer and does not show it twice', async () => {
     const { line, ended } = await converse();
     line.assistant.script = async (_, { onEvent }) => {
-      onEvent?.(textEvent('Let me look.', 1));
-      onEvent?.(toolEvent('tool-start', 'exec date', 2));
+      onEvent?.(textEvent('Let me look.'));
+      onEvent?.(toolEvent('tool-start', 'exec date'));
       onEvent?.(toolEnd('exec date', { isError: true, problem: 'exit code 1' }));
-      onEvent?.(textEvent('It is', 4));
-      onEvent?.(textEvent('It is Sat', 5));
-      line.assistant.tell('main', 'It is Saturday.', 't1');
+      onEvent?.(textEvent('It is'));
+      onEvent?.(textEvent('It is Sat'));
+      line.assistant.tell('main', 'It is Saturday.', { turnId: 't1' });
       return summaryOf('It is Saturday.');
     };
     line.type('day?\r');
@@ -73,7 +122,7 @@ describe('a conversation', () => {
     let told = 'First paragraph.\n\nSecond';
     line.assistant.script = async (_, { onEvent }) => {
       for (let n = 0; n < 20; n += 1) {
-        onEvent?.(textEvent((told += ' word'), n));
+        onEvent?.(textEvent((told += ' word')));
         await delay(40);
       }
       await release.promise;
@@ -91,9 +140,9 @@ describe('a conversation', () => {
     const { line, ended } = await converse();
     const release = Promise.withResolvers<void>();
     line.assistant.script = async (_, { onEvent }) => {
-      onEvent?.(textEvent('one two', 1));
+      onEvent?.(textEvent('one two'));
       await line.shows('you › more');
-      onEvent?.(textEvent('one two three', 2));
+      onEvent?.(textEvent('one two three'));
       await release.promise;
       return summaryOf('one two three four');
     };
@@ -112,7 +161,7 @@ describe('a conversation', () => {
     const [thought, ran] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     line.assistant.script = async (_, { onEvent }) => {
       await thought.promise;
-      onEvent?.(toolEvent('tool-start', 'exec make', 1));
+      onEvent?.(toolEvent('tool-start', 'exec make'));
       await ran.promise;
       onEvent?.(toolEnd('ran make'));
       return summaryOf('Done.');
@@ -176,9 +225,9 @@ describe('a conversation', () => {
     const release = Promise.withResolvers<void>();
     const text = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ');
     line.assistant.script = async (_, { onEvent }) => {
-      onEvent?.(textEvent(`Begin.\n\n${text}`, 1));
+      onEvent?.(textEvent(`Begin.\n\n${text}`));
       await release.promise;
-      onEvent?.(textEvent(`Begin.\n\n${text} last`, 2));
+      onEvent?.(textEvent(`Begin.\n\n${text} last`));
       return summaryOf(`Begin.\n\n${text} last`);
     };
     line.type('go\r');
@@ -200,7 +249,7 @@ describe('a conversation', () => {
     const code = Array.from({ length: 60 }, (_, n) => `line ${n};`);
     line.assistant.script = async (_, { onEvent }) => {
       for (let n = 1; n <= code.length; n += 1) {
-        onEvent?.(textEvent(`\`\`\`c\n${code.slice(0, n).join('\n')}`, n));
+        onEvent?.(textEvent(`\`\`\`c\n${code.slice(0, n).join('\n')}`));
         if (n % 20 === 0) await delay(50);
       }
       return summaryOf(`\`\`\`c\n${code.join('\n')}\n\`\`\``);
@@ -290,6 +339,21 @@ describe('a question', () => {
     await leave(line, ended);
   });
 
+  test('is wrapped between words, and its text below its bar', async () => {
+    const { line, ended } = await converse([], { columns: 40 });
+    line.assistant.script = async (_, { onApproval }) => {
+      const long = { ...QUESTION, reason: 'it deletes files that cannot be had back', detail: 'rm '.repeat(20).trim() };
+      return summaryOf(`answer ${JSON.stringify(await onApproval?.(long, new AbortController().signal))}`);
+    };
+    line.type('clean up\r');
+    await line.shows(
+      '\n\nRun a command: it deletes files that\ncannot be had back\n  │ rm rm rm rm rm rm rm rm rm rm rm rm\n  │ rm rm rm rm rm rm rm rm\nAllow it? [y/N]',
+    );
+    line.type('n\r');
+    await line.shows('answer false');
+    await leave(line, ended);
+  });
+
   test('offers to allow for good what can be', async () => {
     const { line, ended } = await converse();
     line.assistant.script = async (_, { onApproval }) => {
@@ -315,7 +379,7 @@ describe('a question', () => {
     await line.shows('Allow it? [y/N]');
     for (const command of ['/status', '/stop', ',read_file notes.md']) {
       line.type(`${command}\r`);
-      await line.shows(`ran ${command}\nAllow it? [y/N]`);
+      await line.shows(`ran ${command}\n  Still open: Run a command: rm -r build\nAllow it? [y/N]`);
     }
     line.type('y\r');
     await line.shows('answer true');
@@ -375,9 +439,9 @@ describe('lines only', () => {
   ])('with %s no control sequence is written, and nothing twice', async (_, argv, env) => {
     const { line, ended } = await converse(argv, { env });
     line.assistant.script = async (_input, { onEvent }) => {
-      onEvent?.(toolEvent('tool-start', 'exec date', 1));
+      onEvent?.(toolEvent('tool-start', 'exec date'));
       onEvent?.(toolEnd('ran date'));
-      onEvent?.(textEvent('It is **Sat', 3));
+      onEvent?.(textEvent('It is **Sat'));
       return summaryOf('It is **Saturday**.\n\n- `one`');
     };
     line.type('day?\n');

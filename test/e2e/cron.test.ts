@@ -30,6 +30,30 @@ describe('reminders', () => {
     expect(results(world)[0]).toMatch(/Set `stretch` for \w{3} \d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? \(/u);
   });
 
+  test('and tasks in a terminal say what they come from', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(({ view }) => (view.lastUserText.includes('Scheduled task') ? 'Ten mails.' : 'Set.'));
+    world.model.reply(
+      cron({ action: 'add', when: 'in 1 second', text: 'Drink tea.' }),
+      'Set.',
+      cron({ action: 'add', when: 'in 1 second', text: 'Count the mails.', kind: 'agent' }),
+      'Set.',
+    );
+    const told: (readonly [string | undefined, string])[] = [];
+    using _attached = world.assistant.attach('main', ({ from, text }) => told.push([from, text]));
+    await world.assistant.send({ session: 'main', text: 'remind me of tea' }, {});
+    await world.assistant.send({ session: 'main', text: 'count my mails' }, {});
+    await waitFor(
+      () => told.some(([, text]) => text === 'Ten mails.') && told.some(([, text]) => text === 'Drink tea.'),
+    );
+    expect(told.toSorted(([a = ''], [b = '']) => a.localeCompare(b))).toEqual([
+      [undefined, 'Set.'],
+      [undefined, 'Set.'],
+      ['the job count-the-mails', 'Ten mails.'],
+      ['the reminder drink-tea', 'Drink tea.'],
+    ]);
+  });
+
   test('tomorrow at 9 is the person’s nine o’clock, and the answer of the tool names it', async () => {
     await using world = await startWorld(VIENNA);
     world.model.reply(cron({ action: 'add', when: 'tomorrow at 9', text: 'Dentist' }), 'Set.');

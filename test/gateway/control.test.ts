@@ -303,8 +303,8 @@ describe('an assistant behind the socket', () => {
   test('answers with live events', async () => {
     const assistant = new FakeAssistant();
     assistant.script = async (input, { onEvent }) => {
-      onEvent?.(textEvent('Hel', 1));
-      onEvent?.(textEvent('Hello', 2));
+      onEvent?.(textEvent('Hel'));
+      onEvent?.(textEvent('Hello'));
       return summaryOf(`Hello, ${input.model ?? ''} ${input.images?.join() ?? ''}`);
     };
     const remote = await remoteOf(assistant);

@@ -39,32 +39,36 @@ export function summaryOf(text: string, more: Partial<TurnSummary> = {}): TurnSu
   };
 }
 
-export function textEvent(text: string, sequence: number): OutboundEvent {
-  return { type: 'text', text, ...place(sequence) };
+export function textEvent(text: string): OutboundEvent {
+  return { type: 'text', text, ...place() };
 }
 
-export function toolEvent(type: 'tool-start' | 'tool-end', title: string, sequence: number): OutboundEvent {
+export function statusEvent(text: string): OutboundEvent {
+  return { type: 'status', text, ...place() };
+}
+
+export function toolEvent(type: 'tool-start' | 'tool-end', title: string): OutboundEvent {
   const call = { callId: 't1.1', name: 'exec', title };
-  return type === 'tool-start'
-    ? { type, ...call, ...place(sequence) }
-    : { type, isError: true, ...call, ...place(sequence) };
+  return type === 'tool-start' ? { type, ...call, ...place() } : { type, isError: true, ...call, ...place() };
 }
 
 export function toolEnd(
   title: string,
   more: Partial<Extract<OutboundEvent, { type: 'tool-end' }>> = {},
 ): OutboundEvent {
-  return { type: 'tool-end', callId: 't1.1', name: 'exec', title, isError: false, ...place(1), ...more };
+  return { type: 'tool-end', callId: 't1.1', name: 'exec', title, isError: false, ...place(), ...more };
 }
 
-function place(sequence: number): {
+let sequence = 0;
+
+function place(): {
   channel: string;
   chatId: string;
   sessionKey: string;
   turnId: string;
   sequence: number;
 } {
-  return { channel: 'terminal', chatId: 'main', sessionKey: 'terminal:main', turnId: 't1', sequence };
+  return { channel: 'terminal', chatId: 'main', sessionKey: 'terminal:main', turnId: 't1', sequence: (sequence += 1) };
 }
 
 export const QUESTION: ApprovalQuestion = {
@@ -106,8 +110,8 @@ export class FakeAssistant implements AssistantPort, AsyncDisposable {
     return this.#attached.get(session)?.size ?? 0;
   }
 
-  tell(session: string, text: string, turnId?: string): void {
-    const message = { id: `m-${text}`, text, kind: 'notice', ...(turnId === undefined ? {} : { turnId }) };
+  tell(session: string, text: string, more: Pick<AttachedMessage, 'turnId' | 'from'> = {}): void {
+    const message = { id: `m-${text}`, text, kind: 'notice', ...more };
     for (const listener of this.#attached.get(session) ?? []) listener(message);
   }
 

@@ -26,6 +26,8 @@ export async function runCommand(words: readonly string[], home: string): Promis
     clock: systemClock,
     onSignal: () => nothing,
     onHangUp: () => nothing,
+    suspend: () => {},
+    onContinue: () => nothing,
     onStray: () => nothing,
     exitNow: () => {},
     host: thisHost,

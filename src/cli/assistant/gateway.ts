@@ -11,7 +11,7 @@ import { pathsOf, startAssistant } from '../open.ts';
 import { escapeInvisible } from '../format.ts';
 import type { HomeFlag } from '../table/command.ts';
 import { talk } from '../conversation/talk.ts';
-import { isDumb } from '../terminal/look.ts';
+import { isDumb, wrapped } from '../terminal/look.ts';
 import { openHistory } from '../terminal/open-history.ts';
 import { openNotifier } from '../../service/notify.ts';
 import { startWatchdog } from '../../service/watchdog.ts';
@@ -91,9 +91,9 @@ export async function gatewayCommand(
     void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
     const platforms = names.filter((name) => name !== 'terminal');
     if (isTerminal && (wantsTalk || platforms.length === 0)) {
-      context.stdout.write(await greeting(assistant, false, 'main'));
+      context.stdout.write(wrapped(await greeting(assistant, false, 'main'), context.stdout));
       if (platforms.length > 0)
-        context.stdout.write(`It answers on ${platforms.join(', ')} too, until you end this.\n`);
+        context.stdout.write(wrapped(`It answers on ${platforms.join(', ')} too, until you end this.`, context.stdout));
       await using history = await openHistory(paths, secrets);
       talksPlainly = printsOnly;
       await talk(context, {
@@ -129,7 +129,8 @@ async function announce(
   const { log } = assistant;
   const { home: shownHome, model, channels, http, warnings } = await assistant.info();
   const names = Object.keys(channels);
-  if (logsToFile) context.stderr.write(warnings.map((warning) => `⚠ ${escapeInvisible(warning)}\n`).join(''));
+  if (logsToFile)
+    for (const warning of warnings) context.stderr.write(wrapped(`⚠ ${escapeInvisible(warning)}`, context.stderr));
   for (const warning of warnings) log.warn('config: warning', { warning });
   log.info('ready', { home: shownHome, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
   const left = await leftVersion(home, readVersion());

@@ -93,9 +93,12 @@ async function ask(
   const late = `Timed out: there was no answer within ${plural(seconds ?? 0, 'second')}. A higher --timeout gives it longer.`;
   const summary = isLate ? { ...ended, text: late, isError: true } : ended;
   // What waited for somebody to come: it is delivered now, so it must be seen.
-  for (const { text, turnId } of arrived) {
+  for (const { text, turnId, from } of arrived) {
     const isOwn = (turnId !== undefined && turns.has(turnId)) || text.trim() === summary.text.trim();
-    if (!isOwn) context.stderr.write(`(earlier) ${terminalText(text)}\n`);
+    if (!isOwn)
+      context.stderr.write(
+        `(earlier${from === undefined ? '' : `, from ${terminalText(from)}`}) ${terminalText(text)}\n`,
+      );
   }
   for (const why of refused) context.stderr.write(`✗ ${oneLine(terminalText(why), LONGEST_REFUSAL)}\n`);
   if (isJson) context.stdout.write(`${jsonText(report(summary, refused), 0)}\n`);

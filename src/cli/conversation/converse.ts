@@ -6,7 +6,7 @@ import { openAssistant, pathsOf } from '../open.ts';
 import { ReconnectingAssistant } from './reconnect.ts';
 import type { HomeFlag } from '../table/command.ts';
 import { talk, type TalkOptions } from './talk.ts';
-import { isDumb } from '../terminal/look.ts';
+import { isDumb, wrapped } from '../terminal/look.ts';
 import { openHistory } from '../terminal/open-history.ts';
 
 interface ConverseFlags extends HomeFlag {
@@ -35,7 +35,7 @@ export async function converse(
       else ended.abort();
     });
     await using history = await openHistory(paths, (await loadConfig({ home: paths.home, env: context.env })).secrets);
-    context.stdout.write(await greeting(assistant.port, assistant.attached, session));
+    context.stdout.write(wrapped(await greeting(assistant.port, assistant.attached, session), context.stdout));
     const options = {
       session,
       model,
@@ -66,10 +66,10 @@ export async function converse(
   return await (await import('../assistant/init.ts')).setUpHere({ home }, context);
 }
 
-/** The first lines of a conversation. */
+/** The first line of a conversation. */
 export async function greeting(assistant: AssistantPort, attached: boolean, session: string): Promise<string> {
   const { model } = await assistant.info();
   const where = attached ? 'the running gateway' : 'this terminal';
   const which = session === 'main' ? '' : `, conversation "${terminalText(session)}"`;
-  return `Talking with ${terminalText(model)} in ${where}${which}. /help shows commands, Ctrl-D ends.\n`;
+  return `Talking with ${terminalText(model)} in ${where}${which}. /help shows commands, Ctrl-D ends.`;
 }

@@ -1,8 +1,7 @@
 import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { CliContext } from '../context.ts';
-import { indented } from '../../util/text.ts';
-import { terminalText, escapeInvisible } from '../format.ts';
+import { escapeInvisible, terminalText } from '../format.ts';
 import { NotSentError, type ConnectionWatcher } from './reconnect.ts';
 import { shortHistory, type InputHistory } from '../terminal/history.ts';
 import { LiveView } from '../terminal/live-view.ts';
@@ -160,8 +159,7 @@ class Conversation {
       .finally(() => {
         this.#running.delete(turn);
         if (this.#running.size === 0) this.#view.end();
-        // A command that ran beside a question leaves it open.
-        if (this.#questions.length > 0) this.#prompt();
+        this.#recallQuestion();
       });
     this.#running.set(turn, controller);
   }
@@ -197,12 +195,18 @@ class Conversation {
     });
   }
 
+  /** A command that ran beside a question leaves it open; what it said may have moved it away. */
+  #recallQuestion(): void {
+    const open = this.#questions[0];
+    if (open === undefined) return;
+    this.#view.note(`Still open: ${escapeInvisible(open.question.title)}: ${escapeInvisible(open.question.detail)}`);
+    this.#prompt();
+  }
+
   #showQuestion(): void {
     const open = this.#questions[0];
     if (open === undefined) return;
-    const { title, reason, detail } = open.question;
-    this.#view.lines(`${escapeInvisible(title)}: ${escapeInvisible(reason)}`);
-    this.#view.lines(indented(escapeInvisible(detail), '  │ '));
+    this.#view.question(open.question);
     this.#prompt();
   }
 

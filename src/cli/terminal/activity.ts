@@ -22,6 +22,8 @@ export class Activity {
   /** When something was last seen of the turn. */
   #seen = 0;
   #hasText = false;
+  /** What is waited for, in the assistant's words. */
+  #status = '';
   /** The assistant can be reached. */
   isConnected = true;
 
@@ -44,25 +46,30 @@ export class Activity {
   end(): void {
     this.#since = undefined;
     this.#hasText = false;
+    this.#status = '';
     this.#tools.clear();
   }
 
   text(): void {
-    this.#seen = this.#clock.monotonic();
-    this.#hasText = true;
+    this.#saw(true);
+  }
+
+  /** What is waited for instead of an answer; until something else is seen. */
+  status(text: string): void {
+    this.#saw(false);
+    this.#status = text;
   }
 
   start(callId: string, title: string): void {
     this.#tools.set(callId, { title, since: this.#clock.monotonic() });
-    this.#seen = this.#clock.monotonic();
-    this.#hasText = false;
+    this.#saw(false);
   }
 
   /** Returns the milliseconds that the tool ran; undefined where its start was not seen. */
   finish(callId: string): number | undefined {
     const tool = this.#tools.get(callId);
     this.#tools.delete(callId);
-    this.#seen = this.#clock.monotonic();
+    this.#saw(this.#hasText);
     return tool === undefined ? undefined : this.#clock.monotonic() - tool.since;
   }
 
@@ -76,10 +83,19 @@ export class Activity {
       const text = fitted(look.clean(title), look.width - textWidth(`  ${sign} ${time}`) - 1);
       return paint([{ text: `  ${sign} ` }, { text: text + time, dim: true }], look);
     };
-    if (this.#tools.size > 0) return [...this.#tools.values()].map(({ title, since }) => row(title, since));
     const quietSince = Math.max(this.#since, this.#seen);
+    const status = this.#status === '' ? [] : [row(this.#status, quietSince)];
+    if (this.#tools.size > 0)
+      return [...[...this.#tools.values()].map(({ title, since }) => row(title, since)), ...status];
+    if (status.length > 0 && this.isConnected) return status;
     const isQuiet = this.#hasText ? now - quietSince >= PAUSE_MS : now - this.#since >= SHOWN_AFTER_MS;
     return isQuiet ? [row(this.isConnected ? 'thinking' : 'waiting for the assistant', quietSince)] : [];
+  }
+
+  #saw(hasText: boolean): void {
+    this.#seen = this.#clock.monotonic();
+    this.#hasText = hasText;
+    this.#status = '';
   }
 }
 

@@ -19,6 +19,7 @@ const END = '\u001B[?25h\u001B[?2026l';
 const NO_WRAP = '\u001B[?7l';
 const WRAP = '\u001B[?7h';
 const CLEAR_BELOW = '\u001B[J';
+const CLEAR_SCREEN = '\u001B[H\u001B[2J';
 const CLEAR_RIGHT = '\u001B[K';
 
 /**
@@ -75,6 +76,19 @@ export class Frame {
     this.#out.write(`${up(height)}\r${CLEAR_BELOW}`);
     this.#rows = [];
     this.#cursor = { row: 0, column: 0 };
+  }
+
+  /** The screen may show anything: what is drawn next begins where the cursor is. */
+  forget(): void {
+    this.#out.write('\r');
+    this.#rows = [];
+    this.#cursor = { row: 0, column: 0 };
+  }
+
+  /** Empties the screen; what has scrolled away stays. */
+  clearScreen(): void {
+    this.#out.write(CLEAR_SCREEN);
+    this.forget();
   }
 
   /** Takes the rows away; the cursor is where they began. */

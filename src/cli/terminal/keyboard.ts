@@ -18,6 +18,10 @@ export interface KeyboardPorts {
   readonly submit: (text: string, shown: string) => void;
   /** Ctrl-C. */
   readonly interrupt: () => void;
+  /** Ctrl-Z. */
+  readonly suspend: () => void;
+  /** Ctrl-L. */
+  readonly clearScreen: () => void;
   /** Ctrl-D with nothing typed, or the terminal is gone. */
   readonly end: () => void;
   /** The input changed and has to be drawn again. */
@@ -99,6 +103,18 @@ export class Keyboard implements Disposable {
     this.#aside = undefined;
   }
 
+  /** Gives the terminal its own way of handling keys back. */
+  release(): void {
+    this.#in.setRawMode?.(false);
+  }
+
+  /** Takes each key as it comes, also after another program had the terminal. */
+  seize(): void {
+    // Node switches only from one mode to the other.
+    this.#in.setRawMode?.(false);
+    this.#in.setRawMode?.(true);
+  }
+
   [Symbol.dispose](): void {
     this.#in.off('keypress', this.#onKey);
     this.#in.off('end', this.#ports.end);
@@ -172,6 +188,8 @@ export class Keyboard implements Disposable {
     if (sequence === '\u001F') return editor.undo();
     const actions: Readonly<Record<string, () => void>> = {
       c: this.#ports.interrupt,
+      z: this.#ports.suspend,
+      l: this.#ports.clearScreen,
       d: () => (editor.isEmpty ? this.#ports.end() : editor.delete()),
       a: () => editor.home(),
       e: () => editor.end(),

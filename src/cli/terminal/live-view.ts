@@ -1,5 +1,5 @@
 import { paint, wrapWords, type TerminalLook } from '../../channels/markup/terminal-text.ts';
-import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
 import type { CliContext } from '../context.ts';
 import type { CompletionPorts } from './completion.ts';
 import { Frame } from './frame.ts';
@@ -13,6 +13,8 @@ import type { ChatActions, ChatView } from './view.ts';
 /** Events that come quickly are drawn together. */
 const DRAW_MS = 30;
 const SPIN_MS = 100;
+/** A process that could not be stopped has its terminal back after this time. */
+const STOPPED_MS = 50;
 const MOST_CANDIDATE_ROWS = 5;
 const PASTE_ON = '\u001B[?2004h';
 const PASTE_OFF = '\u001B[?2004l';
@@ -30,15 +32,15 @@ export class LiveView implements ChatView {
   readonly #transcript: ScreenTranscript;
   readonly #keyboard: Keyboard;
   readonly #actions: ChatActions;
+  readonly #continuing: Disposable;
   #prompt = '';
   #isQuestion = false;
   /** Finished lines that are not on the screen yet. */
   #printed: string[] = [];
-  /** A blank line stands between what was printed and the input. */
-  #isApart = false;
   #drawing: Disposable | undefined;
   #spinning: Disposable | undefined;
   #isClosed = false;
+  #isSuspended = false;
   /** How long the last drawing took. */
   #drawnInMs = 0;
 
@@ -53,11 +55,14 @@ export class LiveView implements ChatView {
       completion,
       submit: (text, shown) => this.#submit(text, shown),
       interrupt: actions.interrupt,
+      suspend: () => this.#suspend(),
+      clearScreen: () => this.#clearScreen(),
       end: actions.end,
       changed: () => this.#draw(),
     });
     context.stdout.write(PASTE_ON);
     context.stdout.on('resize', this.#onResize);
+    this.#continuing = context.onContinue(() => this.#continue());
   }
 
   get isEmpty(): boolean {
@@ -88,15 +93,21 @@ export class LiveView implements ChatView {
     this.#drawSoon();
   }
 
-  message(message: Pick<AttachedMessage, 'text'>): void {
+  question(question: ApprovalQuestion): void {
+    const lines = this.#transcript.question(question);
+    this.#print(['', ...lines]);
+    this.#draw();
+  }
+
+  message(message: Pick<AttachedMessage, 'text' | 'from' | 'turnId'>): void {
     // One that comes by itself stands apart from what was said before.
-    const isApart = this.#isApart && !this.#transcript.activity.isBusy;
+    const isApart = !this.#transcript.activity.isBusy;
     const lines = this.#transcript.message(message);
     this.#print(lines.length > 0 && isApart ? ['', ...lines] : lines);
     this.#draw();
   }
 
-  summary(summary: TurnSummary): void {
+  summary(summary: Pick<TurnSummary, 'text'>): void {
     this.#print(this.#transcript.summary(summary));
     this.#draw();
   }
@@ -112,7 +123,7 @@ export class LiveView implements ChatView {
   }
 
   lines(text: string): void {
-    this.#print([...this.#transcript.endText(), ...text.split('\n')]);
+    this.#print(this.#transcript.lines(text));
     this.#draw();
   }
 
@@ -131,6 +142,7 @@ export class LiveView implements ChatView {
     this.#isClosed = true;
     this.#drawing?.[Symbol.dispose]();
     this.#spinning?.[Symbol.dispose]();
+    this.#continuing[Symbol.dispose]();
     this.#context.stdout.off('resize', this.#onResize);
     this.#keyboard[Symbol.dispose]();
     this.#frame.clear();
@@ -142,18 +154,49 @@ export class LiveView implements ChatView {
     this.#draw();
   };
 
+  #suspend(): void {
+    this.#frame.clear();
+    this.#context.stdout.write(PASTE_OFF);
+    this.#keyboard.release();
+    this.#isSuspended = true;
+    this.#context.suspend();
+    this.#continueIn(2);
+  }
+
+  /** When a stopped process goes on, a timer that has run out comes before the signal: only the second one counts. */
+  #continueIn(timers: number): void {
+    this.#context.clock.timer(STOPPED_MS, () => {
+      if (!this.#isSuspended) return;
+      if (timers > 1) this.#continueIn(timers - 1);
+      else this.#continue();
+    });
+  }
+
+  #continue(): void {
+    if (this.#isClosed) return;
+    this.#isSuspended = false;
+    this.#keyboard.seize();
+    this.#context.stdout.write(PASTE_ON);
+    this.#frame.forget();
+    this.#draw();
+  }
+
+  #clearScreen(): void {
+    this.#frame.clearScreen();
+    this.#draw();
+  }
+
   /** What was typed stays as a line of the conversation. */
   #submit(text: string, shown: string): void {
     if (text.trim() === '' && !this.#isQuestion) return;
     const { rows } = this.#input(Number.MAX_SAFE_INTEGER, shown.trimEnd());
-    this.#print([...(this.#isApart && !this.#isQuestion ? [''] : []), ...rows]);
+    this.#print([...(this.#isQuestion ? [] : ['']), ...rows]);
     this.#actions.submit(text);
     this.#draw();
   }
 
   #print(lines: readonly string[]): void {
     this.#printed.push(...lines);
-    if (lines.length > 0) this.#isApart = true;
   }
 
   #drawSoon(): void {
@@ -174,18 +217,19 @@ export class LiveView implements ChatView {
   #draw(): void {
     this.#drawing?.[Symbol.dispose]();
     this.#drawing = undefined;
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#isSuspended) return;
     const begun = this.#context.clock.monotonic();
     const height = this.#frame.height - 1;
     const input = this.#input(Math.max(1, Math.floor(height / 2)));
     // While a person is asked, it is they who are waited for.
     const activity = this.#isQuestion ? [] : this.#transcript.activity.rows(this.#look());
-    const signs = [...activity, ...this.#candidates()];
+    const candidates = this.#candidates();
     const space = Math.max(0, height - input.rows.length - 1);
-    const below = signs.slice(0, space);
+    const gap = this.#isQuestion ? [] : [''];
+    const below = [...activity, ...gap, ...candidates].slice(0, space);
     const { finished, rows } = this.#transcript.answer.open(Math.max(0, space - below.length));
     this.#print(finished);
-    const above = [...rows, ...below, ...(this.#isApart && !this.#isQuestion ? [''] : [])];
+    const above = [...rows, ...below];
     const printed = this.#printed;
     this.#printed = [];
     const { row, column } = input.cursor;

@@ -1,9 +1,10 @@
-import type { TerminalLook } from '../../channels/markup/terminal-text.ts';
+import { paint, wrapWords, type TerminalLook } from '../../channels/markup/terminal-text.ts';
 import { wantsColor, type Environment } from '../../config/environment.ts';
 import { terminalText } from '../format.ts';
 
 /** Text over wider lines is hard to read. */
 const WIDEST = 120;
+const DEFAULT_COLUMNS = 80;
 
 /** How text looks in this terminal. */
 export function lookOf(
@@ -16,6 +17,17 @@ export function lookOf(
     hyperlinks: !plain && knowsLinks(env),
     clean: terminalText,
   };
+}
+
+/** Lines for a terminal of this width, each word whole and each line ended; elsewhere the text as it is. */
+export function wrapped(
+  text: string,
+  out: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
+): string {
+  const width = out.isTTY === true ? (out.columns ?? DEFAULT_COLUMNS) : Number.MAX_SAFE_INTEGER;
+  return wrapWords([{ text }], width)
+    .map((row) => `${paint(row, { style: 'plain', hyperlinks: false })}\n`)
+    .join('');
 }
 
 /** Whether only lines may be printed: nothing can be drawn on such a terminal. */

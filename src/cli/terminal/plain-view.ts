@@ -1,5 +1,5 @@
 import { createInterface, type Interface } from 'node:readline';
-import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
 import type { CliContext } from '../context.ts';
 import { lookOf } from './look.ts';
 import { ScreenTranscript } from './transcript.ts';
@@ -50,11 +50,15 @@ export class PlainView implements ChatView {
     if (event.type === 'tool-start') this.#print(this.#transcript.note(`· ${event.title}`));
   }
 
-  message(message: Pick<AttachedMessage, 'text'>): void {
+  message(message: Pick<AttachedMessage, 'text' | 'from' | 'turnId'>): void {
     this.#aside(this.#transcript.message(message));
   }
 
-  summary(summary: TurnSummary): void {
+  question(question: ApprovalQuestion): void {
+    this.#print(this.#transcript.question(question));
+  }
+
+  summary(summary: Pick<TurnSummary, 'text'>): void {
     this.#print(this.#transcript.summary(summary));
   }
 
@@ -68,7 +72,7 @@ export class PlainView implements ChatView {
   }
 
   lines(text: string): void {
-    this.#aside([...this.#transcript.endText(), ...text.split('\n')]);
+    this.#aside(this.#transcript.lines(text));
   }
 
   clear(): void {}

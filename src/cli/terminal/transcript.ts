@@ -1,9 +1,10 @@
 import { diffPieces } from '../../channels/markup/terminal-code.ts';
 import { renderTerminal } from '../../channels/markup/terminal.ts';
 import { paint, wrapAnywhere, wrapWords, type Piece, type TerminalLook } from '../../channels/markup/terminal-text.ts';
-import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
 import type { Clock } from '../../util/clock.ts';
 import { oneLine } from '../../util/text.ts';
+import { escapeInvisible } from '../format.ts';
 import { Activity, seconds } from './activity.ts';
 import { AnswerText } from './answer-text.ts';
 
@@ -22,6 +23,8 @@ export class ScreenTranscript {
   readonly activity: Activity;
   readonly #look: () => TerminalLook;
   #shown: readonly string[] = [];
+  /** Events that were seen: each message that waits for the same turn is told of the same ones. */
+  readonly #seen = new Set<string>();
 
   constructor(look: () => TerminalLook, clock: Clock) {
     this.#look = look;
@@ -30,6 +33,9 @@ export class ScreenTranscript {
   }
 
   event(event: OutboundEvent): readonly string[] {
+    const key = `${event.turnId} ${event.sequence}`;
+    if (this.#seen.has(key)) return [];
+    this.#seen.add(key);
     switch (event.type) {
       case 'text':
         return this.#stream(event.text);
@@ -39,7 +45,9 @@ export class ScreenTranscript {
       case 'tool-end':
         return [...this.endText(), ...this.#toolEnd(event)];
       case 'status':
-        return this.note(event.text);
+        if (this.#look().style === 'plain') return this.note(event.text);
+        this.activity.status(event.text);
+        return [];
       case 'reasoning':
       case 'typing':
       case 'turn-end':
@@ -47,21 +55,36 @@ export class ScreenTranscript {
     }
   }
 
-  message({ text }: Pick<AttachedMessage, 'text'>): readonly string[] {
-    const whole = text.trim();
-    const begun = this.answer.text.trim();
-    if (begun !== '' && whole.startsWith(begun)) {
-      const lines = this.answer.grow(whole);
-      return [...lines, ...this.endText()];
-    }
-    if (whole === '' || this.#shown.includes(whole)) return [];
+  /** A message for this session; what belongs to a turn may have been streamed before. */
+  message({ text, from, turnId }: Pick<AttachedMessage, 'text' | 'from' | 'turnId'>): readonly string[] {
+    if (from === undefined && turnId !== undefined) return this.#answer(text);
     const before = this.endText();
-    this.#remember(whole);
-    return [...before, ...renderTerminal(whole, this.#look())];
+    const origin = from === undefined ? [] : this.note(`From ${from}:`);
+    return [...before, ...origin, ...renderTerminal(text.trim(), this.#look())];
   }
 
-  summary({ text }: TurnSummary): readonly string[] {
-    return text.trim() === '' ? this.endText() : this.message({ text });
+  summary({ text }: Pick<TurnSummary, 'text'>): readonly string[] {
+    return text.trim() === '' ? this.endText() : this.#answer(text);
+  }
+
+  /** What a person is asked: what it is, why, and the whole of what would be done. */
+  question({ title, reason, detail }: ApprovalQuestion): readonly string[] {
+    const look = this.#look();
+    const words = [{ text: escapeInvisible(title), bold: true }, { text: `: ${escapeInvisible(reason)}` }];
+    const bar: Piece = { text: '  │ ', dim: true };
+    return [
+      ...this.endText(),
+      ...wrapWords(words, look.width).map((row) => paint(row, look)),
+      ...wrapAnywhere([{ text: escapeInvisible(detail) }], look.width - bar.text.length).map((row) =>
+        paint([bar, ...row], look),
+      ),
+    ];
+  }
+
+  /** A text that is safe for a terminal, as it is. */
+  lines(text: string): readonly string[] {
+    const look = this.#look();
+    return [...this.endText(), ...wrapWords([{ text }], look.width).map((row) => paint(row, look))];
   }
 
   /** A dim line. */
@@ -79,8 +102,24 @@ export class ScreenTranscript {
 
   /** A turn begins. While none runs, the same answer again is news. */
   begin(): void {
-    if (!this.activity.isBusy) this.#shown = [];
+    if (!this.activity.isBusy) {
+      this.#shown = [];
+      this.#seen.clear();
+    }
     this.activity.begin();
+  }
+
+  #answer(text: string): readonly string[] {
+    const whole = text.trim();
+    const begun = this.answer.text.trim();
+    if (begun !== '' && whole.startsWith(begun)) {
+      const lines = this.answer.grow(whole);
+      return [...lines, ...this.endText()];
+    }
+    if (whole === '' || this.#shown.includes(whole)) return [];
+    const before = this.endText();
+    this.#remember(whole);
+    return [...before, ...renderTerminal(whole, this.#look())];
   }
 
   #stream(text: string): readonly string[] {

@@ -1,4 +1,4 @@
-import type { AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
 
 /** What a conversation shows and asks; one for a terminal that is drawn on, one that only prints. */
 export interface ChatView extends Disposable {
@@ -12,12 +12,14 @@ export interface ChatView extends Disposable {
   /** What became of the connection to the assistant, and whether it is there. */
   connection(text: string, isConnected: boolean): void;
   /** A message that arrived for this session. */
-  message(message: Pick<AttachedMessage, 'text'>): void;
+  message(message: Pick<AttachedMessage, 'text' | 'from' | 'turnId'>): void;
+  /** What a person has to decide; the prompt asks for the answer. */
+  question(question: ApprovalQuestion): void;
   /** How a turn ended: shows what was not shown on the way. */
-  summary(summary: TurnSummary): void;
+  summary(summary: Pick<TurnSummary, 'text'>): void;
   /** One dim line. */
   note(text: string): void;
-  /** Lines as they are; they must be safe for a terminal. */
+  /** A text as it is, wrapped; it must be safe for a terminal. */
   lines(text: string): void;
   /** Nothing is typed. */
   readonly isEmpty: boolean;
