@@ -117,7 +117,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     automation,
     heartbeat,
   });
-  const runner = new TurnRunner(ports);
+  const runner = new TurnRunner(ports, base.settings.hold);
   const runningTurns = (): number => runner.running.length;
   registerTools(base, { ...parts, tools, catalog, tape, automation, runner });
   const { troubles, checkSpace } = createTroubles(base, { ...parts, mcp, prompt });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { LoadedConfig } from './load.ts';
@@ -11,9 +12,15 @@ export interface SettingChange {
   readonly effect: Effect;
 }
 
+/** What a turn began with; null once it has ended, so that what it leaves behind reads the newest settings. */
+interface Held {
+  config: Config | null;
+}
+
 /**
- * The settings that are in force. `config` always shows the newest of them, section by section, so what is to be live reads
- * it when it needs it and keeps no part. Settings that take effect at a restart keep the values of the start.
+ * The settings that are in force. `config` shows the newest of them, section by section, so what is to be live reads it when
+ * it needs it and keeps no part; within `hold`, the live sections stay as they were. Settings that take effect at a restart
+ * keep the values of the start.
  */
 export class SettingsStore {
   /** Reads through to what is in force now. */
@@ -21,6 +28,7 @@ export class SettingsStore {
   readonly #adapt: (config: Config) => Config;
   #loaded: LoadedConfig;
   #inForce: Config;
+  readonly #held = new AsyncLocalStorage<Held>();
 
   /** `adapt` changes what was loaded before it is in force, e.g. for safe mode. */
   constructor(loaded: LoadedConfig, adapt: (config: Config) => Config = (config) => config) {
@@ -29,7 +37,10 @@ export class SettingsStore {
     this.#inForce = adapt(loaded.config);
     const view = {};
     for (const section of Object.keys(configSchema.shape)) {
-      Object.defineProperty(view, section, { enumerable: true, get: () => valueAt(this.#inForce, [section]) });
+      // Rights and connections count as they are now, also in the middle of a turn.
+      const current =
+        effectOf([section]) === 'live' ? () => this.#held.getStore()?.config ?? this.#inForce : () => this.#inForce;
+      Object.defineProperty(view, section, { enumerable: true, get: () => valueAt(current(), [section]) });
     }
     // It has each section of the schema.
     this.config = view as Config;
@@ -44,6 +55,16 @@ export class SettingsStore {
   get waiting(): readonly SettingPath[] {
     return differences(this.#inForce, this.#adapt(this.#loaded.config)).map(({ path }) => path);
   }
+
+  /** Does this work with the live sections as they are now, until it has ended. */
+  readonly hold = async <T>(work: () => Promise<T>): Promise<T> => {
+    const held: Held = { config: this.#inForce };
+    try {
+      return await this.#held.run(held, work);
+    } finally {
+      held.config = null;
+    }
+  };
 
   /** What would be different with a newly loaded configuration; nothing is changed. */
   compare(loaded: LoadedConfig): readonly SettingChange[] {

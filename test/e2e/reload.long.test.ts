@@ -125,7 +125,7 @@ test('twenty edits that are wrong, seen by the watcher: the running configuratio
   const path = join(world.home, 'config.json');
   const good = await readFile(path, 'utf8');
   const told = (): number =>
-    PLATFORMS.flatMap((platform) => everywhere.texts(platform)).filter((text) => text.includes('I did not take'))
+    PLATFORMS.flatMap((platform) => everywhere.texts(platform)).filter((text) => text.includes('I did not apply'))
       .length;
   for (let n = 0; n < 20; n += 1) {
     await writeFile(path, wrongly(good, n));

@@ -67,6 +67,27 @@ describe('a setting that is live', () => {
     });
   });
 
+  test('counts from the next turn on: one turn has one configuration, but rights count at once', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(async ({ view }) => {
+      if (!view.lastUserText.includes('work') || view.toolResults.length > 1) return 'Done.';
+      const call = { name: 'list_dir', arguments: { path: '.' } };
+      if (lastBody(world)['temperature'] !== undefined || world.model.requests.length > 1) return 'Done.';
+      await edit(world.home, (settings) => {
+        settings['agent'] = { ...settings['agent'], temperature: 0.4, maxIterations: 1 };
+        settings['tools'] = { deny: ['list_dir'] };
+      });
+      await world.assistant.reload();
+      return { calls: [call] };
+    });
+    await say(world, 'work');
+    const bodies = world.model.requests.map(({ body }) => body['temperature']);
+    expect(bodies).toEqual([undefined, undefined]);
+    expect(world.model.requests[1]?.view.toolResults[0]?.text).toContain('list_dir is switched off');
+    await say(world, 'and now?');
+    expect(lastBody(world)['temperature']).toBe(0.4);
+  });
+
   test('stays what a variable or a flag says', async () => {
     await using world = await startWorld({ config: { agent: { temperature: 0.5 } } });
     world.model.setHandler(() => 'Hello.');
@@ -187,7 +208,23 @@ test('a secret that was replaced stays out of every text, and so does the new on
   expect(await say(world, 'which keys do you know?')).toBe('They are [redacted] and [redacted].');
 });
 
-test('/restart is refused while it would lock out the owner who asks', async () => {
+test('/restart is refused while the channel of the owner who asks would stay off', async () => {
+  const restarts: boolean[] = [];
+  // What a variable or a flag says is not watched, so only /restart sees that it was changed.
+  const config = { channels: { telegram: { enabled: true } } };
+  await using world = await startWorld({ config, onRestart: () => restarts.push(true) });
+  await world.assistant.reload();
+  config.channels.telegram.enabled = false;
+  expect(await say(world, '/restart')).toBe(
+    `I did not restart: with the configuration as it is now channels.telegram would stay off, and you could not reach me here. Correct it in ${join(world.home, 'config.json')}, and send /restart again.`,
+  );
+  config.channels.telegram.enabled = true;
+  expect(restarts).toEqual([]);
+  expect(await say(world, '/restart')).toContain('Restarting.');
+  await waitFor(() => restarts.length === 1, { what: 'the restart' });
+});
+
+test.each(['owners', 'allowFrom'])('/restart is refused while %s would no longer name who asks', async (key) => {
   const restarts: boolean[] = [];
   // The file of a reference is not watched, so only /restart sees that it was changed.
   const owner = (home: string): string => join(home, 'owner');
@@ -197,7 +234,7 @@ test('/restart is refused while it would lock out the owner who asks', async () 
       await writeFile(owner(home), String(OWNER));
       await edit(home, (settings) => {
         const { telegram } = settings['channels'] ?? {};
-        settings['channels'] = { telegram: { ...(telegram as object), owners: [{ file: 'owner' }] } };
+        settings['channels'] = { telegram: { ...(telegram as object), [key]: [{ file: 'owner' }] } };
       });
     },
   });
@@ -207,7 +244,7 @@ test('/restart is refused while it would lock out the owner who asks', async () 
     `I did not restart: with the configuration as it is now you would no longer be an owner here. Put 42 into channels.telegram.owners in ${join(world.home, 'config.json')}, and send /restart again.`,
   );
   await writeFile(owner(world.home), '');
-  expect(await say(world, '/restart')).toContain('channels.telegram.owners.0 is to be read from');
+  expect(await say(world, '/restart')).toContain(`channels.telegram.${key}.0 is to be read from`);
   await writeFile(owner(world.home), String(OWNER));
   expect(restarts).toEqual([]);
   expect(await say(world, '/restart')).toContain('Restarting.');

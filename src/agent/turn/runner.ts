@@ -37,13 +37,18 @@ export interface ClaimedTurn {
   readonly asked?: InboundMessage;
 }
 
+/** Does work during which the settings of turns stay as they are. */
+type HoldSettings = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** Runs one claimed turn from the point that its tape has reached to its close in the journal. */
 export class TurnRunner {
   readonly #ports: TurnPorts;
+  readonly #hold: HoldSettings;
   readonly #running = new Map<string, AbortController>();
 
-  constructor(ports: TurnPorts) {
+  constructor(ports: TurnPorts, hold: HoldSettings) {
     this.#ports = ports;
+    this.#hold = hold;
   }
 
   /** Ids of turns in flight. */
@@ -78,10 +83,12 @@ export class TurnRunner {
       controller.abort(new EndTurn('failed', sentence));
     });
     try {
-      await this.#run(claimed, AbortSignal.any([controller.signal, shutdown]), () => {
+      const pauseDeadline = (): Disposable => {
         onPause();
         return limit.pause();
-      });
+      };
+      const signal = AbortSignal.any([controller.signal, shutdown]);
+      await this.#hold(() => this.#run(claimed, signal, pauseDeadline));
     } finally {
       this.#running.delete(claimed.id);
     }

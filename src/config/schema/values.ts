@@ -20,8 +20,8 @@ export function reservedSentence(schema: unknown): string | undefined {
 }
 
 /**
- * When a changed setting takes effect: `live` with the next message or model call, `rebuild` at once, by starting the
- * channel, the MCP server or the providers anew that it belongs to, `restart` when the assistant starts the next time.
+ * When a changed setting takes effect. `live`: with the next turn, and at once where it gives or takes rights. `rebuild`: at
+ * once, by starting anew the channel, the MCP server or the providers that it belongs to. `restart`: with the next start.
  */
 export type Effect = 'live' | 'rebuild' | 'restart';
 
