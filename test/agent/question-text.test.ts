@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { approvalTo, shownRequest, type QuestionFacts } from '../../src/agent/questions/text.ts';
+import { approvalTo, closedText, shownRequest, type QuestionFacts } from '../../src/agent/questions/text.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
 const CHAT = inboundMessage({ chatId: '42' });
@@ -24,6 +24,14 @@ test('every character of what is asked about can be seen', () => {
   const text = asked({ request });
   expect(text).not.toMatch(/[\u202E\u200B]/u);
   expect(text.split('a\\u{202e}b\\u{200b}c')).toHaveLength(4);
+});
+
+test('a question that is over loses its instructions only where they are its end', () => {
+  const metadata = { instructions: 'Answer yes or no.' };
+  expect(closedText({ text: 'Run it?\n\nAnswer yes or no.', metadata }, 'Allowed.')).toBe('Run it?\n\n**Allowed.**');
+  expect(closedText({ text: 'A text that a plugin wrote.', metadata }, 'Allowed.')).toBe(
+    'A text that a plugin wrote.\n\n**Allowed.**',
+  );
 });
 
 test('where its chat reads every word as an answer, it says so', () => {

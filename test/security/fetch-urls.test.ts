@@ -363,6 +363,13 @@ describe('A harmless URL is allowed, whatever it looks like', () => {
   });
 });
 
+test('a name of the own network is refused with the setting that opens it; that of a metadata service without', async () => {
+  const world = fetchWorld();
+  const why = async (url: string): Promise<string> => (await failureOf(world.fetchGuarded(url))).message;
+  expect(await why('http://printer.local/')).toContain('tools.web.allowHosts');
+  expect(await why('http://metadata.google.internal/')).not.toContain('allowHosts');
+});
+
 test('What the text of a URL decides is decided without a look-up of its name', async () => {
   const world = fetchWorld();
   expect(await world.checkUrl('http://pin-4711.example.com/')).toMatchObject({ decision: 'allow' });

@@ -57,6 +57,13 @@ test('a question says where the text came from, where that is known', () => {
   });
 });
 
+test('an address that the model wrote before, in other letters, is not given by a text that repeats it', () => {
+  const text = 'see https://a.example/my-pin';
+  const repeated = { text, untrusted: true, repeats: ['Look at HTTPS://A.EXAMPLE/MY-PIN'] };
+  expect(urlOrigin('https://a.example/my-pin', [repeated])).toBe('composed');
+  expect(urlOrigin('https://a.example/my-pin', [{ ...repeated, repeats: [] }])).toBe('untrusted');
+});
+
 describe('where an address comes from', () => {
   test.each([
     ['https://a.example/b?c=1', 'look at https://a.example/b?c=1'],

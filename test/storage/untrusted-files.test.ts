@@ -43,6 +43,17 @@ describe('what strangers had a part in', () => {
     expect(await at.open().holds(file('evil page', { path: '/w/renamed.md' }))).toBe(true);
   });
 
+  test('is found in a folder below the one that is looked through', async () => {
+    await using at = await place();
+    const files = at.open();
+    const below = join(at.folder, 'work', 'inner', 'deep');
+    await mkdir(below, { recursive: true });
+    await writeFile(join(below, 'page.md'), 'evil page');
+    expect(await files.holdsUnder(join(at.folder, 'work'))).toBe(false);
+    await files.mark(join(below, 'page.md'), bytes('evil page'));
+    expect(await files.holdsUnder(join(at.folder, 'work'))).toBe(true);
+  });
+
   test('is not known when the disk does not take the mark, and the file does not stay open', async () => {
     await using at = await place();
     let open = 0;

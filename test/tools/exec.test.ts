@@ -3,6 +3,7 @@ import { mkdir, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { folderOf } from '../../src/tools/exec/folder.ts';
 import { createExecTool } from '../../src/tools/exec/exec.ts';
 import type { ExecOptions } from '../../src/tools/exec/options.ts';
 import type { Tool, ToolContext, ToolDecision, ToolResult } from '../../src/tools/tool.ts';
@@ -119,6 +120,12 @@ describe('what a command may be', () => {
 
   test('refuses NUL characters', async () => {
     expect(await decide('echo a\0b', 'full')).toMatchObject({ decision: 'deny' });
+  });
+
+  test('says so where the workspace is not there', async () => {
+    await expect(folderOf(join(workspace, 'gone'), undefined)).rejects.toThrow(
+      /^The workspace .* is not there; create it/u,
+    );
   });
 
   test.each(['/', '..', 'out', 'missing', 'a-file'])('does not run in the folder %s', async (cwd) => {

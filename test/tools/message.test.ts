@@ -22,6 +22,7 @@ interface Sent {
 async function send(params: object, context: Partial<TestCall> = {}): Promise<Sent> {
   await using world = await pathWorld();
   await writeFile(join(world.workspace, '.env'), 'KEY=1');
+  await writeFile(join(world.workspace, 'SHOT.PNG'), 'pixels');
   const messages: OutboundMessage[] = [];
   const asked: string[] = [];
   const tool = messageTool({
@@ -53,6 +54,26 @@ test('has at most ten buttons', async () => {
   expect((await send({ text: 'hi', buttons: buttons.slice(1) })).messages).toHaveLength(1);
 });
 
+test('has at most ten files', async () => {
+  const media = Array.from({ length: 11 }, () => 'a.txt');
+  expect((await send({ text: 'hi', media })).messages).toEqual([]);
+  expect((await send({ text: 'hi', media: media.slice(1) })).messages).toHaveLength(11);
+});
+
+test('has buttons of at most 60 bytes, or none at all', async () => {
+  const label = 'é'.repeat(30);
+  expect((await send({ text: 'hi', buttons: [label] })).messages).toMatchObject([{ buttons: [[{ label }]] }]);
+  const { messages, output } = await send({ text: 'hi', buttons: [`${label}!`] });
+  expect(messages).toEqual([]);
+  expect(output).toContain('is longer than 60 bytes');
+  expect((await send({ text: 'hi' })).messages[0]).not.toHaveProperty('buttons');
+});
+
+test('expires a day after it was sent', async () => {
+  const { messages } = await send({ text: 'hi', media: ['a.txt'] });
+  expect(messages.map(({ expiresAt }) => expiresAt)).toEqual([86_400_000, 86_400_000]);
+});
+
 describe('a message to another chat', () => {
   test('is sent for the owner', async () => {
     const { messages } = await send({ text: 'hi', chat: 'telegram:43' });
@@ -69,6 +90,11 @@ describe('a message to another chat', () => {
     const { messages, asked } = await send({ text: 'secret\u202E', chat: 'telegram:43' }, { taint: BOTH });
     expect(messages).toEqual([]);
     expect(asked).toEqual(['to telegram:43:\nsecret\\u{202e}']);
+  });
+
+  test('is asked about with the chat’s hidden signs made visible', async () => {
+    const { asked } = await send({ text: 'hi', chat: 'telegram:4\u202E3' }, { taint: BOTH });
+    expect(asked).toEqual(['to telegram:4\\u{202e}3:\nhi']);
   });
 
   test('goes to the chat that the context line names, odd signs included', async () => {
@@ -114,6 +140,11 @@ describe('files with a message', () => {
     expect(messages[1]).toMatchObject({ chatId: '42', media: [{ name: 'a.txt', path: 'kept: inside' }] });
   });
 
+  test('are sent as what their names say, in capital letters too', async () => {
+    const { messages } = await send({ text: 'hi', media: ['SHOT.PNG'] });
+    expect(messages[1]?.media).toMatchObject([{ kind: 'image', mediaType: 'image/png' }]);
+  });
+
   test.each(['../config.json', '../../outside/secret.txt', '.env', '/etc/passwd', 'missing.txt'])(
     'are not sent, nor the message, where %s may not be read without a yes',
     async (path) => {
@@ -124,7 +155,7 @@ describe('files with a message', () => {
     },
   );
 
-  test('are named to whoever is asked', async () => {
+  test('are named to the person who is asked', async () => {
     const { asked } = await send({ text: 'hi', chat: 'telegram:43', media: ['a.txt'] }, { taint: BOTH });
     expect(asked).toEqual(['to telegram:43:\nhi\na.txt']);
   });
