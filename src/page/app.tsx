@@ -3,6 +3,7 @@ import { Login } from './login.tsx';
 import { loggedIn } from './net/http.ts';
 import { Shell } from './shell.tsx';
 import { announcement } from './state/app.ts';
+import { shown } from './text/shown.ts';
 
 /** The whole page. */
 export function App(): VNode {
@@ -10,7 +11,7 @@ export function App(): VNode {
     <>
       {loggedIn.value === false ? <Login /> : <Shell />}
       <p class="unseen" role="status">
-        {announcement.value}
+        {shown(announcement.value)}
       </p>
     </>
   );
