@@ -1,6 +1,7 @@
 import { batch, signal, type Signal } from '@preact/signals';
 import type { HistoryItem, HistoryPage, Row } from '../../gateway/http/wire.ts';
-import { ask, isOffline, sentenceOf } from '../net/http.ts';
+import { ask, isOffline, RequestError, sentenceOf } from '../net/http.ts';
+import { chatOf } from './place.ts';
 
 /** The conversation that is open. */
 export interface Conversation {
@@ -99,7 +100,14 @@ async function fetchPage(
   where: { readonly before?: string; readonly after?: string },
 ): Promise<HistoryPage> {
   const query = new URLSearchParams({ ...where, limit: String(PAGE) });
-  return await ask<HistoryPage>(`/api/sessions/${encodeURIComponent(session)}/history?${query}`);
+  try {
+    return await ask<HistoryPage>(`/api/sessions/${encodeURIComponent(session)}/history?${query}`);
+  } catch (error) {
+    // A conversation of the page begins with its first message.
+    const isNew = error instanceof RequestError && error.code === 'session-unknown' && chatOf(session) !== undefined;
+    if (isNew) return { items: [], more: false };
+    throw error;
+  }
 }
 
 function fail(open: Conversation, error: unknown): void {
