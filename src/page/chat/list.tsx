@@ -152,15 +152,15 @@ function useFollowing(
     const [box, inner] = [scroller.current, content.current];
     if (box === null || inner === null) return undefined;
     toEnd();
-    let height = box.scrollHeight;
+    let [height, shown] = [box.scrollHeight, box.clientHeight];
     const scrolled = (): void => {
-      // What grows below the reader is no scrolling of theirs.
-      if (box.scrollHeight !== height) return;
+      // What grows below the reader, or takes room from the list, is no scrolling of theirs.
+      if (box.scrollHeight !== height || box.clientHeight !== shown) return;
       follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
       atEnd(follows.current);
     };
     const grown = new ResizeObserver(() => {
-      height = box.scrollHeight;
+      [height, shown] = [box.scrollHeight, box.clientHeight];
       if (follows.current) box.scrollTop = height;
     });
     grown.observe(inner);

@@ -17,9 +17,13 @@ export function Questions({ session }: { readonly session: string }): VNode | nu
   const first = elsewhere[0];
   return (
     <>
-      {here.map((question) => (
-        <Question key={question.code} question={question} />
-      ))}
+      {here.length === 0 ? null : (
+        <div class="questions">
+          {here.map((question) => (
+            <Question key={question.code} question={question} />
+          ))}
+        </div>
+      )}
       {first === undefined ? null : (
         <p class="note">
           {plural(elsewhere.length, 'question waits', 'questions wait')} in{' '}

@@ -49,7 +49,7 @@ export function FileHistory({ name, present, restored }: Props): VNode {
               <Action
                 class="quiet"
                 run={() => look(id)}
-                label={`What restoring the version of ${new Date(at).toLocaleString()} changes`}
+                label={`Compare with the version of ${new Date(at).toLocaleString()}`}
               >
                 {version?.id === id ? 'Hide' : 'Compare'}
               </Action>

@@ -32,7 +32,7 @@ export function Mail(): VNode {
                 <Time at={createdAt} />
               </span>
             </span>
-            <Action class="quiet" run={() => act(direction, 'Retry', id).then(again)} label="Try this message again">
+            <Action class="quiet" run={() => act(direction, 'Retry', id).then(again)} label="Try again: this message">
               Try again
             </Action>
             <Action

@@ -7,6 +7,8 @@ export interface Bar {
   readonly parts: readonly { readonly name: string; readonly value: number }[];
 }
 
+const shortDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
 const HEIGHT = 180;
 const LEFT = 56;
 const RIGHT = 14;
@@ -60,7 +62,7 @@ export function Plot({
           ))}
           {(bars.length - 1 - at) % every === 0 ? (
             <text x={LEFT + at * step + step / 2} y={HEIGHT - 5} text-anchor="middle">
-              {bar.day.slice(5)}
+              {shortDay.format(Date.parse(bar.day))}
             </text>
           ) : null}
         </g>

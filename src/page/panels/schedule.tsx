@@ -80,7 +80,7 @@ function JobCard({ job, changed }: { readonly job: Job; readonly changed: () => 
         </span>
       </div>
       <p class="buttons">
-        <Action class="quiet" run={() => run('run')} done="The job runs now." label={`Run ${id} now`}>
+        <Action class="quiet" run={() => run('run')} done="The job runs now." label={`Run now: ${id}`}>
           Run now
         </Action>
         <Action

@@ -79,8 +79,14 @@ function element(token: Token, children: ComponentChild[]): ComponentChild {
   const tag = ELEMENTS[name];
   if (tag === undefined || token.hidden) return <Fragment>{children}</Fragment>;
   const start = name === 'ordered_list' ? Number(token.attrGet('start') ?? 1) : undefined;
+  const [, side] = /text-align:(right|center)/u.exec(String(token.attrGet('style') ?? '')) ?? [];
   const isText = ['p', 'li', 'blockquote', 'th', 'td'].includes(tag);
-  return h(tag, { ...(start === undefined ? {} : { start }), ...(isText ? { dir: 'auto' } : {}) }, children);
+  const aligned = side === undefined ? {} : { class: side };
+  return h(
+    tag,
+    { ...aligned, ...(start === undefined ? {} : { start }), ...(isText ? { dir: 'auto' } : {}) },
+    children,
+  );
 }
 
 /** Headings of a message stand below those of the page. */
