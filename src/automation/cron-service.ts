@@ -130,6 +130,19 @@ export class CronService {
     return { text, jobs: entry === undefined ? [] : [this.#facts(entry)], runs: all.map((run) => this.#runFact(run)) };
   }
 
+  /** Puts another job into the place of one, under its id; what is not said stays, and so does whether it is on. */
+  async replace(by: CronCaller, id: string, wanted: NewJob): Promise<CronAnswer> {
+    const { jobStore, clock, cron } = this.#ports;
+    const { job: before, state } = await this.#own(by, id);
+    const { chat = before.chat, session = before.session, zone = before.zone } = wanted;
+    const whole = { ...wanted, id, chat, session, ...(zone === undefined ? {} : { zone }) };
+    const { job } = this.#build(by, whole, { replaces: id });
+    await jobStore.add({ ...job, enabled: state !== 'off' }, { creator: by.creator, role: by.role }, clock.now());
+    await cron.look();
+    const entry = jobStore.entry(id);
+    return this.#answer(`\`${id}\` is changed.`, entry === undefined ? [] : [this.#facts(entry)]);
+  }
+
   async remove(by: CronCaller, id: string): Promise<CronAnswer> {
     const entry = await this.#own(by, id);
     await this.#ports.jobStore.remove(id);
@@ -176,7 +189,11 @@ export class CronService {
     return this.#answer(`\`${id}\` runs now.`, [this.#facts(entry)]);
   }
 
-  #build(by: CronCaller, wanted: NewJob): { readonly job: Job; readonly schedule: Schedule } {
+  #build(
+    by: CronCaller,
+    wanted: NewJob,
+    { replaces }: { readonly replaces?: string } = {},
+  ): { readonly job: Job; readonly schedule: Schedule } {
     const { jobStore, clock } = this.#ports;
     const { kind, text, session } = wanted;
     const zone = wanted.zone ?? jobStore.zone;
@@ -194,7 +211,7 @@ export class CronService {
       );
     }
     const { schedule } = parsed;
-    const taken = new Set(jobStore.entries.map(({ job }) => job.id));
+    const taken = new Set(jobStore.entries.map(({ job }) => job.id).filter((known) => known !== replaces));
     const id = wanted.id ?? idFrom(text, taken);
     if (taken.has(id))
       throw refused(`There is a job ${JSON.stringify(id)} already: remove it first, or choose another name.`);

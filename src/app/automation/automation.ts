@@ -106,10 +106,10 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
     }),
     request: async ({ action, id, code, job }) => {
       const by = ownerAtHome(journal.questions.ownersChat());
-      if (action !== 'add') return await one(by, action, id ?? '', code);
+      if (action !== 'add' && action !== 'replace') return await one(by, action, id ?? '', code);
       if (job === undefined)
         throw new AppError('cron-refused', 'The job is missing: say when it runs and what it does.');
-      return await ask((service) => service.add(by, job));
+      return await ask((service) => (action === 'add' ? service.add(by, job) : service.replace(by, id ?? '', job)));
     },
     holdBack: async ({ turnId, messages }, { outcome, answer }) => {
       const message = messages.at(-1);

@@ -37,11 +37,13 @@ const READING: ReadonlySet<string> = new Set(['list', 'show']);
 export const schedule = {
   cron: answers<CronInfo>()({
     description:
-      'Lists, shows, adds, removes, switches or runs scheduled jobs; an error code that begins with `cron-` says why it cannot.',
+      'Lists, shows, adds, replaces, removes, switches or runs scheduled jobs; an error code that begins with `cron-` says why it cannot.',
     role: 'owner',
     changes: true,
     params: z.object({
-      action: z.enum(['add', 'list', 'show', 'remove', 'enable', 'disable', 'run']).describe('What is done.'),
+      action: z
+        .enum(['add', 'replace', 'list', 'show', 'remove', 'enable', 'disable', 'run'])
+        .describe('What is done.'),
       id: z.string().max(64).exactOptional().describe('Id of the job, for every action but `add` and `list`.'),
       code: z
         .string()
@@ -68,7 +70,7 @@ export const schedule = {
             .describe('`own`: a conversation of its own; `main`: that of the chat.'),
         })
         .exactOptional()
-        .describe('The new job, for `add`.'),
+        .describe('The new job, for `add`; what job `id` becomes, for `replace`.'),
     }),
     audit: ({ action, id = '' }) => (READING.has(action) ? null : `cron ${action} ${id}`.trim()),
   }),
