@@ -23,6 +23,7 @@ import { SettingsStore } from './config/settings-store.ts';
 import { readVersion } from './config/version.ts';
 import type { AssistantPort, SendInput, SendOptions } from './gateway/assistant-port.ts';
 import { streamOf } from './gateway/local-assistant.ts';
+import type { HttpSlot } from './gateway/operations/ports.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
@@ -239,6 +240,7 @@ async function startOnce(
   );
   const models = createModels(base);
   const closing = new AbortController();
+  const http: HttpSlot = { ports: null };
   const agent = createAgent(base, {
     stores,
     bus,
@@ -248,6 +250,7 @@ async function startOnce(
     closing: closing.signal,
     restart: parts.onRestart,
     reload: () => reloader.reload(),
+    http,
   });
   const { sandbox, consolidation, mcp, registry } = agent;
   const { learnSecrets } = parts;
@@ -266,7 +269,7 @@ async function startOnce(
   // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.
   const local = await serve(
     base,
-    { bus, journal, audit: stores.audit, channels, questions, registry, requests, model, ...parting },
+    { bus, journal, http, audit: stores.audit, channels, questions, registry, requests, model, ...parting },
     stack,
   );
   stack.defer(() => channels.manager.stop());

@@ -9,6 +9,7 @@ import type { Questions } from '../agent/questions/questions.ts';
 import { TurnRunner } from '../agent/turn/runner.ts';
 import { createSessionCommands } from '../agent/commands/session-commands.ts';
 import type { MessageBus } from '../bus/bus.ts';
+import type { HttpSlot } from '../gateway/operations/ports.ts';
 import type { ModelName } from '../providers/provider.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import type { Sandbox } from '../security/sandbox/sandbox.ts';
@@ -48,6 +49,7 @@ export interface AgentParts {
   readonly restart: (() => void) | undefined;
   /** Takes up what has changed in the configuration. */
   readonly reload: Reloader['reload'];
+  readonly http: HttpSlot;
 }
 
 /** The agent, joined with all it works with. */
@@ -157,6 +159,8 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       prompt,
       pairing,
       mcp,
+      catalog,
+      http: parts.http,
       plugins: base.plugins,
       reload: parts.reload,
     }),

@@ -4,10 +4,13 @@ import type { Journal } from '../journal/journal.ts';
 import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
 import type { AssistantInfo } from '../gateway/assistant-port.ts';
+import type { HttpSlot } from '../gateway/operations/ports.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
+import { AppError } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { AgentRequests } from './requests/requests.ts';
 import { cleanHealth, serveHttp } from './gateway/http.ts';
@@ -21,6 +24,7 @@ export interface ServeParts {
   readonly questions: Questions;
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
+  readonly http: HttpSlot;
   readonly audit: Pick<AuditLog, 'record'>;
   /** What the person should know now, beside the warnings of the start. */
   readonly troubles: () => readonly string[];
@@ -66,6 +70,12 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     },
     requests: {
       ...parts.requests,
+      pageLink: async () => {
+        const { ports } = parts.http;
+        if (ports !== null) return ports.pageLink();
+        const command = assistantCommand('gateway');
+        throw new AppError('http-off', `This assistant serves no page. Stop it, and start: ${command}`);
+      },
       info: async () => ({ ...info(), transcription: base.config.voice.provider !== null }),
     },
     audit: parts.audit,

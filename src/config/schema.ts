@@ -26,7 +26,7 @@ export const configSchema = z.object({
   channels: takes('rebuild', channelsSchema),
   tools: takes('restart', toolsSchema),
   mcpServers: takes('rebuild', mcpServersSchema),
-  skills: takes('restart', skillsSchema),
+  skills: takes('live', skillsSchema),
   memory: takes('restart', memorySchema),
   heartbeat: takes('live', heartbeatSchema),
   cron: takes('live', cronSchema),

@@ -83,6 +83,7 @@ export class SkillCatalog {
   /** Undefined before the first look. */
   #stamps: Stamps | undefined;
   #needs: SkillNeeds | undefined;
+  #judgedBy: Pick<SkillCatalogOptions, 'disabled' | 'entries'> | undefined;
   #survey: SkillSurvey = { skills: [], disabled: [], found: [], warnings: [] };
   /** One look after the other: each sees what was changed before it was asked for. */
   #last: Promise<unknown> = Promise.resolve();
@@ -142,7 +143,7 @@ export class SkillCatalog {
   async #refresh(): Promise<SkillSurvey> {
     const isKnown = this.#stamps !== undefined && isCurrent(this.#stamps);
     if (!isKnown) await this.#scan();
-    else if (this.#needs !== undefined && isCurrent(this.#needs.stamps)) return this.#survey;
+    else if (this.#needs !== undefined && isCurrent(this.#needs.stamps) && this.#isJudged()) return this.#survey;
     this.#needs = lookUpNeeds(this.#options);
     const before = new Set(this.#survey.warnings);
     this.#survey = this.#judge(this.#needs);
@@ -214,9 +215,16 @@ export class SkillCatalog {
     };
   }
 
+  /** Whether the settings are those of the last look. */
+  #isJudged(): boolean {
+    const { disabled, entries } = this.#options;
+    return this.#judgedBy?.disabled === disabled && this.#judgedBy.entries === entries;
+  }
+
   /** Which name goes to which skill, what is left out, what is missing. */
   #judge(needs: SkillNeeds): SkillSurvey {
     const { disabled, entries } = this.#options;
+    this.#judgedBy = { disabled, entries };
     const warnings = [...this.#warnings];
     const byName = new Map<string, Skill>();
     const found: FoundSkillOfOthers[] = [];

@@ -21,6 +21,9 @@ export interface PlannedFile {
   readonly bytes: Uint8Array;
 }
 
+/** A file that may become part of a plan. */
+export type PlanFile = Pick<PlannedFile, 'path' | 'bytes' | 'executable'>;
+
 /** A skill that can be added, with everything that a person should see before they agree. */
 export interface InstallPlan {
   /** Real path of the folder that is copied. */
@@ -52,7 +55,7 @@ const NOT_COPIED = new Set(['.git', '.DS_Store']);
  */
 export async function planInstall(path: string): Promise<InstallPlan> {
   const folder = await folderOf(path);
-  const files: PlannedFile[] = [];
+  const files: PlanFile[] = [];
   const space = { text: MOST_TEXT_BYTES, media: MOST_MEDIA_BYTES };
   for (const { name, real } of await filesIn(folder)) {
     // A file that has the name of a media file but other content counts as text, with its full size.
@@ -61,12 +64,27 @@ export async function planInstall(path: string): Promise<InstallPlan> {
     const kind = isMedia({ path: name, bytes }) ? 'media' : 'text';
     space[kind] -= bytes.length;
     if (space[kind] < 0) throw refusal(tooLarge(folder, kind));
-    files.push({ path: name, size: bytes.length, sha256: hashOf(bytes), executable, bytes });
+    files.push({ path: name, executable, bytes });
   }
+  return planFiles(files, { folder, folderName: basename(folder) });
+}
+
+/** The plan of files that were read already; `folder`: what sentences call their place. Throws as `planInstall` does. */
+export function planFiles(
+  given: readonly PlanFile[],
+  { folder, folderName }: { readonly folder: string; readonly folderName: string },
+): InstallPlan {
+  const space = { text: MOST_TEXT_BYTES, media: MOST_MEDIA_BYTES };
+  for (const file of given) {
+    const kind = isMedia(file) ? 'media' : 'text';
+    space[kind] -= file.bytes.length;
+    if (space[kind] < 0) throw refusal(tooLarge(folder, kind));
+  }
+  const files = given.map((file) => ({ ...file, size: file.bytes.length, sha256: hashOf(file.bytes) }));
   const size = files.reduce((sum, file) => sum + file.size, 0);
   const main = files.find((file) => /^skill\.md$/iu.test(file.path));
   if (main === undefined) throw refusal(`${folder} has no SKILL.md, so it is not a skill.`);
-  const skill = readSkillText(decodePlain(main.bytes), { folderName: basename(folder) });
+  const skill = readSkillText(decodePlain(main.bytes), { folderName });
   return { folder, skill, files, size, risks: findRisks(files), pin: pinOf(main.bytes) };
 }
 

@@ -23,7 +23,7 @@ test('the workspace comes before the person’s folder, that before the package'
   const catalog = openSkills(config, homePaths(home), { env: { HOME: person } });
   const read = async () => new Map((await catalog.read()).map(({ name, source }) => [name, source]));
   expect((await read()).get('weather')).toBe('package');
-  const installer = openSkillInstaller(config, homePaths(home), { HOME: person });
+  const installer = openSkillInstaller(config, homePaths(home), { env: { HOME: person } });
   await installer.enable(await installer.plan(join(own, 'weather')));
   const sources = await read();
   expect(sources.get('cron')).toBe('workspace');

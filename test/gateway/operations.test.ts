@@ -21,6 +21,11 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   filesRestore: { name: 'SOUL.md', id: 'nothing' },
   sessionsList: { limit: 1 },
   sessionsExport: { session: 'telegram:nobody', format: 'md' },
+  pageLink: {},
+  skillsList: {},
+  skillsSet: { name: 'nothing', enabled: true },
+  skillsInstall: { upload: 'nothing', confirm: 'nothing' },
+  skillsRemove: { name: 'nothing' },
   prompt: { session: 'terminal:main' },
   commands: {},
   memoryLog: {},
@@ -76,13 +81,24 @@ async function audited(): Promise<readonly string[]> {
 
 const call = (name: unknown, params: unknown): Promise<unknown> => client.request('request', { name, params });
 
+/** The schemas of all parameters, those inside of objects and lists too. */
+function partsOf({ properties = {}, items }: z.core.JSONSchema.JSONSchema): readonly unknown[] {
+  const inner = [...Object.values(properties), ...(Array.isArray(items) ? items : [items])];
+  const schemas = inner.filter((part) => typeof part === 'object');
+  return [...Object.values(properties), ...schemas.flatMap((part) => partsOf(part))];
+}
+
 describe.each(ALL)('the operation %s', (name, { description, role, params, changes }) => {
   test('says in a full sentence what it does, who may call it, and what each parameter means', () => {
     expect(description).toMatch(/^[A-Z][a-z].{20,}\.$/u);
     expect(['owner', 'trusted', 'guest']).toContain(role);
-    const { properties = {} } = z.toJSONSchema(params, { io: 'input' });
-    for (const part of Object.values(properties))
+    for (const part of partsOf(z.toJSONSchema(params, { io: 'input' })))
       expect(part).toMatchObject({ description: expect.stringMatching(/\.$/u) });
+  });
+
+  test('has a call that its schema takes as it is', () => {
+    const given: unknown = Object.entries(CALLS).find(([known]) => known === name)?.[1];
+    expect(params.parse(given)).toEqual(given);
   });
 
   test('refuses parameters that do not fit, over the control socket, with one sentence', async () => {

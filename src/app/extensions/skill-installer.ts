@@ -3,7 +3,14 @@ import type { Environment } from '../../config/environment.ts';
 import type { HomePaths } from '../../config/home.ts';
 import type { Config } from '../../config/schema.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
-import { findObstacle, installSkill, planInstall, removeSkill, type InstallPlan } from '../../skills/install.ts';
+import {
+  findObstacle,
+  installSkill,
+  planFiles,
+  planInstall,
+  removeSkill,
+  type InstallPlan,
+} from '../../skills/install.ts';
 import { addPins } from '../../skills/pins.ts';
 import type { Skill } from '../../skills/skill.ts';
 import { openSkills, workspaceSkills } from './skills.ts';
@@ -19,6 +26,8 @@ export interface SkillInstaller {
   readonly folder: string;
   /** Reads a skill that is somewhere, changing nothing. */
   readonly plan: (path: string) => Promise<InstallPlan>;
+  /** Reads a skill from the bytes of a zip archive, in memory. */
+  readonly planArchive: (bytes: Uint8Array) => Promise<InstallPlan>;
   /** Why a plan cannot be carried out as things are; null: it can. */
   readonly obstacle: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string | null>;
   /** Copies what was planned into the workspace; returns the new folder. */
@@ -28,8 +37,12 @@ export interface SkillInstaller {
   readonly remove: (skill: Skill) => Promise<void>;
 }
 
-export function openSkillInstaller(config: Config, paths: HomePaths, env: Environment): SkillInstaller {
-  const catalog = openSkills(config, paths, { env });
+/** `catalog`: @default one of its own */
+export function openSkillInstaller(
+  config: Config,
+  paths: HomePaths,
+  { env, catalog = openSkills(config, paths, { env }) }: { readonly env: Environment; readonly catalog?: SkillCatalog },
+): SkillInstaller {
   const folder = workspaceSkills(paths);
   const obstacle: SkillInstaller['obstacle'] = async ({ skill: { name } }, { replace }) => {
     const { skills, disabled } = await catalog.survey();
@@ -39,6 +52,11 @@ export function openSkillInstaller(config: Config, paths: HomePaths, env: Enviro
     catalog,
     folder,
     plan: planInstall,
+    planArchive: async (bytes) => {
+      const { unzipSkill } = await import('../../skills/zip.ts');
+      const { files, folderName } = unzipSkill(bytes);
+      return planFiles(files, { folder: 'The archive', folderName });
+    },
     obstacle,
     add: (plan, { replace }) => installSkill(plan, { workspaceSkills: folder, replace }),
     enable: async (plan) => {

@@ -35,8 +35,12 @@ export function openSkills(
     roots: skillRoots(paths, env),
     env,
     config,
-    disabled: config.skills.disabled,
-    entries: config.skills.entries,
+    get disabled() {
+      return config.skills.disabled;
+    },
+    get entries() {
+      return config.skills.entries;
+    },
     pins: paths.skillPins,
     platform: process.platform,
     log,

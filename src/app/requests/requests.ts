@@ -2,8 +2,10 @@ import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { PromptReport } from '../../agent/commands/context.ts';
 import type { PairingPort } from '../../agent/commands/pair.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
+import type { HttpSlot } from '../../gateway/operations/ports.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { MemoryStore } from '../../memory/files/store.ts';
+import type { SkillCatalog } from '../../skills/catalog.ts';
 import type { AuditLog } from '../../storage/audit-log.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
@@ -18,6 +20,7 @@ import { ownSteps } from './own-steps.ts';
 import { sessionRequests } from './session-requests.ts';
 import type { KeptFiles } from '../storage/kept-files.ts';
 import type { Stores } from '../storage/stores.ts';
+import { skillRequests } from './skill-requests.ts';
 import { usageRequests } from './usage-requests.ts';
 
 export interface RequestParts {
@@ -33,11 +36,14 @@ export interface RequestParts {
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly plugins: Pick<Plugins, 'list'>;
+  readonly catalog: SkillCatalog;
   readonly reload: Reloader['reload'];
+  /** What HTTP lends, once it is served. */
+  readonly http: HttpSlot;
 }
 
 /** The operations, without those that only the process as a whole can answer. */
-export type AgentRequests = Omit<RequestHandlers, 'info'>;
+export type AgentRequests = Omit<RequestHandlers, 'info' | 'pageLink'>;
 
 /** Answers the operations with the modules. */
 export function createRequests(base: Base, parts: RequestParts): AgentRequests {
@@ -94,6 +100,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...mailRequests(journal.deadLetters),
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
     ...sessionRequests({ journal, search, sessions }, base.paths.sessions),
+    ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),
     ...usageRequests(journal, { now: () => base.clock.now(), timezone: base.config.agent.timezone }),
     why: async ({ count }) => ownSteps(journal, count),
     audit: ({ count, asked, about }) => {

@@ -182,7 +182,7 @@ async function openInstaller(home: string | undefined, context: CliContext): Pro
   const paths = pathsOf(context, home);
   const { config, warnings } = await loadConfig({ home: paths.home, env: context.env });
   for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
-  return openSkillInstaller(config, paths, context.env);
+  return openSkillInstaller(config, paths, { env: context.env });
 }
 
 async function find(installer: SkillInstaller, name: string): Promise<Skill> {

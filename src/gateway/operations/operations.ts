@@ -9,6 +9,7 @@ import type { Operation } from './operation.ts';
 import { people } from './people.ts';
 import { schedule } from './schedule.ts';
 import { sessions } from './sessions.ts';
+import { skills } from './skills.ts';
 import { system } from './system.ts';
 import { usage } from './usage.ts';
 
@@ -17,6 +18,7 @@ export const OPERATIONS = {
   ...sessions,
   ...memory,
   ...files,
+  ...skills,
   ...schedule,
   ...people,
   ...approvals,

@@ -1,8 +1,16 @@
 import * as z from 'zod';
 import type { AssistantInfo } from '../assistant-info.ts';
+import type { PageLink } from './ports.ts';
 import { answers } from './operation.ts';
 
 export const system = {
+  pageLink: answers<PageLink>()({
+    description:
+      'Makes a link that opens the page and lets in whoever opens it, once and for ten minutes; `http-off` if this assistant serves no page.',
+    role: 'owner',
+    changes: true,
+    params: z.object({}),
+  }),
   info: answers<AssistantInfo & { /** Voice messages are transcribed. */ readonly transcription: boolean }>()({
     description: 'Returns which assistant this is: version, home, model, channels, warnings and where HTTP is served.',
     role: 'owner',
