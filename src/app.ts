@@ -240,7 +240,7 @@ async function startOnce(
   );
   const models = createModels(base);
   const closing = new AbortController();
-  const http: HttpSlot = { ports: null };
+  const http: HttpSlot = { newLink: null, upload: null };
   const agent = createAgent(base, {
     stores,
     bus,
@@ -257,6 +257,7 @@ async function startOnce(
   const reloadParts = { load: ground.rehearse, journal, bus, channels, models, mcp, registry, learnSecrets };
   const reloader = createReloader(base, reloadParts);
   if (sandbox !== null) stack.use(sandbox);
+  stack.use(agent.providers);
   stack.use(agent.background);
   stack.use(consolidation);
   stack.use(mcp);

@@ -9,6 +9,7 @@ import type { Questions } from '../agent/questions/questions.ts';
 import { TurnRunner } from '../agent/turn/runner.ts';
 import { createSessionCommands } from '../agent/commands/session-commands.ts';
 import type { MessageBus } from '../bus/bus.ts';
+import type { HealthFacts } from '../gateway/operations/health.ts';
 import type { HttpSlot } from '../gateway/operations/ports.ts';
 import type { ModelName } from '../providers/provider.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
@@ -26,12 +27,14 @@ import { createMcp, type Mcp } from './tools/mcp.ts';
 import { createMemory } from './agent/memory.ts';
 import type { Models } from './agent/models.ts';
 import { peopleTroubles } from './people/owners.ts';
+import { ProviderResults } from './agent/provider-results.ts';
 import { createPrompts, type Prompts, type PromptsOptions } from './agent/prompt.ts';
 import { createQuestions } from './people/questions.ts';
 import { registerTools } from './tools/register-tools.ts';
 import type { Reloader } from './reload.ts';
 import { createRequests, type AgentRequests } from './requests/requests.ts';
 import { openSkills } from './extensions/skills.ts';
+import { healthOf } from './health.ts';
 import { statusOf } from './status.ts';
 import type { Stores } from './storage/stores.ts';
 import { createTools } from './tools/tools.ts';
@@ -61,6 +64,7 @@ export interface Agent {
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
   readonly sandbox: Sandbox | null;
+  readonly providers: ProviderResults;
   readonly consolidation: Consolidation;
   readonly mcp: Mcp;
   readonly automation: Automation;
@@ -75,7 +79,7 @@ export interface Agent {
 
 /** Creates the agent; each part after the parts that it uses. */
 export function createAgent(base: Base, parts: AgentParts): Agent {
-  const { config, paths, clock, log } = base;
+  const { config, paths, clock, log, redact } = base;
   const { stores, bus, channels, models } = parts;
   const { journal, sessions } = stores;
   const questions = createQuestions(base, stores, channels);
@@ -123,6 +127,14 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const runningTurns = (): number => runner.running.length;
   registerTools(base, { ...parts, tools, catalog, tape, automation, runner });
   const { troubles, checkSpace } = createTroubles(base, { ...parts, mcp, prompt });
+  const providers = new ProviderResults({
+    bus,
+    clock,
+    redact,
+    names: () => [models.standard.providerName, ...Object.keys(config.providers)],
+  });
+  const health = (): Promise<HealthFacts> =>
+    healthOf(base, { journal, manager: channels.manager, runningTurns, sandbox, troubles, providers });
   const { table, pairing } = createCommands(base, {
     ...parts,
     prompt,
@@ -135,15 +147,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     memory: memory.commands,
     cron: automation.command,
     status: (sessionKey) =>
-      statusOf(base, sessionKey, {
-        journal,
-        manager: channels.manager,
-        prompt,
-        runningTurns,
-        sandbox,
-        troubles,
-        heartbeat: heartbeat.state,
-      }),
+      statusOf(base, sessionKey, { journal, manager: channels.manager, health, prompt, heartbeat: heartbeat.state }),
   });
   const loopPorts = { ...ports, runner, commands: { table, audit: stores.audit.record } };
   return {
@@ -160,11 +164,15 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       pairing,
       mcp,
       catalog,
+      budget,
+      models,
+      health,
       http: parts.http,
       plugins: base.plugins,
       reload: parts.reload,
     }),
     sandbox,
+    providers,
     consolidation,
     mcp,
     automation,

@@ -71,10 +71,12 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     requests: {
       ...parts.requests,
       pageLink: async () => {
-        const { ports } = parts.http;
-        if (ports !== null) return ports.pageLink();
-        const command = assistantCommand('gateway');
-        throw new AppError('http-off', `This assistant serves no page. Stop it, and start: ${command}`);
+        const link = parts.http.newLink?.() ?? null;
+        if (link !== null) return { link };
+        const remedy = base.serving
+          ? 'Set gateway.ui to true, and restart it.'
+          : `Stop it, then start: ${assistantCommand('gateway')}`;
+        throw new AppError('http-off', `This assistant serves no page. ${remedy}`);
       },
       info: async () => ({ ...info(), transcription: base.config.voice.provider !== null }),
     },
@@ -86,6 +88,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
   if (base.serving) {
     const server = stack.use(await serveHttp(base, parts));
     http = server.address;
+    parts.http.newLink = server.newLink;
   }
   return local;
 }

@@ -1,12 +1,14 @@
 import type { InboxItem, OutboxItem } from '../bus/waiting.ts';
 import type { Row } from '../storage/database.ts';
 import { oneLine } from '../util/text.ts';
-import { INBOUND, OUTBOUND, parseInbound, parseOutbound, type JournalPorts } from './rows.ts';
+import { INBOUND, OPEN_OUTBOUND, OUTBOUND, parseInbound, parseOutbound, type JournalPorts } from './rows.ts';
 
 const SHOWN = 80;
 const MOST = 200;
+const MOST_COUNTED = 10_000;
 /** A message that is sent again expires after this time. */
 const AGAIN_MS = 24 * 3_600_000;
+const DROPPED = 'dropped by the owner';
 
 /** Lists the messages that are not delivered or not answered, and lets a person retry or drop them. */
 export class DeadLetters {
@@ -30,6 +32,25 @@ export class DeadLetters {
         attempts: row.number('attempts'),
         text: oneLine(parseOutbound(row.text('payload')).text, SHOWN),
       }));
+  }
+
+  /**
+   * How many outbound messages of each channel wait, and how many did not arrive and were not dropped by a person. The
+   * newest 10,000 count.
+   */
+  undelivered(): ReadonlyMap<string, { readonly waiting: number; readonly dead: number }> {
+    const rows = this.#ports.db.all(
+      `SELECT channel, sum(${OPEN_OUTBOUND}) AS waiting,
+         sum(state IN ('dead', 'expired') AND reason IS NOT ?) AS dead
+       FROM (SELECT channel, state, reason FROM outbound
+         WHERE state NOT IN ('delivered', 'streaming') AND payload IS NOT NULL ORDER BY seq DESC LIMIT ?)
+       GROUP BY channel`,
+      DROPPED,
+      MOST_COUNTED,
+    );
+    return new Map(
+      rows.map((row) => [row.text('channel'), { waiting: row.number('waiting'), dead: row.number('dead') }]),
+    );
   }
 
   /** Queues a message again, from its first part that did not arrive. False: there is no such message, or it arrived. */
@@ -60,8 +81,9 @@ export class DeadLetters {
     return db.write(
       () =>
         db.run(
-          `UPDATE outbound SET state = 'dead', reason = 'dropped by the owner', updated_at = ?
+          `UPDATE outbound SET state = 'dead', reason = ?, updated_at = ?
            WHERE id = ? AND state IN ('pending', 'sending', 'uncertain')`,
+          DROPPED,
           clock.now(),
           id,
         ) > 0,
@@ -105,8 +127,9 @@ export class DeadLetters {
     return db.write(
       () =>
         db.run(
-          `UPDATE inbound SET state = 'refused', reason = 'dropped by the owner', updated_at = ?
+          `UPDATE inbound SET state = 'refused', reason = ?, updated_at = ?
            WHERE id = ? AND state = 'accepted'`,
+          DROPPED,
           clock.now(),
           id,
         ) > 0,

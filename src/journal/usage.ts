@@ -113,6 +113,19 @@ export class UsageStore {
     return rows.map((row) => ({ name: row.text('name'), ...toSum(row) }));
   }
 
+  /** As `grouped`, for each quarter of an hour (ms since 1970) and each value of `group`. */
+  series(
+    group: Exclude<UsageGroup, 'quarter'>,
+    time: number,
+  ): readonly (UsageSum & { readonly quarter: number; readonly name: string })[] {
+    const rows = this.#ports.db.all(
+      `SELECT ${GROUPS.quarter.column} AS quarter, ${GROUPS[group].column} AS name, ${SUMS} FROM usage
+       WHERE at >= ? AND ${GROUPS[group].where} GROUP BY 1, 2 ORDER BY 1`,
+      time,
+    );
+    return rows.map((row) => ({ quarter: row.number('quarter'), name: row.text('name'), ...toSum(row) }));
+  }
+
   /** The sum of one turn of a session; `began`: ms since 1970, when the turn began or earlier. */
   ofTurn(turnId: string, session: string, began: number): UsageSum {
     const sql = `SELECT ${SUMS} FROM usage WHERE session = ? AND at >= ? AND turn_id = ?`;

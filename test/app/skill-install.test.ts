@@ -21,7 +21,7 @@ async function requests(uploads: Readonly<Record<string, Uint8Array>>) {
     {
       catalog: openSkills(config, paths, { env }),
       reload: async () => ({ changes: [], refused: null }),
-      http: { ports: { pageLink: () => ({ url: '', expiresAt: 0 }), upload: async (id) => uploads[id] } },
+      http: { newLink: null, upload: async (id) => uploads[id] },
     },
   );
   const by = { door: 'web:owner' };

@@ -26,6 +26,9 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   skillsSet: { name: 'nothing', enabled: true },
   skillsInstall: { upload: 'nothing', confirm: 'nothing' },
   skillsRemove: { name: 'nothing' },
+  health: {},
+  modelsList: {},
+  usageSeries: { by: 'model', days: 1 },
   prompt: { session: 'terminal:main' },
   commands: {},
   memoryLog: {},
@@ -146,5 +149,28 @@ test('a wrong parameter is named with what was expected and what was given', asy
   expect(await failureOf(call('usage', { by: 'hour', days: 1 }))).toMatchObject({
     code: 'operation-invalid',
     message: 'usage.by must be one of "day", "model", "source", "session", "job", but "hour" was given.',
+  });
+});
+
+test('the link to the page lets a browser in, once', async () => {
+  const { link } = await world.assistant.request('pageLink', {});
+  const { origin, hash } = new URL(link);
+  const enter = (): Promise<Response> =>
+    fetch(`${origin}/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin },
+      body: JSON.stringify({ code: hash.replace('#login=', '') }),
+    });
+  const entered = await enter();
+  expect(entered.status).toBe(204);
+  expect(entered.headers.get('set-cookie')).toMatch(/^assistant_session\w*=/u);
+  expect((await enter()).status).toBe(401);
+});
+
+test('there is no link to a page that is not served', async () => {
+  await using other = await startWorld({ config: { gateway: { ui: false } } });
+  expect(await failureOf(other.assistant.request('pageLink', {}))).toMatchObject({
+    code: 'http-off',
+    message: 'This assistant serves no page. Set gateway.ui to true, and restart it.',
   });
 });

@@ -118,11 +118,13 @@ async function useAll(journal: Journal): Promise<void> {
   usage.ofTurn('01ZT1', session, now - 60_000);
   usage.day(now - 60_000);
   for (const group of ['quarter', 'model', 'source', 'session', 'job'] as const) usage.grouped(group, now - 60_000);
+  for (const group of ['model', 'source', 'session', 'job'] as const) usage.series(group, now - 60_000);
   settings.model(session);
   await settings.setModel(session, 'p/m');
   await settings.setModel(session, null);
 
   deadLetters.outbox();
+  deadLetters.undelivered();
   await deadLetters.retry('01ZO2');
   await deadLetters.drop('01ZO2');
   deadLetters.inbox();

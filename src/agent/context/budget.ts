@@ -59,6 +59,9 @@ interface Rule {
 /** Origins of turns that no person waits for. */
 const SELF_STARTED: ReadonlySet<Origin> = new Set(['cron', 'heartbeat', 'subagent']);
 const SELF_SOURCES = [...SELF_STARTED, 'memory'];
+const DAY_BUDGETS = ['dayUsd', 'dayTokens', 'selfDayTokens'] as const;
+type DayBudget = (typeof DAY_BUDGETS)[number];
+
 /** Share of a daily budget at which the owner is warned. */
 const WARN_AT = 0.8;
 /** Share of a common budget at which self-started work stops, so that the rest is left for people. */
@@ -123,6 +126,28 @@ export class Budget {
     return sum;
   }
 
+  /** The budgets of a whole day that are set, and how much of each is used today. */
+  today(): readonly { readonly key: DayBudget; readonly limit: number; readonly used: number }[] {
+    const { limits, clock, timezone } = this.#options;
+    const since = startOfDay(clock.now(), timezone);
+    return DAY_BUDGETS.flatMap((key) => {
+      const limit = limits[key];
+      return limit === null ? [] : [{ key, limit, used: this.#usedOn(since, key) }];
+    });
+  }
+
+  #usedOn(since: number, key: DayBudget): number {
+    const day = this.#options.ledger.day(since);
+    switch (key) {
+      case 'dayUsd':
+        return day.total.costUsd;
+      case 'dayTokens':
+        return tokensOf(day.total);
+      case 'selfDayTokens':
+        return SELF_SOURCES.reduce((sum, name) => sum + tokensOf(day.of(name)), 0);
+    }
+  }
+
   #rules(spender: Spender): readonly Rule[] {
     const { limits, ledger, clock, timezone } = this.#options;
     const rules: Rule[] = [];
@@ -138,10 +163,10 @@ export class Budget {
     add('turnTokens', 'turn', () => tokensOf(ofTurn()));
     if (origin === 'cron' || origin === 'heartbeat') add('jobTokens', 'turn', () => tokensOf(ofTurn()));
     if (isSelfStarted(spender)) {
-      add('selfDayTokens', 'day', () => SELF_SOURCES.reduce((n, name) => n + tokensOf(ledger.day(since).of(name)), 0));
+      add('selfDayTokens', 'day', () => this.#usedOn(since, 'selfDayTokens'));
     }
-    add('dayTokens', 'day', () => tokensOf(ledger.day(since).total));
-    add('dayUsd', 'day', () => ledger.day(since).total.costUsd);
+    add('dayTokens', 'day', () => this.#usedOn(since, 'dayTokens'));
+    add('dayUsd', 'day', () => this.#usedOn(since, 'dayUsd'));
     add('chatDayUsd', 'chat', () => ledger.day(since).ofSession(task?.session ?? spender.sessionKey).costUsd);
     return rules;
   }

@@ -1,7 +1,9 @@
 import type { ChatCommand } from '../../agent/commands/command.ts';
+import type { Budget } from '../../agent/context/budget.ts';
 import type { PromptReport } from '../../agent/commands/context.ts';
 import type { PairingPort } from '../../agent/commands/pair.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
+import type { HealthFacts } from '../../gateway/operations/health.ts';
 import type { HttpSlot } from '../../gateway/operations/ports.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { MemoryStore } from '../../memory/files/store.ts';
@@ -9,6 +11,7 @@ import type { SkillCatalog } from '../../skills/catalog.ts';
 import type { AuditLog } from '../../storage/audit-log.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
+import type { Models } from '../agent/models.ts';
 import type { Base } from '../base.ts';
 import type { Automation } from '../automation/automation.ts';
 import type { Mcp } from '../tools/mcp.ts';
@@ -16,6 +19,7 @@ import type { Plugins } from '../extensions/plugins.ts';
 import type { Reloader } from '../reload.ts';
 import { fileRequests } from './file-requests.ts';
 import { mailRequests } from './mail-requests.ts';
+import { modelRequests } from './model-requests.ts';
 import { ownSteps } from './own-steps.ts';
 import { sessionRequests } from './session-requests.ts';
 import type { KeptFiles } from '../storage/kept-files.ts';
@@ -37,6 +41,9 @@ export interface RequestParts {
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly plugins: Pick<Plugins, 'list'>;
   readonly catalog: SkillCatalog;
+  readonly budget: Budget;
+  readonly models: Models;
+  readonly health: () => Promise<HealthFacts>;
   readonly reload: Reloader['reload'];
   /** What HTTP lends, once it is served. */
   readonly http: HttpSlot;
@@ -101,7 +108,9 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
     ...sessionRequests({ journal, search, sessions }, base.paths.sessions),
     ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),
-    ...usageRequests(journal, { now: () => base.clock.now(), timezone: base.config.agent.timezone }),
+    ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),
+    ...modelRequests(base, { models: parts.models, journal }),
+    health: () => parts.health(),
     why: async ({ count }) => ownSteps(journal, count),
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();

@@ -71,7 +71,7 @@ export function skillRequests(
       return null;
     },
     skillsInstall: async ({ upload, confirm, replace = false }) => {
-      const bytes = await http.ports?.upload(upload);
+      const bytes = await http.upload?.(upload);
       if (bytes === undefined) throw new AppError('upload-unknown', 'The file is not kept any more. Upload it again.');
       const installer = await opened();
       const plan = await installer.planArchive(bytes);

@@ -3,6 +3,7 @@ import { activity } from './activity.ts';
 import { approvals } from './approvals.ts';
 import { extensions } from './extensions.ts';
 import { files } from './files.ts';
+import { health } from './health.ts';
 import { mail } from './mail.ts';
 import { memory } from './memory.ts';
 import type { Operation } from './operation.ts';
@@ -23,6 +24,7 @@ export const OPERATIONS = {
   ...people,
   ...approvals,
   ...mail,
+  ...health,
   ...usage,
   ...activity,
   ...extensions,

@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import type { AssistantInfo } from '../assistant-info.ts';
-import type { PageLink } from './ports.ts';
 import { answers } from './operation.ts';
 
 export const system = {
-  pageLink: answers<PageLink>()({
+  pageLink: answers<{ readonly link: string }>()({
     description:
       'Makes a link that opens the page and lets in whoever opens it, once and for ten minutes; `http-off` if this assistant serves no page.',
     role: 'owner',
