@@ -6,10 +6,10 @@ const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 const powerTest = (await diskEnvironment({})) === undefined ? test.skip : test.concurrent;
 
 powerTest(
-  '4 power losses at random instants lose no message, answer none twice unmarked and repeat no command',
+  '2 power losses at random instants lose no message, answer none twice unmarked and repeat no command',
   { timeout: 400_000 },
   async () => {
-    const report = await crashRun({ kills: 4, seed, dialect: 'openai', power: true });
+    const report = await crashRun({ kills: 2, seed, dialect: 'openai', power: true });
     console.log(`seed ${seed}: ${JSON.stringify(report)}`);
     expect(report).toMatchObject(UNHARMED);
   },
@@ -19,7 +19,7 @@ powerTest(
   'a recovery after a power loss that is killed three times begins anew each time and loses nothing',
   { timeout: 400_000 },
   async () => {
-    const report = await crashRun({ kills: 2, seed, dialect: 'anthropic', power: true, during: 3 });
+    const report = await crashRun({ kills: 1, seed, dialect: 'anthropic', power: true, during: 3 });
     console.log(`seed ${seed}: ${JSON.stringify(report)}`);
     expect(report).toMatchObject(UNHARMED);
   },

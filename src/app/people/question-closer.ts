@@ -2,11 +2,12 @@ import { closedText } from '../../agent/questions/text.ts';
 import { RESEND_MARK, type Outlets } from '../../channels/delivery/next-part.ts';
 import type { Outbox } from '../../journal/outbox.ts';
 import { questionId } from '../../journal/questions.ts';
-import { deadline, type Clock } from '../../util/clock.ts';
+import { deadline, sleep, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 
 const EDIT_DEADLINE_MS = 10_000;
+const LOOK_AGAIN_MS = [500, 1_500, 4_000];
 
 interface CloserPorts {
   readonly outbox: Pick<Outbox, 'lastSent'>;
@@ -17,11 +18,18 @@ interface CloserPorts {
 
 /**
  * Takes the buttons off a question in a chat, and how to answer it, and writes under it what became of it, where the
- * platform can. It is for the eye alone: a button that stays is answered with the same words, so nothing is tried twice.
+ * platform can. It is for the eye alone: a button that stays is answered with the same words, so an edit is not tried twice.
  */
 export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (callId: string, words: string) => void {
   const close = async (callId: string, words: string): Promise<void> => {
-    const sent = outbox.lastSent(questionId(callId));
+    const id = questionId(callId);
+    let sent = outbox.lastSent(id);
+    // Whoever is quick presses before it is recorded that the question was sent.
+    for (const wait of LOOK_AGAIN_MS) {
+      if (sent !== undefined) break;
+      await sleep(clock, wait);
+      sent = outbox.lastSent(id);
+    }
     if (sent === undefined) return;
     const { message, part } = sent;
     const channel = manager.outlet(message.channel);
