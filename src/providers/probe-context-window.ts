@@ -12,16 +12,18 @@ export interface WindowQuestion {
   /** Tokens that are configured; only Ollama is told. @default null */
   readonly configured?: number | null;
   readonly clock: Clock;
+  /** How long the server has for its answer, ms. @default 2000: a conversation waits for it */
+  readonly deadlineMs?: number;
 }
 
-const DEADLINE_MS = 2000;
+const DEADLINE_MS = 2_000;
 
 /**
  * Asks a local server how many tokens a model reads: Ollama how many the next call loads it with, others how many it is
- * loaded with, else how many it could be. Null when the server does not say so within 2 s. Never throws.
+ * loaded with, else how many it could be. Null when the server does not say so in time. Never throws.
  */
 export async function askContextWindow(question: WindowQuestion): Promise<number | null> {
-  using limit = deadline(question.clock, DEADLINE_MS, 'asking for the context window');
+  using limit = deadline(question.clock, question.deadlineMs ?? DEADLINE_MS, 'asking for the context window');
   const { model } = question;
   const get = (path: string, body?: unknown): Promise<unknown> => getJson(question, limit.signal, path, body);
   switch (question.server) {
@@ -38,10 +40,10 @@ export async function askContextWindow(question: WindowQuestion): Promise<number
 
 /**
  * How many tokens of context Ollama says a model is loaded with now; null when the model is not loaded, or it does not say so
- * within 2 s. Never throws.
+ * in time. Never throws.
  */
 export async function loadedOllamaWindow(question: Omit<WindowQuestion, 'server'>): Promise<number | null> {
-  using limit = deadline(question.clock, DEADLINE_MS, 'asking for the loaded models');
+  using limit = deadline(question.clock, question.deadlineMs ?? DEADLINE_MS, 'asking for the loaded models');
   const { data } = runningModels.safeParse(await getJson(question, limit.signal, '/api/ps'));
   const { model } = question;
   const found = data?.models.find((running) => running.model === model || running.model === `${model}:latest`);

@@ -31,6 +31,8 @@ export const modelChecks: readonly Check[] = [
 
 /** Below this all tools and a conversation do not fit together. */
 const ENOUGH_TOKENS = 16_000;
+/** A server that is busy with another model answers late. */
+const WINDOW_MS = 8_000;
 /** What is asked for where less is loaded. */
 const WANTED_TOKENS = 32_768;
 
@@ -156,7 +158,7 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
   if (preset?.asksWindow === undefined || baseUrl === null) return [];
   const apiKey = entry === undefined ? null : (keysOf(entry)[0] ?? null);
   const set = configuredWindow(config, ref);
-  const asked = { baseUrl, model, apiKey, clock };
+  const asked = { baseUrl, model, apiKey, clock, deadlineMs: WINDOW_MS };
   const [tokens, now] = await Promise.all([
     askContextWindow({ ...asked, server: preset.asksWindow, configured: set }),
     preset.asksWindow === 'ollama' ? loadedOllamaWindow(asked) : null,
