@@ -114,7 +114,7 @@ describe('the installed package', () => {
     expect(await here.assistant('mcp', 'test', 'far')).toContain('far works');
   });
 
-  test('talks on Telegram, Discord and Slack at once', { timeout: 90_000 }, async () => {
+  test('talks on Telegram, Discord and Slack at once, and serves its page', { timeout: 90_000 }, async () => {
     await using model = await startFakeOpenAi();
     model.setHandler(() => 'Hello from the package.');
     await using telegram = await startFakeTelegram();
@@ -154,6 +154,12 @@ describe('the installed package', () => {
         timeoutMs: 30_000,
         what: 'three answers',
       });
+      const [, address = ''] = /"http":"([^"]+)"/u.exec(log) ?? [];
+      const page = await (await fetch(address)).text();
+      const [script = ''] = /\/assets\/main-[^"]+/u.exec(page) ?? [];
+      expect(await readFile(installed('dist', 'page', script), 'utf8')).toBe(
+        await (await fetch(address + script)).text(),
+      );
     } finally {
       gateway.kill('SIGTERM');
       await ended;

@@ -1,10 +1,10 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { ChannelHealth } from '../../channels/channel.ts';
-import type { PageFiles } from '../../gateway/http/assets.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Base } from '../base.ts';
 import type { Channels } from '../channels.ts';
+import { loadPage } from './page.ts';
 import { Readiness } from './readiness.ts';
 
 export interface HttpParts {
@@ -38,7 +38,7 @@ export async function serveHttp(base: Base, { bus, journal, channels, port }: Ht
       inside: {
         token: await gatewayToken({ configured: token, path: paths.token, random }),
         random,
-        page: ui ? async () => NO_PAGE : null,
+        page: ui ? loadPage : null,
         ready: () => readiness.look(),
       },
     }),
@@ -46,13 +46,6 @@ export async function serveHttp(base: Base, { bus, journal, channels, port }: Ht
   const owned = stack.move();
   return { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
-
-const NO_PAGE: PageFiles = {
-  get: (path) =>
-    path === 'index.html'
-      ? { body: Buffer.from('The assistant runs.\n'), type: 'text/plain; charset=utf-8', hash: 'none' }
-      : undefined,
-};
 
 type Health = Readonly<Record<string, ChannelHealth>>;
 

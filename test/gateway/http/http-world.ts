@@ -1,5 +1,6 @@
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { HttpOptions, Inside } from '../../../src/gateway/http/options.ts';
 import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
@@ -58,7 +59,9 @@ export async function httpWorld(
         ready: async () => ok,
         page: async () => ({
           get: (path) =>
-            path === 'index.html' ? { body: Buffer.from('<p>'), type: 'text/html', hash: 'h1' } : undefined,
+            path === 'index.html'
+              ? { body: Buffer.from('<p>'), gzipped: gzipSync('<p>'), type: 'text/html', hash: 'h1' }
+              : undefined,
         }),
         ...inside,
       },
