@@ -9,7 +9,8 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
-import { escapeInvisible, json as asJson, print, terminalText } from './format.ts';
+import { escapeInvisible, json as asJson, terminalText } from './format.ts';
+import { print } from './print.ts';
 import { pathsOf } from './open.ts';
 import type { HomeFlag, OutputFlags } from './table/command.ts';
 

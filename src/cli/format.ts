@@ -1,5 +1,3 @@
-import type { Writable } from 'node:stream';
-
 /** Joiners in emoji and behind letters of Arabic and Indic scripts, emoji selectors. */
 const RIGHTFUL = String.raw`(?<=\p{Extended_Pictographic}\uFE0F?|[\u{1F3FB}-\u{1F3FF}])\u200D(?=\p{Extended_Pictographic})|(?<=[\u0600-\u0DFF])[\u200C\u200D]|(?<=\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?<=[0-9#*])\uFE0F(?=\u20E3)`;
 const UNSEEN = String.raw`[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\uFFF9-\uFFFB]`;
@@ -39,21 +37,4 @@ export function json(facts: unknown, indent = 2): string {
 
 function spelledOut(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-}
-
-/** Writes what a command found: the facts as JSON, else lines for a person, or `nothing` where there are none. */
-export function print(
-  { stdout }: { readonly stdout: Pick<Writable, 'write'> },
-  isJson: boolean,
-  found: {
-    readonly facts: unknown;
-    readonly lines: readonly string[];
-    readonly nothing?: string;
-    /** What makes the lines safe for a terminal; `escapeInvisible` if it is not given. */
-    readonly escape?: (text: string) => string;
-  },
-): void {
-  const { facts, lines, nothing = '', escape = escapeInvisible } = found;
-  const text = isJson ? json(facts) : escape(lines.join('\n'));
-  stdout.write(`${text === '' ? nothing : text}\n`);
 }

@@ -4,7 +4,8 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
 import { terminalText } from './format.ts';
-import { addCommands } from './table/build.ts';
+import { addCommands, helpWidth } from './table/build.ts';
+import { exitCodes } from './table/command.ts';
 import { COMMANDS } from './table/table.ts';
 import { pointToOwnHelp, requireKnownCommands, USAGE_ERROR, withoutHelpWord } from './usage.ts';
 
@@ -55,11 +56,12 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText(
       'after',
-      `\nStart with: ${assistantCommand('gateway')}, or talk right here: ${assistantCommand('chat')}`,
+      `\nStart with: ${assistantCommand('gateway')}, or talk right here: ${assistantCommand('chat')}\n\n${exitCodes()}`,
     )
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 })
     .configureOutput({
       writeOut: (text) => context.stdout.write(terminalText(text)),
+      getOutHelpWidth: () => helpWidth(context),
       writeErr: (text) => context.stderr.write(terminalText(text)),
     })
     .exitOverride();

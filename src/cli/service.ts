@@ -5,7 +5,8 @@ import type { ServiceState } from '../service/supervisor.ts';
 import { AppError, errorCode } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
 import { confirm } from './confirm.ts';
-import { print, terminalText } from './format.ts';
+import { terminalText } from './format.ts';
+import { fitted, print } from './print.ts';
 import { keysForService } from './service-keys.ts';
 import type { HomeFlag, OutputFlags } from './table/command.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -148,5 +149,5 @@ function rows(facts: Readonly<Record<string, string>>): readonly string[] {
 }
 
 function say({ stdout }: CliContext, lines: readonly string[]): void {
-  stdout.write(`${terminalText(lines.join('\n'))}\n`);
+  stdout.write(`${fitted(terminalText(lines.join('\n')), stdout)}\n`);
 }

@@ -28,8 +28,6 @@ export function requireKnownCommands(program: Command, argv: readonly string[]):
     const next = group.commands.find((command) => command.name() === word);
     if (next === undefined) {
       const names = group.commands.map((command) => command.name());
-      // A group without a list has a default command with an argument of its own: `memory [version]`.
-      if (group !== program && !names.includes('list')) return;
       const where = path.length === 0 ? '' : ` for ${path.join(' ')}`;
       const guess = nearest(word, names);
       const hint = guess === undefined ? '' : ` Did you mean ${guess}?`;

@@ -46,7 +46,9 @@ test('asks for what is wanted, and refuses a count that is none', async () => {
   expect(asked).toEqual([{ count: 3, asked: true, about: 'exec' }]);
   const wrong = commandLine();
   expect(await wrong.run('audit', '--last', '-3')).toBe(2);
-  expect(wrong.err).toBe('--last must be a whole number from 1 to 9999, but "-3" was given.\n');
+  expect(wrong.err).toBe(
+    '--last must be a whole number from 1 to 9999, but "-3" was given. See npm run assistant -- audit --help.\n',
+  );
 });
 
 test('prints JSON', async () => {

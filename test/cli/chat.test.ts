@@ -44,7 +44,9 @@ describe('one message', () => {
   test('with an image that is not there is refused before anything starts', async () => {
     const line = new CommandLine();
     expect(await line.run('chat', '-m', 'hi', '--image', '/nowhere.png')).toBe(2);
-    expect(line.err).toBe('There is no image at /nowhere.png. Correct the path after --image.\n');
+    expect(line.err).toBe(
+      'There is no image at /nowhere.png. Correct the path after --image. See npm run chat -- --help.\n',
+    );
     expect(line.started).toEqual([]);
   });
 

@@ -37,6 +37,8 @@ export class CommandLine {
   host: Host;
   /** Reaches the gateway that runs, instead of `running`. */
   connect: CliContext['connect'] = async () => (this.running ? this.assistant : undefined);
+  /** What starts assistants in this process, instead of this class. */
+  app: CliContext['app'] | undefined;
   /** @default the machine's */
   clock: Clock = systemClock;
   out = '';
@@ -132,13 +134,15 @@ export class CommandLine {
       restart: () => this.restarts.push(true),
       exitNow: (code) => this.exits.push(code),
       connect: (path) => this.connect(path),
-      app: async () => ({
-        createAssistant: async (settings) => this.#start(settings),
-        listSessions,
-        exportSession,
-        readSession,
-        vacuumHome,
-      }),
+      app:
+        this.app ??
+        (async () => ({
+          createAssistant: async (settings) => this.#start(settings),
+          listSessions,
+          exportSession,
+          readSession,
+          vacuumHome,
+        })),
     };
   }
 

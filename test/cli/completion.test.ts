@@ -48,7 +48,9 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
 test('an unknown shell is named with those that there are', async () => {
   const line = new CommandLine();
   expect(await line.run('completion', 'tcsh')).toBe(2);
-  expect(line.err).toBe('There is no completion for "tcsh". Choose one of: bash, zsh, fish.\n');
+  expect(line.err).toBe(
+    'There is no completion for "tcsh". Choose one of: bash, zsh, fish. See npm run assistant -- completion --help.\n',
+  );
 });
 
 describe('examples in the help', () => {

@@ -86,7 +86,7 @@ describe('memory', () => {
       1,
       'There is no version "x" of the memory. To see those that are kept, run: npm run assistant -- memory log',
     ],
-    [['memory', 'lgo'], 1, 'There is no version "lgo" of the memory.'],
+    [['memory', 'lgo'], 2, "Unknown command 'lgo' for memory. Did you mean log?"],
   ])('says what is wrong with %j', async (argv, code, sentence) => {
     const { line } = await remembering();
     expect(await line.run(...argv)).toBe(code);

@@ -90,7 +90,7 @@ describe('pair', () => {
     const both = paired();
     expect(await both.run('pair', 'approve', 'ABCD2345', '--owner', '--trusted')).toBe(2);
     expect(both.err).toBe(
-      'Expected one of --owner, --trusted and --guest, but --owner and --trusted were given. Leave one role.\n',
+      'Expected one of --owner, --trusted and --guest, but --owner and --trusted were given. Leave one role. See npm run assistant -- pair approve --help.\n',
     );
   });
 

@@ -77,11 +77,23 @@ describe('the command line', () => {
     [['chat', '--jsno'], "Unknown option '--jsno'. Did you mean --json? See npm run chat -- --help.\n"],
     [['chat', '-m'], "Option '-m, --message <text>' argument missing. See npm run chat -- --help.\n"],
     [['tools', 'run'], "Missing required argument 'name'. See npm run assistant -- tools run --help.\n"],
-    [['chat', '--timeout', 'soon', '-m', 'x'], '--timeout must be a number above 0, but "soon" was given.\n'],
-    [['gateway', '--port', 'abc'], '--port must be a whole number from 0 to 65535, but "abc" was given.\n'],
-    [['gateway', '--port', '65536'], '--port must be a whole number from 0 to 65535, but "65536" was given.\n'],
-    [['why', '--last', 'x'], '--last must be a whole number from 1 to 999, but "x" was given.\n'],
-    [['chat', '-m', ' '], 'The message is empty. Say something with -m "…".\n'],
+    [
+      ['chat', '--timeout', 'soon', '-m', 'x'],
+      '--timeout must be a number above 0, but "soon" was given. See npm run chat -- --help.\n',
+    ],
+    [
+      ['gateway', '--port', 'abc'],
+      '--port must be a whole number from 0 to 65535, but "abc" was given. See npm start -- --help.\n',
+    ],
+    [
+      ['gateway', '--port', '65536'],
+      '--port must be a whole number from 0 to 65535, but "65536" was given. See npm start -- --help.\n',
+    ],
+    [
+      ['why', '--last', 'x'],
+      '--last must be a whole number from 1 to 999, but "x" was given. See npm run assistant -- why --help.\n',
+    ],
+    [['chat', '-m', ' '], 'The message is empty. Say something with -m "…". See npm run chat -- --help.\n'],
   ])('says in one sentence what is wrong with %j', async (argv, sentence) => {
     const line = new CommandLine();
     expect(await line.run(...argv)).toBe(2);

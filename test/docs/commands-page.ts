@@ -1,5 +1,5 @@
 import type { ChatCommand } from '../../src/agent/commands/command.ts';
-import { flagName, type CliCommand, type Group } from '../../src/cli/table/command.ts';
+import { exitCodes, flagName, type CliCommand, type Group } from '../../src/cli/table/command.ts';
 import { table } from './generated-part.ts';
 
 const ROLES = { owner: 'owner', trusted: 'trusted', guest: 'everyone' } as const;
@@ -54,6 +54,7 @@ function usage(command: CliCommand, group?: string): string {
       ? []
       : [items.map((item) => `- \`${item.name}\`: ${withDefault(item.description, item.fallback)}`).join('\n')]),
     ...(command.after === '' ? [] : [command.after]),
+    ...(Object.keys(command.exits).length === 0 ? [] : [exitCodes(command.exits)]),
   ].join('\n\n');
 }
 

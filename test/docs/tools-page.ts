@@ -57,7 +57,11 @@ function splitDefault(text: string): { readonly meaning: string; readonly fallba
 function formOf(schema: unknown): string {
   const choices = field(schema, 'enum');
   if (Array.isArray(choices)) return choices.map((choice) => `\`${String(choice)}\``).join(', ');
+  const either = field(schema, 'anyOf');
+  if (Array.isArray(either)) return either.map(formOf).join(' or ');
   switch (field(schema, 'type')) {
+    case 'null':
+      return '`null`';
     case 'string':
       return 'text';
     case 'integer':

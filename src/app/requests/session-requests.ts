@@ -28,7 +28,7 @@ export function sessionRequests(
       return { name, text: await exportSession(folder, { session, format }) };
     },
     sessionsSearch: async ({ text, count, session }) => {
-      const scope = session === undefined ? 'all' : [session];
+      const scope = session === undefined ? ('all' as const) : [session];
       const hits = await search.search({ text, limit: count, scope });
       return hits.map(({ source, session: in_ = null, at = null, role = null, snippet }) => ({
         source,

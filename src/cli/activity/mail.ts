@@ -1,7 +1,8 @@
 import type { RequestName, RequestResult } from '../../gateway/operations/operations.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
-import { json as jsonText, print } from '../format.ts';
+import { json as jsonText } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 type Item = RequestResult<'outboxList'>[number] | RequestResult<'inboxList'>[number];

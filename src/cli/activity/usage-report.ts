@@ -2,7 +2,7 @@ import type { RequestParams } from '../../gateway/operations/operations.ts';
 import type { UsageSums } from '../../gateway/operations/usage.ts';
 import { costText, countText } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
-import { print } from '../format.ts';
+import { print } from '../print.ts';
 import { openAssistant } from '../open.ts';
 import type { OutputFlags } from '../table/command.ts';
 

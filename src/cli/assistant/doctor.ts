@@ -6,7 +6,8 @@ import { deadline, raceAbort } from '../../util/clock.ts';
 import { systemRandom } from '../../util/random.ts';
 import { plural } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
-import { print, terminalText } from '../format.ts';
+import { terminalText } from '../format.ts';
+import { print } from '../print.ts';
 import { pathsOf } from '../open.ts';
 import type { OutputFlags } from '../table/command.ts';
 

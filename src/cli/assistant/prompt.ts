@@ -2,6 +2,7 @@ import type { PromptInfo } from '../../gateway/operations/sessions.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { json as jsonText, terminalText } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 import { countText } from '../../util/text.ts';
 
@@ -23,7 +24,7 @@ export async function promptCommand(
     ];
     context.stdout.write(`${terminalText(texts.join('\n\n---\n\n'))}\n\n`);
   }
-  context.stdout.write(`${terminalText(table(prompt).join('\n'))}\n`);
+  print(context, false, { facts: prompt, lines: table(prompt), escape: terminalText });
   return 0;
 }
 

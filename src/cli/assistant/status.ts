@@ -4,7 +4,8 @@ import type { AssistantInfo } from '../../gateway/assistant-port.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
-import { print, terminalText } from '../format.ts';
+import { terminalText } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 /** `assistant status`: what the running assistant says, else what can be seen without one. */

@@ -1,13 +1,17 @@
 import { megabytes } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
-import { print } from '../format.ts';
+import { print } from '../print.ts';
+import { openProgress } from '../progress.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 /** `assistant store vacuum`: makes the databases of a home smaller while no assistant runs. */
 export async function storeVacuumCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   const { vacuumHome } = await context.app();
+  using progress = openProgress(context);
+  progress.show('The databases are made smaller');
   const done = await vacuumHome(pathsOf(context, home), context.clock);
+  progress.hide();
   const lines = Object.entries(done).map(
     ([name, { before, after }]) => `${name}: ${megabytes(before)} before, ${megabytes(after)} now`,
   );

@@ -8,12 +8,11 @@ import { AppError } from '../../util/errors.ts';
 import { megabytes, plural } from '../../util/text.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
-import { print, terminalText } from '../format.ts';
+import { terminalText } from '../format.ts';
+import { print } from '../print.ts';
 import { pathsOf } from '../open.ts';
+import { openProgress } from '../progress.ts';
 import type { OutputFlags } from '../table/command.ts';
-
-/** Between two lines of progress, milliseconds. */
-const PROGRESS_MS = 2_000;
 
 /** `assistant backup`: the whole home in one file. */
 export async function backupCommand(
@@ -22,14 +21,16 @@ export async function backupCommand(
 ): Promise<number> {
   const { clock } = context;
   const paths = pathsOf(context, home);
+  using progress = openProgress(context);
   const { file, size, manifest } = await createBackup({
     home: paths.home,
     out: resolve(out ?? `assistant-backup-${timeForNames(clock.now())}.tar.gz`),
     version: readVersion(),
     inUse: readHolder(paths.lock) !== undefined,
     clock,
-    onProgress: progress(context, 'backed up'),
+    onProgress: (bytes, all) => progress.show(ofAll('backed up', bytes, all)),
   });
+  progress.hide();
   const { files, createdAt, inUse } = manifest;
   print(context, json, {
     facts: { file, size, files: files.length, home: paths.home, createdAt, inUse },
@@ -70,15 +71,16 @@ export async function restoreCommand(
     return 1;
   }
   const stamp = timeForNames(clock.now());
-  const onProgress = progress(context, 'read');
+  using progress = openProgress(context);
   const { manifest, movedTo, linksLeftOut } = await restoreBackup({
     file,
     home: paths.home,
     continues,
     clock,
     stamp,
-    onProgress,
+    onProgress: (bytes, all) => progress.show(ofAll('read', bytes, all)),
   });
+  progress.hide();
   const { createdAt, version, files } = manifest;
   print(context, json, {
     facts: { home: paths.home, movedTo, files: files.length, createdAt, version, linksLeftOut },
@@ -101,15 +103,7 @@ export function timeForNames(at: number): string {
   return new Date(at).toISOString().slice(0, 19).replaceAll(':', '-');
 }
 
-/** Writes how far a long work is onto a terminal, every other second. */
-function progress(
-  { stderr, clock }: Pick<CliContext, 'stderr' | 'clock'>,
-  done: string,
-): (bytes: number, all: number) => void {
-  let last = clock.monotonic();
-  return (bytes, all) => {
-    if (stderr.isTTY !== true || clock.monotonic() - last < PROGRESS_MS) return;
-    last = clock.monotonic();
-    stderr.write(`${done} ${megabytes(bytes)} of ${megabytes(all)}\n`);
-  };
+/** `backed up 120 MB of 2,048 MB` */
+function ofAll(done: string, bytes: number, all: number): string {
+  return `${done} ${megabytes(bytes)} of ${megabytes(all)}`;
 }

@@ -10,7 +10,9 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { timeForNames } from './backup.ts';
 import type { CliContext } from '../context.ts';
-import { print, terminalText } from '../format.ts';
+import { terminalText } from '../format.ts';
+import { print } from '../print.ts';
+import { openProgress } from '../progress.ts';
 import { pathsOf } from '../open.ts';
 import { becomes, restartService, staysUp } from './running-version.ts';
 import type { OutputFlags } from '../table/command.ts';
@@ -28,13 +30,18 @@ export async function upgradeCommand(flags: UpgradeFlags, context: CliContext): 
   const { node, program } = context.host();
   requirePackage(program);
   using _lock = await lockPrograms(paths.home, clock);
-  const say = (line: string): void => void (flags.json ? undefined : stdout.write(`${terminalText(line)}\n`));
+  using progress = openProgress(context);
+  const say = (line: string): void => {
+    progress.hide();
+    if (!flags.json) stdout.write(`${terminalText(line)}\n`);
+  };
   const at = { home: paths.home, node, env: variables(context) };
   const present = readVersion();
   const from = versionAt(program);
   const before = await readPointer(paths.home);
   const spec = existsSync(resolve(flags.version)) ? resolve(flags.version) : flags.version;
 
+  progress.show('npm installs the new version');
   const next = await installVersion(spec, { ...at, present });
   if (next === null) {
     say(`Version ${present} is what you have.`);
@@ -44,14 +51,17 @@ export async function upgradeCommand(flags: UpgradeFlags, context: CliContext): 
   say(`Version ${next.version} is installed beside ${present}.`);
   const running = readHolder(paths.lock) !== undefined;
   const stamp = timeForNames(clock.now());
+  progress.show('The home is backed up');
   const backup = await backUpBefore(paths.home, { version: present, stamp, inUse: running, clock });
   say(`The home is backed up in ${backup}.`);
+  progress.show('The new version is tried on a copy of the home');
   await tryVersion(next, { ...at, backup, clock });
   say('The new version starts on a copy of the home.');
 
   const isInstalledOne = next.version === from;
   await writePointer(paths.home, isInstalledOne ? undefined : { version: next.version, from, isConfirmed: false });
   if (running) {
+    progress.show(`Version ${next.version} is started and watched`);
     const reason = await switchTo(next.version, paths, context);
     if (reason !== null) {
       await writePointer(paths.home, before);
@@ -63,6 +73,7 @@ export async function upgradeCommand(flags: UpgradeFlags, context: CliContext): 
     }
     await confirmProgram(paths.home, next.version);
   }
+  progress.hide();
   await prunePrograms(paths.home, [next.version, present]);
   print(context, flags.json, {
     facts: { from: present, to: next.version, backup, running },

@@ -1,7 +1,7 @@
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { indented } from '../../util/text.ts';
-import { print } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 /** `assistant approvals [list]`. */

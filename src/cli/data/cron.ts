@@ -2,7 +2,8 @@ import type { CronInfo } from '../../gateway/operations/schedule.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
-import { escapeInvisible, print } from '../format.ts';
+import { escapeInvisible } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 interface AddFlags extends OutputFlags {

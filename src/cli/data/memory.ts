@@ -1,8 +1,10 @@
 import type { FileVersion } from '../../gateway/operations/memory.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { CliContext } from '../context.ts';
+import { printFound } from './found.ts';
 import { openAssistant } from '../open.ts';
-import { print, terminalText } from '../format.ts';
+import { terminalText } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 /** `assistant memory [show [VERSION]]`. */
@@ -15,6 +17,14 @@ export async function memoryShowCommand(
   const text = view.text === '' ? 'Nothing is remembered yet.' : view.text.replace(/\n$/u, '');
   print(context, json, { facts: view, lines: [text], escape: terminalText });
   return 0;
+}
+
+/** `assistant memory search TEXT`. */
+export async function memorySearchCommand(
+  flags: OutputFlags & { readonly text: string; readonly last: number },
+  context: CliContext,
+): Promise<number> {
+  return await printFound({ ...flags, where: { session: null } }, context);
 }
 
 /** `assistant memory log`. */

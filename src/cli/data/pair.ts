@@ -2,7 +2,8 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant, type OpenedAssistant } from '../open.ts';
-import { escapeInvisible, print } from '../format.ts';
+import { escapeInvisible } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 import { usageError } from '../usage.ts';
 

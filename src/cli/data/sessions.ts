@@ -4,7 +4,10 @@ import { indented, oneLine, plural, sizeText } from '../../util/text.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
-import { escapeInvisible, print, terminalText } from '../format.ts';
+import { printFound, speaker } from './found.ts';
+import { escapeInvisible, terminalText } from '../format.ts';
+import { print } from '../print.ts';
+import { openProgress } from '../progress.ts';
 import { openAssistant, pathsOf } from '../open.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
@@ -48,7 +51,10 @@ export async function sessionsExportCommand(
   context: CliContext,
 ): Promise<number> {
   const { exportSession } = await context.app();
+  using progress = openProgress(context);
+  progress.show('The conversation is read');
   const text = await exportSession(pathsOf(context, home).sessions, { session, format });
+  progress.hide();
   if (format === 'json') print(context, true, { facts: JSON.parse(text), lines: [] });
   else context.stdout.write(terminalText(text));
   return 0;
@@ -59,23 +65,9 @@ export async function sessionsSearchCommand(
   flags: OutputFlags & { readonly text: string; readonly session: string | undefined; readonly last: number },
   context: CliContext,
 ): Promise<number> {
-  const { text, session, last, home, json } = flags;
-  await using assistant = await openAssistant(context, home);
-  const hits = await assistant.port.request('sessionsSearch', {
-    text,
-    count: last,
-    ...(session === undefined ? {} : { session }),
-  });
-  const lines = hits.map(({ source, session: where, at, role, snippet }) => {
-    const when = at === null ? '' : `${localMinute(at, null)}  `;
-    const from = source === 'session' ? `${where ?? ''}${role === null ? '' : `, ${speaker(role)}`}` : FILES[source];
-    return `${when}${from}\n${indented(snippet, '    ')}`;
-  });
-  print(context, json, { facts: hits, lines, nothing: 'Nothing was found.' });
-  return 0;
+  const { session } = flags;
+  return await printFound({ ...flags, where: session === undefined ? {} : { session } }, context);
 }
-
-const FILES = { memory: 'MEMORY.md', history: 'HISTORY.md' } as const;
 
 /** `assistant sessions delete SESSION`. */
 export async function sessionsDeleteCommand(
@@ -94,10 +86,6 @@ export async function sessionsDeleteCommand(
   ];
   print(context, json, { facts: { deleted: session }, lines });
   return 0;
-}
-
-function speaker(kind: 'user' | 'assistant'): string {
-  return kind === 'user' ? 'you' : 'assistant';
 }
 
 function shortText(event: SessionEvent): string {

@@ -5,7 +5,8 @@ import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { indented } from '../../util/text.ts';
-import { escapeInvisible, print } from '../format.ts';
+import { escapeInvisible } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 type ServerFacts = RequestResult<'mcpList'>[number];

@@ -1,6 +1,6 @@
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
-import { print } from '../format.ts';
+import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 const HOW: Readonly<Record<string, string>> = {

@@ -46,7 +46,8 @@ function advice(skills: readonly ListedSkill[]): readonly string[] {
     ...(found === undefined
       ? []
       : [
-          `Other programs brought skills that are not enabled. To use one, run: ${assistantCommand(`skills enable ${found.name}`)}`,
+          'Other programs brought skills that are not enabled.',
+          `To use one, run: ${assistantCommand(`skills enable ${found.name}`)}`,
         ]),
     ...(odd === undefined
       ? []

@@ -15,7 +15,8 @@ import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
 import { aboutPlan, aboutSkill, findingLines, listLines } from './skills-text.ts';
-import { print, terminalText } from '../format.ts';
+import { terminalText } from '../format.ts';
+import { print } from '../print.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
 const MOST_FILES = 500;

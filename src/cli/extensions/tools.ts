@@ -1,23 +1,19 @@
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
-import { json as jsonText, escapeInvisible } from '../format.ts';
+import { json as jsonText } from '../format.ts';
+import { print } from '../print.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
 /** `assistant tools list`. */
 export async function toolsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const tools = await assistant.port.tools();
-  if (json) {
-    context.stdout.write(`${jsonText(tools)}\n`);
-    return 0;
-  }
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
-  for (const { name, description, role } of tools) {
+  const lines = tools.map(({ name, description, role }) => {
     const [first = ''] = description.split(/(?<=\.)\s|\n/u);
-    context.stdout.write(
-      `${escapeInvisible(name).padEnd(width)}  ${escapeInvisible(first)}${role === 'owner' ? ' (owner only)' : ''}\n`,
-    );
-  }
+    return `${name.padEnd(width)}  ${first}${role === 'owner' ? ' (owner only)' : ''}`;
+  });
+  print(context, json, { facts: tools, lines });
   return 0;
 }
 

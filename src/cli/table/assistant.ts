@@ -30,7 +30,7 @@ export const chat = command({
     plain,
     timeout: number('<seconds>', 'stop after this many seconds; the exit code is then 1'),
   },
-  after: 'Exit codes: 0 it answered; 1 the turn failed, timed out, or something in it was refused; 130 Ctrl-C.',
+  exits: { 0: 'it answered', 1: 'the turn failed, timed out, or something in it was refused', 130: 'Ctrl-C' },
   load: async () => (await import('../conversation/chat.ts')).chatCommand,
 });
 
@@ -76,7 +76,7 @@ export const doctor = command({
     offline: flag('reach no server and start no program'),
     json: flag('as JSON'),
   },
-  after: 'Exit codes: 0 nothing failed; 1 something failed.',
+  exits: { 0: 'nothing failed', 1: 'something failed' },
   load: async () => (await import('../assistant/doctor.ts')).doctorCommand,
 });
 

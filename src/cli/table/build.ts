@@ -1,8 +1,10 @@
-import { Argument, Option, type Command } from 'commander';
+import { Argument, Help, Option, type Command } from 'commander';
 import type { CliContext } from '../context.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
+import { AppError } from '../../util/errors.ts';
+import { usageError } from '../usage.ts';
 import { examplesOf } from './examples.ts';
-import { flagName, type CliCommand, type Group } from './command.ts';
+import { exitCodes, flagName, type CliCommand, type Group } from './command.ts';
 import type { Option as TableOption } from './values.ts';
 
 /** Adds the commands of the table to a program of commander; `done` is told the exit code of the one that is called. */
@@ -30,12 +32,30 @@ export function addCommands(
     }
     for (const [key, option] of Object.entries(row.options)) command.addOption(commanderOption(key, option));
     const examples = examplesOf([...path, row.name]).map((line) => `  ${assistantCommand(line)}`);
-    if (examples.length > 0) command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
-    if (row.after !== '') command.addHelpText('after', `\n${row.after}`);
+    const notes = [...(row.after === '' ? [] : [row.after]), exitCodes(row.exits)];
+    command.addHelpText('after', () =>
+      [`\nExamples:\n${examples.join('\n')}`, ...notes.map((note) => wrapped(note, context))].join('\n\n'),
+    );
     command.action(async () => {
-      done(await row.run({ words: command.processedArgs, flags: command.optsWithGlobals() }, context));
+      const given = { words: command.processedArgs, flags: command.optsWithGlobals() };
+      done(await row.run(given, context).catch((error: unknown) => pointToHelp(error, [...path, row.name])));
     });
   }
+}
+
+/** Columns of the terminal for help; those of a wide one are hard to read. */
+export function helpWidth({ stdout }: Pick<CliContext, 'stdout'>): number {
+  return Math.min(stdout.columns ?? 80, 100);
+}
+
+function wrapped(text: string, context: CliContext): string {
+  return new Help().boxWrap(text, helpWidth(context));
+}
+
+/** Throws an error again; what was wrong with the command line, with where its help is. */
+function pointToHelp(error: unknown, path: readonly string[]): never {
+  if (!(error instanceof AppError) || error.code !== 'usage' || error.message.includes('--help')) throw error;
+  throw usageError(`${error.message} See ${assistantCommand([...path, '--help'].join(' '))}.`);
 }
 
 function commanderOption(key: string, { description, short, value, choices, fallback, repeats }: TableOption<unknown>) {

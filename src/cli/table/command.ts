@@ -27,6 +27,8 @@ interface CommandRecord<A, O> {
   readonly options?: O;
   /** Behind the help. */
   readonly after?: string;
+  /** What its exit codes mean, where they mean something of their own. */
+  readonly exits?: Readonly<Record<number, string>>;
   /** Imports the module of the command, when it is called. */
   readonly load: () => Promise<Runner<Values<A> & Values<O> & HomeFlag>>;
 }
@@ -39,6 +41,7 @@ export interface CliCommand {
   readonly arguments: Readonly<Record<string, Argument<unknown>>>;
   readonly options: Readonly<Record<string, Option<unknown>>>;
   readonly after: string;
+  readonly exits: Readonly<Record<number, string>>;
   /**
    * Loads and runs it. `words` are its arguments in order, `flags` its options and `home` as they were given. Throws a
    * usage error for a value that an option does not take.
@@ -61,7 +64,7 @@ export function command<
   A extends Readonly<Record<string, Argument<unknown>>> = Record<never, never>,
   O extends Readonly<Record<string, Option<unknown>>> = Record<never, never>,
 >(record: CommandRecord<A, O>): CliCommand {
-  const { name, description, isDefault = false, after = '', load } = record;
+  const { name, description, isDefault = false, after = '', exits = {}, load } = record;
   const args: Readonly<Record<string, Argument<unknown>>> = record.arguments ?? {};
   const options: Readonly<Record<string, Option<unknown>>> = record.options ?? {};
   return {
@@ -71,6 +74,7 @@ export function command<
     arguments: args,
     options,
     after,
+    exits,
     run: async ({ words, flags }, context) => {
       const { home } = flags;
       const given = Object.fromEntries<unknown>([
@@ -88,6 +92,20 @@ function givenFlag(flags: Readonly<Record<string, unknown>>, key: string): unkno
   const positive = /^no([A-Z])(.*)$/u.exec(key);
   if (positive === null) return flags[key];
   return flags[`${positive[1]?.toLowerCase() ?? ''}${positive[2] ?? ''}`] === false;
+}
+
+/** What the exit codes of every command mean. */
+const EXITS = {
+  0: 'it worked',
+  1: 'it did not work',
+  2: 'the command line is wrong',
+  78: 'the configuration is wrong',
+};
+
+/** `Exit codes: 0 it worked; 1 …` for a command whose codes mean something of their own, or for all. */
+export function exitCodes(own: Readonly<Record<number, string>> = {}): string {
+  const codes = Object.entries({ ...EXITS, ...own }).map(([code, meaning]) => `${code} ${meaning}`);
+  return `Exit codes: ${codes.join('; ')}.`;
 }
 
 /** `dryRun` is `--dry-run`. */

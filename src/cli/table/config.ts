@@ -41,7 +41,7 @@ export const config: Group = {
       name: 'check',
       description: 'say what is wrong with the configuration, with line and column',
       options: { json },
-      after: 'Exit codes: 0 the assistant can run like that; 78 it cannot.',
+      exits: { 0: 'the assistant can run like that', 78: 'it cannot' },
       load: async () => (await import('../config.ts')).configCheckCommand,
     }),
     command({

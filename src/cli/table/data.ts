@@ -75,6 +75,16 @@ export const memory: Group = {
       load: async () => (await import('../data/memory.ts')).memoryShowCommand,
     }),
     command({
+      name: 'search',
+      description: 'find what MEMORY.md and HISTORY.md hold',
+      arguments: { text: argument('words, or a "phrase in quotes"') },
+      options: {
+        last: wholeNumber('<count>', 'how many results (default: 10)', { min: 1, max: 100, fallback: 10 }),
+        json,
+      },
+      load: async () => (await import('../data/memory.ts')).memorySearchCommand,
+    }),
+    command({
       name: 'log',
       description: 'list the earlier versions, newest first',
       options: { json },

@@ -27,6 +27,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'sessions delete': ['sessions delete telegram:123456789'],
   'memory show': ['memory', 'memory show 20261121T051000000Z'],
+  'memory search': ['memory search dentist', 'memory search "train to Graz" --last 3'],
   'memory restore': ['memory restore 20261121T051000000Z'],
   'pair approve': [
     'pair approve K7QM2XWP',
@@ -62,7 +63,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   completion: ['completion bash >> ~/.bashrc', 'completion fish > ~/.config/fish/completions/assistant.fish'],
 };
 
-/** The examples of a command, by the words that call it; none where its line says it all. */
+/** The examples of a command, by the words that call it; where its line says it all, that line. */
 export function examplesOf(path: readonly string[]): readonly string[] {
-  return EXAMPLES[path.join(' ')] ?? [];
+  const words = path.join(' ');
+  return EXAMPLES[words] ?? [words];
 }

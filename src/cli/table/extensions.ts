@@ -20,6 +20,7 @@ export const tools: Group = {
     command({
       name: 'run',
       description: 'run a tool as a turn would, and print {decision, reason, result}',
+      exits: { 0: 'it was allowed and worked', 1: 'it was not' },
       arguments: { name: argument('the tool'), arguments: optionalArgument('its arguments as JSON', '{}') },
       options: { dryRun: flag('only decide, run nothing') },
       load: async () => (await import('../extensions/tools.ts')).toolsRunCommand,
@@ -61,7 +62,7 @@ export const mcp: Group = {
     }),
     command({
       name: 'trust',
-      description: 'show the tools that a server offers now, ask, and approve them',
+      description: 'approve the tools that a server offers now, after they were shown and you said yes',
       arguments: { name: argument('the server') },
       options: { yes, json },
       load: async () => (await import('../extensions/mcp.ts')).mcpTrustCommand,
@@ -90,20 +91,21 @@ export const skills: Group = {
     command({
       name: 'check',
       description: 'check skills for mistakes, missing programs and risky patterns',
+      exits: { 0: 'nothing was found', 1: 'something was found' },
       arguments: { skill: optionalArgument('a name or a folder (default: all)') },
       options: { json },
       load: async () => (await import('../extensions/skills.ts')).skillsCheckCommand,
     }),
     command({
       name: 'add',
-      description: 'show the content of a skill, ask, and copy it into the workspace',
+      description: 'copy a skill into the workspace, after it was shown and you said yes',
       arguments: { path: argument('its folder, or its SKILL.md') },
       options: { yes, replace: flag('replace a skill that has the same name') },
       load: async () => (await import('../extensions/skills.ts')).skillsAddCommand,
     }),
     command({
       name: 'enable',
-      description: 'show a skill of another program, ask, and enable it with its current text',
+      description: 'enable a skill of another program as it is now, after it was shown and you said yes',
       arguments: { name: optionalArgument('the skill') },
       options: { all: flag('all skills of other programs'), yes },
       load: async () => (await import('../extensions/skills.ts')).skillsEnableCommand,

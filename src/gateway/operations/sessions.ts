@@ -86,7 +86,12 @@ export const sessions = {
     params: z.object({
       text: z.string().min(1).max(400).describe('Words, or a "phrase in quotes".'),
       count: z.int().min(1).max(100).describe('How many results at most.'),
-      session: z.string().max(400).exactOptional().describe('Only in this session; without it everywhere.'),
+      session: z
+        .string()
+        .max(400)
+        .nullable()
+        .exactOptional()
+        .describe('Only in this session; null: only in the memory; without it everywhere.'),
     }),
   }),
   sessionsDelete: answers<null>()({

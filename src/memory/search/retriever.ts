@@ -5,8 +5,11 @@ export interface SearchQuery {
   readonly text: string;
   /** Most hits to return. */
   readonly limit: number;
-  /** `all`: everything, for the owner; a list: only these sessions. */
-  readonly scope: 'all' | readonly string[];
+  /**
+   * `all`: everything, for the owner; a list: only these sessions, where null stands for the memory itself; an empty list
+   * finds nothing.
+   */
+  readonly scope: 'all' | readonly (string | null)[];
   /** Milliseconds since 1970; `since` and `until` leave out hits without a time. */
   readonly since?: number;
   readonly until?: number;

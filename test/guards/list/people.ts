@@ -115,7 +115,7 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'cli/format.ts',
+    'cli/print.ts',
     ['cli/pair.test.ts', 'cli/approvals.test.ts', 'cli/audit.test.ts'],
     [
       {

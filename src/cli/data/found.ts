@@ -1,0 +1,35 @@
+import type { RequestParams } from '../../gateway/operations/operations.ts';
+import { localMinute } from '../../util/time-zone.ts';
+import type { CliContext } from '../context.ts';
+import { indented } from '../../util/text.ts';
+import { openAssistant } from '../open.ts';
+import { print } from '../print.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+const FILES = { memory: 'MEMORY.md', history: 'HISTORY.md' } as const;
+
+/** Prints what a search finds, in one conversation, in the memory or everywhere. */
+export async function printFound(
+  flags: OutputFlags & {
+    readonly text: string;
+    readonly last: number;
+    readonly where: Pick<RequestParams<'sessionsSearch'>, 'session'>;
+  },
+  context: CliContext,
+): Promise<number> {
+  const { text, last, where, home, json } = flags;
+  await using assistant = await openAssistant(context, home);
+  const hits = await assistant.port.request('sessionsSearch', { text, count: last, ...where });
+  const lines = hits.map(({ source, session, at, role, snippet }) => {
+    const when = at === null ? '' : `${localMinute(at, null)}  `;
+    const from = source === 'session' ? `${session ?? ''}${role === null ? '' : `, ${speaker(role)}`}` : FILES[source];
+    return `${when}${from}\n${indented(snippet, '    ')}`;
+  });
+  print(context, json, { facts: hits, lines, nothing: 'Nothing was found.' });
+  return 0;
+}
+
+/** Who said something, to the owner. */
+export function speaker(kind: 'user' | 'assistant'): string {
+  return kind === 'user' ? 'you' : 'assistant';
+}
