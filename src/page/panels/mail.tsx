@@ -9,6 +9,8 @@ import { shown } from '../text/shown.ts';
 
 type Direction = 'inbox' | 'outbox';
 
+const GIVEN_UP: Readonly<Record<Direction, string>> = { inbox: 'not answered', outbox: 'not delivered' };
+
 /** Messages that wait, were given up or did not arrive. */
 export function Mail(): VNode {
   const { value, problem, again } = useLoaded(async () => {
@@ -28,8 +30,8 @@ export function Mail(): VNode {
             <span>
               {shown(text)}
               <span class="faint block">
-                {direction === 'outbox' ? 'to' : 'from'} {shown(channel)} {shown(chat)} · {shown(state)} ·{' '}
-                <Time at={createdAt} />
+                {direction === 'outbox' ? 'to' : 'from'} {shown(channel)} {shown(chat)} ·{' '}
+                {state === 'dead' ? GIVEN_UP[direction] : shown(state)} · <Time at={createdAt} />
               </span>
             </span>
             <Action class="quiet" run={() => act(direction, 'Retry', id).then(again)} label="Try again: this message">

@@ -97,7 +97,7 @@ function Report({
           <thead>
             <tr>
               {['', 'Calls', 'Read', 'Cached', 'Written', 'Cost'].map((head, at) => (
-                <th key={head} scope="col">
+                <th key={head} scope="col" class={at === 0 ? undefined : 'right'}>
                   {at === 0 ? SERIES_WORDS[by] : head}
                 </th>
               ))}
@@ -112,11 +112,11 @@ function Report({
                     <span class={`swatch part-${Math.min(at, COLOURS - 1)}`} />
                     {shown(name)}
                   </th>
-                  <td>{whole(row.calls)}</td>
-                  <td>{compact(row.input)}</td>
-                  <td>{compact(row.cached)}</td>
-                  <td>{compact(row.output)}</td>
-                  <td>{row.unpriced === row.calls ? 'unknown' : money(row.costUsd)}</td>
+                  <td class="right">{whole(row.calls)}</td>
+                  <td class="right">{compact(row.input)}</td>
+                  <td class="right">{compact(row.cached)}</td>
+                  <td class="right">{compact(row.output)}</td>
+                  <td class="right">{row.unpriced === row.calls ? 'unknown' : money(row.costUsd)}</td>
                 </tr>
               );
             })}
@@ -126,6 +126,13 @@ function Report({
     </>
   );
 }
+
+/** What the settings of budgets limit. */
+const BUDGETS: Readonly<Record<string, string>> = {
+  'agent.budget.dayUsd': 'Cost of everything',
+  'agent.budget.dayTokens': 'Tokens of everything',
+  'agent.budget.selfDayTokens': 'Tokens of what it does by itself',
+};
 
 function Budgets({ budgets }: Pick<UsageSeries, 'budgets'>): VNode | null {
   if (budgets.length === 0) return null;
@@ -138,14 +145,19 @@ function Budgets({ budgets }: Pick<UsageSeries, 'budgets'>): VNode | null {
           return (
             <li key={name}>
               <p class="row wrap">
-                <span>
-                  <code>{shown(name)}</code>
-                </span>
+                <span title={shown(name)}>{BUDGETS[name] ?? shown(name)}</span>
                 <span class="faint">
                   {`${say(used)} of ${say(limit)}${unit === 'usd' ? '' : ' tokens'} today, ${say(left)} left`}
                 </span>
               </p>
-              <meter min={0} max={limit} high={limit * 0.8} optimum={0} value={used} aria-label={name} />
+              <meter
+                min={0}
+                max={limit}
+                high={limit * 0.8}
+                optimum={0}
+                value={used}
+                aria-label={BUDGETS[name] ?? shown(name)}
+              />
             </li>
           );
         })}

@@ -317,7 +317,7 @@ function other(): Operations {
         return models.map((name, nth) => ({ ...sums(name, (1.2 + Math.sin(at * 1.7 + nth)) / (nth + 1)), day }));
       }).flat(),
       cacheHitRate: 0.77,
-      budgets: [{ name: 'limits.costPerDayUsd', unit: 'usd', limit: 5, used: 1.31, left: 3.69 }],
+      budgets: [{ name: 'agent.budget.dayUsd', unit: 'usd', limit: 5, used: 1.31, left: 3.69 }],
     }),
     health: () => ({
       startedAt: Date.now() - 6 * DAY,
