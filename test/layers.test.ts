@@ -25,7 +25,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   page: [
     'gateway/operations/operations.ts',
     'gateway/operations/files.ts',
+    'gateway/operations/health.ts',
     'gateway/operations/sessions.ts',
+    'gateway/operations/skills.ts',
     'gateway/operations/usage.ts',
     'gateway/http/wire.ts',
     'bus/messages.ts',

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { wanted } from '../net/http.ts';
+import { operation } from '../net/http.ts';
 import { useLoaded } from '../parts/loaded.tsx';
 import { changes } from '../state/app.ts';
 import { sendMessage } from '../state/unsent.ts';
@@ -7,7 +7,7 @@ import { shown } from '../text/shown.ts';
 
 /** Which model answers here; another choice holds for this conversation, also elsewhere. */
 export function ModelChoice({ session, chat }: { readonly session: string; readonly chat: string }): VNode | null {
-  const { value } = useLoaded(() => wanted('modelsList', { session }), [session, changes.sessions.value]);
+  const { value } = useLoaded(() => operation('modelsList', { session }), [session, changes.sessions.value]);
   if (value === undefined || value.models.length < 2) return null;
   const others = value.models.filter((name) => value.chosen !== null || name !== value.current);
   return (

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals';
 import type { RequestName, RequestParams, RequestResult } from '../../gateway/operations/operations.ts';
 import { pause } from '../clock.ts';
-import type { Wanted } from './wanted.ts';
 
 /** Whether this browser may talk to the assistant; undefined: not known yet. */
 export const loggedIn = signal<boolean | undefined>(undefined);
@@ -58,12 +57,6 @@ export async function operation<Name extends RequestName>(
   params: RequestParams<Name>,
 ): Promise<RequestResult<Name>> {
   const { result } = await ask<{ result: RequestResult<Name> }>(`/api/operations/${name}`, json(params));
-  return result;
-}
-
-/** As `operation`. */
-export async function wanted<Name extends keyof Wanted>(name: Name, params: Wanted[Name][0]): Promise<Wanted[Name][1]> {
-  const { result } = await ask<{ result: Wanted[Name][1] }>(`/api/operations/${name}`, json(params));
   return result;
 }
 

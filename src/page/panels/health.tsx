@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { wanted } from '../net/http.ts';
-import type { HealthFacts } from '../net/wanted.ts';
+import { operation } from '../net/http.ts';
+import type { HealthFacts } from '../../gateway/operations/health.ts';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Loading, Problem } from '../parts/states.tsx';
 import { minute, Time } from '../parts/time.tsx';
@@ -11,7 +11,7 @@ import { Mail } from './mail.tsx';
 
 /** How the assistant is, part by part. */
 export function Health(): VNode {
-  const { value, problem, again } = useLoaded(() => wanted('health', {}), [changes.health.value, minute.value]);
+  const { value, problem, again } = useLoaded(() => operation('health', {}), [changes.health.value, minute.value]);
   if (value === undefined) return problem === undefined ? <Loading /> : <Problem text={problem} again={again} />;
   const { channels, providers, queues, sandbox, versions, disk, storage, warnings } = value;
   return (

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { uploadFile } from '../chat/attachments.ts';
-import { sentenceOf, wanted } from '../net/http.ts';
-import type { SkillFacts, SkillOffer } from '../net/wanted.ts';
+import { operation, sentenceOf } from '../net/http.ts';
+import type { SkillFacts, SkillOffer } from '../../gateway/operations/skills.ts';
 import { Action } from '../parts/action.tsx';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
@@ -12,7 +12,7 @@ import { shown } from '../text/shown.ts';
 
 /** What the assistant has learned to do from skill folders. */
 export function Skills(): VNode {
-  const { value, problem, again } = useLoaded(() => wanted('skillsList', {}), [changes.skills.value]);
+  const { value, problem, again } = useLoaded(() => operation('skillsList', {}), [changes.skills.value]);
   const usable = value?.filter(({ enabled, missing }) => enabled && missing.length === 0).length ?? 0;
   return (
     <div class="column">
@@ -36,11 +36,11 @@ export function Skills(): VNode {
 function Skill({ skill, changed }: { readonly skill: SkillFacts; readonly changed: () => void }): VNode {
   const { name, description, source, enabled, found, missing, warnings } = skill;
   const set = async (): Promise<void> => {
-    await wanted('skillsSet', { name, enabled: !enabled });
+    await operation('skillsSet', { name, enabled: !enabled });
     changed();
   };
   const remove = async (): Promise<void> => {
-    await wanted('skillsRemove', { name });
+    await operation('skillsRemove', { name });
     changed();
   };
   return (
@@ -103,7 +103,7 @@ function AddSkill({ added }: { readonly added: () => void }): VNode {
     say(`Reading ${file.name} …`);
     try {
       const { upload } = await uploadFile(file, file.name);
-      show({ upload, offer: await wanted('skillsInstall', { upload }) });
+      show({ upload, offer: await operation('skillsInstall', { upload }) });
       say('');
     } catch (error) {
       say('');
@@ -111,7 +111,7 @@ function AddSkill({ added }: { readonly added: () => void }): VNode {
     }
   };
   const install = async ({ upload, offer }: Offered): Promise<void> => {
-    await wanted('skillsInstall', { upload, confirm: offer.hash, ...(offer.replaces ? { replace: true } : {}) });
+    await operation('skillsInstall', { upload, confirm: offer.hash, ...(offer.replaces ? { replace: true } : {}) });
     show(undefined);
     say(`${offer.name} is installed.`);
     added();

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { wanted } from '../net/http.ts';
-import type { UsageSeries } from '../net/wanted.ts';
+import { operation } from '../net/http.ts';
+import type { UsageSeries } from '../../gateway/operations/usage.ts';
 import { Choice } from '../parts/choice.tsx';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
@@ -20,7 +20,7 @@ export function Usage(): VNode {
   const [by, group] = useState<Series>('model');
   const [days, span] = useState<number>(30);
   const { value, problem, again } = useLoaded(
-    () => wanted('usageSeries', { by, days }),
+    () => operation('usageSeries', { by, days }),
     [by, days, changes.usage.value],
   );
   return (
