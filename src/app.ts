@@ -4,6 +4,7 @@ import { configWarnings, waitingWarnings, type Base, type Ground } from './app/b
 import { openBus, openHooks, type HookSet } from './app/bus.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { startConsumers, resumeEarlierWork } from './app/consumers.ts';
+import { createOpenAiPorts } from './app/requests/openai.ts';
 import { createModels, fullName } from './app/agent/models.ts';
 import { openPlugins, reportHungHooks } from './app/extensions/plugins.ts';
 import { createReloader, type Reloader } from './app/reload.ts';
@@ -266,7 +267,8 @@ async function startOnce(
   await resumeEarlierWork(base, { journal, bus, agent });
   const { questions, requests } = agent;
   const model = (): string => fullName(models.standard);
-  const parting = { troubles: agent.troubles, port: parts.port, closing: closing.signal };
+  const openai = createOpenAiPorts(base, { bus, stores, closing: closing.signal });
+  const parting = { openai, troubles: agent.troubles, port: parts.port, closing: closing.signal };
   // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.
   const local = await serve(
     base,

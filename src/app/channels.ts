@@ -1,9 +1,11 @@
 import { outboundTo } from '../agent/outgoing.ts';
+import { API_CHANNEL } from '../bus/api.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { Delivery } from '../channels/delivery/delivery.ts';
 import { ChannelManager } from '../channels/manager.ts';
 import type { ChannelPeople, ChannelSource } from '../channels/supervised-channel.ts';
 import { channelSource } from '../channels/registry.ts';
+import { KeptChannel } from '../channels/kept.ts';
 import { TerminalChannel } from '../channels/terminal.ts';
 import { Previews } from '../channels/delivery/preview.ts';
 import { startTyping } from '../channels/delivery/typing.ts';
@@ -11,6 +13,7 @@ import { enabledChannels } from '../config/channels.ts';
 import type { Journal } from '../journal/journal.ts';
 import { quarantine } from '../storage/files.ts';
 import type { Base } from './base.ts';
+import { isOwnersChannel } from '../util/owners-channels.ts';
 
 export interface Channels {
   readonly terminal: TerminalChannel;
@@ -30,12 +33,17 @@ export function createChannels(
 ): Channels {
   const { config, clock, random, log, serving } = base;
   const terminal = new TerminalChannel();
+  const api = new KeptChannel(API_CHANNEL);
   const sources = (): readonly ChannelSource[] =>
     Object.entries(serving ? enabledChannels(config) : {}).map(([name, channel]) =>
       channelSource(name, channel, { random, plugged: base.plugins.kinds }),
     );
   const manager = new ChannelManager(
-    [{ name: terminal.name, kind: terminal.kind, open: async () => terminal }, ...sources()],
+    [
+      { name: terminal.name, kind: terminal.kind, open: async () => terminal },
+      ...(serving ? [{ name: api.name, kind: api.kind, open: async () => api }] : []),
+      ...sources(),
+    ],
     {
       bus,
       people: peopleOf(journal),
@@ -72,7 +80,7 @@ export function createChannels(
     clock,
     log,
   });
-  const isOpen = (channel: string): boolean => channel in manager.health() && channel !== terminal.name;
+  const isOpen = (channel: string): boolean => channel in manager.health() && !isOwnersChannel(channel);
   const update = async (names: readonly string[]): Promise<void> => {
     const found = sources();
     await Promise.all(

@@ -7,6 +7,7 @@ import type { AssistantInfo } from '../gateway/assistant-port.ts';
 import type { HttpSlot } from '../gateway/operations/ports.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
+import type { OpenAiPorts } from '../gateway/openai/ports.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -25,6 +26,7 @@ export interface ServeParts {
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
   readonly http: HttpSlot;
+  readonly openai: OpenAiPorts;
   readonly audit: Pick<AuditLog, 'record'>;
   /** What the person should know now, beside the warnings of the start. */
   readonly troubles: () => readonly string[];

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
+import { isOwnersChannel } from '../util/owners-channels.ts';
 import { ChannelError, type Channel } from './channel.ts';
 import type { ChannelSource } from './supervised-channel.ts';
 import { PlatformChannel } from './platform.ts';
@@ -81,7 +82,7 @@ export function howItShows(kindName: string, plugged: PluggedKinds): string | nu
 
 /** Whether a kind comes with the assistant. */
 export function isBuiltIn(kindName: string): boolean {
-  return kindName === 'terminal' || Object.hasOwn(kinds, kindName);
+  return isOwnersChannel(kindName) || Object.hasOwn(kinds, kindName);
 }
 
 function kindNamed(name: string, plugged: PluggedKinds = {}): ChannelKind | undefined {

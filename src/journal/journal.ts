@@ -10,6 +10,7 @@ import { CronRuns } from './cron-runs.ts';
 import { CursorStore } from './cursors.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { DeadLetters } from './dead-letters.ts';
+import { InboundPlaces } from './inbound-places.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { PreviewStore } from './previews.ts';
@@ -29,6 +30,7 @@ import type { JournalPorts } from './rows.ts';
 /** The journal: one SQLite file with inbox, turns, outbox and what else crosses the border of a turn. One process has it open. */
 export interface Journal extends Disposable {
   readonly inbox: Inbox;
+  readonly places: InboundPlaces;
   readonly turns: Turns;
   readonly outbox: Outbox;
   readonly usage: UsageStore;
@@ -107,6 +109,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   return {
     outbox,
     inbox,
+    places: new InboundPlaces(db),
     turns: new Turns({ ...shared, outbox, inbox }),
     usage: new UsageStore(shared),
     settings: new SessionSettings(shared),

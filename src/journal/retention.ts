@@ -1,4 +1,5 @@
 import { dedupeKey, type JournalPorts, type Swept } from './rows.ts';
+import { EPHEMERAL_SQL } from '../util/ephemeral-session.ts';
 import { foldUsage } from './retention-usage.ts';
 import { pruneRuns } from './retention-runs.ts';
 
@@ -38,6 +39,16 @@ const AGED: readonly Aged[] = [
     at: 'updated_at',
     ended: `${OUTBOUND_ENDED} AND owed = 0`,
     keptMs: 90 * DAY_MS,
+  },
+  {
+    store: 'texts of messages',
+    table: 'inbound',
+    index: 'inbound_ephemeral_age',
+    key: 'seq',
+    at: 'updated_at',
+    ended: `payload IS NOT NULL AND ${INBOUND_ENDED} AND ${EPHEMERAL_SQL}`,
+    keptMs: DAY_MS,
+    set: 'payload = NULL',
   },
   {
     store: 'texts of messages',

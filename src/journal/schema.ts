@@ -309,4 +309,9 @@ export const journalMigrations: readonly Migration[] = [
       INSERT INTO people SELECT * FROM people_before;
       DROP TABLE people_before;
   `),
+  added(`
+      CREATE INDEX inbound_ephemeral_age ON inbound (updated_at)
+        WHERE payload IS NOT NULL AND state IN ('done', 'refused', 'dead')
+          AND session >= 'ephemeral:' AND session < 'ephemeral;';
+  `),
 ];

@@ -1,3 +1,4 @@
+import { apiFactsOf } from '../bus/api.ts';
 import { taintOfButton } from '../bus/buttons.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { plural } from '../util/text.ts';
@@ -7,9 +8,10 @@ import { parseInbound, type JournalPorts } from './rows.ts';
 
 type StopPorts = JournalPorts & { readonly outbox: Outbox };
 
-/** Whether a message is nothing but `/stop`, `/stop@bot` or `stop`, from a person who addresses the assistant. */
+/** Whether a message is nothing but `/stop`, `/stop@bot` or `stop`, from a person who addresses the assistant, or the stop of a program. */
 export function isStopRequest(message: InboundMessage): boolean {
   const { origin, mentioned, untrusted, text } = message;
+  if (origin === 'api') return apiFactsOf(message)?.stop === true;
   if (untrusted || taintOfButton(message) !== null) return false;
   return origin === 'user' && mentioned && /^(?:[/／]stop(?:@\w+)?|stop)$/iu.test(text.trim());
 }

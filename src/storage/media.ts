@@ -65,7 +65,12 @@ export class MediaStore {
 
   /** Stores bytes durably under their hash; returns the absolute path. */
   async keep(bytes: Uint8Array): Promise<string> {
-    return join(this.#folder, await this.put(bytes));
+    return this.pathOf(await this.put(bytes));
+  }
+
+  /** Absolute path of the file with this hash. */
+  pathOf(hash: string): string {
+    return join(this.#folder, hash);
   }
 
   /** The image with this hash; undefined when it is gone. Synchronous, because reading a tape into a transcript is. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { API_CHANNEL } from '../bus/api.ts';
 import { labelButton } from '../bus/buttons.ts';
 import { FROM, parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
 import { atLeast } from '../security/access/access.ts';
@@ -82,6 +83,12 @@ export function messageTool(options: MessageOptions): Tool {
     decide: async ({ chat, media = [] }, context) => {
       if (isElsewhere(chat, context) && !atLeast(context.person.role, 'owner')) {
         return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };
+      }
+      if (context.person.chat?.channel === API_CHANNEL && !isElsewhere(chat, context)) {
+        return {
+          decision: 'deny',
+          reason: 'a program reads your answer and nothing else; put this into your last text.',
+        };
       }
       if (context.person.origin === 'heartbeat' && !isElsewhere(chat, context)) {
         return {

@@ -7,6 +7,7 @@ import { Tape } from '../../src/session/tape.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 
 import { countingIds, plainTurn } from '../session/tapes.ts';
+import { apiOf } from '../support/api-world.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
@@ -214,6 +215,21 @@ describe('files', () => {
     clock.skip(DAY_MS);
     await waitFor(() => !existsSync(left), { what: 'the part is gone' });
     expect((await readdir(folder)).toSorted()).toEqual(named.toSorted());
+  });
+
+  test('a conversation of a program that names no session goes after a day, with the words of its messages', async () => {
+    const { world, pass, rows } = await agingWorld();
+    await using _ = world;
+    world.model.setHandler(() => 'Under the mat.');
+    const api = await apiOf(world);
+    const ask = { model: 'assistant', messages: [{ role: 'user', content: 'Where is the key?' }] };
+    await api.post('/v1/chat/completions', ask);
+    await api.post('/v1/chat/completions', ask, { 'X-Assistant-Session': 'kept' });
+    const tapes = async (): Promise<readonly string[]> => readdir(join(world.home, 'sessions'));
+    const texts = "SELECT count(*) AS n FROM inbound WHERE channel = 'api' AND payload IS NOT NULL";
+    expect([(await tapes()).length, await rows(texts)]).toEqual([2, [{ n: 2 }]]);
+    await pass(1);
+    expect([await tapes(), await rows(texts)]).toEqual([[tapeName('api:kept')], [{ n: 1 }]]);
   });
 
   test('long results go after 7 days, damaged data after 90, tapes of subagents and of jobs that are gone after 90; those of people stay', async () => {

@@ -113,6 +113,12 @@ describe('what is said is found', () => {
     expect(turns.slice(0, 2)).toEqual(['b', 'a']);
   });
 
+  test('but not what a program said in a conversation that is removed after a day', async () => {
+    await using memory = await world();
+    await memory.tape('ephemeral:01ABC', TALK);
+    expect(await memory.find('dentist')).toEqual([]);
+  });
+
   test('within days', async () => {
     expect(await shared.find('dentist', { since: 1_705_000_000_000 })).toEqual([]);
     expect(await shared.find('dentist', { until: 1_705_000_000_000 })).toHaveLength(2);

@@ -33,7 +33,7 @@ export interface SystemPromptParts {
 
 /** One section of the system prompt. */
 export interface PromptLayer {
-  readonly name: 'identity' | 'files' | 'memory' | 'active skills' | 'skills';
+  readonly name: 'identity' | 'files' | 'memory' | 'active skills' | 'skills' | 'program';
   readonly text: string;
 }
 

@@ -1,4 +1,5 @@
-import type { InboundMessage, OutboundMessage } from '../../bus/messages.ts';
+import { apiFactsOf } from '../../bus/api.ts';
+import { parseChat, type InboundMessage, type OutboundMessage } from '../../bus/messages.ts';
 import type { Allowances } from '../../journal/allowances.ts';
 import type { AnswerTaken } from '../../journal/answers.ts';
 import type { AskedRequest, QuestionDraft, QuestionKind, QuestionStore, QuestionRow } from '../../journal/questions.ts';
@@ -70,6 +71,8 @@ export interface QuestionPorts {
 type Named = Pick<QuestionDraft, 'kind' | 'code'> & { readonly until: number };
 
 const NOBODY = `this needs a yes from the owner, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
+const NO_CHAT =
+  'this needs a yes from the owner, and the program through which you are asked named no chat of the owner to ask in';
 const NOBODY_TO_ASK: AskAnswer = { answered: false, reason: 'no one can be asked here' };
 const SILENCE: Readonly<Record<QuestionKind, string>> = {
   approval: 'the owner did not answer within 10 minutes',
@@ -143,7 +146,8 @@ export class Questions {
     const approver = this.#approvers.get(call.sessionKey)?.at(-1);
     if (approver !== undefined) return await this.#askTerminal(approver, call, request);
     const chat = this.#chatFor(call.target);
-    return chat === undefined ? no(NOBODY) : await this.#askOwner(chat, call, { request, hash });
+    if (chat === undefined) return no(call.target?.origin === 'api' ? NO_CHAT : NOBODY);
+    return await this.#askOwner(chat, call, { request, hash });
   }
 
   /** Asks a question of the model to the person whom the turn answers; waits up to an hour. */
@@ -273,9 +277,18 @@ export class Questions {
     return channel === TERMINAL ? this.isAttended(sessionKey) : this.#ports.reaches(channel);
   }
 
-  /** The chat for an approval: the turn's own, if it is a direct chat or a group of the owner; else the owner's newest direct chat. */
+  /**
+   * The chat for an approval: the turn's own, if it is a direct chat or a group of the owner; else the owner's newest direct
+   * chat. For a program, the chat that it named, if an owner ever wrote there; otherwise no one is asked.
+   */
   #chatFor(target: InboundMessage | undefined): InboundMessage | undefined {
     const { reaches, ledger } = this.#ports;
+    const facts = apiFactsOf(target);
+    if (facts !== null) {
+      const named = facts.ask === null ? undefined : parseChat(facts.ask);
+      if (named === undefined || !reaches(named.channel)) return undefined;
+      return ledger.ownersWords(named.channel, named.chatId);
+    }
     if (target !== undefined && target.origin === 'user' && reaches(target.channel)) {
       const isHere = target.chatType === 'direct' ? target.role === 'owner' : ledger.hasOwner(target);
       if (isHere) return target;

@@ -1,3 +1,4 @@
+import { API_CHANNEL } from '../../bus/api.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { noUsage } from '../../util/token-usage.ts';
@@ -76,7 +77,11 @@ export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<
   if (end === undefined || target === undefined) return false;
   const isSubagent = subagentOf(target) !== null;
   const isSilent =
-    isSubagent || end.answer.trim() === '' || choseSilence(entries) || isHeldBack(turn.id, target, journal);
+    isSubagent ||
+    target.channel === API_CHANNEL ||
+    end.answer.trim() === '' ||
+    choseSilence(entries) ||
+    isHeldBack(turn.id, target, journal);
   const own = end.outcome === 'failed';
   const content = { id: `${turn.id}:0`, kind: 'answer', text: end.answer, turnId: turn.id, own, plain: true } as const;
   const replies = isSilent ? [] : [withParts(outboundTo(target, content, clock.now()), { render, redact })];

@@ -1,4 +1,4 @@
-import type { TapeEntry } from '../../session/entry.ts';
+import type { EntryOf, TapeEntry } from '../../session/entry.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
 
 /** A text between tool calls is sent as a message of its own if it has at least this many characters. */
@@ -20,6 +20,14 @@ export function textsOf(entries: readonly TapeEntry[]): { readonly parts: readon
     return true;
   });
   return { parts, answer };
+}
+
+/** All texts of a turn that has ended, oldest first: the newest one as people get it, or what they saw of it. */
+export function textsOfEnded(entries: readonly TapeEntry[], end: EntryOf<'turn-end'>): readonly string[] {
+  const texts = joinedTexts(entries).filter((text) => text !== '');
+  const { outcome, answer, partial = '' } = end;
+  if (outcome !== 'answered') return partial.trim() === '' ? texts : [...texts, partial.trim()];
+  return answer.trim() === '' ? texts : [...texts.slice(0, -1), answer.trim()];
 }
 
 /** The beginning of an answer that the output limit cut off and that the model has to continue; '' when there is none. */

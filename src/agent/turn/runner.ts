@@ -1,8 +1,11 @@
+import { API_CHANNEL } from '../../bus/api.ts';
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../../bus/messages.ts';
 import type { OutboundDraft } from '../../journal/outbox.ts';
 import type { EntryOf } from '../../session/entry.ts';
 import { seesPrivate } from '../../security/access/access.ts';
 import { raceAbort } from '../../util/clock.ts';
+import { isEphemeral } from '../../util/ephemeral-session.ts';
+import { takeGivenConversation } from '../api/given-conversation.ts';
 import type { NextRequest } from '../consolidation/consolidation.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 import { isSelfStarted } from '../joining.ts';
@@ -106,6 +109,7 @@ export class TurnRunner {
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
     if (hasOwnSession(target)) await trimOwnSession(session, claimed.id);
     await prepareTurn(session, { turnId: claimed.id, newest: target }, store);
+    if (session.turn(claimed.id).length === 0) await takeGivenConversation(session, { newest: target, redact });
     const all = await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal });
     const { admitted, refused } = await admittedOf(all, session.turn(claimed.id), hooks);
     // Grows with what joins the turn.
@@ -141,8 +145,8 @@ export class TurnRunner {
           message,
         ),
     };
-    // A subagent's tape is no conversation, so it is not consolidated into memory.
-    const isSubagent = subagentOf(newest) !== null;
+    // A subagent's tape is no conversation, and of an ephemeral session nothing is remembered.
+    const isForgotten = subagentOf(newest) !== null || isEphemeral(session.key);
     const request = (): NextRequest => ({
       session,
       model: { provider: turn.chosen.providerName, model: turn.chosen.model },
@@ -151,10 +155,10 @@ export class TurnRunner {
     });
     try {
       // A /stop does not wait for the consolidation: `runToEnd` then ends the turn.
-      if (!isSubagent) await raceAbort(consolidation.beforeTurn(request()), signal).catch(() => {});
+      if (!isForgotten) await raceAbort(consolidation.beforeTurn(request()), signal).catch(() => {});
       await runToEnd(turn, this.#ports);
       await this.#close(turn, { live, asked: claimed.asked, durationMs: clock.monotonic() - began });
-      if (!isSubagent) consolidation.afterTurn(request());
+      if (!isForgotten) consolidation.afterTurn(request());
     } finally {
       await hooks.saveState(facts, state);
     }
@@ -190,7 +194,9 @@ export class TurnRunner {
     const held =
       end.outcome !== 'stopped' && (isSelfStarted(target) ? await people.holdBack(facts, end) : choseSilence(entries));
     const isSubagent = subagentOf(target) !== null;
-    const isSilent = held || isSubagent || end.outcome === 'stopped';
+    // A program reads its answer from the tape.
+    const isRead = target.channel === API_CHANNEL;
+    const isSilent = held || isSubagent || isRead || end.outcome === 'stopped';
     await mergeWaited(session, facts.turnId, this.#ports);
     const internal = isSubagent
       ? resultMessages(session, { turnId: facts.turnId, asked: target, end }, this.#ports)

@@ -1,7 +1,8 @@
 import type { ToolContext } from '../../tools/tool.ts';
 import { chatOf } from '../outgoing.ts';
 import type { TurnPorts } from '../ports.ts';
-import { subagentOf, withheldFrom } from '../subagents/task.ts';
+import { subagentOf } from '../subagents/task.ts';
+import { withheld } from '../withheld-tools.ts';
 import type { Turn } from './current-turn.ts';
 import { earlierFetches } from './earlier-fetches.ts';
 import { givenTexts } from './provenance.ts';
@@ -38,7 +39,7 @@ export async function toolContexts(
       chat: target === undefined ? null : chatOf(target),
     },
     files: { workingDirectory: tools.workspace, readRoots: [...ownFolders, ...folders] },
-    limits: { skills, withheld: (tool: string) => (task === null ? null : withheldFrom(task, tool)) },
+    limits: { skills, withheld: (tool: string) => withheld(target, tool) },
     approval: null,
     runPart: null,
   } as const;

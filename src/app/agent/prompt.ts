@@ -3,7 +3,9 @@ import { fewToolsSentence } from '../../agent/context/few-tools.ts';
 import type { ContextWindow } from '../../agent/context/fit.ts';
 import { SystemPrompt, type Audience, type RenderedPrompt } from '../../agent/prompt/system-prompt.ts';
 import type { ChosenModel } from '../../agent/turn/current-turn.ts';
-import { subagentOf, withheldFrom } from '../../agent/subagents/task.ts';
+import { withInstructions } from '../../agent/api/prompt.ts';
+import { subagentOf } from '../../agent/subagents/task.ts';
+import { withheld } from '../../agent/withheld-tools.ts';
 import { UNIFIED_SESSION } from '../../agent/joining.ts';
 import type { InboundMessage, PairedRole, Role } from '../../bus/messages.ts';
 import { howItShows, type PluggedKinds } from '../../channels/registry.ts';
@@ -82,13 +84,15 @@ export function createPrompts(parts: PromptsOptions): Prompts {
     return settings?.groups.policy === 'open' ? specs : withoutSilence(specs);
   };
   const tools: Prompts['tools'] = (target, role) => {
-    const task = subagentOf(target);
-    if (task !== null) return directTools(role).filter(({ name }) => withheldFrom(task, name) === null);
-    return target.chatType === 'group' ? groupTools(target.channel) : directTools(role);
+    if (target.chatType === 'group' && subagentOf(target) === null) return groupTools(target.channel);
+    const all = directTools(role);
+    return all.some(({ name }) => withheld(target, name) !== null)
+      ? all.filter(({ name }) => withheld(target, name) === null)
+      : all;
   };
   return {
     tools,
-    of: (target, role) => read(audience(target, role)),
+    of: async (target, role) => withInstructions(await read(audience(target, role)), target, redact),
     report: async (sessionKey, { journal, sessions, context, resolveModel }) => {
       const last = journal.turns.last(sessionKey);
       const target = last?.messages.at(-1);
@@ -100,7 +104,7 @@ export function createPrompts(parts: PromptsOptions): Prompts {
               ownersDirectChat: isOwners,
               shows: howItShows(kindOf(config, channelOf(sessionKey)), plugged),
             })
-          : await read(audience(target, role));
+          : withInstructions(await read(audience(target, role)), target, redact);
       const chosen = resolveModel(journal.settings.model(sessionKey));
       const session = await sessions.open(sessionKey);
       const all = target === undefined ? directTools(role) : tools(target, role);

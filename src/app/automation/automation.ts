@@ -16,6 +16,7 @@ import { cronTool, type CronToolCaller, type CronPort } from '../../tools/cron.t
 import type { Tool } from '../../tools/tool.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
+import { isOwnersChannel } from '../../util/owners-channels.ts';
 import type { Base } from '../base.ts';
 import type { Stores } from '../storage/stores.ts';
 
@@ -210,7 +211,7 @@ export function roleNow(
   by: Pick<JobCreator, 'channel' | 'id' | 'chatType' | 'chat'>,
   then: string,
 ): Role | null {
-  if (by.channel === 'terminal') return weakest(asRole(then), localRole('terminal'));
+  if (isOwnersChannel(by.channel)) return weakest(asRole(then), localRole('terminal'));
   const decision = decideAccess({
     via: 'channel',
     settings: config.channels[by.channel],

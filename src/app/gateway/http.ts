@@ -1,5 +1,6 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { ChannelHealth } from '../../channels/channel.ts';
+import type { OpenAiPorts } from '../../gateway/openai/ports.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Base } from '../base.ts';
@@ -11,12 +12,13 @@ export interface HttpParts {
   readonly bus: MessageBus;
   readonly journal: Journal;
   readonly channels: Channels;
+  readonly openai: OpenAiPorts;
   /** HTTP port instead of the configured one. */
   readonly port: number | undefined;
 }
 
 /** Serves HTTP for a gateway, with all that lies behind its login. */
-export async function serveHttp(base: Base, { bus, journal, channels, port }: HttpParts): Promise<HttpServer> {
+export async function serveHttp(base: Base, { bus, journal, channels, openai, port }: HttpParts): Promise<HttpServer> {
   const { config, paths, random, version, clock, log, redact, storage } = base;
   const { startHttpServer } = await import('../../gateway/http/server.ts');
   const { gatewayToken } = await import('../../gateway/token.ts');
@@ -40,6 +42,7 @@ export async function serveHttp(base: Base, { bus, journal, channels, port }: Ht
         random,
         page: ui ? loadPage : null,
         ready: () => readiness.look(),
+        openai,
       },
     }),
   );

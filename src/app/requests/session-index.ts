@@ -2,6 +2,7 @@ import type { SessionFacts, SessionsPage } from '../../gateway/operations/sessio
 import { saidIn } from '../../session/entry.ts';
 import { listTapes, readTape, type SessionInfo } from '../../session/reader.ts';
 import { ifThere } from '../../storage/files.ts';
+import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { oneLine } from '../../util/text.ts';
 
@@ -22,7 +23,7 @@ export class SessionIndex {
     this.#running = running;
   }
 
-  /** The latest first; `before` is `next` of the page before. */
+  /** The latest first, without those of programs that are removed after a day; `before` is `next` of the page before. */
   async page({
     limit,
     before,
@@ -32,8 +33,8 @@ export class SessionIndex {
     readonly before?: string;
     readonly channel?: string;
   }): Promise<SessionsPage> {
-    const all = (await listTapes(this.#folder)).filter(
-      ({ key }) => channel === undefined || channelOf(key) === channel,
+    const all = (await listTapes(this.#folder)).filter(({ key }) =>
+      channel === undefined ? !isEphemeral(key) : channelOf(key) === channel,
     );
     const after = before === undefined ? undefined : parseCursor(before);
     const rest = all.filter((session) => after === undefined || compare(after, session) < 0).sort(compare);

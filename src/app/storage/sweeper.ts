@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { Sweep, SweepReport } from '../../journal/retention.ts';
 import { sweepFolder, type OldFiles } from '../../storage/old-files.ts';
 import { sleep } from '../../util/clock.ts';
+import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
 import type { Stores } from './stores.ts';
@@ -23,6 +24,8 @@ const FILES = 20;
 
 /** Tapes of sessions that end by themselves: of tasks of subagents, and of jobs that are gone. */
 const TAPES_KEPT_MS = 90 * DAY_MS;
+/** Tapes of ephemeral sessions. */
+const EPHEMERAL_KEPT_MS = DAY_MS;
 
 interface SweptFolder {
   readonly store: string;
@@ -166,12 +169,12 @@ export class Sweeper implements AsyncDisposable {
   async #tapes(): Promise<number> {
     const { clock } = this.#base;
     const { sessions, journal } = this.#stores;
-    const before = clock.now() - TAPES_KEPT_MS;
     const active = new Set(journal.cron.jobs().map(({ id }) => `cron:${id}`));
     const pace = this.#pace();
     let removed = 0;
     for (const { key, changedAt } of await sessions.list()) {
-      const ends = key.startsWith('subagent:') || (key.startsWith('cron:') && !active.has(key));
+      const ends = isEphemeral(key) || key.startsWith('subagent:') || (key.startsWith('cron:') && !active.has(key));
+      const before = clock.now() - (isEphemeral(key) ? EPHEMERAL_KEPT_MS : TAPES_KEPT_MS);
       if (!ends || changedAt >= before || journal.turns.isBusy([key])) continue;
       await pace();
       if (await sessions.remove(key)) removed += 1;

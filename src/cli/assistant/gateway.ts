@@ -5,6 +5,7 @@ import { loadConfig } from '../../config/load.ts';
 import { readVersion } from '../../config/version.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
+import { isOwnersChannel } from '../../util/owners-channels.ts';
 import { greeting } from '../conversation/converse.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf, startAssistant } from '../open.ts';
@@ -89,7 +90,7 @@ export async function gatewayCommand(
       );
     });
     void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
-    const platforms = names.filter((name) => name !== 'terminal');
+    const platforms = names.filter((name) => !isOwnersChannel(name));
     if (isTerminal && (wantsTalk || platforms.length === 0)) {
       context.stdout.write(wrapped(await greeting(assistant, false, 'main'), context.stdout));
       if (platforms.length > 0)

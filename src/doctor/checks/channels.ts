@@ -2,6 +2,7 @@ import { enabledChannels } from '../../config/channels.ts';
 import type { ChannelSettings } from '../../config/schema/channels.ts';
 import { pathText } from '../../config/setting.ts';
 import { shellWord } from '../../util/text.ts';
+import { isOwnersChannel } from '../../util/owners-channels.ts';
 import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
@@ -100,7 +101,7 @@ function running({ gateway, service }: Scene): readonly Finding[] {
   return (
     Object.entries(gateway.channels)
       // What channel.poller says is not said twice.
-      .filter(([name, { detail }]) => name !== 'terminal' && !isConflict(detail))
+      .filter(([name, { detail }]) => !isOwnersChannel(name) && !isConflict(detail))
       .map(([name, { state, detail }]) => {
         const why = detail === undefined ? '' : `: ${detail.replace(/\.$/u, '')}`;
         if (state === 'running')

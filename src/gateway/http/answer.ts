@@ -3,13 +3,14 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type * as z from 'zod';
 import { AppError } from '../../util/errors.ts';
+import { openAiError } from '../openai/errors.ts';
 import type { Refusal } from './safety.ts';
 import type { WireError } from './wire.ts';
 
 export type HttpEnv = { Bindings: HttpBindings };
 export type HttpContext = Context<HttpEnv>;
 
-/** Answers with an error in the one shape of all of them. */
+/** Answers with an error in the one shape of all of them; below `/v1` in the shape that its clients read. */
 export function failure(
   context: HttpContext,
   status: ContentfulStatusCode,
@@ -17,6 +18,7 @@ export function failure(
   message: string,
   facts: Readonly<Record<string, unknown>> = {},
 ): Response {
+  if (context.req.path.startsWith('/v1/')) return context.json(openAiError(status, message, { code }), status);
   const body: WireError = { error: { code, message, ...(Object.keys(facts).length === 0 ? {} : { facts }) } };
   return context.json(body, status);
 }

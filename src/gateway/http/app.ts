@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
+import { mountOpenAi } from '../openai/mount.ts';
 import { AppError } from '../../util/errors.ts';
 import { failure, jsonBody, refused, statusOf, type HttpEnv } from './answer.ts';
 import { serveAssets } from './assets.ts';
@@ -65,6 +66,7 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
       return reason === null ? await next() : refused(context, reason);
     });
     serveReady(app, inside.ready);
+    mountOpenAi(app, inside.openai);
   }
   app.notFound((context) => failure(context, 404, 'not-found', 'There is nothing here.'));
   app.onError((error, context) => {

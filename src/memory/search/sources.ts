@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { keyOfTapeName } from '../../session/tape-name.ts';
+import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { errorCode } from '../../util/errors.ts';
 import { hasStrangersTag } from '../files/history-file.ts';
 import type { SearchFiles } from './retriever.ts';
@@ -84,7 +85,10 @@ function tapesIn(folder: string): readonly { readonly name: string; readonly sta
     throw error;
   }
   return names
-    .filter((name) => keyOfTapeName(name) !== undefined)
+    .filter((name) => {
+      const key = keyOfTapeName(name);
+      return key !== undefined && !(key !== null && isEphemeral(key));
+    })
     .flatMap((name) => {
       const stat = statSync(join(folder, name), { throwIfNoEntry: false });
       return stat?.isFile() === true ? [{ name, stat }] : [];

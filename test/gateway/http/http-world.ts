@@ -6,6 +6,7 @@ import type { HttpOptions, Inside } from '../../../src/gateway/http/options.ts';
 import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
 import { silentLog } from '../../../src/util/log.ts';
 import { systemRandom } from '../../../src/util/random.ts';
+import { noPrograms } from '../../support/no-programs.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 export const TOKEN = 'the-token-of-this-gateway';
@@ -63,6 +64,7 @@ export async function httpWorld(
               ? { body: Buffer.from('<p>'), gzipped: gzipSync('<p>'), type: 'text/html', hash: 'h1' }
               : undefined,
         }),
+        ...noPrograms(),
         ...inside,
       },
       ...options,

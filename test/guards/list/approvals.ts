@@ -43,8 +43,8 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
       {
         name: 'approvals-nobody',
         holds: 'Where no one can be asked the answer is no.',
-        find: 'return chat === undefined ? no(NOBODY) :',
-        replace: 'return chat === undefined ? { approved: true } :',
+        find: "return no(call.target?.origin === 'api' ? NO_CHAT : NOBODY);",
+        replace: 'return { approved: true };',
       },
       {
         name: 'approvals-owners-chat',

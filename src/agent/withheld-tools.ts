@@ -1,0 +1,16 @@
+import { apiFactsOf } from '../bus/api.ts';
+import type { InboundMessage } from '../bus/messages.ts';
+import { isEphemeral } from '../util/ephemeral-session.ts';
+import { subagentOf, withheldFrom } from './subagents/task.ts';
+
+/** Tools that leave something behind, or wait for what comes later: a session of a day has neither. */
+const LASTING: ReadonlySet<string> = new Set(['memory_write', 'tape', 'cron', 'spawn', 'ask_user']);
+
+/** Why the turn that answers this message may not call a tool; null: the usual rules decide. */
+export function withheld(target: InboundMessage | undefined, tool: string): string | null {
+  const task = subagentOf(target);
+  if (task !== null) return withheldFrom(task, tool);
+  if (apiFactsOf(target)?.light === true) return 'this turn has no tools';
+  if (target === undefined || !isEphemeral(target.sessionKey) || !LASTING.has(tool)) return null;
+  return `this conversation is kept by a program and not by you, so ${tool} cannot be used in it`;
+}

@@ -1,0 +1,72 @@
+import { textsOfEnded } from '../../agent/turn/answer-text.ts';
+import { apiFactsOf } from '../../bus/api.ts';
+import type { MessageBus } from '../../bus/bus.ts';
+import type { OpenAiPorts, TurnRecord } from '../../gateway/openai/ports.ts';
+import type { TapeEntry } from '../../session/entry.ts';
+import { readTape } from '../../session/reader.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
+import { errorCode } from '../../util/errors.ts';
+import type { Base } from '../base.ts';
+import type { Stores } from '../storage/stores.ts';
+
+/** What programs reach through the API in the shapes of OpenAI's. */
+export function createOpenAiPorts(
+  { paths, clock, newId, log }: Pick<Base, 'paths' | 'clock' | 'newId' | 'log'>,
+  {
+    bus,
+    stores: { journal, media },
+    closing,
+  }: {
+    readonly bus: MessageBus;
+    readonly stores: Pick<Stores, 'journal' | 'media'>;
+    readonly closing: AbortSignal;
+  },
+): OpenAiPorts {
+  return {
+    bus,
+    find: (key) => {
+      const place = journal.places.find(key);
+      if (place === undefined) return undefined;
+      return { ...place, light: apiFactsOf(journal.inbox.byId([place.id])[0])?.light ?? false };
+    },
+    ended: (session, turnId) => endedTurn(paths.sessions, session, turnId),
+    keepImage: async (bytes) => {
+      const mediaType = bytes.byteLength > MOST_IMAGE_BYTES ? undefined : imageType(bytes);
+      if (mediaType === undefined) return null;
+      const hash = await media.put(bytes);
+      return { hash, mediaType, path: media.pathOf(hash) };
+    },
+    embed: null,
+    newId,
+    clock,
+    log,
+    closing,
+  };
+}
+
+/** How a turn ended, from the tape of its session; null: it has not, or the tape is gone. */
+async function endedTurn(directory: string, session: string, turnId: string): Promise<TurnRecord | null> {
+  const entries: TapeEntry[] = [];
+  try {
+    for await (const entry of readTape(directory, session)) {
+      if (entry.turn === turnId) entries.push(entry);
+      // Ids sort by time: what is older than the turn does not belong to it.
+      else if (entry.id < turnId) break;
+    }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+  entries.reverse();
+  const end = entries.findLast((entry) => entry.kind === 'turn-end');
+  if (end === undefined) return null;
+  const texts = textsOfEnded(entries, end);
+  const outcome = end.outcome === 'failed' || end.outcome === 'stopped' ? end.outcome : 'answered';
+  return {
+    outcome,
+    text: texts.join('\n\n'),
+    last: texts.at(-1) ?? '',
+    reason: outcome === 'answered' ? '' : end.answer,
+    usage: end.usage,
+  };
+}
