@@ -7,7 +7,7 @@ import { parseDocument } from './document.ts';
 import { editedText } from './edited-text.ts';
 import type { Environment } from './environment.ts';
 import { ensureHome, type HomePaths } from './home.ts';
-import { unknownKeys } from './idle-keys.ts';
+import { unknownKeys } from './unknown-keys.ts';
 import { NEW_CONFIG } from './init.ts';
 import { loadConfig, type LoadedConfig } from './load.ts';
 import type { SettingPath } from './setting.ts';

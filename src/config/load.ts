@@ -12,7 +12,7 @@ import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
 import { configSchema, type Config } from './schema.ts';
 import { collectSecrets, resolveReferences, type MissingVariable } from './secrets.ts';
-import { idleKeys } from './idle-keys.ts';
+import { unknownKeys } from './unknown-keys.ts';
 import type { SettingPath } from './setting.ts';
 
 const MAY_WRITE = 0o022;
@@ -95,7 +95,7 @@ export async function loadConfig(options: {
         : [`${file} is not read, because the variable ${WHOLE} holds the configuration.`]),
       ...(source?.trim() === '' ? [`${path} is empty; the defaults are used.`] : []),
       ...warnings,
-      ...idleKeys(settings),
+      ...unknownKeys(settings),
       ...missingVariables(resolved.missing, config, settings),
       ...idleChannels(resolved.missing, config),
     ],

@@ -32,7 +32,7 @@ export const configSchema = z.object({
   cron: takes('live', cronSchema),
   voice: takes('live', voiceSchema),
   gateway: takes('restart', gatewaySchema),
-  hooks: takes('restart', hooksSchema),
+  hooks: takes('live', hooksSchema),
   session: takes('live', sessionSchema),
   plugins: takes('restart', pluginsSchema),
   log: takes('restart', logSchema),

@@ -71,6 +71,17 @@ export function presetOf(name: string, config: ProviderConfig): Preset {
   );
 }
 
+/** How an entry is reached, with its first key. Throws an `AppError` when it lacks what that needs. */
+export function endpointOf(
+  name: string,
+  config: ProviderConfig,
+  { clock }: { readonly clock: Clock },
+): { readonly preset: Preset; readonly endpoint: EndpointOptions } {
+  const preset = presetOf(name, config);
+  const [apiKey = null] = keysOf(config);
+  return { preset, endpoint: toEndpoint(name, config, { preset, apiKey, clock }) };
+}
+
 function toEndpoint(
   name: string,
   config: ProviderConfig,

@@ -17,10 +17,13 @@ describe('variables in texts', () => {
   });
 
   test('that are escaped stay', async () => {
-    const { config } = await load('{"hooks": {"x": {"secret": "s", "template": "cost $${A} ${B}"}}}', {
-      A: '1',
-      B: '2',
-    });
+    const { config } = await load(
+      '{"hooks": {"x": {"secret": "a-secret-of-a-webhook", "template": "cost $${A} ${B}"}}}',
+      {
+        A: '1',
+        B: '2',
+      },
+    );
     expect(config.hooks['x']?.template).toBe('cost ${A} 2');
   });
 
@@ -83,12 +86,12 @@ describe('what is redacted', () => {
       "providers": {"x": {"apiKey": ["k-1", "k-2"], "headers": {"X-Auth": "h-1"}, "baseUrl": "http://127.0.0.1"}},
       "channels": {"slack": {"botToken": "b-1", "appToken": "a-1"}, "matrix": {"accessToken": "m-1"}},
       "mcpServers": {"m": {"command": "c", "env": {"V": "e-1"}}},
-      "gateway": {"token": "g-1"}, "hooks": {"w": {"secret": "w-1", "session": "s"}},
+      "gateway": {"token": "g-1"}, "hooks": {"w": {"secret": "w-1-of-16-letters", "session": "s"}},
       "tools": {"web": {"searchApiKey": "t-1"}}, "agent": {"maxOutputTokens": 5}
     }`;
     const { secrets } = await load(text, { OPENAI_API_KEY: 'o-1', MY_PASSWORD: 'p-1', LANG: 'C' });
     expect([...secrets].sort()).toEqual(
-      ['a-1', 'b-1', 'e-1', 'g-1', 'h-1', 'k-1', 'k-2', 'm-1', 'o-1', 'p-1', 't-1', 'w-1'].sort(),
+      ['a-1', 'b-1', 'e-1', 'g-1', 'h-1', 'k-1', 'k-2', 'm-1', 'o-1', 'p-1', 't-1', 'w-1-of-16-letters'].sort(),
     );
   });
 });

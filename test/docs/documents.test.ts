@@ -59,7 +59,9 @@ describe('configuration', () => {
     const wrong: unknown[] = [];
     for (const { path, block } of blocks) {
       const settings = parsed(block);
-      const env = Object.fromEntries([...block.matchAll(/\$\{(\w+)\}/gu)].map(([, name]) => [name, 'a-value']));
+      const env = Object.fromEntries(
+        [...block.matchAll(/\$\{(\w+)\}/gu)].map(([, name]) => [name, 'the-value-of-a-variable']),
+      );
       const home = temporaryFolder();
       writeFileSync(join(home, 'config.json'), JSON.stringify(withoutFiles(settings)), { mode: 0o600 });
       const { warnings } = await loadConfig({ home, env });

@@ -155,7 +155,6 @@ describe('assistant doctor', () => {
         /config\.json:\d+:\d+: .*"agent\.modle" is not known.*agent\.model/u,
         /config unset agent\.modle$/u,
       ],
-      ['config.unused', 'warning', /hooks is not available yet/u, /config unset hooks$/u],
       [
         'config.missing',
         'warning',

@@ -7,16 +7,18 @@ const unused = (): never => {
 };
 
 /** What programs reach, for tests of a server without an assistant: each call of it fails. */
-export function noPrograms(): Pick<Inside, 'openai'> {
+export function noPrograms(): Pick<Inside, 'openai' | 'hooks'> {
+  const clock = new VirtualClock();
   return {
+    hooks: { hooks: unused, bus: { publishInbound: unused }, receivedAt: unused, newId: unused, clock, log: silentLog },
     openai: {
       bus: { publishInbound: unused, sessionOf: unused, listen: unused },
       find: unused,
       ended: unused,
       keepImage: unused,
-      embed: unused,
+      embedder: unused,
       newId: unused,
-      clock: new VirtualClock(),
+      clock,
       log: silentLog,
       closing: new AbortController().signal,
     },

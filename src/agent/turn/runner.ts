@@ -242,9 +242,9 @@ export class TurnRunner {
   }
 }
 
-/** Whether the message's session is used only by one job or only by the heartbeat. */
+/** Whether the message's session is used only by one job, only by the heartbeat or only by webhooks. */
 function hasOwnSession(message: InboundMessage): boolean {
-  return isSelfStarted(message) && /^(?:cron:|heartbeat$)/u.test(message.sessionKey);
+  return message.origin === 'hook' || (isSelfStarted(message) && /^(?:cron:|heartbeat$)/u.test(message.sessionKey));
 }
 
 /** Runs a turn to its end on the tape. A stop during the wait for a slot is thrown; the second run writes the end. */

@@ -19,7 +19,7 @@ export interface HttpParts {
 
 /** Serves HTTP for a gateway, with all that lies behind its login. */
 export async function serveHttp(base: Base, { bus, journal, channels, openai, port }: HttpParts): Promise<HttpServer> {
-  const { config, paths, random, version, clock, log, redact, storage } = base;
+  const { config, paths, random, version, newId, clock, log, redact, storage } = base;
   const { startHttpServer } = await import('../../gateway/http/server.ts');
   const { gatewayToken } = await import('../../gateway/token.ts');
   const { host, port: configured, token, publicUrl, ui } = config.gateway;
@@ -43,6 +43,14 @@ export async function serveHttp(base: Base, { bus, journal, channels, openai, po
         page: ui ? loadPage : null,
         ready: () => readiness.look(),
         openai,
+        hooks: {
+          hooks: () => config.hooks,
+          bus,
+          receivedAt: (key) => journal.places.find(key)?.receivedAt,
+          newId,
+          clock,
+          log,
+        },
       },
     }),
   );

@@ -1,17 +1,18 @@
 import { textsOfEnded } from '../../agent/turn/answer-text.ts';
 import { apiFactsOf } from '../../bus/api.ts';
 import type { MessageBus } from '../../bus/bus.ts';
-import type { OpenAiPorts, TurnRecord } from '../../gateway/openai/ports.ts';
+import type { Embedder, OpenAiPorts, TurnRecord } from '../../gateway/openai/ports.ts';
+import { openEmbeddings } from '../../providers/openai/embeddings.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { readTape } from '../../session/reader.ts';
 import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
-import { errorCode } from '../../util/errors.ts';
+import { errorCode, errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
 import type { Stores } from '../storage/stores.ts';
 
 /** What programs reach through the API in the shapes of OpenAI's. */
 export function createOpenAiPorts(
-  { paths, clock, newId, log }: Pick<Base, 'paths' | 'clock' | 'newId' | 'log'>,
+  { config, paths, clock, newId, log, redact }: Pick<Base, 'config' | 'paths' | 'clock' | 'newId' | 'log' | 'redact'>,
   {
     bus,
     stores: { journal, media },
@@ -36,11 +37,33 @@ export function createOpenAiPorts(
       const hash = await media.put(bytes);
       return { hash, mediaType, path: media.pathOf(hash) };
     },
-    embed: null,
+    embedder: () => embedderOf(config, { clock, redact }),
     newId,
     clock,
     log,
     closing,
+  };
+}
+
+/** The model of `memory.embeddings`; null: it is not set. What keeps it from being asked is told by its first call. */
+function embedderOf(
+  { memory: { embeddings }, providers }: Base['config'],
+  { clock, redact }: Pick<Base, 'clock' | 'redact'>,
+): Embedder | null {
+  const { provider, model } = embeddings;
+  if (provider === null || model === null) return null;
+  return {
+    name: `${provider}/${model}`,
+    embed: async (texts, options) => {
+      try {
+        return await openEmbeddings({ provider, model }, { settings: providers[provider] ?? {}, clock })(
+          texts,
+          options,
+        );
+      } catch (error) {
+        throw new Error(redact(errorMessage(error)), { cause: error });
+      }
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { modelReference } from './agent.ts';
-import { count, flag, optionalText, optionalUrl, reserved, takes, text } from './values.ts';
+import { count, flag, optionalText, optionalUrl, takes, text } from './values.ts';
 
 export const heartbeatSchema = z
   .object({
@@ -50,23 +50,33 @@ export const gatewaySchema = z
   .prefault({})
   .describe('The HTTP server.');
 
-export const hooksSchema = reserved(
-  z
-    .record(
-      z.string(),
-      z
-        .object({
-          secret: text().describe('Its secret.'),
-          session: optionalText('Its session.'),
-          template: optionalText('Its text.'),
-          role: z.enum(['owner', 'trusted', 'guest']).default('guest').describe('Its role.'),
-        })
-        .describe('One webhook; the names of its keys are reserved.'),
-    )
-    .default({})
-    .describe('Webhooks by name.'),
-  'hooks is not available yet: no webhook is served. The setting has no effect.',
-);
+const hookName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/iu, {
+  error: 'expected a name of at most 64 letters, digits, _ and - that begins with a letter or digit',
+});
+
+export const hooksSchema = z
+  .record(
+    hookName,
+    z
+      .object({
+        secret: z
+          .string()
+          .min(16, { error: 'expected a secret of at least 16 characters' })
+          .describe('What a caller has to know: sent as a bearer token, or used to sign the body.'),
+        session: hookName.nullable().default(null).describe('Name of its conversation; null: as the webhook.'),
+        template: optionalText(
+          'The message that the assistant gets; `{{path.to.field}}` is a field of the body. Null: the whole body.',
+        ),
+        chat: optionalText('The chat that the answer is sent to, such as `telegram:123456789`; null: none.'),
+        role: z
+          .enum(['owner', 'trusted', 'guest'])
+          .default('guest')
+          .describe('What the assistant may do for it; the texts of the body count as those of strangers in any case.'),
+      })
+      .describe('One webhook, served at `/hooks/<name>`.'),
+  )
+  .default({})
+  .describe('Webhooks by name.');
 
 export const sessionSchema = z
   .object({ unified: flag(false, 'Whether the owner’s direct chats share one conversation.') })

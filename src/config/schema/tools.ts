@@ -130,6 +130,13 @@ export const memorySchema = z
         'Share of the context window that a conversation may fill before its older part is summarized; earlier if the prompt and the tools leave less room.',
       ),
     searchResults: count(6, 1, 'Number of results of one memory search.', 50),
+    embeddings: z
+      .object({
+        provider: optionalText('A provider that speaks OpenAI’s API, by its name in `providers`; null: none.'),
+        model: optionalText('Its model, such as `text-embedding-3-small`; null: none.'),
+      })
+      .prefault({})
+      .describe('The model that makes vectors of texts, for `POST /v1/embeddings`.'),
   })
   .prefault({})
   .describe('Memory.');

@@ -4,21 +4,6 @@ import * as z from 'zod';
 
 export const text = () => z.string().min(1, { error: 'expected a text that is not empty' });
 
-/** Reserved settings, each with the sentence for a person who sets it. */
-const RESERVED = new WeakMap<z.ZodType, string>();
-
-/** Marks a setting that is parsed but not used yet. A configuration that sets it gets `sentence` as a warning. */
-export function reserved<T extends z.ZodType>(schema: T, sentence: string): T {
-  const described = schema.describe(`Not available yet. ${schema.description ?? ''}`.trim());
-  RESERVED.set(described, sentence);
-  return described;
-}
-
-/** The warning for a reserved setting; undefined for every other schema. */
-export function reservedSentence(schema: unknown): string | undefined {
-  return schema instanceof z.ZodType ? RESERVED.get(schema) : undefined;
-}
-
 /**
  * When a changed setting takes effect. `live`: with the next turn, and at once where it gives or takes rights. `rebuild`: at
  * once, by starting anew the channel, the MCP server or the providers that it belongs to. `restart`: with the next start.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { parseDocument, type ConfigDocument } from '../../config/document.ts';
-import { idleKeys } from '../../config/idle-keys.ts';
+import { unknownKeys } from '../../config/unknown-keys.ts';
 import { shellWord } from '../../util/text.ts';
 import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
@@ -42,7 +42,7 @@ function valid({ loaded, configTroubles, paths, command }: Scene): readonly Find
 /** What the configuration is warned of, by subject: each sentence belongs to one. */
 function remarks({ loaded, paths }: Scene): Readonly<Record<'mode' | 'unused' | 'missing', readonly string[]>> {
   const warnings = loaded?.warnings ?? [];
-  const idle = new Set(idleKeys(documentOf(paths.config)?.value ?? {}));
+  const idle = new Set(unknownKeys(documentOf(paths.config)?.value ?? {}));
   const isMode = (sentence: string): boolean => / Run: chmod 600 /u.test(sentence);
   return {
     mode: warnings.filter(isMode),

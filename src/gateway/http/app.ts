@@ -4,14 +4,16 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
+import { mountHooks, type WrongSecrets } from '../hooks/mount.ts';
 import { mountOpenAi } from '../openai/mount.ts';
 import { AppError } from '../../util/errors.ts';
 import { failure, jsonBody, refused, statusOf, type HttpEnv } from './answer.ts';
 import { serveAssets } from './assets.ts';
+import { Failures } from './failures.ts';
 import { serveHealth, serveReady } from './health.ts';
 import type { HttpOptions } from './options.ts';
 import type { Login } from './login.ts';
-import { isOwnHost, SAFE_HEADERS, unsafe } from './safety.ts';
+import { addressOf, isOwnHost, SAFE_HEADERS, unsafe } from './safety.ts';
 
 /** Of everything but uploads, bytes. */
 const LARGEST_BODY = 1_000_000;
@@ -61,6 +63,7 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
     });
     app.post('/logout', (context) => context.body(null, 204, { 'Set-Cookie': login.leave(context.env.incoming) }));
     serveAssets(app, inside.page);
+    mountHooks(app, inside.hooks, wrongSecrets(options));
     app.use(async (context, next) => {
       const reason = login.refusal(context.env.incoming);
       return reason === null ? await next() : refused(context, reason);
@@ -77,6 +80,15 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
   return {
     listener: getRequestListener(app.fetch),
     upgrade: (_request, socket) => void socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n'),
+  };
+}
+
+/** Calls of webhooks with a wrong secret are slowed like failed logins, and apart from them. */
+function wrongSecrets(options: HttpOptions): WrongSecrets<HttpEnv> {
+  const failures = new Failures(options.clock);
+  return {
+    waitFor: ({ env }) => failures.waitFor(addressOf(env.incoming, options)),
+    failed: ({ env }) => failures.failed(addressOf(env.incoming, options)),
   };
 }
 

@@ -3,6 +3,7 @@ import type { StorageState } from '../../storage/storage-health.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
+import type { HookPorts } from '../hooks/ports.ts';
 import type { OpenAiPorts } from '../openai/ports.ts';
 import type { PageFiles } from './assets.ts';
 
@@ -32,6 +33,7 @@ export interface Inside {
   readonly page: (() => Promise<PageFiles>) | null;
   readonly ready: () => Promise<Readiness>;
   readonly openai: OpenAiPorts;
+  readonly hooks: HookPorts;
 }
 
 /** Whether the assistant can do its work; each part says `ok`, or in one sentence why not. */

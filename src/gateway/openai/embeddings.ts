@@ -18,11 +18,11 @@ const schema = z.looseObject({
 /** Answers `POST /v1/embeddings` by the model of `memory.embeddings`; whatever model the request names is ignored. */
 export async function createEmbeddings(context: Context, json: unknown, ports: OpenAiPorts): Promise<Response> {
   const { input, dimensions, encoding_format } = parsed(schema, json);
-  const embedder = ports.embed?.() ?? null;
+  const embedder = ports.embedder();
   if (embedder === null) {
     throw new ApiError(
       404,
-      'No model for embeddings is configured. Set memory.embeddings in the configuration, such as {"provider": "openai", "model": "text-embedding-3-small"}.',
+      'No model for embeddings is configured. Set both keys of memory.embeddings in the configuration, such as {"provider": "openai", "model": "text-embedding-3-small"}.',
       { code: 'embeddings_not_configured' },
     );
   }

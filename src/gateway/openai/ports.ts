@@ -49,8 +49,8 @@ export interface OpenAiPorts {
   readonly ended: (session: string, turnId: string) => Promise<TurnRecord | null>;
   /** Stores an image; null: it is too large, or no PNG, JPEG, GIF or WebP. */
   readonly keepImage: (bytes: Uint8Array) => Promise<KeptImage | null>;
-  /** Makes vectors of texts; null: no model is configured that can. */
-  readonly embed: (() => Embedder | null) | null;
+  /** The model that makes vectors of texts; null: none is configured. */
+  readonly embedder: () => Embedder | null;
   readonly newId: IdFactory;
   readonly clock: Clock;
   readonly log: Logger;

@@ -3,22 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
-import { load, temporaryFolder } from './temporary-home.ts';
-
-describe('a setting whose name is reserved', () => {
-  test.each([
-    [
-      '{"hooks": {"door": {"secret": "${TOKEN}"}}}',
-      'hooks is not available yet: no webhook is served. The setting has no effect.',
-    ],
-  ])('is read and answered with one sentence: %s', async (text, sentence) => {
-    expect((await load(text, { TOKEN: 'long-enough-token' })).warnings).toEqual([sentence]);
-  });
-
-  test.each(['{"hooks": {}}', '{"gateway": {"port": 0}}'])('is not spoken of where nobody set it: %s', async (text) => {
-    expect((await load(text)).warnings).toEqual([]);
-  });
-});
+import { temporaryFolder } from './temporary-home.ts';
 
 describe('a configuration file that is open to others', () => {
   const KEY = '{"providers": {"openai": {"apiKey": "sk-0123456789"}}}';
@@ -59,16 +44,13 @@ describe('a configuration file that is open to others', () => {
     expect((await warningsAt(mode, text)).said).toEqual([]);
   });
 
-  test('is told of by assistant status, and so is a reserved name', async () => {
+  test('is told of by assistant status, and so is a setting that is not known', async () => {
     const line = new CommandLine();
-    writeFileSync(
-      join(line.home, 'config.json'),
-      '{"hooks": {"door": {"secret": "long-enough"}}, "voice": {"apiKey": "sk-0123"}}',
-    );
+    writeFileSync(join(line.home, 'config.json'), '{"hoks": {}, "voice": {"apiKey": "sk-0123"}}');
     chmodSync(join(line.home, 'config.json'), 0o644);
     expect(await line.run('status')).toBe(0);
     expect(line.out).toContain(`(mode 644). Run: chmod 600 ${join(line.home, 'config.json')}\n`);
-    expect(line.out).toContain('⚠ hooks is not available yet');
+    expect(line.out).toContain('⚠ The setting "hoks" is not known');
   });
 
   test('is named in a command that a shell takes as it is', async () => {

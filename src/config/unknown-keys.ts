@@ -1,43 +1,17 @@
 import * as z from 'zod';
 import { nearest } from '../util/text.ts';
 import { channelKeys } from './schema/channels.ts';
-import { reservedSentence } from './schema/values.ts';
 import { configSchema, innerSchema } from './schema.ts';
 
-/** One sentence about a key that has no effect. */
-interface IdleKey {
-  readonly sentence: string;
-  /** It is reserved for a later version. */
-  readonly reserved: boolean;
-}
-
 /**
- * Returns one warning for each key of a configuration that has no effect: an unknown key, with the nearest known key as a
- * hint, or a key that is reserved for a later version. `raw` is the parsed file before validation.
+ * Returns one warning for each key of a configuration that is not known and has no effect, with the nearest known key as a
+ * hint. `raw` is the parsed file before validation.
  */
-export function idleKeys(raw: unknown): readonly string[] {
-  return walk(configSchema, raw, []).map(({ sentence }) => sentence);
-}
-
-/** Of those only the unknown keys. */
 export function unknownKeys(raw: unknown): readonly string[] {
-  return walk(configSchema, raw, []).flatMap(({ sentence, reserved }) => (reserved ? [] : [sentence]));
+  return walk(configSchema, raw, []);
 }
 
-function walk(schema: unknown, value: unknown, path: readonly string[]): readonly IdleKey[] {
-  const sentence = reservedSentence(schema);
-  return [
-    ...(sentence === undefined || isUnset(value) ? [] : [{ sentence, reserved: true }]),
-    ...unknownIn(schema, value, path),
-  ];
-}
-
-/** Whether a value is the same as leaving the key out: null, or an empty object or list. */
-function isUnset(value: unknown): boolean {
-  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
-}
-
-function unknownIn(schema: unknown, value: unknown, path: readonly string[]): readonly IdleKey[] {
+function walk(schema: unknown, value: unknown, path: readonly string[]): readonly string[] {
   const inner = innerSchema(schema);
   if (Array.isArray(value)) {
     if (!(inner instanceof z.ZodArray)) return [];
@@ -64,9 +38,9 @@ function knownKeys(path: readonly string[], value: object): readonly string[] | 
   return channelKeys('kind' in value && typeof value.kind === 'string' ? value.kind : name);
 }
 
-function warning(path: readonly string[], key: string, known: readonly string[]): IdleKey {
+function warning(path: readonly string[], key: string, known: readonly string[]): string {
   const hint = nearest(key, known);
   const parent = path.slice(0, -1).join('.');
   const meant = hint === undefined ? '' : ` Did you mean "${parent === '' ? hint : `${parent}.${hint}`}"?`;
-  return { sentence: `The setting "${path.join('.')}" is not known and has no effect.${meant}`, reserved: false };
+  return `The setting "${path.join('.')}" is not known and has no effect.${meant}`;
 }

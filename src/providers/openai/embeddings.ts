@@ -1,0 +1,44 @@
+import type { Clock } from '../../util/clock.ts';
+import { endpointOf, invalid, type ProviderConfig } from '../open-provider.ts';
+import { clientsFor } from '../wrappers/stream-call.ts';
+import { openClient } from './client.ts';
+
+/** Vectors of texts, in their order, and the tokens that they took. */
+export interface Embeddings {
+  readonly vectors: readonly (readonly number[])[];
+  readonly tokens: number;
+}
+
+/** Makes vectors of texts by OpenAI's API, there or at a compatible server. Rejects with a sentence when the server does not. */
+export type Embed = (
+  texts: readonly string[],
+  options: { readonly dimensions?: number | undefined; readonly signal: AbortSignal },
+) => Promise<Embeddings>;
+
+/** Opens the model of an entry of `config.providers`. Throws an `AppError` for one that has no such API. */
+export function openEmbeddings(
+  { provider, model }: { readonly provider: string; readonly model: string },
+  { settings, clock }: { readonly settings: ProviderConfig; readonly clock: Clock },
+): Embed {
+  const { preset, endpoint } = endpointOf(provider, settings, { clock });
+  if (preset.api !== 'openai' && preset.api !== 'ollama') {
+    throw invalid(`The provider "${provider}" of memory.embeddings does not speak OpenAI's API. Name one that does.`, {
+      provider,
+    });
+  }
+  const baseUrl = preset.api === 'ollama' ? `${endpoint.baseUrl}/v1` : endpoint.baseUrl;
+  const client = clientsFor({ ...endpoint, baseUrl }, openClient);
+  return async (texts, { dimensions, signal }) => {
+    const asked = { model, input: [...texts], encoding_format: 'float' as const };
+    const { embeddings } = await client();
+    const { data, usage } = await embeddings.create(
+      { ...asked, ...(dimensions === undefined ? {} : { dimensions }) },
+      { signal },
+    );
+    if (data.length !== texts.length) {
+      throw new Error(`it sent ${data.length} vectors for ${texts.length} texts`);
+    }
+    const vectors = data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);
+    return { vectors, tokens: usage?.prompt_tokens ?? 0 };
+  };
+}
