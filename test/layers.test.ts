@@ -82,7 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'setup/setup.ts',
     'app.ts',
     'app/start/home-at-rest.ts',
-    'app/storage/disk-sentence.ts',
+    'app/storage/home-trouble.ts',
     'app/extensions/skill-installer.ts',
     'channels/markup/terminal.ts',
     'channels/markup/terminal-code.ts',

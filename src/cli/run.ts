@@ -31,13 +31,13 @@ export async function run(argv: readonly string[], context: CliContext): Promise
     return outcome.code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    const disk =
-      error instanceof AppError
-        ? null
-        : (await import('../app/storage/disk-sentence.ts')).diskSentence(error, homeFlag(argv), context.env);
-    const isKnown = disk !== null || error instanceof AppError;
+    const hasOwnWords = error instanceof AppError && error.cause === undefined;
+    const trouble = hasOwnWords
+      ? null
+      : (await import('../app/storage/home-trouble.ts')).homeTrouble(error, homeFlag(argv), context.env);
+    const isKnown = trouble !== null || error instanceof AppError;
     context.stderr.write(
-      `${isKnown ? '' : 'Something unexpected went wrong: '}${terminalText(disk ?? errorMessage(error))}\n`,
+      `${isKnown ? '' : 'Something unexpected went wrong: '}${terminalText(trouble ?? errorMessage(error))}\n`,
     );
     if (isKnown) return error instanceof AppError ? error.exitCode : 1;
     const stack = error instanceof Error && (await isDebugging(context, argv)) ? (error.stack ?? '') : '';

@@ -5,19 +5,18 @@ import type { AssistantPort } from '../../gateway/assistant-port.ts';
 import { startControlServer } from '../../gateway/control.ts';
 import { ownersChatOnDisk } from '../../journal/people.ts';
 import { configuredOwners } from '../../security/access/access.ts';
+import { deniedSentence, mayBeDenied } from '../../storage/denied.ts';
 import { probeDisk } from '../../storage/files.ts';
 import { classifyFailure, isStorageTrouble } from '../../storage/storage-failure.ts';
 import { storageSentence } from '../../storage/storage-health.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
-import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
 import { configWarnings, type Ground } from '../base.ts';
 import { sendDirectly } from '../storage/storage-notices.ts';
 
 const RETRY = { firstMs: 250, maxMs: 30_000 };
-/** Files of another user do not pass by waiting, and these errors say it better than the disk's state does. */
-const PERMISSION = new Set(['EACCES', 'EPERM']);
 /** Platforms on which a person's id is the address of the chat with them. */
 const ID_IS_CHAT = new Set(['telegram', 'slack']);
 
@@ -62,7 +61,8 @@ export async function startWhenWritable<T>(base: Ground, waiting: WaitingStart<T
 
 /** The disk's part in a failed start, also where SQLite only says that it failed; undefined: it has none. */
 async function diskTroubleOf(error: unknown, { paths }: Ground): Promise<unknown> {
-  if (PERMISSION.has(errorCode(error) ?? '')) return undefined;
+  // Files of another user do not pass by waiting.
+  if (mayBeDenied(error) && deniedSentence(paths.home) !== null) return undefined;
   const kind = classifyFailure(error);
   if (kind === 'full' || kind === 'read-only') return error;
   if (!isStorageTrouble(kind)) return undefined;
@@ -70,7 +70,7 @@ async function diskTroubleOf(error: unknown, { paths }: Ground): Promise<unknown
     await probeDisk(paths.probe);
     return undefined;
   } catch (found) {
-    return PERMISSION.has(errorCode(found) ?? '') ? undefined : found;
+    return mayBeDenied(found) && deniedSentence(paths.home) !== null ? undefined : found;
   }
 }
 
