@@ -96,6 +96,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'gateway/operations/memory.ts',
     'gateway/operations/schedule.ts',
     'gateway/operations/sessions.ts',
+    'gateway/operations/traces.ts',
     'gateway/operations/usage.ts',
     'storage/copy-database.ts',
     'storage/lock.ts',

@@ -23,6 +23,7 @@ import { Retention } from './retention.ts';
 import { journalMigrations } from './schema.ts';
 import { Starts } from './starts.ts';
 import { Subagents } from './subagents.ts';
+import { TurnRecords } from './turn-records.ts';
 import { Turns } from './turns.ts';
 import { UsageStore } from './usage.ts';
 import type { JournalPorts } from './rows.ts';
@@ -32,6 +33,7 @@ export interface Journal extends Disposable {
   readonly inbox: Inbox;
   readonly places: InboundPlaces;
   readonly turns: Turns;
+  readonly turnRecords: TurnRecords;
   readonly outbox: Outbox;
   readonly usage: UsageStore;
   readonly settings: SessionSettings;
@@ -111,6 +113,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     inbox,
     places: new InboundPlaces(db),
     turns: new Turns({ ...shared, outbox, inbox }),
+    turnRecords: new TurnRecords(shared),
     usage: new UsageStore(shared),
     settings: new SessionSettings(shared),
     deadLetters: new DeadLetters(shared),

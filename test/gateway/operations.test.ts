@@ -55,6 +55,8 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   sessionsDelete: { session: 'telegram:nobody' },
   usage: { by: 'day', days: 1 },
   why: { count: 1 },
+  turnsList: { count: 1 },
+  turnsTrace: { turn: 'nothing' },
   audit: { count: 1, asked: false, about: '' },
 };
 

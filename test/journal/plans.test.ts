@@ -50,6 +50,7 @@ async function useAll(journal: Journal): Promise<void> {
     inbox,
     places,
     turns,
+    turnRecords,
     outbox,
     usage,
     settings,
@@ -86,6 +87,8 @@ async function useAll(journal: Journal): Promise<void> {
   turns.isStopping('01ZT1');
   turns.isBusy([session]);
   turns.last(session);
+  turnRecords.newest(5);
+  turnRecords.find('01ZT1');
   turns.open();
   turns.messages('01ZT1');
   turns.unanswered(session, 0);

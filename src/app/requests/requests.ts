@@ -25,6 +25,7 @@ import { sessionRequests } from './session-requests.ts';
 import type { KeptFiles } from '../storage/kept-files.ts';
 import type { Stores } from '../storage/stores.ts';
 import { skillRequests } from './skill-requests.ts';
+import { turnRequests } from './turn-trace.ts';
 import { usageRequests } from './usage-requests.ts';
 
 export interface RequestParts {
@@ -107,6 +108,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...mailRequests(journal.deadLetters),
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
     ...sessionRequests({ journal, search, sessions }, base.paths.sessions),
+    ...turnRequests(journal, base.paths.sessions),
     ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),
     ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),
     ...modelRequests(base, { models: parts.models, journal }),

@@ -1,5 +1,5 @@
 import { command, type Group } from './command.ts';
-import { argument, choice, flag, text, wholeNumber } from './values.ts';
+import { argument, choice, flag, optionalArgument, text, wholeNumber } from './values.ts';
 
 // The commands about what it did, and what did not come to its end.
 
@@ -100,6 +100,27 @@ export const audit = command({
   },
   load: async () => (await import('../activity/audit.ts')).auditCommand,
 });
+
+export const trace: Group = {
+  name: 'trace',
+  description: 'what happened in a turn: model calls and tool calls, with time, tokens and cost',
+  commands: [
+    command({
+      name: 'list',
+      description: 'list the newest turns with their ids',
+      isDefault: true,
+      options: { last: last(999), json },
+      load: async () => (await import('../activity/trace.ts')).traceListCommand,
+    }),
+    command({
+      name: 'show',
+      description: 'show what happened in a turn, step by step',
+      arguments: { turn: optionalArgument('its id, as the list or `audit` shows it (default: the newest)') },
+      options: { json },
+      load: async () => (await import('../activity/trace.ts')).traceShowCommand,
+    }),
+  ],
+};
 
 export const usage = command({
   name: 'usage',

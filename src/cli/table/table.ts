@@ -1,4 +1,4 @@
-import { audit, inbox, logs, outbox, usage, why } from './activity.ts';
+import { audit, inbox, logs, outbox, trace, usage, why } from './activity.ts';
 import { chat, doctor, gateway, init, prompt, status, store } from './assistant.ts';
 import { command, type CliCommand, type Group } from './command.ts';
 import { config } from './config.ts';
@@ -42,6 +42,7 @@ export const COMMANDS: readonly (CliCommand | Group)[] = [
   usage,
   logs,
   why,
+  trace,
   audit,
   mcp,
   skills,

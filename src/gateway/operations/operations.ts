@@ -11,6 +11,7 @@ import { people } from './people.ts';
 import { schedule } from './schedule.ts';
 import { sessions } from './sessions.ts';
 import { skills } from './skills.ts';
+import { traces } from './traces.ts';
 import { system } from './system.ts';
 import { usage } from './usage.ts';
 
@@ -27,6 +28,7 @@ export const OPERATIONS = {
   ...health,
   ...usage,
   ...activity,
+  ...traces,
   ...extensions,
   ...system,
 } satisfies Readonly<Record<string, Operation>>;

@@ -1,0 +1,86 @@
+import type { TraceStep, TraceTokens, TurnTrace } from '../../gateway/operations/traces.ts';
+import { countText, dollars, oneLine, sizeText } from '../../util/text.ts';
+import { localMinute } from '../../util/time-zone.ts';
+import type { CliContext } from '../context.ts';
+import { openAssistant } from '../open.ts';
+import { print } from '../print.ts';
+import type { OutputFlags } from '../table/command.ts';
+import { seconds } from '../terminal/activity.ts';
+
+/** Characters of a text, of arguments and of results that are shown of each. */
+const LONGEST = 200;
+
+/** `assistant trace [list]`: the newest turns, oldest first. */
+export async function traceListCommand(
+  { home, json, last }: OutputFlags & { readonly last: number },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const facts = (await assistant.port.request('turnsList', { count: last })).toReversed();
+  const lines = facts.map(
+    ({ turn, session, startedAt, outcome }) =>
+      `${localMinute(startedAt, null)}  ${turn}  ${(outcome ?? 'running').padEnd(9)}  ${session}`,
+  );
+  print(context, json, { facts, lines, nothing: 'There was no turn yet.' });
+  return 0;
+}
+
+/** `assistant trace show [TURN]`: what happened in a turn, step by step. */
+export async function traceShowCommand(
+  { turn, home, json }: OutputFlags & { readonly turn: string | undefined },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const trace = await assistant.port.request('turnsTrace', turn === undefined ? {} : { turn });
+  print(context, json, { facts: trace, lines: [...headOf(trace), '', ...trace.steps.flatMap(linesOf)] });
+  return 0;
+}
+
+function headOf(trace: TurnTrace): readonly string[] {
+  const { turn, session, startedAt, endedAt, outcome, model, tokens, costUsd, origin, role } = trace;
+  const time = endedAt === null ? '' : ` after ${seconds(endedAt - startedAt)}`;
+  const cost = costUsd === null ? 'price unknown' : dollars(costUsd);
+  return [
+    `Turn ${turn} in ${session}`,
+    `Began ${localMinute(startedAt, null)} (${origin}, ${role}), ${outcome ?? 'running'}${time}.`,
+    ...(tokens === null ? [] : [`${model ?? 'No model'}: ${tokensText(tokens)}, ${cost}.`]),
+  ];
+}
+
+function linesOf(step: TraceStep): readonly string[] {
+  const time = step.tookMs === 0 ? '' : ` · ${seconds(step.tookMs)}`;
+  switch (step.kind) {
+    case 'message':
+      return [`message: ${oneLine(step.text, LONGEST)}`];
+    case 'model': {
+      const { attempts, tokens, text, calls } = step;
+      const answered = attempts.findLast(({ failed }) => failed === null);
+      return [
+        ...attempts
+          .filter(({ failed }) => failed !== null)
+          .map(({ model, failed }) => `✗ ${model}: ${oneLine(failed ?? '', LONGEST)}`),
+        ...(answered === undefined
+          ? []
+          : [
+              `model: ${answered.model}${sizeOf(answered.bytes)}${tokens === null ? '' : `, ${tokensText(tokens)}`}${time}`,
+            ]),
+        ...(text === '' ? [] : [`    ${oneLine(text, LONGEST)}`]),
+        ...calls.map(({ name, arguments: given }) => `    calls ${name} ${oneLine(given, LONGEST)}`),
+      ];
+    }
+    case 'tool': {
+      const { name, isError, approved, characters, output } = step;
+      const how = `${approved ? ', approved' : ''}, ${countText(characters)} characters${time}`;
+      return [`${isError ? '✗' : '✓'} ${name}${how}`, `    ${oneLine(output, LONGEST)}`];
+    }
+  }
+}
+
+function tokensText({ input, cached, output }: TraceTokens): string {
+  const share = cached === 0 ? '' : ` (${countText(cached)} cached)`;
+  return `${countText(input)} tokens in${share}, ${countText(output)} out`;
+}
+
+function sizeOf(bytes: number): string {
+  return bytes === 0 ? '' : `, request of ${sizeText(bytes)}`;
+}

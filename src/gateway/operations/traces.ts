@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import { answers } from './operation.ts';
+
+/** A turn in the list of the newest ones. Times are milliseconds since 1970. */
+export interface TurnFacts {
+  readonly turn: string;
+  readonly session: string;
+  readonly startedAt: number;
+  /** `answered`, `failed`, `stopped`, …; null: it is running. */
+  readonly outcome: string | null;
+}
+
+/** Tokens; `input` counts the cached ones too. */
+export interface TraceTokens {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+}
+
+/** One thing that happened in a turn. `at` is when it was over, `tookMs` how long after the one before. */
+export type TraceStep = { readonly at: number; readonly tookMs: number } & (
+  | { readonly kind: 'message'; readonly text: string }
+  | {
+      readonly kind: 'model';
+      /** Each attempt of the call, the last one last. */
+      readonly attempts: readonly {
+        /** `provider/model` */
+        readonly model: string;
+        /** Size of the request. */
+        readonly bytes: number;
+        /** Why it failed; null: it did not. */
+        readonly failed: string | null;
+      }[];
+      /** Null: it did not answer, or did not say. */
+      readonly tokens: TraceTokens | null;
+      readonly stopReason: string | null;
+      readonly text: string;
+      /** Tools that it called, by their ids. */
+      readonly calls: readonly { readonly callId: string; readonly name: string; readonly arguments: string }[];
+    }
+  | {
+      readonly kind: 'tool';
+      readonly callId: string;
+      readonly name: string;
+      readonly isError: boolean;
+      /** A person was asked and said yes. */
+      readonly approved: boolean;
+      /** Of the whole result. */
+      readonly characters: number;
+      readonly output: string;
+    }
+);
+
+export interface TurnTrace extends TurnFacts {
+  /** Who or what began it, e.g. `user`, `cron`, `heartbeat`. */
+  readonly origin: string;
+  readonly role: string;
+  readonly endedAt: number | null;
+  /** `provider/model` of its answer. */
+  readonly model: string | null;
+  /** Of all calls, once it ended. */
+  readonly tokens: TraceTokens | null;
+  /** US dollars; null: the price is unknown, or it is running. */
+  readonly costUsd: number | null;
+  /** Oldest first. Texts have at most 2,000 characters. */
+  readonly steps: readonly TraceStep[];
+}
+
+export const traces = {
+  turnsList: answers<readonly TurnFacts[]>()({
+    description: 'Lists the newest turns of all conversations, newest first.',
+    role: 'owner',
+    changes: false,
+    params: z.object({
+      count: z.int().min(1).max(1_000).describe('How many turns at most.'),
+      before: z.string().max(64).exactOptional().describe('Only turns older than the one with this id.'),
+    }),
+  }),
+  turnsTrace: answers<TurnTrace>()({
+    description:
+      'Returns what happened in a turn step by step: each model call with its attempts and tokens, each tool call with its time; `turn-unknown` if there is no such turn.',
+    role: 'owner',
+    changes: false,
+    params: z.object({
+      turn: z.string().min(1).max(64).exactOptional().describe('Id of the turn; without it, the newest one.'),
+    }),
+  }),
+};
