@@ -268,7 +268,14 @@ async function startOnce(
   const { questions, requests } = agent;
   const model = (): string => fullName(models.standard);
   const openai = createOpenAiPorts(base, { bus, stores, closing: closing.signal });
-  const parting = { openai, troubles: agent.troubles, port: parts.port, closing: closing.signal };
+  const parting = {
+    openai,
+    hooks,
+    sessions: stores.sessions,
+    troubles: agent.troubles,
+    port: parts.port,
+    closing: closing.signal,
+  };
   // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.
   const local = await serve(
     base,

@@ -1,11 +1,14 @@
+import type { HookRunner } from '../agent/hooks/hooks.ts';
 import type { Questions } from '../agent/questions/questions.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { Journal } from '../journal/journal.ts';
 import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
 import type { AssistantInfo } from '../gateway/assistant-port.ts';
+import type { HealthFacts } from '../gateway/operations/health.ts';
 import type { HttpSlot } from '../gateway/operations/ports.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
+import type { Sessions } from '../session/sessions.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
 import type { OpenAiPorts } from '../gateway/openai/ports.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
@@ -23,6 +26,8 @@ export interface ServeParts {
   readonly journal: Journal;
   readonly channels: Channels;
   readonly questions: Questions;
+  readonly hooks: HookRunner;
+  readonly sessions: Sessions;
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
   readonly http: HttpSlot;
@@ -88,7 +93,8 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
   const redactFrame: RedactFrame = (line, { showsRuns }) => redact(line, showsRuns ? { knownBy: 'value' } : {});
   stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact: redactFrame }));
   if (base.serving) {
-    const server = stack.use(await serveHttp(base, parts));
+    const health = (): Promise<HealthFacts> => local.request('health', {});
+    const server = stack.use(await serveHttp(base, { ...parts, health }));
     http = server.address;
     parts.http.newLink = server.newLink;
   }

@@ -26,7 +26,7 @@ import { Subagents } from './subagents.ts';
 import { TurnRecords } from './turn-records.ts';
 import { Turns } from './turns.ts';
 import { UsageStore } from './usage.ts';
-import type { JournalPorts } from './rows.ts';
+import { INBOUND, OUTBOUND, type JournalPorts } from './rows.ts';
 
 /** The journal: one SQLite file with inbox, turns, outbox and what else crosses the border of a turn. One process has it open. */
 export interface Journal extends Disposable {
@@ -50,6 +50,8 @@ export interface Journal extends Disposable {
   readonly subagents: Subagents;
   readonly people: People;
   readonly pairing: PairingCodes;
+  /** How many messages came in and were to go out since this home began, those that retention deleted included. */
+  messageCounts(): { readonly in: number; readonly out: number };
   /** Deletes old rows. */
   readonly retention: Retention;
   /** The greatest id of a turn, message or consolidation; '' when there is none. */
@@ -128,6 +130,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     people,
     pairing: new PairingCodes({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     retention: new Retention(shared),
+    messageCounts: () => messageCounts(db),
     newestId: newestId(db),
     mayHaveLost,
     starts,
@@ -139,6 +142,12 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     },
     [Symbol.dispose]: () => db.close(isBroken ? undefined : () => closedInOrder(db)),
   };
+}
+
+function messageCounts(db: Database): ReturnType<Journal['messageCounts']> {
+  const rows = db.all('SELECT name, seq FROM sqlite_sequence');
+  const newest = new Map(rows.map((row) => [row.text('name'), row.number('seq')]));
+  return { in: newest.get(INBOUND) ?? 0, out: newest.get(OUTBOUND) ?? 0 };
 }
 
 function newestId(db: Database): string {

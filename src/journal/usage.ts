@@ -56,6 +56,7 @@ const EVERYWHERE = '';
  */
 export class UsageStore {
   readonly #ports: JournalPorts;
+  readonly #listeners = new Set<(row: UsageRow) => void>();
   #day: RunningDay | undefined;
 
   constructor(ports: JournalPorts) {
@@ -67,6 +68,7 @@ export class UsageStore {
     const { db, clock } = this.#ports;
     const at = clock.now();
     this.#day?.add(row, at);
+    for (const listener of this.#listeners) listener(row);
     return db.write(() => {
       db.run(
         `INSERT INTO usage
@@ -88,6 +90,12 @@ export class UsageStore {
       this.#addToTotal(row.session, row);
       this.#addToTotal(EVERYWHERE, row);
     }, 'lazy');
+  }
+
+  /** Adds a listener for each call that is counted from now on; it must not throw. */
+  onRecord(listener: (row: UsageRow) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
 
   /** The sum since `time` (ms since 1970, within the last 90 days; 0: of all time), of one session or of all. */

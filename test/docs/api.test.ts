@@ -10,6 +10,9 @@ const run = promisify(execFile);
 
 /** What the answer to a line holds; the first that fits. */
 const WANTED: readonly (readonly [line: RegExp, answer: RegExp])[] = [
+  [/\/health/u, /^\{"status":"ok",/u],
+  [/\/ready/u, /^\{"ready":true,/u],
+  [/\/metrics/u, /^assistant_turns_running 0$/mu],
   [/\/v1\/models/u, /"assistant-light"/u],
   // Refused on purpose: the page says that a setting is needed.
   [/\/v1\/embeddings/u, /embeddings_not_configured/u],
@@ -19,15 +22,15 @@ const WANTED: readonly (readonly [line: RegExp, answer: RegExp])[] = [
   [/\/v1\//u, /Hello there\./u],
 ];
 
-test.each(['docs/api.md', 'docs/webhooks.md'])(
+test.each(['docs/api.md', 'docs/webhooks.md', 'docs/monitoring.md'])(
   'each curl line of %s is answered as the page says',
   { timeout: 120_000 },
   async (path) => {
     const text = PAGES.find((page) => page.path === path)?.text ?? '';
     const blocks = jsonBlocks(text);
-    // A block of JSON is a configuration, not lines of a shell.
-    const json = new Set(blocks.flatMap((block) => block.split('\n').map((line) => line.trim())));
-    const lines = codeLines(text).filter((line) => line !== '' && !json.has(line));
+    // Such a block is a configuration, not lines of a shell.
+    const shell = text.replaceAll(/^```(?:json|yaml)\n[\s\S]*?^```$/gmu, '');
+    const lines = codeLines(shell).filter((line) => line !== '');
     expect(lines.filter((line) => line.startsWith('curl')).length).toBeGreaterThan(2);
     const secret = 'the-secret-of-the-build-hook';
     const config = Object.assign(

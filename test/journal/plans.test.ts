@@ -23,6 +23,7 @@ const SMALL: Readonly<Record<string, string>> = {
   pairing_tries: 'one row',
   people: 'whom an owner let in',
   session_models: 'conversations with a model of their own',
+  sqlite_sequence: 'one row for each table that counts its rows',
   starts: 'the newest 20 starts',
   swept: 'one row',
 };
@@ -79,6 +80,7 @@ async function useAll(journal: Journal): Promise<void> {
   inbox.byId([message.id]);
   inbox.heardUntil(channel);
   inbox.counts();
+  journal.messageCounts();
 
   await turns.claim({ id: '01ZT1', session, role: 'owner', messages: [message] });
   await turns.adopt({ id: '01ZT2', session, role: 'owner', sources: ['none'] });
@@ -124,6 +126,7 @@ async function useAll(journal: Journal): Promise<void> {
   outbox.stateOf('01ZO1');
   outbox.counts();
 
+  usage.onRecord(() => {})[Symbol.dispose]();
   const call = { turnId: '01ZT1', session, source: 'user', provider: 'p', model: 'm', costUsd: null };
   await usage.record({ ...call, usage: { input: 1, cached: 0, cacheWrite: 0, output: 1, reasoning: 0 } });
   const now = systemClock.now();

@@ -53,6 +53,8 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
     const loaded = await packagesLoadedBy({});
     expect(SDKS.filter((name) => loaded.has(name))).toEqual([]);
     expect(loaded).toContain('zod');
+    // What serves HTTP comes with the first request, and what writes metrics with the first look at them.
+    expect(['hono', '@hono/node-server', 'prom-client'].filter((name) => loaded.has(name))).toEqual([]);
   });
 
   test('with Telegram and Anthropic just these two are', async () => {

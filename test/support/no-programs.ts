@@ -7,9 +7,10 @@ const unused = (): never => {
 };
 
 /** What programs reach, for tests of a server without an assistant: each call of it fails. */
-export function noPrograms(): Pick<Inside, 'openai' | 'hooks'> {
+export function noPrograms(): Pick<Inside, 'openai' | 'hooks' | 'metrics'> {
   const clock = new VirtualClock();
   return {
+    metrics: unused,
     hooks: { hooks: unused, bus: { publishInbound: unused }, receivedAt: unused, newId: unused, clock, log: silentLog },
     openai: {
       bus: { publishInbound: unused, sessionOf: unused, listen: unused },

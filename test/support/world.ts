@@ -31,6 +31,8 @@ export interface WorldOptions {
   readonly log?: Logger;
   /** @default the machine's */
   readonly clock?: Clock;
+  /** Variables over those of the world. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** What /restart does. @default nothing would begin anew */
   readonly onRestart?: () => void;
   readonly server?: FakeTelegramOptions;
@@ -90,6 +92,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
         PATH: process.env['PATH'],
         HOME: join(folder.path, 'person'),
         [STRAY_VARIABLE.name]: STRAY_VARIABLE.value,
+        ...options.environment,
       },
       log: options.log ?? silentLog,
       hooks: options.hooks ?? [],

@@ -2,15 +2,14 @@ import type { MessageBus } from '../../bus/bus.ts';
 import type { ChannelHealth } from '../../channels/channel.ts';
 import type { OpenAiPorts } from '../../gateway/openai/ports.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
-import type { Journal } from '../../journal/journal.ts';
 import type { Base } from '../base.ts';
 import type { Channels } from '../channels.ts';
+import { startMonitoring, type MonitoringParts } from '../monitoring/monitoring.ts';
 import { loadPage } from './page.ts';
 import { Readiness } from './readiness.ts';
 
-export interface HttpParts {
+export interface HttpParts extends MonitoringParts {
   readonly bus: MessageBus;
-  readonly journal: Journal;
   readonly channels: Channels;
   readonly openai: OpenAiPorts;
   /** HTTP port instead of the configured one. */
@@ -18,7 +17,8 @@ export interface HttpParts {
 }
 
 /** Serves HTTP for a gateway, with all that lies behind its login. */
-export async function serveHttp(base: Base, { bus, journal, channels, openai, port }: HttpParts): Promise<HttpServer> {
+export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServer> {
+  const { bus, journal, channels, openai, port } = parts;
   const { config, paths, random, version, newId, clock, log, redact, storage } = base;
   const { startHttpServer } = await import('../../gateway/http/server.ts');
   const { gatewayToken } = await import('../../gateway/token.ts');
@@ -26,6 +26,7 @@ export async function serveHttp(base: Base, { bus, journal, channels, openai, po
   const health = (): Health => cleanHealth(channels.manager.health(), redact);
   await using stack = new AsyncDisposableStack();
   const readiness = stack.use(new Readiness({ bus, journal, health, storage, clock }));
+  const metrics = await startMonitoring(base, parts, stack);
   const server = stack.use(
     await startHttpServer({
       host,
@@ -42,6 +43,7 @@ export async function serveHttp(base: Base, { bus, journal, channels, openai, po
         random,
         page: ui ? loadPage : null,
         ready: () => readiness.look(),
+        metrics,
         openai,
         hooks: {
           hooks: () => config.hooks,

@@ -10,7 +10,7 @@ import { AppError } from '../../util/errors.ts';
 import { failure, jsonBody, refused, statusOf, type HttpEnv } from './answer.ts';
 import { serveAssets } from './assets.ts';
 import { Failures } from './failures.ts';
-import { serveHealth, serveReady } from './health.ts';
+import { serveHealth, serveMetrics, serveReady } from './health.ts';
 import type { HttpOptions } from './options.ts';
 import type { Login } from './login.ts';
 import { addressOf, isOwnHost, SAFE_HEADERS, unsafe } from './safety.ts';
@@ -69,6 +69,7 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
       return reason === null ? await next() : refused(context, reason);
     });
     serveReady(app, inside.ready);
+    serveMetrics(app, inside.metrics);
     mountOpenAi(app, inside.openai);
   }
   app.notFound((context) => failure(context, 404, 'not-found', 'There is nothing here.'));

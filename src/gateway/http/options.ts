@@ -3,6 +3,7 @@ import type { StorageState } from '../../storage/storage-health.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
+import type { MetricFacts } from '../metrics.ts';
 import type { HookPorts } from '../hooks/ports.ts';
 import type { OpenAiPorts } from '../openai/ports.ts';
 import type { PageFiles } from './assets.ts';
@@ -32,6 +33,7 @@ export interface Inside {
   /** Loads the page; null: `gateway.ui` is off. */
   readonly page: (() => Promise<PageFiles>) | null;
   readonly ready: () => Promise<Readiness>;
+  readonly metrics: () => Promise<MetricFacts>;
   readonly openai: OpenAiPorts;
   readonly hooks: HookPorts;
 }

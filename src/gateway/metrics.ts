@@ -1,0 +1,140 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { HealthFacts } from './operations/health.ts';
+
+/** What `GET /metrics` tells. Sums are of this process, unless it says otherwise. */
+export interface MetricFacts {
+  readonly health: HealthFacts;
+  /** Of all times of this home. */
+  readonly messages: { readonly in: number; readonly out: number };
+  readonly turns: readonly { readonly outcome: string; readonly count: number; readonly seconds: number }[];
+  readonly calls: readonly {
+    /** `provider/model` */
+    readonly model: string;
+    readonly count: number;
+    /** By kind. */
+    readonly tokens: Readonly<Record<string, number>>;
+    /** Of the calls whose price is known. */
+    readonly costUsd: number;
+  }[];
+  readonly tools: readonly { readonly tool: string; readonly outcome: string; readonly count: number }[];
+  readonly process: {
+    readonly residentBytes: number;
+    readonly heapBytes: number;
+    readonly cpuSeconds: number;
+    /** How late the event loop came to timers since the look before, seconds. */
+    readonly lagP99Seconds: number;
+    readonly lagMaxSeconds: number;
+  };
+}
+
+/** One value of a series, with its labels. */
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+/** The facts in the text format of Prometheus, and its media type. */
+export async function metricsText(facts: MetricFacts): Promise<{ readonly text: string; readonly type: string }> {
+  const registry = new Registry();
+  const counter = series(registry, (options) => {
+    const made = new Counter(options);
+    return (labels, value) => made.inc(labels, value);
+  });
+  const gauge = series(registry, (options) => {
+    const made = new Gauge(options);
+    return (labels, value) => made.set(labels, value);
+  });
+  activitySeries(facts, counter);
+  healthSeries(facts, gauge);
+  const { residentBytes, heapBytes, cpuSeconds, lagP99Seconds, lagMaxSeconds } = facts.process;
+  counter('process_cpu_seconds_total', 'Processor time of the process.', [[{}, cpuSeconds]]);
+  gauge('process_start_time_seconds', 'When it started, seconds since 1970.', [[{}, facts.health.startedAt / 1000]]);
+  gauge('process_resident_memory_bytes', 'Memory of the process.', [[{}, residentBytes]]);
+  gauge('nodejs_heap_size_used_bytes', 'Memory that JavaScript objects use.', [[{}, heapBytes]]);
+  const late = 'How late the event loop came since the look before:';
+  gauge('nodejs_eventloop_lag_p99_seconds', `${late} 99 of 100 times not later.`, [[{}, lagP99Seconds]]);
+  gauge('nodejs_eventloop_lag_max_seconds', `${late} the longest.`, [[{}, lagMaxSeconds]]);
+  return { text: await registry.metrics(), type: registry.contentType };
+}
+
+type AddSeries = (name: string, help: string, samples: readonly Sample[]) => void;
+
+interface SeriesOptions {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: string[];
+  readonly registers: Registry[];
+}
+
+/** A function that adds a series of one kind to the registry. */
+function series(
+  registry: Registry,
+  make: (options: SeriesOptions) => (labels: Record<string, string>, value: number) => void,
+): AddSeries {
+  return (name, help, samples) => {
+    const labelNames = [...new Set(samples.flatMap(([labels]) => Object.keys(labels)))];
+    const add = make({ name, help, labelNames, registers: [registry] });
+    for (const [labels, value] of samples) add({ ...labels }, value);
+  };
+}
+
+function activitySeries({ messages, turns, calls, tools }: MetricFacts, counter: AddSeries): void {
+  counter('assistant_messages_total', 'Messages that came in and went out, of all times of this home.', [
+    [{ direction: 'in' }, messages.in],
+    [{ direction: 'out' }, messages.out],
+  ]);
+  counter(
+    'assistant_turns_total',
+    'Turns that ended.',
+    turns.map(({ outcome, count }) => [{ outcome }, count]),
+  );
+  counter(
+    'assistant_turn_seconds_total',
+    'How long they took, all together.',
+    turns.map(({ outcome, seconds }) => [{ outcome }, seconds]),
+  );
+  counter(
+    'assistant_model_calls_total',
+    'Calls of a model that were answered.',
+    calls.map(({ model, count }) => [{ model }, count]),
+  );
+  counter(
+    'assistant_model_tokens_total',
+    'Their tokens. "input" counts the whole prompt, "cached" and "cache_write" are parts of it.',
+    calls.flatMap(({ model, tokens }) =>
+      Object.entries(tokens).map(([kind, value]): Sample => [{ model, kind }, value]),
+    ),
+  );
+  counter(
+    'assistant_model_cost_usd_total',
+    'Their cost in US dollars, where the price is known.',
+    calls.map(({ model, costUsd }) => [{ model }, costUsd]),
+  );
+  counter(
+    'assistant_tool_calls_total',
+    'Calls of a tool: ok, failed, or refused by a rule or a person.',
+    tools.map(({ tool, outcome, count }) => [{ tool, outcome }, count]),
+  );
+}
+
+function healthSeries({ health }: MetricFacts, gauge: AddSeries): void {
+  const { queues, channels, disk, versions, providers } = health;
+  gauge('assistant_info', 'Versions.', [[{ ...versions }, 1]]);
+  gauge('assistant_turns_running', 'Turns that run now.', [[{}, queues.runningTurns]]);
+  gauge('assistant_queue_messages', 'Messages that wait: for a turn (in), or to be sent (out).', [
+    [{ direction: 'in' }, queues.inbound],
+    [{ direction: 'out' }, queues.outbound],
+  ]);
+  gauge('assistant_dead_letters', 'Messages that could not be delivered.', [[{}, queues.deadLetters]]);
+  gauge(
+    'assistant_channel_up',
+    'Whether a channel works.',
+    channels.map(({ name, state }) => [{ channel: name }, state === 'running' ? 1 : 0]),
+  );
+  gauge(
+    'assistant_provider_up',
+    'Whether the newest answer of a provider succeeded; without one there is no value.',
+    providers.flatMap(({ name, state }): Sample[] =>
+      state === 'unknown' ? [] : [[{ provider: name }, state === 'ok' ? 1 : 0]],
+    ),
+  );
+  gauge('assistant_disk_writable', 'Whether the disk takes writes.', [[{}, disk.state === 'ok' ? 1 : 0]]);
+  if (disk.freeBytes !== null) gauge('assistant_disk_free_bytes', 'Free room on it.', [[{}, disk.freeBytes]]);
+}
