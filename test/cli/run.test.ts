@@ -145,7 +145,39 @@ describe('init', () => {
   });
 });
 
+describe('page', () => {
+  test('prints a link of the running assistant, in one line of a narrow terminal too', async () => {
+    const line = new CommandLine({ terminal: true, columns: 40 });
+    line.running = true;
+    const link = `http://127.0.0.1:18790/#login=${'x'.repeat(43)}`;
+    line.assistant.answers = { pageLink: async () => ({ link }) };
+    expect(await line.run('page')).toBe(0);
+    expect(line.out.split('\n')[0]).toBe(link);
+    const programs = new CommandLine();
+    programs.running = true;
+    programs.assistant.answers = line.assistant.answers;
+    await programs.run('page', '--json');
+    expect(JSON.parse(programs.out)).toEqual({ link });
+  });
+
+  test('of an assistant that does not run is one sentence', async () => {
+    const line = new CommandLine();
+    expect(await line.run('page')).toBe(1);
+    expect(line.err).toBe(`No assistant runs in ${line.home}. Start it with: npm start\n`);
+  });
+});
+
 describe('status', () => {
+  test('of a running assistant says where it serves and how to open the page', async () => {
+    const line = new CommandLine();
+    line.running = true;
+    line.assistant.facts = { ...line.assistant.facts, http: 'http://127.0.0.1:1' };
+    expect(await line.run('status')).toBe(0);
+    expect(line.out).toContain(
+      'http      http://127.0.0.1:1\npage      for a link that opens it in a browser: npm run assistant -- page\n',
+    );
+  });
+
   test('when nothing runs says what auto means now, how to start, and which channel has no owner', async () => {
     const line = new CommandLine();
     const telegram = { token: '1:a', allowFrom: ['1001', '@ann'] };
@@ -288,6 +320,22 @@ describe('gateway', () => {
     ]);
     expect(line.logged[0]).toEqual({ message: 'config: warning', fields: { warning: 'Careful.' } });
     expect(line.out).toBe('');
+  });
+
+  test('shows how to open the page to a person in its terminal, and to no log', async () => {
+    for (const terminal of [true, false]) {
+      const line = new CommandLine({ terminal });
+      line.assistant.answers = { pageLink: async () => ({ link: 'http://127.0.0.1:1/#login=abc' }) };
+      const ended = line.run('gateway');
+      await waitFor(
+        () => line.logged.some(({ message }) => message === 'ready') && (!terminal || /you ›/u.test(line.out)),
+      );
+      const shown = 'In a browser too, once, for ten minutes:\nhttp://127.0.0.1:1/#login=abc\n';
+      if (terminal) expect(line.out).toContain(shown);
+      else expect(`${line.out}${line.err}${JSON.stringify(line.logged)}`).not.toContain('login');
+      line.signal('SIGTERM');
+      expect(await ended).toBe(0);
+    }
   });
 
   test('exits at once at the second signal', async () => {

@@ -12,7 +12,8 @@ import { cloneInto, hasTmux, openTerminal } from './terminal.ts';
 const TALK: readonly (readonly [string, RegExp])[] = [
   ['npm start', /^you ›/mu],
   ['write hello to notes.txt', /Created with 1 line/u],
-  ['run date', /exec is done/u],
+  // Its last line: what is typed while an answer is being written stands above the rest of it.
+  ['run date', /UTC \d{4}$/mu],
   ['remind me in 5 seconds to stretch', /^stretch$/mu],
   ['/undo', /This cannot be undone/u],
 ];
@@ -59,6 +60,7 @@ function steady(screen: string): string {
   return screen
     .replaceAll(/^⚠ The assistant runs as root\..*\n/gmu, '')
     .replaceAll(/(?<=assistantd@)\d+\.\d+\.\d+/gu, '0.1.0')
+    .replaceAll(/http:\/\/127\.0\.0\.1:\d+\/#login=[\w-]+/gu, 'http://127.0.0.1:18790/#login=…')
     .replaceAll(/durationMs=\d+/gu, 'durationMs=58')
     .replaceAll(/(?<=^ {2}✓ .* · )\d+\.\d(?= s$)/gmu, '0.1')
     .replaceAll(/(?<=^ *)\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}$/gmu, 'Sat Nov 21 05:49:27 UTC 2026')

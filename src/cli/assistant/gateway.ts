@@ -90,6 +90,7 @@ export async function gatewayCommand(
       );
     });
     void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
+    if (isTerminal) await showPage(assistant, context);
     const platforms = names.filter((name) => !isOwnersChannel(name));
     if (isTerminal && (wantsTalk || platforms.length === 0)) {
       context.stdout.write(wrapped(await greeting(assistant, false, 'main'), context.stdout));
@@ -137,6 +138,12 @@ async function announce(
   const left = await leftVersion(home, readVersion());
   if (left !== undefined) log.error('upgrade: the new version did not stay up, the one before runs', { left });
   return { model, names };
+}
+
+/** Where a person looks on: how to open the page. A log would keep the link, which lets in whoever reads it. */
+async function showPage(assistant: Assistant, { stdout }: CliContext): Promise<void> {
+  const link = await assistant.request('pageLink', {}).catch(() => null);
+  if (link !== null) stdout.write(`In a browser too, once, for ten minutes:\n${link.link}\n\n`);
 }
 
 async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {

@@ -51,13 +51,17 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
 function runningLines(info: AssistantInfo, now: number): readonly string[] {
   return [
     `running, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
-    ...rows({ home: info.home, model: info.model, http: info.http ?? 'off' }),
+    ...rows({ home: info.home, model: info.model, http: info.http ?? 'off', ...pageRow(info.http) }),
     ...(typeof info.storage === 'string' ? rows({ storage: info.storage }) : []),
     ...Object.entries(info.channels).map(
       ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
     ),
     ...warningLines(info.warnings),
   ];
+}
+
+function pageRow(http: string | null): Readonly<Record<string, string>> {
+  return http === null ? {} : { page: `for a link that opens it in a browser: ${assistantCommand('page')}` };
 }
 
 function warningLines(warnings: readonly string[]): readonly string[] {

@@ -68,6 +68,13 @@ export const status = command({
   load: async () => (await import('../assistant/status.ts')).statusCommand,
 });
 
+export const page = command({
+  name: 'page',
+  description: 'print a link that opens the page of the running assistant in a browser, once',
+  options: { json },
+  load: async () => (await import('../assistant/page.ts')).pageCommand,
+});
+
 export const doctor = command({
   name: 'doctor',
   description: 'look for everything that can be wrong, and name the command that mends it',

@@ -1,5 +1,5 @@
 import { audit, inbox, logs, outbox, trace, usage, why } from './activity.ts';
-import { chat, doctor, gateway, init, prompt, status, store } from './assistant.ts';
+import { chat, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
 import { command, type CliCommand, type Group } from './command.ts';
 import { config } from './config.ts';
 import { backup, restore, uninstall, upgrade } from './backup.ts';
@@ -21,6 +21,7 @@ export const COMMANDS: readonly (CliCommand | Group)[] = [
   chat,
   init,
   status,
+  page,
   config,
   doctor,
   service,

@@ -1,0 +1,24 @@
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { AppError } from '../../util/errors.ts';
+import type { CliContext } from '../context.ts';
+import { pathsOf } from '../open.ts';
+import { print } from '../print.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** `assistant page`: a link that opens the page of the running assistant. */
+export async function pageCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
+  const paths = pathsOf(context, home);
+  const running = await context.connect(paths.socket);
+  if (running === undefined) {
+    throw new AppError(
+      'not-running',
+      `No assistant runs in ${paths.home}. Start it with: ${assistantCommand('gateway')}`,
+    );
+  }
+  await using assistant = running;
+  const facts = await assistant.request('pageLink', {});
+  const note = 'It lets in whoever opens it, once, within ten minutes. Keep it to yourself.';
+  // A link that was broken over two lines could not be opened.
+  print(context, json, { facts, lines: [facts.link, note] });
+  return 0;
+}
