@@ -223,7 +223,7 @@ async function startOnce(
   stack.defer(() => bus.close());
   reportHungHooks(hooks, { ...ground, journal, bus });
   const restoredAt = (await readRestored(paths.home))?.at;
-  const channels = createChannels(base, { bus, journal, restoredAt });
+  const channels = createChannels(base, { ...stores, bus, restoredAt });
   stack.use(showTyping(base, channels, bus));
   stack.use(channels.previews);
   const sweeper = stack.use(new Sweeper(base, stores));
@@ -271,7 +271,6 @@ async function startOnce(
   const parting = {
     openai,
     hooks,
-    sessions: stores.sessions,
     troubles: agent.troubles,
     port: parts.port,
     closing: closing.signal,
@@ -279,7 +278,7 @@ async function startOnce(
   // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.
   const local = await serve(
     base,
-    { bus, journal, http, audit: stores.audit, channels, questions, registry, requests, model, ...parting },
+    { bus, stores, http, channels, questions, registry, requests, model, ...parting },
     stack,
   );
   stack.defer(() => channels.manager.stop());

@@ -1,6 +1,7 @@
 import { outboundTo } from '../agent/outgoing.ts';
 import { API_CHANNEL } from '../bus/api.ts';
 import type { MessageBus } from '../bus/bus.ts';
+import type { Channel } from '../channels/channel.ts';
 import { Delivery } from '../channels/delivery/delivery.ts';
 import { ChannelManager } from '../channels/manager.ts';
 import type { ChannelPeople, ChannelSource } from '../channels/supervised-channel.ts';
@@ -14,6 +15,7 @@ import type { Journal } from '../journal/journal.ts';
 import { quarantine } from '../storage/files.ts';
 import type { Base } from './base.ts';
 import { isOwnersChannel } from '../util/owners-channels.ts';
+import type { Stores } from './storage/stores.ts';
 
 export interface Channels {
   readonly terminal: TerminalChannel;
@@ -26,10 +28,15 @@ export interface Channels {
   readonly update: (names: readonly string[]) => Promise<void>;
 }
 
-/** The terminal and, in a gateway, every channel that is enabled; none is open yet. */
+/** The terminal and, in a gateway, every channel that is enabled and the page; none is open yet. */
 export function createChannels(
   base: Base,
-  { bus, journal, restoredAt }: { bus: MessageBus; journal: Journal; restoredAt: number | undefined },
+  {
+    bus,
+    journal,
+    uploads,
+    restoredAt,
+  }: Pick<Stores, 'journal' | 'uploads'> & { bus: MessageBus; restoredAt: number | undefined },
 ): Channels {
   const { config, clock, random, log, serving } = base;
   const terminal = new TerminalChannel();
@@ -38,12 +45,14 @@ export function createChannels(
     Object.entries(serving ? enabledChannels(config) : {}).map(([name, channel]) =>
       channelSource(name, channel, { random, plugged: base.plugins.kinds }),
     );
+  const page = new KeptChannel('web', { buttons: true, read: (name) => uploads.read(name) });
+  const sourceOf = (channel: Channel): ChannelSource => ({
+    name: channel.name,
+    kind: channel.kind,
+    open: async () => channel,
+  });
   const manager = new ChannelManager(
-    [
-      { name: terminal.name, kind: terminal.kind, open: async () => terminal },
-      ...(serving ? [{ name: api.name, kind: api.kind, open: async () => api }] : []),
-      ...sources(),
-    ],
+    [sourceOf(terminal), ...sources(), ...(serving ? [page, api].map(sourceOf) : [])],
     {
       bus,
       people: peopleOf(journal),
@@ -80,7 +89,8 @@ export function createChannels(
     clock,
     log,
   });
-  const isOpen = (channel: string): boolean => channel in manager.health() && !isOwnersChannel(channel);
+  const isOpen = (channel: string): boolean =>
+    channel in manager.health() && (channel === page.name || !isOwnersChannel(channel));
   const update = async (names: readonly string[]): Promise<void> => {
     const found = sources();
     await Promise.all(

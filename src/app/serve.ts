@@ -1,15 +1,12 @@
 import type { HookRunner } from '../agent/hooks/hooks.ts';
 import type { Questions } from '../agent/questions/questions.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import type { Journal } from '../journal/journal.ts';
 import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
 import type { AssistantInfo } from '../gateway/assistant-port.ts';
 import type { HealthFacts } from '../gateway/operations/health.ts';
 import type { HttpSlot } from '../gateway/operations/ports.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
-import type { Sessions } from '../session/sessions.ts';
-import type { AuditLog } from '../storage/audit-log.ts';
 import type { OpenAiPorts } from '../gateway/openai/ports.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
@@ -17,22 +14,22 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { AgentRequests } from './requests/requests.ts';
+import { uploaded } from './gateway/files.ts';
 import { cleanHealth, serveHttp } from './gateway/http.ts';
 import { storageLine } from './status.ts';
 import type { Channels } from './channels.ts';
+import type { Stores } from './storage/stores.ts';
 
 export interface ServeParts {
   readonly bus: MessageBus;
-  readonly journal: Journal;
+  readonly stores: Pick<Stores, 'journal' | 'media' | 'uploads' | 'sessions' | 'audit'>;
   readonly channels: Channels;
   readonly questions: Questions;
   readonly hooks: HookRunner;
-  readonly sessions: Sessions;
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
   readonly http: HttpSlot;
   readonly openai: OpenAiPorts;
-  readonly audit: Pick<AuditLog, 'record'>;
   /** What the person should know now, beside the warnings of the start. */
   readonly troubles: () => readonly string[];
   /** `provider/model` */
@@ -46,7 +43,7 @@ export interface ServeParts {
 /** The assistant for terminals, the control socket and programs; in a gateway for HTTP too. The stack ends it all. */
 export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposableStack): Promise<LocalAssistant> {
   const { paths, clock, newId, log, redact, version, startedAt } = base;
-  const { bus, questions, registry } = parts;
+  const { bus, stores, questions, registry } = parts;
   const { terminal, manager } = parts.channels;
   let http: string | null = null;
   const info = (): AssistantInfo => ({
@@ -56,7 +53,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     model: parts.model(),
     channels: cleanHealth(manager.health(), redact),
     warnings: [...base.warnings, ...parts.troubles()],
-    storage: storageLine(parts.journal.retention.last(), clock.now()),
+    storage: storageLine(stores.journal.retention.last(), clock.now()),
     startedAt,
     http,
   });
@@ -87,16 +84,17 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       },
       info: async () => ({ ...info(), transcription: base.config.voice.provider !== null }),
     },
-    audit: parts.audit,
+    audit: stores.audit,
     closing: parts.closing,
   });
   const redactFrame: RedactFrame = (line, { showsRuns }) => redact(line, showsRuns ? { knownBy: 'value' } : {});
   stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact: redactFrame }));
   if (base.serving) {
     const health = (): Promise<HealthFacts> => local.request('health', {});
-    const server = stack.use(await serveHttp(base, { ...parts, health }));
+    const server = stack.use(await serveHttp(base, { ...parts, assistant: local, health }));
     http = server.address;
     parts.http.newLink = server.newLink;
+    parts.http.upload = (id) => uploaded(stores, id);
   }
   return local;
 }

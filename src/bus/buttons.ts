@@ -6,6 +6,9 @@ export const APPROVAL_BUTTONS = { approve: 'approve:', always: 'always:', deny: 
 /** Prefix of the ids of the buttons under a question with choices: `ask:CODE:NUMBER`, the number of the choice. */
 export const CHOICE_BUTTON = 'ask:';
 
+/** In the place of the number: the answer is the value of the action, in the person's own words. */
+export const TEXT_OF_CHOICE = 'text';
+
 /** The taint of a conversation at the time when its model made a button; as `TaintBits`. */
 interface ButtonTaint {
   readonly untrusted: boolean;

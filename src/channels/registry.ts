@@ -77,6 +77,7 @@ export function channelSource(name: string, config: ChannelConfig, ports: Channe
 /** One sentence that tells the model which formatting a kind of channel shows; null for an unknown kind. */
 export function howItShows(kindName: string, plugged: PluggedKinds): string | null {
   if (kindName === 'terminal') return 'Write Markdown: a terminal shows lists, tables, links and code, but no images.';
+  if (kindName === 'web') return 'Write Markdown: the page shows lists, tables, links, code and images that you send.';
   return kindNamed(kindName, plugged)?.shows ?? null;
 }
 

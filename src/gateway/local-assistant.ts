@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
@@ -18,6 +17,7 @@ import type {
   SendOptions,
   ToolRun,
 } from './assistant-port.ts';
+import { localUser } from './local-user.ts';
 import { auditLine } from './operations/call.ts';
 import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
@@ -222,12 +222,4 @@ function refusedSummary(): TurnSummary {
     costUsd: null,
     durationMs: 0,
   };
-}
-
-function localUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'owner';
-  }
 }

@@ -1,7 +1,7 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import { rememberNow } from './allowances.ts';
-import { questionId, toQuestion, type QuestionStorePorts, type QuestionRow } from './questions.ts';
+import { byCode, questionId, toQuestion, type QuestionStorePorts, type QuestionRow } from './questions.ts';
 
 /** A question that waits in the chat and thread of a message. */
 export interface QuestionHere extends QuestionRow {
@@ -93,11 +93,6 @@ export function takeAnswer(
     });
   }
   return { message, callId: decided?.question.callId ?? null, reply };
-}
-
-function byCode({ db, clock }: QuestionStorePorts, code: string): QuestionRow | undefined {
-  const [row] = db.all('SELECT * FROM questions WHERE code = ?', code.toLowerCase()).map(toQuestion);
-  return row?.state === 'waiting' && row.deadline <= clock.now() ? { ...row, state: 'expired' } : row;
 }
 
 function openIn({ db, clock }: QuestionStorePorts, message: InboundMessage): readonly QuestionHere[] {

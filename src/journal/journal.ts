@@ -8,6 +8,7 @@ import { Consolidations } from './consolidations.ts';
 import type { Interpreter } from './answers.ts';
 import { CronRuns } from './cron-runs.ts';
 import { CursorStore } from './cursors.ts';
+import { JournalFeed } from './feed.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { InboundPlaces } from './inbound-places.ts';
@@ -46,6 +47,7 @@ export interface Journal extends Disposable {
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
   /** Read cursors of platforms that do not take acknowledgements. */
+  readonly feed: JournalFeed;
   readonly cursors: CursorStore;
   readonly subagents: Subagents;
   readonly people: People;
@@ -126,6 +128,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
     cursors: new CursorStore(shared),
+    feed: new JournalFeed(shared),
     subagents: new Subagents({ ...shared, inbox }),
     people,
     pairing: new PairingCodes({ ...shared, outbox, people, random: options.random ?? systemRandom }),

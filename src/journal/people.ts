@@ -101,7 +101,7 @@ export function peopleOnDisk(path: string): readonly Pick<Person, 'channel' | 'i
 export function ownersChatOnDisk(path: string): { readonly channel: string; readonly chatId: string } | undefined {
   const [row] = rowsOnDisk(
     path,
-    `SELECT channel, chat FROM inbound WHERE role = 'owner' AND origin = 'user' AND channel <> 'terminal'
+    `SELECT channel, chat FROM inbound WHERE role = 'owner' AND origin = 'user' AND channel NOT IN ('terminal', 'web')
      AND json_extract(payload, '$.chatType') = 'direct' ORDER BY seq DESC LIMIT 1`,
   );
   return row === undefined ? undefined : { channel: String(row['channel']), chatId: String(row['chat']) };

@@ -83,6 +83,11 @@ export class QuestionStore {
       .map(toQuestion);
   }
 
+  /** The question with this code, in any state. */
+  byCode(code: string): QuestionRow | undefined {
+    return byCode(this.#ports, code);
+  }
+
   /** Stores a question and queues its message, in one transaction. One with the same call id is not asked again. */
   ask({ message, ...draft }: QuestionDraft): Promise<void> {
     const { db, clock, outbox } = this.#ports;
@@ -131,11 +136,17 @@ export class QuestionStore {
     });
   }
 
-  /** An owner's newest message in a direct chat, without its content; `among`: only these channels. @default all but the terminal */
+  /**
+   * An owner's newest message in a direct chat, without its content; `among`: only these channels. The page counts only if
+   * there is no chat on a platform, which reaches people who do not look. @default all but the terminal
+   */
   ownersChat(among?: readonly string[]): InboundMessage | undefined {
     const where = among === undefined ? "channel <> 'terminal'" : `channel IN (${placeholders(among)})`;
     return this.#ports.db
-      .all(`SELECT payload FROM owner_chats WHERE direct = 1 AND ${where} ORDER BY seq DESC LIMIT 1`, ...(among ?? []))
+      .all(
+        `SELECT payload FROM owner_chats WHERE direct = 1 AND ${where} ORDER BY channel = 'web', seq DESC LIMIT 1`,
+        ...(among ?? []),
+      )
       .map((row) => parseInbound(row.text('payload')))[0];
   }
 
@@ -164,6 +175,12 @@ export function cancelQuestions(
     clock.now(),
     value,
   );
+}
+
+/** The question with this code; after its deadline its state is `expired`. */
+export function byCode({ db, clock }: JournalPorts, code: string): QuestionRow | undefined {
+  const [row] = db.all('SELECT * FROM questions WHERE code = ?', code.toLowerCase()).map(toQuestion);
+  return row?.state === 'waiting' && row.deadline <= clock.now() ? { ...row, state: 'expired' } : row;
 }
 
 export function toQuestion(row: Row): QuestionRow {

@@ -44,7 +44,8 @@ async function storesOnSmallDisk(): Promise<World> {
   );
   const newId = createIds(systemClock, systemRandom);
   const redact = (text: string): string => text;
-  const base = { paths, clock: systemClock, newId, log: silentLog, config, startedAt, redact, boot: null, storage };
+  const common = { paths, clock: systemClock, random: systemRandom, newId, log: silentLog, config };
+  const base = { ...common, startedAt, redact, boot: null, storage };
   const stores = await openStores(base, stack, () => {});
   const ballast = join(folder.path, 'ballast');
   stack.defer(() => rm(ballast, { force: true }));

@@ -61,7 +61,7 @@ async function useAll(journal: Journal): Promise<void> {
     allowances,
     consolidations,
   } = journal;
-  const { cron, heartbeats, cursors, subagents, people, pairing, retention, starts } = journal;
+  const { cron, heartbeats, cursors, feed, subagents, people, pairing, retention, starts } = journal;
   inbox.onStop(() => {});
   inbox.onAnswer(() => {});
   inbox.countsBackground(() => 0);
@@ -126,6 +126,10 @@ async function useAll(journal: Journal): Promise<void> {
   outbox.stateOf('01ZO1');
   outbox.counts();
 
+  feed.onQueued(() => {})[Symbol.dispose]();
+  feed.after(feed.newest(), 5);
+  feed.sent('01ZO1');
+
   usage.onRecord(() => {})[Symbol.dispose]();
   const call = { turnId: '01ZT1', session, source: 'user', provider: 'p', model: 'm', costUsd: null };
   await usage.record({ ...call, usage: { input: 1, cached: 0, cacheWrite: 0, output: 1, reasoning: 0 } });
@@ -155,6 +159,7 @@ async function useAll(journal: Journal): Promise<void> {
   await questions.ask({ ...asked, ...approval, message: reply(questionId('01ZT3.1')) });
   questions.get('01ZT3.1');
   questions.waiting('approval');
+  questions.byCode('c1');
   questions.countWaiting();
   questions.ownersChat();
   questions.ownersChat([channel]);

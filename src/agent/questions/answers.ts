@@ -1,4 +1,4 @@
-import { APPROVAL_BUTTONS, CHOICE_BUTTON } from '../../bus/buttons.ts';
+import { APPROVAL_BUTTONS, CHOICE_BUTTON, TEXT_OF_CHOICE } from '../../bus/buttons.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { Interpreter, OpenQuestions, QuestionHere, Ruling } from '../../journal/answers.ts';
 import type { QuestionRow } from '../../journal/questions.ts';
@@ -114,8 +114,9 @@ function chosen(message: InboundMessage, open: OpenQuestions, id: string): Rulin
     return nothing('This question is for another person.');
   }
   if (question.state !== 'waiting') return closed(question);
-  const answer = question.choices[Number(n)];
-  return answer === undefined ? nothing('There is no such choice.') : answered(question, answer);
+  const answer = n === TEXT_OF_CHOICE ? (message.action?.value.trim() ?? '') : question.choices[Number(n)];
+  if (answer === undefined || answer === '') return nothing('There is no such choice.');
+  return answered(question, choiceIn(question.choices, answer) ?? answer);
 }
 
 /**

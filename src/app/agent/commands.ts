@@ -25,6 +25,7 @@ import { restoreFiles } from '../../tools/files/restore-files.ts';
 import { contextOutsideTurn } from '../../tools/registry/outside-turn.ts';
 import type { TapeActions } from '../../tools/tape.ts';
 import type { ToolContext } from '../../tools/tool.ts';
+import { isOwnersChannel } from '../../util/owners-channels.ts';
 import { startOfDay } from '../../util/time-zone.ts';
 import { roleNow } from '../automation/automation.ts';
 import type { Base } from '../base.ts';
@@ -142,7 +143,7 @@ function lockedOut(
   }: { readonly config: Base['config']; readonly message: InboundMessage; readonly stores: Stores },
 ): string | null {
   const path = base.loaded.path;
-  if (channel !== 'terminal' && enabledChannels(config)[channel] === undefined) {
+  if (!isOwnersChannel(channel) && enabledChannels(config)[channel] === undefined) {
     return `with the configuration as it is now channels.${channel} would stay off, and you could not reach me here. Correct it in ${path}, and send /restart again.`;
   }
   if (roleNow({ config }, stores, { channel, id: sender.id, chatType, chat }, 'owner') === 'owner') return null;

@@ -19,8 +19,8 @@ import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
 import { skillLayers } from '../extensions/skills.ts';
 
-/** The channel of the person at the terminal. */
-const TERMINAL = 'terminal';
+/** The channels of the person at this machine. */
+const LOCAL: ReadonlySet<string> = new Set(['terminal', 'web']);
 
 export interface PromptsOptions {
   readonly plugged: PluggedKinds;
@@ -96,7 +96,7 @@ export function createPrompts(parts: PromptsOptions): Prompts {
     report: async (sessionKey, { journal, sessions, context, resolveModel }) => {
       const last = journal.turns.last(sessionKey);
       const target = last?.messages.at(-1);
-      const isOwners = sessionKey === UNIFIED_SESSION || channelOf(sessionKey) === TERMINAL;
+      const isOwners = sessionKey === UNIFIED_SESSION || LOCAL.has(channelOf(sessionKey));
       const role = last === undefined ? (isOwners ? 'owner' : 'guest') : asRole(last.role);
       const { layers, texts } =
         target === undefined

@@ -1,32 +1,54 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { ChannelHealth } from '../../channels/channel.ts';
+import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import type { ChatPorts } from '../../gateway/http/messages.ts';
 import type { OpenAiPorts } from '../../gateway/openai/ports.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
 import type { Base } from '../base.ts';
 import type { Channels } from '../channels.ts';
 import { startMonitoring, type MonitoringParts } from '../monitoring/monitoring.ts';
+import type { Stores } from '../storage/stores.ts';
+import { filesOf } from './files.ts';
+import { historyOf } from './history.ts';
 import { loadPage } from './page.ts';
 import { Readiness } from './readiness.ts';
+import { rowsOf, waitingQuestions } from './watching.ts';
 
-export interface HttpParts extends MonitoringParts {
+export interface HttpParts extends Omit<MonitoringParts, 'journal' | 'sessions'> {
   readonly bus: MessageBus;
+  readonly stores: Pick<Stores, 'journal' | 'media' | 'uploads' | 'sessions'>;
   readonly channels: Channels;
   readonly openai: OpenAiPorts;
+  readonly assistant: Pick<AssistantPort, 'request'>;
   /** HTTP port instead of the configured one. */
   readonly port: number | undefined;
 }
 
 /** Serves HTTP for a gateway, with all that lies behind its login. */
 export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServer> {
-  const { bus, journal, channels, openai, port } = parts;
-  const { config, paths, random, version, newId, clock, log, redact, storage } = base;
+  const { bus, stores, channels, assistant, openai, port } = parts;
+  const { config, paths, random, version, newId, clock, log, redact, storage, startedAt } = base;
   const { startHttpServer } = await import('../../gateway/http/server.ts');
+  const { Feed } = await import('../../gateway/feed/feed.ts');
   const { gatewayToken } = await import('../../gateway/token.ts');
   const { host, port: configured, token, publicUrl, ui } = config.gateway;
+  const { journal } = stores;
   const health = (): Health => cleanHealth(channels.manager.health(), redact);
   await using stack = new AsyncDisposableStack();
   const readiness = stack.use(new Readiness({ bus, journal, health, storage, clock }));
-  const metrics = await startMonitoring(base, parts, stack);
+  const metrics = await startMonitoring(base, { ...parts, ...stores }, stack);
+  const feed = stack.use(
+    new Feed({
+      journal: rowsOf(journal, redact),
+      bus,
+      questions: () => waitingQuestions(journal, redact),
+      health: () => JSON.stringify([health(), storage.state.state]),
+      clock,
+      version,
+      startedAt,
+    }),
+  );
+  const files = filesOf(stores);
   const server = stack.use(
     await startHttpServer({
       host,
@@ -53,11 +75,34 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
           clock,
           log,
         },
+        assistant,
+        redact: (json, { showsRuns }) => redact(json, showsRuns ? { knownBy: 'value' } : {}),
+        chats: chatsOf(base, { bus, journal, file: files.use }),
+        files,
+        history: historyOf(paths.sessions),
+        feed,
       },
     }),
   );
   const owned = stack.move();
   return { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** How what a person says on the page becomes messages. */
+function chatsOf(
+  { clock }: Pick<Base, 'clock'>,
+  { bus, journal, file }: Pick<ChatPorts, 'file'> & Pick<HttpParts, 'bus'> & Pick<Stores, 'journal'>,
+): ChatPorts {
+  return {
+    bus,
+    clock,
+    question: (code) => journal.questions.byCode(code),
+    onAnswer: (listener) =>
+      journal.inbox.onAnswer(({ message, reply }) => {
+        if (message.channel === 'web') listener(message.externalId, reply);
+      }),
+    file,
+  };
 }
 
 type Health = Readonly<Record<string, ChannelHealth>>;

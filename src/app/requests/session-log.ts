@@ -1,5 +1,5 @@
 import { closingText } from '../../session/history.ts';
-import { type EntryOf, type MessageEntry, saidIn, type TapeEntry } from '../../session/entry.ts';
+import { type MessageEntry, saidIn, type TapeEntry } from '../../session/entry.ts';
 import { hasTape, listTapes, readTape, type SessionInfo } from '../../session/reader.ts';
 import { AppError } from '../../util/errors.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
@@ -63,24 +63,23 @@ export function unknownSession(key: string): AppError {
 
 function eventsOf(entry: TapeEntry): readonly SessionEvent[] {
   const facts = { at: new Date(entry.at).toISOString(), turn: entry.turn };
-  const mark = (text: string): readonly SessionEvent[] => [{ ...facts, kind: 'mark', text }];
-  switch (entry.kind) {
-    case 'message':
-      return messageEvents(entry, facts);
-    case 'turn-end':
-      return endOf(entry) === null ? [] : mark(endOf(entry) ?? '');
-    case 'reset':
-      return mark('A fresh start: what came before is no longer part of the conversation.');
-    case 'anchor':
-      return mark(`What came before was summarised:\n${entry.summary}`);
-    default:
-      return [];
-  }
+  if (entry.kind === 'message') return messageEvents(entry, facts);
+  const text = markOf(entry);
+  return text === null ? [] : [{ ...facts, kind: 'mark', text }];
 }
 
-/** Why a turn ended without an answer; null if it has one. */
-function endOf(end: EntryOf<'turn-end'>): string | null {
-  return closingText({ ...end, partial: '' });
+/** What an entry that is no message says to people; null: nothing. */
+export function markOf(entry: TapeEntry): string | null {
+  switch (entry.kind) {
+    case 'turn-end':
+      return closingText({ ...entry, partial: '' });
+    case 'reset':
+      return 'A fresh start: what came before is no longer part of the conversation.';
+    case 'anchor':
+      return `What came before was summarised:\n${entry.summary}`;
+    default:
+      return null;
+  }
 }
 
 function messageEvents(entry: MessageEntry, facts: Pick<SessionEvent, 'at' | 'turn'>): readonly SessionEvent[] {

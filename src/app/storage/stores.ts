@@ -13,6 +13,7 @@ import { MediaStore } from '../../storage/media.ts';
 import { PromptParts } from '../../storage/prompt-parts.ts';
 import { SpillStore } from '../../storage/spill.ts';
 import { UntrustedFiles } from '../../storage/untrusted-files.ts';
+import { Uploads } from '../../storage/uploads.ts';
 import type { AppError } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
 
@@ -21,6 +22,8 @@ export interface Stores {
   readonly journal: Journal;
   readonly sessions: Sessions;
   readonly media: MediaStore;
+  /** Files from the page. */
+  readonly uploads: Uploads;
   /** Prompt layers and tool lists by hash; pruned with the tapes that name them. */
   readonly promptParts: PromptParts;
   /** Long results. */
@@ -38,7 +41,7 @@ export interface Stores {
 
 export type StoresBase = Pick<
   Ground,
-  'paths' | 'clock' | 'newId' | 'log' | 'config' | 'startedAt' | 'redact' | 'boot' | 'storage'
+  'paths' | 'clock' | 'random' | 'newId' | 'log' | 'config' | 'startedAt' | 'redact' | 'boot' | 'storage'
 >;
 
 /**
@@ -50,7 +53,7 @@ export async function openStores(
   stack: AsyncDisposableStack,
   onSyncFailure: (error: AppError) => void,
 ): Promise<Stores> {
-  const { paths, clock, newId, log, config, startedAt, redact, boot } = base;
+  const { paths, clock, random, newId, log, config, startedAt, redact, boot } = base;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
   // The first write that the disk refuses, by any store, changes the known state of the disk.
@@ -89,6 +92,7 @@ export async function openStores(
     sessions,
     search,
     media,
+    uploads: new Uploads(join(paths.media, 'uploads'), { clock, random, disk }),
     promptParts: new PromptParts(paths.prompts, clock, disk),
     spill: new SpillStore(paths.spill, disk),
     origins: new UntrustedFiles({

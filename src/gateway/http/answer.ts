@@ -54,7 +54,7 @@ function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown): z.out
 
 /** The status of an answer that says why something could not be done. */
 export function statusOf({ code }: AppError): 400 | 404 | 409 | 413 | 422 | 503 {
-  if (code === 'input-invalid') return 400;
+  if (code === 'input-invalid' || code === 'operation-invalid') return 400;
   if (code === 'upload-too-large') return 413;
   if (code === 'storage-unwritable') return 503;
   if (code.endsWith('-unknown')) return 404;

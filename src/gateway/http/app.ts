@@ -10,9 +10,14 @@ import { AppError } from '../../util/errors.ts';
 import { failure, jsonBody, refused, statusOf, type HttpEnv } from './answer.ts';
 import { serveAssets } from './assets.ts';
 import { Failures } from './failures.ts';
+import { serveFiles } from './files.ts';
 import { serveHealth, serveMetrics, serveReady } from './health.ts';
-import type { HttpOptions } from './options.ts';
+import { serveHistory } from './history.ts';
 import type { Login } from './login.ts';
+import { serveMessages } from './messages.ts';
+import { serveOperations } from './operations.ts';
+import type { HttpOptions, Inside } from './options.ts';
+import type { Sockets } from './socket.ts';
 import { addressOf, isOwnHost, SAFE_HEADERS, unsafe } from './safety.ts';
 
 /** Of everything but uploads, bytes. */
@@ -26,6 +31,8 @@ const OWN_TYPE = /^\/(?:hooks\/|api\/uploads$)/u;
 export interface HttpApp {
   readonly listener: RequestListener;
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** Ends the WebSockets. */
+  readonly close: () => Promise<void>;
 }
 
 const loginInput = z.union([z.object({ code: z.string().max(200) }), z.object({ token: z.string().max(2_000) })]);
@@ -68,9 +75,7 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
       const reason = login.refusal(context.env.incoming);
       return reason === null ? await next() : refused(context, reason);
     });
-    serveReady(app, inside.ready);
-    serveMetrics(app, inside.metrics);
-    mountOpenAi(app, inside.openai);
+    serveInside(app, inside);
   }
   app.notFound((context) => failure(context, 404, 'not-found', 'There is nothing here.'));
   app.onError((error, context) => {
@@ -78,10 +83,43 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
     log.error('http: request failed', { path: context.req.path, error });
     return failure(context, 500, 'internal', 'The request failed; the log says why.');
   });
-  return {
-    listener: getRequestListener(app.fetch),
-    upgrade: (_request, socket) => void socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n'),
+  return { listener: getRequestListener(app.fetch), ...webSockets(options, login) };
+}
+
+function serveInside(app: Hono<HttpEnv>, inside: Inside): void {
+  serveReady(app, inside.ready);
+  serveMetrics(app, inside.metrics);
+  mountOpenAi(app, inside.openai);
+  serveOperations(app, { ...inside, changed: (what) => inside.feed.changed(what) });
+  serveMessages(app, inside.chats);
+  serveFiles(app, inside.files);
+  serveHistory(app, inside.history);
+}
+
+/** `/ws`: who may connect, by the same rules as for requests. */
+function webSockets(options: HttpOptions, login: Login | null): Pick<HttpApp, 'upgrade' | 'close'> {
+  const { inside, clock, log } = options;
+  let sockets: Promise<Sockets> | undefined;
+  const refuse = (socket: Duplex, status: string): void => {
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   };
+  const upgrade: HttpApp['upgrade'] = (request, socket, head) => {
+    const reason = unsafe(request, options);
+    if (reason !== null) return refuse(socket, `${reason.status} Refused`);
+    if (inside === null || login === null || URL.parse(request.url ?? '', 'http://own')?.pathname !== '/ws') {
+      return refuse(socket, '404 Not Found');
+    }
+    const entry = login.refusal(request);
+    if (entry !== null) return refuse(socket, `${entry.status} Refused`);
+    sockets ??= import('./socket.ts').then((module) => new module.Sockets({ feed: inside.feed, clock }));
+    sockets
+      .then((open) => open.accept(request, socket, head) || refuse(socket, '503 Too Many Connections'))
+      .catch((error: unknown) => {
+        log.error('http: WebSocket failed', { error });
+        socket.destroy();
+      });
+  };
+  return { upgrade, close: async () => (await sockets)?.[Symbol.dispose]() };
 }
 
 /** Calls of webhooks with a wrong secret are slowed like failed logins, and apart from them. */

@@ -3,10 +3,15 @@ import type { StorageState } from '../../storage/storage-health.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
+import type { Feed } from '../feed/feed.ts';
 import type { MetricFacts } from '../metrics.ts';
 import type { HookPorts } from '../hooks/ports.ts';
 import type { OpenAiPorts } from '../openai/ports.ts';
 import type { PageFiles } from './assets.ts';
+import type { FilePorts } from './files.ts';
+import type { HistoryPorts } from './history.ts';
+import type { ChatPorts } from './messages.ts';
+import type { OperationPorts } from './operations.ts';
 
 export interface HttpOptions {
   readonly host: string;
@@ -36,6 +41,12 @@ export interface Inside {
   readonly metrics: () => Promise<MetricFacts>;
   readonly openai: OpenAiPorts;
   readonly hooks: HookPorts;
+  readonly assistant: OperationPorts['assistant'];
+  readonly redact: OperationPorts['redact'];
+  readonly chats: ChatPorts;
+  readonly files: FilePorts;
+  readonly history: HistoryPorts;
+  readonly feed: Feed;
 }
 
 /** Whether the assistant can do its work; each part says `ok`, or in one sentence why not. */

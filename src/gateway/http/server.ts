@@ -67,6 +67,7 @@ export async function startHttpServer(options: HttpOptions, times: Partial<typeo
       login === null || inside?.page === null ? null : `${reached.replace(/\/$/u, '')}/#login=${login.newCode()}`,
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await (await app?.catch(() => undefined))?.close();
       server.closeAllConnections();
       await closed;
     },

@@ -109,7 +109,8 @@ export interface HistoryUsage {
   /** Null: the price is unknown. */
   readonly costUsd: number | null;
   readonly model: string | null;
-  readonly durationMs: number;
+  /** Null: its turn began before this page. */
+  readonly durationMs: number | null;
 }
 
 /** `GET /api/sessions/<key>/entries/<entry>?item=<id>&offset=0`: one text in pages of 100,000 characters. */

@@ -132,8 +132,7 @@ function UsageLine({ usage }: { readonly usage: HistoryUsage }): VNode {
   const detail = `${model === null ? '' : `${model}: `}${whole(input)} tokens read, ${whole(output)} written`;
   return (
     <span title={shown(detail)}>
-      {duration(durationMs)}
-      {costUsd === null ? '' : ` · ${money(costUsd)}`}
+      {[durationMs === null ? [] : duration(durationMs), costUsd === null ? [] : money(costUsd)].flat().join(' · ')}
     </span>
   );
 }

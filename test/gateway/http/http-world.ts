@@ -2,6 +2,7 @@ import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
+import { Feed, type FeedPorts } from '../../../src/gateway/feed/feed.ts';
 import type { HttpOptions, Inside } from '../../../src/gateway/http/options.ts';
 import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
 import { silentLog } from '../../../src/util/log.ts';
@@ -26,6 +27,7 @@ export interface Sent {
 export interface HttpWorld {
   readonly server: HttpServer;
   readonly clock: VirtualClock;
+  readonly feed: Feed;
   readonly port: number;
   /** Sends exactly these headers, and `Host` unless it is given. */
   readonly ask: (path: string, sent?: Sent) => Promise<Answered>;
@@ -38,10 +40,24 @@ export interface HttpWorld {
 /** A server of the gateway alone, with the ports behind it as given. */
 export async function httpWorld(
   options: Partial<HttpOptions> = {},
-  inside: Partial<Inside> = {},
+  { watched = {}, ...inside }: Partial<Inside> & { readonly watched?: Partial<FeedPorts> } = {},
   times?: Parameters<typeof startHttpServer>[1],
 ): Promise<HttpWorld> {
   const clock = new VirtualClock();
+  const feed = new Feed({
+    journal: {
+      newest: () => ({ inbound: 0, outbound: 0 }),
+      after: (place) => ({ rows: [], cursor: place }),
+      onQueued: () => ({ [Symbol.dispose]: () => {} }),
+    },
+    bus: { listen: () => ({ [Symbol.dispose]: () => {} }) },
+    questions: () => [],
+    health: () => '',
+    clock,
+    version: '1.2.3',
+    startedAt: 0,
+    ...watched,
+  });
   const ok = { ready: true, channels: {}, provider: 'ok', journal: 'ok', disk: 'ok' };
   const server = await startHttpServer(
     {
@@ -58,6 +74,18 @@ export async function httpWorld(
         token: TOKEN,
         random: systemRandom,
         ready: async () => ok,
+        assistant: { request: notHere },
+        redact: (json) => json,
+        chats: {
+          bus: { publishInbound: notHere, sessionOf: notHere },
+          clock,
+          question: () => undefined,
+          onAnswer: () => {},
+          file: async () => undefined,
+        },
+        files: { keep: notHere, image: async () => undefined, sent: async () => undefined },
+        history: { page: notHere, entry: notHere },
+        feed,
         page: async () => ({
           get: (path) =>
             path === 'index.html'
@@ -71,12 +99,16 @@ export async function httpWorld(
     },
     times,
   );
-  onTestFinished(() => server[Symbol.asyncDispose]());
+  onTestFinished(async () => {
+    await server[Symbol.asyncDispose]();
+    feed[Symbol.dispose]();
+  });
   const port = Number(new URL(server.address).port);
   const ask: HttpWorld['ask'] = (path, sent = {}) => send(port, path, sent);
   return {
     server,
     clock,
+    feed,
     port,
     ask,
     login: async (how = { token: TOKEN }) => {
@@ -85,6 +117,11 @@ export async function httpWorld(
     },
     raw: (bytes, ms) => rawAnswer(port, bytes, ms),
   };
+}
+
+/** Of what a whole assistant has behind its gateway. */
+function notHere(): never {
+  throw new Error('this server has no assistant behind it');
 }
 
 export function post(body: unknown, headers: Readonly<Record<string, string>> = {}): Sent {

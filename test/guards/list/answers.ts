@@ -50,12 +50,6 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     [ANSWERS],
     [
       {
-        name: 'answers-late',
-        holds: `An answer after the deadline does nothing.`,
-        find: `return row?.state === 'waiting' && row.deadline <= clock.now() ?`,
-        replace: `return row?.state === 'waiting' && row.deadline < 0 ?`,
-      },
-      {
         name: 'answers-here',
         holds: `A yes without a code is for the question of this chat and of no other.`,
         find: `WHERE channel = ? AND chat = ? AND thread IS ? AND state = 'waiting' AND deadline > ?`,
@@ -86,6 +80,12 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     'journal/questions.ts',
     [ANSWERS],
     [
+      {
+        name: 'answers-late',
+        holds: `An answer after the deadline does nothing.`,
+        find: `return row?.state === 'waiting' && row.deadline <= clock.now() ?`,
+        replace: `return row?.state === 'waiting' && row.deadline < 0 ?`,
+      },
       {
         name: 'ledger-ask-once',
         holds: 'A question that was answered is not opened again by asking once more.',

@@ -1,0 +1,190 @@
+import type { HistoryPorts } from '../../gateway/http/history.ts';
+import type { EntryPage, HistoryItem, HistoryPage, HistoryUsage } from '../../gateway/http/wire.ts';
+import { saidIn, type EntryOf, type MessageEntry, type TapeEntry } from '../../session/entry.ts';
+import { hasTape, readTape } from '../../session/reader.ts';
+import { AppError } from '../../util/errors.ts';
+import { markOf, unknownSession } from '../requests/session-log.ts';
+
+const LONGEST_TEXT = 20_000;
+const ENTRY_PAGE = 100_000;
+/** A page ends with the turn in which it is full, unless that turn is longer than this many pages. */
+const LONGEST_TURN = 4;
+
+/** Reads the tapes of a home for the page, newest first, so that the end of a long conversation is there at once. */
+export function historyOf(folder: string): HistoryPorts {
+  return {
+    page: async (session, { before, after, limit }) => {
+      if (!(await hasTape(folder, session))) throw unknownSession(session);
+      return after === undefined
+        ? await pageBefore(folder, session, { before, limit })
+        : await pageAfter(folder, session, { after, limit });
+    },
+    entry: async (session, { entry, item, offset }) => {
+      if (!(await hasTape(folder, session))) throw unknownSession(session);
+      for await (const found of readTape(folder, session)) {
+        if (found.id !== entry) continue;
+        const items = itemsOf(found);
+        const one = item === undefined ? items[0] : items.find(({ id }) => id === item);
+        if (one !== undefined) return textPage(one.text, offset);
+      }
+      throw new AppError('entry-unknown', 'There is no such entry in this conversation.');
+    },
+  };
+}
+
+function textPage(text: string, offset: number): EntryPage {
+  const next = offset + ENTRY_PAGE;
+  return { text: text.slice(offset, next), next: next < text.length ? next : null };
+}
+
+async function pageBefore(
+  folder: string,
+  session: string,
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
+): Promise<HistoryPage> {
+  const reading = new Reading();
+  let isAbove = before === undefined;
+  for await (const entry of readTape(folder, session)) {
+    if (!isAbove) {
+      reading.skip(entry);
+      isAbove = entry.id === before;
+      continue;
+    }
+    if (reading.size >= limit * LONGEST_TURN) return { items: reading.items(), more: true };
+    reading.take(entry);
+    if (reading.size >= limit && entry.kind === 'turn-start') return { items: reading.items(), more: true };
+  }
+  return { items: reading.items(), more: false };
+}
+
+async function pageAfter(
+  folder: string,
+  session: string,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<HistoryPage> {
+  const reading = new Reading();
+  for await (const entry of readTape(folder, session)) {
+    if (entry.id === after) break;
+    reading.take(entry);
+    // What is dropped here is the newest, which the next page has.
+    reading.keepOldest(limit * LONGEST_TURN);
+  }
+  const items = reading.items();
+  return { items: items.slice(0, limit), more: reading.hasDropped || items.length > limit };
+}
+
+/** Collects items from entries that come newest first. */
+class Reading {
+  readonly #takenBack = new Set<string>();
+  /** Newest first. */
+  #found: HistoryItem[] = [];
+  /** The end of the turn whose entries come next, until its last item is found. */
+  #end: EntryOf<'turn-end'> | undefined;
+  /** By turn, the item that has its usage. */
+  readonly #usages = new Map<string, { readonly item: string; readonly endedAt: number }>();
+  hasDropped = false;
+
+  get size(): number {
+    return this.#found.length;
+  }
+
+  items(): readonly HistoryItem[] {
+    return this.#found.toReversed();
+  }
+
+  /** Reads what an entry says of older ones only. */
+  skip(entry: TapeEntry): void {
+    if (entry.kind === 'retract') for (const turn of entry.turns) this.#takenBack.add(turn);
+  }
+
+  take(entry: TapeEntry): void {
+    this.skip(entry);
+    if (entry.kind === 'turn-end') this.#end = entry;
+    if (entry.kind === 'turn-start') this.#began(entry);
+    const isTakenBack = entry.turn !== null && this.#takenBack.has(entry.turn);
+    for (const item of itemsOf(entry).toReversed()) {
+      const usage = this.#usageFor(item);
+      this.#found.push({
+        ...cutItem(item),
+        ...(isTakenBack ? { isTakenBack: true as const } : {}),
+        ...(usage === undefined ? {} : { usage }),
+      });
+    }
+  }
+
+  keepOldest(most: number): void {
+    if (this.#found.length <= most * 2) return;
+    this.#found = this.#found.slice(-most);
+    this.hasDropped = true;
+  }
+
+  /** Of its turn, on the last item of it. */
+  #usageFor(item: HistoryItem): HistoryUsage | undefined {
+    const end = this.#end;
+    if (end === undefined || end.turn === null || end.turn !== item.turn) return undefined;
+    this.#end = undefined;
+    this.#usages.set(end.turn, { item: item.id, endedAt: end.at });
+    const { usage, costUsd, model } = end;
+    return { input: usage.input, output: usage.output, costUsd, model, durationMs: null };
+  }
+
+  #began({ turn, at }: EntryOf<'turn-start'>): void {
+    const known = turn === null ? undefined : this.#usages.get(turn);
+    if (known === undefined) return;
+    const index = this.#found.findLastIndex(({ id }) => id === known.item);
+    const item = this.#found[index];
+    if (item?.usage === undefined) return;
+    this.#found[index] = { ...item, usage: { ...item.usage, durationMs: known.endedAt - at } };
+  }
+}
+
+function cutItem(item: HistoryItem): HistoryItem {
+  return item.text.length <= LONGEST_TEXT
+    ? item
+    : { ...item, text: item.text.slice(0, LONGEST_TEXT).toWellFormed(), cut: true };
+}
+
+/** What an entry means to people, in order, with whole texts. */
+function itemsOf(entry: TapeEntry): readonly HistoryItem[] {
+  const facts = { entry: entry.id, turn: entry.turn, at: entry.at };
+  const drafts = entry.kind === 'message' ? messageItems(entry) : markItems(entry);
+  return drafts.map((draft, n) => ({ id: `${entry.id}.${n}`, ...facts, ...draft }));
+}
+
+type Draft = Omit<HistoryItem, 'id' | 'entry' | 'turn' | 'at'>;
+
+function markItems(entry: TapeEntry): readonly Draft[] {
+  const text = markOf(entry);
+  return text === null ? [] : [{ kind: 'mark', text }];
+}
+
+function messageItems(entry: MessageEntry): readonly Draft[] {
+  switch (entry.role) {
+    case 'tool': {
+      const { name, output, isError, callId, images = [] } = entry;
+      const item: Draft = { kind: 'result', name, callId, text: output };
+      return [{ ...item, ...(isError ? { isError: true as const } : {}), ...shown(images) }];
+    }
+    case 'user': {
+      // Notes of the program to the model stand between messages of people.
+      if (entry.sources.length === 0) return [];
+      const images = entry.content.flatMap((part) => (part.type === 'image' ? [part] : []));
+      return [{ kind: 'user', text: saidIn(entry), sources: entry.sources, ...shown(images) }];
+    }
+    case 'assistant':
+      return entry.content.flatMap((part): readonly Draft[] => {
+        switch (part.type) {
+          case 'text':
+            return part.text.trim() === '' ? [] : [{ kind: 'assistant', text: part.text }];
+          case 'reasoning':
+            return part.text.trim() === '' ? [] : [{ kind: 'reasoning', text: part.text }];
+          case 'tool-call':
+            return [{ kind: 'call', name: part.name, callId: part.callId, text: part.arguments }];
+        }
+      });
+  }
+}
+
+function shown(images: readonly { readonly hash: string }[]): Pick<HistoryItem, 'images'> {
+  return images.length === 0 ? {} : { images: images.map(({ hash }) => hash) };
+}

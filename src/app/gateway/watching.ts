@@ -1,0 +1,86 @@
+import type { FeedPorts } from '../../gateway/feed/feed.ts';
+import type { Row, WaitingQuestion } from '../../gateway/http/wire.ts';
+import type { FeedRow } from '../../journal/feed.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { QuestionRow } from '../../journal/questions.ts';
+import { shellWord } from '../../util/text.ts';
+
+const LONGEST_TEXT = 20_000;
+
+type Redact = (text: string, options?: { readonly knownBy: 'value' }) => string;
+
+/** The durable messages as the page is shown them, without secrets. */
+export function rowsOf({ feed }: Pick<Journal, 'feed'>, redact: Redact): FeedPorts['journal'] {
+  return {
+    newest: () => feed.newest(),
+    after: (place, limit) => {
+      const { rows, cursor } = feed.after(place, limit);
+      return { rows: rows.map((row) => toRow(row, redact)), cursor };
+    },
+    onQueued: (listener) => feed.onQueued(listener),
+  };
+}
+
+function toRow({ session, state, turn, at, ...row }: FeedRow, redact: Redact): Row {
+  const { id, channel, chatId: chat } = row.message;
+  const whole = redact(
+    row.message.text,
+    row.direction === 'out' && row.message.kind === 'approval' ? SHOWS_RUNS : undefined,
+  );
+  const cut = whole.length > LONGEST_TEXT;
+  const text = cut ? whole.slice(0, LONGEST_TEXT).toWellFormed() : whole;
+  const facts = { id, session, channel, chat, text, turn, at, state, ...(cut ? { cut } : {}) };
+  if (row.direction === 'in') {
+    const { origin, externalId, sender, media } = row.message;
+    return {
+      ...facts,
+      direction: 'in',
+      kind: origin,
+      // The page gave it without the prefix.
+      externalId: externalId.replace(/^m:/u, ''),
+      ...(sender.name === undefined ? {} : { sender: sender.name }),
+      ...filesOf(media, () => null),
+    };
+  }
+  const { kind, buttons, media } = row.message;
+  return {
+    ...facts,
+    direction: 'out',
+    kind,
+    ...(buttons === undefined ? {} : { buttons }),
+    ...filesOf(media, (n) => `/api/outbound/${encodeURIComponent(id)}/media/${n}`),
+  };
+}
+
+/** Of what will run, only the secrets of the configuration are missing. */
+const SHOWS_RUNS = { knownBy: 'value' } as const;
+
+function filesOf(media: FeedRow['message']['media'], urlOf: (n: number) => string | null): Pick<Row, 'media'> {
+  if (media.length === 0) return {};
+  return {
+    media: media.map(({ name, kind, mediaType }, n) => ({ name: name ?? kind, mediaType, url: urlOf(n) })),
+  };
+}
+
+/** The questions that wait for a person, the oldest first. */
+export function waitingQuestions(
+  { questions }: Pick<Journal, 'questions'>,
+  redact: Redact,
+): readonly WaitingQuestion[] {
+  return [...questions.waiting('approval'), ...questions.waiting('ask')].map((row) => toWaiting(row, redact));
+}
+
+function toWaiting({ code, kind, session, deadline, choices, request }: QuestionRow, redact: Redact): WaitingQuestion {
+  const shown = (text: string): string => redact(text, kind === 'approval' ? SHOWS_RUNS : undefined);
+  return {
+    code,
+    kind,
+    session,
+    title: shown(request.title),
+    detail: shown(request.detail),
+    reason: shown(request.reason),
+    choices: choices.map((choice) => redact(choice)),
+    always: request.always === undefined ? null : shown(request.always.program.map(shellWord).join(' ')),
+    deadline,
+  };
+}

@@ -1,0 +1,187 @@
+import type { MessageBus } from '../../bus/bus.ts';
+import type { OutboundEvent } from '../../bus/messages.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Changed, Row, ServerFrame, WaitingQuestion } from '../http/wire.ts';
+import { RunningTurns } from './running-turns.ts';
+
+/** Who missed more messages than this fetches anew what is shown. */
+const MOST_MISSED = 500;
+const PAGE = 100;
+/** How often is looked for what changes without an event, while someone watches. */
+const LOOK_MS = 5_000;
+const SOON_MS = 50;
+
+export interface Place {
+  readonly inbound: number;
+  readonly outbound: number;
+}
+
+export interface FeedPorts {
+  /** The durable messages, in the order in which they were written. */
+  readonly journal: {
+    newest(): Place;
+    /** At most `limit` of each direction, and the place after them. */
+    after(place: Place, limit: number): { readonly rows: readonly Row[]; readonly cursor: Place };
+    onQueued(listener: () => void): Disposable;
+  };
+  readonly bus: Pick<MessageBus, 'listen'>;
+  readonly questions: () => readonly WaitingQuestion[];
+  /** Changes when something about the health does. */
+  readonly health: () => string;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly startedAt: number;
+}
+
+/** Someone who watches. */
+export interface Watcher {
+  frame(frame: ServerFrame): void;
+  live(event: OutboundEvent): void;
+}
+
+/** What happens in the assistant, for those who watch: durable messages after their cursor, then what is going on. */
+export class Feed implements Disposable {
+  readonly #ports: FeedPorts;
+  readonly #running: RunningTurns;
+  readonly #watchers = new Set<Watcher>();
+  readonly #listening: Disposable;
+  /** While someone watches. */
+  #open: DisposableStack | undefined;
+  /** Everything before was sent to all who watch. */
+  #head: Place = { inbound: 0, outbound: 0 };
+  #questions = '';
+  #health = '';
+  #soon: Disposable | undefined;
+
+  constructor(ports: FeedPorts) {
+    this.#ports = ports;
+    this.#running = new RunningTurns(() => ports.clock.now());
+    this.#listening = ports.bus.listen((event) => this.#happened(event));
+  }
+
+  /** Sends what was missed since `cursor`, then what is going on, and from then on everything. Null: nothing was missed. */
+  watch(cursor: string | null, watcher: Watcher): Disposable {
+    if (this.#open === undefined) this.#begin();
+    else this.#pump();
+    const { version, startedAt } = this.#ports;
+    watcher.frame({ type: 'hello', version, cursor: cursor ?? cursorOf(this.#head), startedAt });
+    if (cursor !== null) this.#catchUp(placeOf(cursor), watcher);
+    watcher.frame({ type: 'turns', turns: this.#running.list() });
+    watcher.frame({ type: 'questions', questions: this.#ports.questions() });
+    this.#watchers.add(watcher);
+    return {
+      [Symbol.dispose]: () => {
+        this.#watchers.delete(watcher);
+        if (this.#watchers.size === 0) this.#end();
+      },
+    };
+  }
+
+  /** Says that something may be different now. */
+  changed(...what: readonly Changed[]): void {
+    for (const one of what) this.#all({ type: 'changed', what: one });
+  }
+
+  /** Looks soon whether other questions wait. */
+  lookSoon(): void {
+    if (this.#open === undefined) return;
+    this.#soon ??= this.#ports.clock.timer(SOON_MS, () => this.#look());
+  }
+
+  [Symbol.dispose](): void {
+    this.#listening[Symbol.dispose]();
+    this.#end();
+  }
+
+  #begin(): void {
+    const { journal, clock, health, questions } = this.#ports;
+    const open = new DisposableStack();
+    this.#open = open;
+    this.#head = journal.newest();
+    this.#health = health();
+    this.#questions = JSON.stringify(questions());
+    open.use(journal.onQueued(() => this.#pump()));
+    let timer: Disposable;
+    const again = (): void => {
+      timer = clock.timer(LOOK_MS, () => {
+        this.#look();
+        again();
+      });
+    };
+    again();
+    open.defer(() => timer[Symbol.dispose]());
+  }
+
+  #end(): void {
+    this.#soon?.[Symbol.dispose]();
+    this.#soon = undefined;
+    this.#open?.dispose();
+    this.#open = undefined;
+  }
+
+  /** Sends new messages to all who watch. */
+  #pump(): void {
+    for (;;) {
+      const { rows, cursor } = this.#ports.journal.after(this.#head, PAGE);
+      if (cursor.inbound === this.#head.inbound && cursor.outbound === this.#head.outbound) return;
+      this.#head = cursor;
+      if (rows.length > 0) this.#all({ type: 'rows', cursor: cursorOf(cursor), rows });
+      this.lookSoon();
+    }
+  }
+
+  #catchUp(place: Place | null, watcher: Watcher): void {
+    const head = this.#head;
+    const missed = place === null ? -1 : head.inbound - place.inbound + head.outbound - place.outbound;
+    // A place beyond the newest is one of another journal, as after a backup was restored.
+    const isAhead = place === null || place.inbound > head.inbound || place.outbound > head.outbound;
+    if (place === null || isAhead || missed > MOST_MISSED) {
+      watcher.frame({ type: 'gap', cursor: cursorOf(head) });
+      return;
+    }
+    for (let at = place; ;) {
+      const { rows, cursor } = this.#ports.journal.after(at, PAGE);
+      if (cursor.inbound === at.inbound && cursor.outbound === at.outbound) return;
+      at = cursor;
+      watcher.frame({ type: 'rows', cursor: cursorOf(cursor), rows });
+    }
+  }
+
+  #happened(event: OutboundEvent): void {
+    this.#running.take(event);
+    if (this.#open === undefined) return;
+    for (const watcher of this.#watchers) watcher.live(event);
+    if (event.type === 'tool-end') this.changed(...CHANGED_BY_TOOLS);
+    if (event.type === 'turn-end') this.changed('sessions', 'usage');
+    if (event.type === 'tool-start' || event.type === 'tool-end' || event.type === 'turn-end') this.lookSoon();
+  }
+
+  #look(): void {
+    this.#soon?.[Symbol.dispose]();
+    this.#soon = undefined;
+    const questions = this.#ports.questions();
+    const text = JSON.stringify(questions);
+    if (text !== this.#questions) this.#all({ type: 'questions', questions });
+    this.#questions = text;
+    const health = this.#ports.health();
+    if (health !== this.#health) this.changed('health');
+    this.#health = health;
+  }
+
+  #all(frame: ServerFrame): void {
+    for (const watcher of this.#watchers) watcher.frame(frame);
+  }
+}
+
+/** What a tool of a turn may change. */
+const CHANGED_BY_TOOLS: readonly Changed[] = ['memory', 'files', 'schedule', 'skills'];
+
+function cursorOf({ inbound, outbound }: Place): string {
+  return `${inbound}.${outbound}`;
+}
+
+/** Null: it is no cursor. */
+function placeOf(cursor: string): Place | null {
+  const match = /^(?<inbound>\d{1,15})\.(?<outbound>\d{1,15})$/u.exec(cursor)?.groups;
+  return match === undefined ? null : { inbound: Number(match['inbound']), outbound: Number(match['outbound']) };
+}

@@ -1,0 +1,140 @@
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import type { MessageBus } from '../../bus/bus.ts';
+import { APPROVAL_BUTTONS, CHOICE_BUTTON, TEXT_OF_CHOICE } from '../../bus/buttons.ts';
+import type { InboundDraft, Media } from '../../bus/messages.ts';
+import { localRole } from '../../security/access/access.ts';
+import type { Clock } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import { localUser } from '../local-user.ts';
+import { jsonBody, type HttpContext, type HttpEnv } from './answer.ts';
+import type { AnswerReply, MessageReply } from './wire.ts';
+
+const MOST_FILES = 10;
+const LONGEST_TEXT = 400_000;
+const REPLIES = 100;
+
+/** A question to a person, as far as its answer needs it. */
+export interface AskedQuestion {
+  readonly kind: 'approval' | 'ask';
+  readonly state: string;
+  readonly channel: string;
+  readonly chat: string;
+}
+
+export interface ChatPorts {
+  readonly bus: Pick<MessageBus, 'publishInbound' | 'sessionOf'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** The question with this code, in any state; undefined: there is none. */
+  readonly question: (code: string) => AskedQuestion | undefined;
+  /** Calls back with what a message decided about a question, before its acceptance is known. */
+  readonly onAnswer: (listener: (externalId: string, reply: string) => void) => void;
+  /** Keeps an uploaded file for a message. Undefined: it is gone. */
+  readonly file: (upload: string, name: string | undefined) => Promise<Media | undefined>;
+}
+
+const id = z.string().regex(/^[\w-]{8,64}$/u, 'expected 8 to 64 letters, digits, _ or -, new for each message');
+const chat = z.string().regex(/^[\w-]{1,64}$/u, 'expected 1 to 64 letters, digits, _ or -');
+const text = z.string().max(LONGEST_TEXT, `expected at most ${LONGEST_TEXT} characters; attach longer texts as files`);
+const upload = z.object({ upload: z.string().max(200), name: z.string().max(200).optional() });
+const messageInput = z.object({
+  id,
+  chat,
+  text,
+  media: z.array(upload).max(MOST_FILES, `expected at most ${MOST_FILES} files`).default([]),
+  model: z.string().max(200).optional(),
+});
+const stopInput = z.object({ id, chat });
+const answerInput = z.object({
+  id,
+  code: z.string().max(40),
+  decision: z.enum(['approve', 'deny', 'always', 'answer']),
+  text: text.default(''),
+});
+
+/** What a person says on the page: each is a message of the channel `web`, taken once for each id. */
+export function serveMessages(app: Hono<HttpEnv>, ports: ChatPorts): void {
+  const replies = new RecentMap<string, string>(REPLIES);
+  ports.onAnswer((externalId, reply) => replies.set(externalId, reply));
+  app.post('/api/messages', async (context) => {
+    const input = await jsonBody(context, messageInput);
+    const media: Media[] = [];
+    for (const one of input.media) {
+      const file = await ports.file(one.upload, one.name);
+      if (file === undefined) throw new AppError('upload-unknown', 'This file is not kept any more. Send it again.');
+      media.push(file);
+    }
+    if (input.text.trim() === '' && media.length === 0) {
+      throw new AppError('input-invalid', 'text: expected a text that is not empty, or a file.');
+    }
+    const metadata = input.model === undefined ? {} : { model: input.model };
+    return await accept(context, ports, draftOf(ports, { ...input, media, metadata }));
+  });
+  app.post('/api/stop', async (context) => {
+    const input = await jsonBody(context, stopInput);
+    return await accept(context, ports, draftOf(ports, { ...input, text: '/stop' }));
+  });
+  app.post('/api/answers', async (context) => {
+    const input = await jsonBody(context, answerInput);
+    const question = ports.question(input.code);
+    if (question === undefined) throw new AppError('question-unknown', 'There is no such question.');
+    const draft = draftOf(ports, {
+      id: input.id,
+      chat: question.channel === 'web' ? question.chat : 'main',
+      ...saying(question.kind, input),
+    });
+    const [accepted = 'refused'] = await ports.bus.publishInbound(draft);
+    const reply: AnswerReply = { accepted, reply: replies.get(draft.externalId) ?? '' };
+    return context.json(reply, 202);
+  });
+}
+
+async function accept(context: HttpContext, { bus }: ChatPorts, draft: InboundDraft): Promise<Response> {
+  const [accepted = 'refused'] = await bus.publishInbound(draft);
+  const reply: MessageReply = { accepted, session: bus.sessionOf(draft) };
+  return context.json(reply, 202);
+}
+
+/** A decision as the press of a button under the question, or as the command with a reason. */
+function saying(
+  kind: AskedQuestion['kind'],
+  { decision, code, text: words }: z.output<typeof answerInput>,
+): Pick<InboundDraft, 'text' | 'action'> {
+  if ((kind === 'ask') !== (decision === 'answer')) {
+    const expected = kind === 'ask' ? 'answer' : 'approve, deny or always';
+    throw new AppError('input-invalid', `decision: this question takes ${expected}.`);
+  }
+  if (decision === 'answer') {
+    if (words.trim() === '') throw new AppError('input-invalid', 'text: expected the answer.');
+    return { text: '', action: { id: `${CHOICE_BUTTON}${code}:${TEXT_OF_CHOICE}`, value: words } };
+  }
+  if (decision === 'deny' && words.trim() !== '') return { text: `/deny ${code} ${words}` };
+  return { text: '', action: { id: `${APPROVAL_BUTTONS[decision]}${code}`, value: '' } };
+}
+
+function draftOf(
+  { clock }: ChatPorts,
+  said: { readonly id: string; readonly chat: string } & Pick<InboundDraft, 'text'> &
+    Partial<Pick<InboundDraft, 'media' | 'metadata' | 'action'>>,
+): InboundDraft {
+  const { action } = said;
+  return {
+    channel: 'web',
+    account: 'local',
+    chatId: said.chat,
+    chatType: 'direct',
+    sender: { id: 'owner', name: localUser(), isBot: false },
+    role: localRole('gateway-token'),
+    text: said.text,
+    media: said.media ?? [],
+    mentioned: true,
+    context: [],
+    receivedAt: clock.now(),
+    externalId: `m:${said.id}`,
+    origin: 'user',
+    untrusted: false,
+    ...(action === undefined ? {} : { action }),
+    metadata: said.metadata ?? {},
+  };
+}

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitFor } from '../../support/wait.ts';
+import { startWorld, type World } from '../../support/world.ts';
+import { newId, pageClient, type PageClient } from './page-client.ts';
+
+let world: World;
+let page: PageClient;
+
+beforeAll(async () => {
+  world = await startWorld();
+  page = await pageClient(world);
+});
+
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe('who comes back', () => {
+  test('gets the messages that were missed, once, and what follows', async () => {
+    using first = await page.follow();
+    world.model.reply('One.', 'Two.', 'Three.');
+    await page.say('missed', 'first');
+    await first.answer('missed', 'One.');
+    const { cursor } = first;
+    await page.say('missed', 'second');
+    await first.answer('missed', 'Two.');
+    using second = await page.follow(cursor);
+    expect(second.of('hello')[0]?.cursor).toBe(cursor);
+    expect(second.rows.map(({ direction, text }) => [direction, text])).toEqual([
+      ['in', 'second'],
+      ['out', 'Two.'],
+    ]);
+    await page.say('missed', 'third');
+    await second.answer('missed', 'Three.');
+    expect(second.rows.map(({ text }) => text)).toEqual(['second', 'Two.', 'third', 'Three.']);
+    using third = await page.follow(second.cursor);
+    expect(third.frames.map(({ type }) => type)).toEqual(['hello', 'turns', 'questions']);
+  });
+
+  test.each(['', 'x', '1', '9999999.9999999', '1.-1'])(
+    'with a place that there is none (%j) is told of a gap',
+    async (after) => {
+      using followed = await page.follow(after);
+      expect(followed.frames.map(({ type }) => type)).toEqual(['hello', 'gap', 'turns', 'questions']);
+      expect(followed.of('gap')[0]?.cursor).toMatch(/^\d+\.\d+$/u);
+    },
+  );
+});
+
+describe('a turn that runs', () => {
+  test('is shown to who comes in the middle of it, as far as it is, and then as it grows', async () => {
+    world.model.reply({
+      reasoning: 'I think. ',
+      text: 'Piece by piece it comes to its end.',
+      chunkSize: 6,
+      eventDelayMs: 60,
+    });
+    using first = await page.follow();
+    await page.say('growing', 'Tell me');
+    await waitFor(() => first.of('live').some(({ event }) => event.type === 'text'), { what: 'the first text' });
+    using second = await page.follow();
+    const [{ turns } = { turns: [] }] = second.of('turns');
+    expect(turns).toMatchObject(
+      [{ session: 'web:growing', reasoning: 'I think. ', text: /^Piece/u }].map((turn) => ({
+        ...turn,
+        text: expect.stringMatching(turn.text),
+      })),
+    );
+    const [running] = turns;
+    await second.answer('growing', 'Piece by piece it comes to its end.');
+    const texts = second.of('live').flatMap(({ event }) => (event.type === 'text' ? [event.text] : []));
+    expect(texts.every((text) => text.startsWith(running?.text ?? 'x'))).toBe(true);
+    // Both tabs saw the same.
+    await first.answer('growing', 'Piece by piece it comes to its end.');
+    const ends = [first, second].map((tab) => tab.of('live').at(-1)?.event);
+    expect(ends[0]).toEqual(ends[1]);
+    expect(second.rows.every((row) => first.rows.some(({ id }) => id === row.id))).toBe(true);
+  });
+
+  test('names the tools that it uses, for as long as it runs', async () => {
+    world.model.reply(
+      { calls: [{ name: 'list_dir', arguments: { path: '.' } }] },
+      { text: 'Nothing there.', delayMs: 400 },
+    );
+    using first = await page.follow();
+    await page.say('tools', 'Look');
+    await waitFor(() => first.of('live').some(({ event }) => event.type === 'tool-end'), { what: 'the tool' });
+    using second = await page.follow();
+    expect(second.of('turns')[0]?.turns).toMatchObject([
+      { session: 'web:tools', tools: [{ name: 'list_dir', state: 'done', durationMs: expect.any(Number) }] },
+    ]);
+    await second.answer('tools', 'Nothing there.');
+    using third = await page.follow();
+    expect(third.of('turns')[0]?.turns).toEqual([]);
+  });
+
+  test('of another channel is seen too', async () => {
+    world.model.reply('To the phone.');
+    using followed = await page.follow();
+    world.telegram.userSays(42, 'from the phone');
+    await followed.answer('42', 'To the phone.');
+    expect(followed.rows[0]).toMatchObject({ direction: 'in', channel: 'telegram', text: 'from the phone' });
+  });
+
+  test('goes on after a restart in its middle, and its answer is among the rows', async () => {
+    using before = await page.follow();
+    const asked = world.model.requests.length;
+    world.model.reply({ text: 'Never heard. '.repeat(20), fault: 'hang-mid', afterEvents: 5 }, 'After the restart.');
+    const message = { id: newId(), chat: 'restart', text: 'Survive' };
+    await page.post('/api/messages', message);
+    await waitFor(() => before.of('live').some(({ event }) => event.type === 'text'), { what: 'the first text' });
+    expect(world.model.requests.length).toBe(asked + 1);
+    await world.restart();
+    await waitFor(() => before.socket.readyState === before.socket.CLOSED, { what: 'the end of the connection' });
+    page = await pageClient(world);
+    expect((await page.post('/api/messages', message)).body['accepted']).toBe('duplicate');
+    using after = await page.follow(before.cursor);
+    expect((await after.answer('restart', 'After the restart.')).session).toBe('web:restart');
+    expect(world.model.requests.length).toBe(asked + 2);
+  });
+});
+
+describe('the history of a conversation', () => {
+  test('comes in pages, from its end and from its beginning', async () => {
+    using followed = await page.follow();
+    for (const n of [1, 2, 3, 4]) {
+      world.model.reply(`Answer ${n}.`);
+      await page.say('paged', `Question ${n}`);
+      await followed.answer('paged', `Answer ${n}.`);
+    }
+    const texts = (items: readonly { readonly text: string }[]): readonly string[] => items.map(({ text }) => text);
+    const newest = await page.history('web:paged', 'limit=3');
+    expect([texts(newest.items), newest.more]).toEqual([['Question 3', 'Answer 3.', 'Question 4', 'Answer 4.'], true]);
+    const older = await page.history('web:paged', `limit=10&before=${newest.items[0]?.entry}`);
+    expect([texts(older.items), older.more]).toEqual([['Question 1', 'Answer 1.', 'Question 2', 'Answer 2.'], false]);
+    const after = await page.history('web:paged', `limit=2&after=${older.items[3]?.entry}`);
+    expect([texts(after.items), after.more]).toEqual([['Question 3', 'Answer 3.'], true]);
+    expect(newest.items[3]).toMatchObject({
+      kind: 'assistant',
+      usage: { input: 10, output: 5, model: expect.any(String) },
+    });
+    const said = followed.rows.find((row) => row.text === 'Question 4');
+    expect(newest.items[2]?.sources).toEqual([said?.id]);
+  });
+
+  test('has the beginning of a long text, the rest of which is read in pages', async () => {
+    using followed = await page.follow();
+    const text = 'long text '.repeat(12_000);
+    world.model.reply({ text, chunkSize: 50_000 });
+    await page.say('long', 'Much, please');
+    const row = await followed.answer('long', 'long text');
+    expect([row.text.length, row.cut]).toEqual([20_000, true]);
+    const item = (await page.history('web:long')).items.at(-1);
+    expect([item?.text.length, item?.cut]).toEqual([20_000, true]);
+    const entry = `/api/sessions/web%3Along/entries/${item?.entry}?item=${item?.id}`;
+    const first = (await (await page.get(entry)).json()) as { text: string; next: number };
+    expect([first.text.length, first.next]).toEqual([100_000, 100_000]);
+    const second = (await (await page.get(`${entry}&offset=${first.next}`)).json()) as { text: string; next: null };
+    expect([first.text + second.text === text, second.next]).toEqual([true, null]);
+  });
+
+  test('that is none is not found, whatever its name', async () => {
+    for (const key of ['web:none', '../../gateway.token', '%2e%2e%2fstate', 'x'.repeat(5_000)]) {
+      const answer = await page.get(`/api/sessions/${encodeURIComponent(key)}/history`);
+      expect([answer.status, await answer.json()], key).toMatchObject([404, { error: { code: 'session-unknown' } }]);
+    }
+    expect((await page.get('/api/sessions/web%3Apaged/entries/none')).status).toBe(404);
+    expect((await page.get('/api/sessions/web%3Apaged/history?limit=-1')).status).toBe(400);
+  });
+});
