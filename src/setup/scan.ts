@@ -12,9 +12,9 @@ export interface Offer {
   readonly found: string | null;
 }
 
-/** The local servers that are looked for. A cold one answers late, and nothing waits longer. */
+/** The local servers that are looked for. Where none listens the answer is there at once; a busy one may take this long. */
 const LOCAL = { ollama: 'Ollama', lmstudio: 'LM Studio' } as const;
-const LOOK_MS = 1_000;
+const LOOK_MS = 3_000;
 
 /**
  * What models could be used here: the keys of the environment (by name) and of the configuration, then local servers
