@@ -19,7 +19,7 @@ const USUAL = [
 /**
  * The script that the service starts. It looks for Node 24 or newer and for the program where they were, then in the
  * folders of their other versions (`/versions/node/v24.1.0/` is also `/versions/node/v26.0.2/`), then on the PATH.
- * With `--check` it prints what it found. It ends with 78, which is not tried again, and one sentence if it finds none.
+ * With `--check` it prints what it found. It ends with 72, which is not tried again, and one sentence if it finds none.
  */
 export function launcherScript({ node, program }: InstalledProgram, variables: string | null): string {
   return `#!/bin/sh
@@ -39,7 +39,7 @@ for one in ${quoted(node)} ${pattern(node)} "$(on_path node)"; do
 done
 if [ -z "$node" ]; then
   echo 'assistant: Node 24 or newer was not found. Install it (https://nodejs.org) and run: ${assistantCommand('service install')}' >&2
-  exit 78
+  exit 72
 fi
 
 program=
@@ -48,7 +48,7 @@ for one in ${quoted(program)} ${pattern(program)} "$(on_path assistant)" "$(real
 done
 if [ -z "$program" ]; then
   echo 'assistant: the program was not found. Install it (npm i -g assistantd) and run: ${assistantCommand('service install')}' >&2
-  exit 78
+  exit 72
 fi
 
 if [ "\${1:-}" = --check ]; then

@@ -13,7 +13,7 @@ export interface ServiceState {
   /** Whether it continues after the person logged out; null: that has no meaning here. */
   readonly linger: boolean | null;
   readonly pid: number | null;
-  /** What the assistant last said of itself. */
+  /** What the assistant last said of itself, or why it does not start. */
   readonly says: string | null;
   readonly home: string;
   readonly unit: string;

@@ -9,6 +9,9 @@ import { assistantCommand } from '../util/assistant-command.ts';
 /** Seconds that systemd may take to start or stop it: `TimeoutStartSec` and `TimeoutStopSec` are shorter. */
 const START_SECONDS = 120;
 
+/** Exit code of the assistant when its configuration cannot run. */
+const BAD_CONFIGURATION = '78';
+
 const SHOWN = [
   'LoadState',
   'ActiveState',
@@ -17,6 +20,7 @@ const SHOWN = [
   'UnitFileState',
   'MainPID',
   'StatusText',
+  'ExecMainStatus',
 ] as const;
 
 /** A service of systemd: a unit of one person (`systemctl --user`) or of the machine. */
@@ -31,6 +35,18 @@ export function systemdSupervisor(
     runProgram('systemctl', [...scope, ...args], { env, seconds });
   const require = async (args: readonly string[], seconds = 20): Promise<void> => {
     await requireProgram('systemctl', [...scope, ...args], { env, seconds, next });
+  };
+  const begin = async (act: 'start' | 'restart'): Promise<void> => {
+    try {
+      await require([act, UNIT], START_SECONDS);
+    } catch (error) {
+      const { out } = await systemctl(['show', UNIT, '--property=ExecMainStatus', '--value']);
+      if (out.trim() !== BAD_CONFIGURATION) throw error;
+      throw new AppError(
+        'service-misconfigured',
+        `The service did not start, because its configuration cannot run. See what is wrong with: ${checkCommand(places)}`,
+      );
+    }
   };
   const requireInstalled = async (): Promise<void> => {
     const { out } = await systemctl(['show', UNIT, '--property=LoadState']);
@@ -56,7 +72,7 @@ export function systemdSupervisor(
       await require(['daemon-reload']);
       await require(['enable', UNIT]);
       const notes = isUser && !(await lingers()) ? await turnOnLinger(host, env) : [];
-      await require(['restart', UNIT], START_SECONDS);
+      await begin('restart');
       return notes;
     },
     disable: async () => {
@@ -68,7 +84,7 @@ export function systemdSupervisor(
     },
     start: async () => {
       await requireInstalled();
-      await require(['start', UNIT], START_SECONDS);
+      await begin('start');
     },
     stop: async () => {
       await requireInstalled();
@@ -76,7 +92,7 @@ export function systemdSupervisor(
     },
     restart: async () => {
       await requireInstalled();
-      await require(['restart', UNIT], START_SECONDS);
+      await begin('restart');
     },
     state: async () => {
       const shown = await systemctl(['show', UNIT, `--property=${SHOWN.join(',')}`]);
@@ -98,6 +114,10 @@ export function systemdSupervisor(
 
 function installCommand({ kind }: Places): string {
   return assistantCommand(`service install${kind === 'system' ? ' --system' : ''}`);
+}
+
+function checkCommand({ home }: Places): string {
+  return assistantCommand(`config check --home ${home}`);
 }
 
 /** Why systemd gave no answer, as one sentence with the next step. */
@@ -154,6 +174,9 @@ function stateOf(shown: string, facts: { readonly places: Places; readonly linge
   const { kind, home, unit } = facts.places;
   const active = value('ActiveState');
   const running = active === 'active' || active === 'reloading';
+  const isMisconfigured = active === 'failed' && value('ExecMainStatus') === BAD_CONFIGURATION;
+  const said = running && value('StatusText') !== '' ? value('StatusText') : null;
+  const says = isMisconfigured ? `the configuration cannot run; see ${checkCommand(facts.places)}` : said;
   return {
     installed: value('LoadState') === 'loaded',
     running,
@@ -162,7 +185,7 @@ function stateOf(shown: string, facts: { readonly places: Places; readonly linge
     enabled: value('UnitFileState') === 'enabled',
     linger: facts.linger,
     pid: ['', '0'].includes(value('MainPID')) ? null : Number(value('MainPID')),
-    says: !running || value('StatusText') === '' ? null : value('StatusText'),
+    says,
     home,
     unit,
     kind,

@@ -250,6 +250,25 @@ describe('the other commands', () => {
     expect(await line.run('service', 'status')).toBe(1);
   });
 
+  test.each(['start', 'restart', 'install', 'status'])(
+    '%s names the check of a configuration that keeps the service from starting',
+    async (act) => {
+      const machine = new ServiceMachine();
+      await machine.line.run('service', 'install');
+      machine.line.out = '';
+      machine.state(
+        'loaded',
+        'failed',
+        `ExecMainStatus=78 ;;\n  *ExecMainStatus*) echo 78 ;;\n  *start*) echo "Job for it failed" >&2; exit 1`,
+      );
+      expect(await machine.line.run('service', act)).toBe(1);
+      expect(machine.line.out + machine.line.err).toMatch(
+        /configuration cannot run[.;] [Ss]ee .*npm run assistant -- config check --home \S+\/\.assistant\n/u,
+      );
+      expect(machine.line.err).not.toContain('journalctl');
+    },
+  );
+
   test.each(['start', 'stop', 'restart'])('%s does that, and says where it is not installed', async (act) => {
     const machine = new ServiceMachine();
     expect(await machine.line.run('service', act)).toBe(1);

@@ -80,7 +80,7 @@ describe('the launcher of the service', () => {
     const gone = { node: '/nowhere/node', program: '/nowhere/launcher.cjs' };
     const path = `${first}:/usr/bin:/bin`;
     expect(start(gone, { path })).toEqual({
-      status: 78,
+      status: 72,
       stdout: '',
       stderr:
         'assistant: the program was not found. Install it (npm i -g assistantd) and run: npm run assistant -- service install\n',
@@ -92,7 +92,7 @@ describe('the launcher of the service', () => {
     fakeNode(join(first, 'node'), 22);
     const { status, stderr } = start(gone, { path: `${first}:${second}` });
     expect({ status, stderr }).toEqual({
-      status: 78,
+      status: 72,
       stderr:
         'assistant: Node 24 or newer was not found. Install it (https://nodejs.org) and run: npm run assistant -- service install\n',
     });
