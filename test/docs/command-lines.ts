@@ -11,7 +11,7 @@ export interface CommandLine {
 
 /** What stands for the name of the program. */
 const PROGRAMS: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/^assistant(?: |$)/u, []],
+  [/^(?:sudo |docker compose exec assistant )?assistant(?: |$)/u, []],
   [/^npm run assistant --(?: |$)/u, []],
   [/^npm run chat(?: --)?(?: |$)/u, ['chat']],
   [/^npm start(?: --)?(?: |$)/u, ['gateway']],

@@ -27,6 +27,8 @@ describe('command lines', () => {
   test.each([
     ['assistant statsu', 'there is no command statsu'],
     ['assistant cron add "in 20m"', 'add needs 2 arguments'],
+    ['sudo assistant service instal', 'there is no command service'],
+    ['docker compose exec assistant assistant statsu', 'there is no command statsu'],
     ['assistant status extra', 'status takes at most 0 arguments'],
     ['npm run chat -- --loud', 'chat has no option --loud'],
     ['npm run assistant -- cron add a b --kind song', '--kind cannot be song'],
@@ -81,6 +83,19 @@ describe('configuration', () => {
     expect(named.length).toBeGreaterThan(60);
     expect(named.filter(({ key }) => !patterns.some((pattern) => pattern.test(key)))).toEqual([]);
   });
+});
+
+test('variables that a page names set something', () => {
+  const keys = referenceRows(configSchema).map(({ key }) => key.toLowerCase().split('.'));
+  const named = PAGES.flatMap(({ path, text }) =>
+    [...text.matchAll(/\bASSISTANT_[A-Z]+(?:_+[A-Z]+)*\b/gu)].map(([name]) => ({ path, name })),
+  ).filter(({ name }) => !['ASSISTANT_HOME', 'ASSISTANT_CONFIG', 'ASSISTANT_COMMAND'].includes(name));
+  const isKnown = (name: string): boolean => {
+    const words = name.replace('ASSISTANT_', '').toLowerCase().split('__');
+    return keys.some((key) => words.every((word, at) => key[at] === '<name>' || key[at] === word.replaceAll('_', '')));
+  };
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter(({ name }) => !isKnown(name))).toEqual([]);
 });
 
 describe('links', () => {

@@ -5,6 +5,7 @@ import { OPERATIONS } from '../../src/gateway/operations/operations.ts';
 import { referencePart, referenceRows } from '../config/reference.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { chatCommands, terminalCommands } from './commands-page.ts';
+import { inlineCode, PAGES } from './documents.ts';
 import { expectParts } from './generated-part.ts';
 import { operationSections } from './operations-page.ts';
 import { ASKS } from './tools-asks.ts';
@@ -34,6 +35,30 @@ test('docs/commands.md lists every command of the terminal and of a chat (-u rew
     terminal: terminalCommands(COMMANDS),
     chat: chatCommands(whole.commands.of('owner')),
   });
+});
+
+/** What looks like a command of a chat and is none: of other programs, of the web server, an example, a folder. */
+const OTHER_NAMES = new Set(
+  [
+    'newbot setprivacy invite assistant',
+    'health v1 metrics',
+    'name',
+    'boot data dev etc home mnt opt proc root sys tmp usr',
+  ].flatMap((names) => names.split(' ')),
+);
+
+test('commands of a chat that a page names exist', () => {
+  const known = new Set(whole.commands.of('owner').map(({ name }) => name));
+  // Two other names of /new, and two that only a terminal has.
+  for (const name of ['reset', 'clear', 'setup', 'exit']) known.add(name);
+  const named = PAGES.flatMap(({ path, text }) =>
+    inlineCode(text).flatMap((code) => {
+      const name = /^\/(?<name>[a-z]+\d?)(?: .*)?$/u.exec(code)?.groups?.['name'];
+      return name === undefined || OTHER_NAMES.has(name) ? [] : [{ path, name }];
+    }),
+  );
+  expect(named.length).toBeGreaterThan(60);
+  expect(named.filter(({ name }) => !known.has(name))).toEqual([]);
 });
 
 test('docs/configuration.md lists every key (-u rewrites it)', async () => {
