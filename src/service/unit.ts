@@ -59,7 +59,6 @@ export function unitText({ kind, home, launcher, variables }: Omit<Places, 'log'
     'ProtectClock=true',
     'LockPersonality=true',
     'RestrictRealtime=true',
-    'RestrictSUIDSGID=true',
     'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK',
     'SystemCallArchitectures=native',
     `SystemCallFilter=${SYSTEM_CALLS}`,
