@@ -9,7 +9,7 @@ RUN npm run build
 FROM node:24-bookworm-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends tini bubblewrap ca-certificates git \
- && rm -rf /var/lib/apt/lists/* \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
  && install -d -o node -g node -m 0700 /data
 WORKDIR /app
 COPY --from=build /app/dist ./dist
