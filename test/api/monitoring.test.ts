@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { traceTarget } from '../../src/app/monitoring/traces.ts';
 import { startApi, type ApiWorld } from '../support/api-world.ts';
 import { readBody, replyJson, startServer } from '../support/http.ts';
+import { recordingLog } from '../support/recording-log.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER } from '../support/world.ts';
 
@@ -35,6 +37,8 @@ const sent = z.object({
 
 /** One conversation on Telegram in a gateway that also sends traces; all tests look at what it left. */
 let api: ApiWorld;
+let isDown = false;
+const log = recordingLog();
 const stack = new AsyncDisposableStack();
 const posts: { readonly path: string; readonly key: string | undefined; readonly body: string }[] = [];
 
@@ -43,11 +47,12 @@ beforeAll(async () => {
     await startServer(async (request, response) => {
       const key = request.headers['x-team'];
       posts.push({ path: request.url ?? '', key: String(key), body: await readBody(request) });
-      replyJson(response, 200, {});
+      replyJson(response, isDown ? 503 : 200, {});
     }),
   );
   api = stack.use(
     await startApi({
+      log,
       environment: {
         OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/otlp/`,
         OTEL_EXPORTER_OTLP_HEADERS: 'x-team=ours%20too',
@@ -71,6 +76,11 @@ beforeAll(async () => {
   );
   world.telegram.userSays(OWNER, 'What is the plan?');
   await waitFor(() => chatOf(world).includes('A secret plan.'), { what: 'the answer' });
+  // The answer was shown as it grew: the turn may not have ended yet.
+  await waitFor(async () => {
+    const { queues } = await world.assistant.request('health', {});
+    return queues.runningTurns + queues.outbound === 0;
+  });
 });
 afterAll(() => stack.disposeAsync());
 
@@ -159,5 +169,65 @@ describe('OTEL_EXPORTER_OTLP_ENDPOINT', () => {
       'gen_ai.usage.input_tokens': '10',
       'gen_ai.conversation.id': 'telegram:42',
     });
+  });
+});
+
+describe('when something does not work', () => {
+  test('/ready answers 503 and says what: the model whose newest answer failed, the channel that is refused', async () => {
+    const { world } = api;
+    const ready = async (): Promise<readonly [number, unknown]> => {
+      const response = await api.ask('/ready');
+      return [response.status, await response.json()];
+    };
+    await waitFor(async () => (await ready())[0] === 200, { what: 'ready' });
+    world.model.reply({ error: { status: 401, message: 'bad key' } });
+    world.telegram.userSays(OWNER, 'Again.');
+    await waitFor(async () => (await ready())[0] === 503, { what: 'not ready' });
+    expect((await ready())[1]).toMatchObject({
+      ready: false,
+      provider: expect.stringMatching(/^The newest message could not be answered, \d+ seconds ago\.$/u),
+      channels: { telegram: 'ok' },
+    });
+    world.model.reply('Here again.');
+    world.telegram.userSays(OWNER, 'And now?');
+    await waitFor(async () => (await ready())[0] === 200, { what: 'ready again' });
+    world.telegram.setFaultHandler(() => ({ status: 401, description: 'Unauthorized' }));
+    world.telegram.cutAll();
+    await waitFor(async () => (await ready())[0] === 503, { what: 'a channel that is refused' });
+    expect((await ready())[1]).toMatchObject({
+      provider: 'ok',
+      channels: { telegram: expect.not.stringMatching(/^ok$/u) },
+    });
+    expect(await (await api.ask('/metrics')).text()).toContain('\nassistant_channel_up{channel="telegram"} 0\n');
+  });
+
+  test('traces that the collector refuses are dropped, and the log says so once', async () => {
+    isDown = true;
+    const before = posts.length;
+    await api.world.restart();
+    expect(posts.length).toBe(before + 1);
+    const told = log.lines.filter(({ message }) => message === 'traces: not sent');
+    expect(told.map(({ level, fields }) => [level, fields])).toEqual([
+      ['warn', { collector: expect.stringMatching(/^127\.0\.0\.1:\d+$/u), reason: 'it answered 503' }],
+    ]);
+  });
+
+  test.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, null, 1],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://here', OTEL_SDK_DISABLED: 'TRUE' }, null, 0],
+    [
+      { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://here/t' },
+      { url: 'https://here/t', headers: {}, service: 'assistant' },
+      0,
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://here', OTEL_EXPORTER_OTLP_HEADERS: 'a=b=c, d=100%,nothing' },
+      { url: 'http://here/v1/traces', headers: { a: 'b=c', d: '100%' }, service: 'assistant' },
+      0,
+    ],
+  ])('%j is understood', (env, target, warnings) => {
+    const own = recordingLog();
+    expect(traceTarget(env, own)).toEqual(target);
+    expect(own.lines.length).toBe(warnings);
   });
 });
