@@ -8,7 +8,7 @@ import type { CronScheduler } from './cron-scheduler.ts';
 import { durationText } from './durations.ts';
 import { hashOfJob, idFrom, jobSchema, problemOf, type Job, type JobCreator } from './job.ts';
 import { jobOwnerOf, type StoredJob, type JobStore } from './job-store.ts';
-import { nextRuns, parseWhen, scheduleText, type Schedule } from './schedule.ts';
+import { nextRuns, parseWhen, scheduleText, whenText, type Schedule } from './schedule.ts';
 import { isoIn, isZone, localText } from '../util/time-zone.ts';
 
 /** The person or program that calls the schedule, and its chat. */
@@ -38,6 +38,8 @@ export interface JobFacts {
   readonly kind: Job['kind'];
   readonly text: string;
   readonly schedule: string;
+  /** The schedule as a new job may be given it. */
+  readonly when: string;
   readonly chat: string;
   readonly session: Job['session'];
   readonly state: StoredJob['state'];
@@ -290,6 +292,7 @@ export class CronService {
       kind: job.kind,
       text: job.text,
       schedule: scheduleText(schedule, zone),
+      when: whenText(schedule, zone),
       chat: job.chat,
       session: job.session,
       state,

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import { errorMessage } from '../util/errors.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { durationText, parseDuration } from './durations.ts';
-import { instantOf, isZone, localText, zoneTimeOf } from '../util/time-zone.ts';
+import { instantOf, isZone, localText, zoneTimeOf, isoIn } from '../util/time-zone.ts';
 
 /** When something is due. Times are milliseconds since 1970. */
 export type Schedule =
@@ -60,6 +60,18 @@ export function scheduleText(schedule: Schedule, zone: string): string {
       return `every ${durationText(schedule.stepMs)}`;
     case 'cron':
       return `${schedule.expression} (${schedule.zone})`;
+  }
+}
+
+/** The schedule as `parseWhen` reads it, in the zone that a cron expression has of its own. */
+export function whenText(schedule: Schedule, zone: string): string {
+  switch (schedule.type) {
+    case 'at':
+      return isoIn(schedule.at, zone);
+    case 'every':
+      return scheduleText(schedule, zone);
+    case 'cron':
+      return schedule.expression;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nextRun, nextRuns, parseWhen, type Schedule } from '../../src/automation/schedule.ts';
+import { nextRun, nextRuns, parseWhen, whenText, type Schedule } from '../../src/automation/schedule.ts';
 import { isoIn } from '../../src/util/time-zone.ts';
 import { mismatches, transitions, ZONES } from './slow-reference.ts';
 
@@ -71,6 +71,13 @@ describe('what a time means', () => {
     ['soon', 'Expected a time'],
   ])('%s is refused: %s', (text, expected) => {
     expect(reason(text)).toContain(expected);
+  });
+
+  test.each(['0 9 * * 1-5', 'every 2h', 'tomorrow at 9'])('what %s became is read as the same again', (text) => {
+    const first = when(text);
+    const schedule = first.ok ? first.schedule : undefined;
+    expect(schedule).toBeDefined();
+    if (schedule !== undefined) expect(when(whenText(schedule, VIENNA))).toMatchObject({ schedule });
   });
 
   test('an unknown zone is refused', () => {

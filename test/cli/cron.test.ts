@@ -9,6 +9,7 @@ const JOB = {
   kind: 'message',
   text: 'Tick\u001B[31m',
   schedule: 'every 10s',
+  when: 'every 10s',
   chat: 'telegram:42',
   session: 'own',
   state: 'waiting',

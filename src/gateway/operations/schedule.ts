@@ -10,6 +10,8 @@ export interface CronInfo {
     readonly kind: string;
     readonly text: string;
     readonly schedule: string;
+    /** The schedule as `when` takes it. */
+    readonly when: string;
     readonly chat: string;
     /** `own`: a conversation of its own; `main`: that of its chat. */
     readonly session: 'own' | 'main';

@@ -18,7 +18,7 @@ function isKind(text: string): text is Kind {
   return Object.hasOwn(KINDS, text);
 }
 
-/** A new job, or another text and time for one; an edited job is made anew under its id. */
+/** A new job, or another text and time for one. */
 export function JobForm({ job, close }: { readonly job: Job | undefined; readonly close: () => void }): VNode {
   const [problem, say] = useState('');
   const submit = async (form: HTMLFormElement): Promise<void> => {
@@ -27,8 +27,13 @@ export function JobForm({ job, close }: { readonly job: Job | undefined; readonl
     if (!isKind(kind)) return;
     try {
       const draft: Draft = { when, text, kind };
-      if (job === undefined) await operation('cron', { action: 'add', job: draft });
-      else await replace(job, draft);
+      if (job === undefined) await operation('cron', { action: 'add', job: { ...draft, zone: ownZone() } });
+      else
+        await operation('cron', {
+          action: 'replace',
+          id: job.id,
+          job: { ...draft, chat: job.chat, session: job.session },
+        });
       close();
     } catch (error) {
       say(sentenceOf(error));
@@ -56,7 +61,7 @@ export function JobForm({ job, close }: { readonly job: Job | undefined; readonl
           name="when"
           required
           placeholder="tomorrow at 9, every 2h, 0 9 * * 1-5"
-          defaultValue={job?.schedule ?? ''}
+          defaultValue={job?.when ?? ''}
         />
       </label>
       <label>
@@ -91,8 +96,7 @@ function field(data: FormData, name: string): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-/** Makes the job anew under its id. */
-async function replace({ id, chat, session }: Job, draft: Draft): Promise<void> {
-  await operation('cron', { action: 'remove', id });
-  await operation('cron', { action: 'add', job: { ...draft, id, chat, session } });
+/** The time zone of this browser, which is where its person is. */
+function ownZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
