@@ -69,7 +69,7 @@ function Panel({ name }: { readonly name: PanelName }): VNode {
     );
   }, [name]);
   return (
-    <main class="panel" id="main">
+    <main class="panel" id="main" tabIndex={0} aria-label={PANELS[name]}>
       {panel === undefined ? null : 'problem' in panel ? <Problem text={panel.problem} /> : <panel.Content />}
     </main>
   );

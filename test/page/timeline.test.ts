@@ -69,4 +69,11 @@ describe('what a conversation shows', () => {
   test('leaves questions to their own place', () => {
     expect(shape({ rows: [row('question', 5, { direction: 'out', kind: 'approval' })] })).toEqual([]);
   });
+
+  test('leaves to a turn that runs what it shows itself: its answer and the call that has no result yet', () => {
+    const items = [item('ask', 1, { kind: 'user' }), item('call', 2, { kind: 'call', callId: 'a' })];
+    const rows = [row('out', 3, { direction: 'out', kind: 'answer', turn: 'turn' })];
+    expect(shape({ items, rows, running: new Set(['turn']) })).toEqual(['user ask']);
+    expect(shape({ items, rows })).toEqual(['user ask', 'tool call', 'notice row:out']);
+  });
 });

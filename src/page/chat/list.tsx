@@ -6,6 +6,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Loading, Problem } from '../parts/states.tsx';
 import { conversation } from '../state/app.ts';
 import { loadNewest, loadOlder } from '../state/conversation.ts';
+import { runningTurns } from '../state/live.ts';
 import { chatOf } from '../state/place.ts';
 import { unsent } from '../state/unsent.ts';
 import { EntryView } from './entry.tsx';
@@ -29,6 +30,7 @@ export function Conversation({ session, canWrite }: { readonly session: string; 
           items: open.items.value,
           rows: open.hasNewer.value ? [] : open.rows.value,
           unsent: unsent.value.filter(({ chat }) => chat === chatOf(session)),
+          running: runningTurns.value,
         }),
       ),
     [open],

@@ -24,16 +24,19 @@ export function timelineOf(known: {
   readonly items: readonly HistoryItem[];
   readonly rows: readonly Row[];
   readonly unsent: readonly Unsent[];
+  /** Turns that are shown as they run. */
+  readonly running?: ReadonlySet<string>;
 }): readonly Entry[] {
-  const said = fromHistory(known.items);
-  const other = fromRows(known.items, known.rows);
+  const running = known.running ?? new Set<string>();
+  const said = fromHistory(known.items, running);
+  const other = fromRows(known.items, known.rows, running);
   const merged = [...said, ...other].toSorted((a, b) => a.at - b.at);
   const shownBack = new Set(known.rows.map(({ externalId }) => externalId));
   const mine = known.unsent.filter(({ id }) => !shownBack.has(id)).map(fromUnsent);
   return [...merged, ...mine];
 }
 
-function fromHistory(items: readonly HistoryItem[]): readonly Entry[] {
+function fromHistory(items: readonly HistoryItem[], running: ReadonlySet<string>): readonly Entry[] {
   const results = new Map(items.filter(({ kind }) => kind === 'result').map((item) => [item.callId, item]));
   const calls = new Set(items.filter(({ kind }) => kind === 'call').map(({ callId }) => callId));
   return items.flatMap((item): readonly Entry[] => {
@@ -57,6 +60,8 @@ function fromHistory(items: readonly HistoryItem[]): readonly Entry[] {
         return [{ ...base, kind: 'reasoning', text: item.text, item }];
       case 'call': {
         const result = results.get(item.callId);
+        // Its turn shows it as running.
+        if (result === undefined && item.turn !== null && running.has(item.turn)) return [];
         return [{ ...base, kind: 'tool', call: item, ...(result === undefined ? {} : { result }) }];
       }
       case 'result':
@@ -69,18 +74,20 @@ function fromHistory(items: readonly HistoryItem[]): readonly Entry[] {
 }
 
 /** Messages that no turn has taken, commands, and what did not come from a turn. */
-function fromRows(items: readonly HistoryItem[], rows: readonly Row[]): readonly Entry[] {
+function fromRows(items: readonly HistoryItem[], rows: readonly Row[], running: ReadonlySet<string>): readonly Entry[] {
   const taken = new Set(items.flatMap(({ sources }) => sources ?? []));
   const answered = new Set(items.filter(({ kind }) => kind === 'assistant').map(({ turn }) => turn));
   return rows.flatMap((row): readonly Entry[] => {
     const base = { key: `row:${row.id}`, at: row.at };
     if (row.direction === 'in') {
       if (taken.has(row.id)) return [];
-      const sender = row.sender === undefined ? {} : { sender: row.sender };
+      const sender = row.sender === undefined || row.channel === 'web' ? {} : { sender: row.sender };
       return [{ ...base, kind: 'user', text: row.text, images: [], media: row.media ?? [], ...sender }];
     }
     // A question has buttons of its own below the conversation.
     if (row.kind === 'approval') return [];
+    // Its turn shows the same text until its history is there.
+    if (row.turn !== null && row.kind === 'answer' && running.has(row.turn)) return [];
     const isKnown = row.turn !== null && answered.has(row.turn) && row.kind === 'answer';
     return isKnown && (row.media ?? []).length === 0
       ? []

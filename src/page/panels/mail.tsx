@@ -3,7 +3,7 @@ import { operation } from '../net/http.ts';
 import { Action } from '../parts/action.tsx';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Empty, Problem } from '../parts/states.tsx';
-import { Time } from '../parts/time.tsx';
+import { minute, Time } from '../parts/time.tsx';
 import { changes } from '../state/app.ts';
 import { shown } from '../text/shown.ts';
 
@@ -19,7 +19,7 @@ export function Mail(): VNode {
       ...sent.map((item) => ({ direction: 'outbox' as const, ...item })),
       ...received.map((item) => ({ direction: 'inbox' as const, ...item })),
     ];
-  }, [changes.mail.value]);
+  }, [changes.mail.value, minute.value]);
   if (problem !== undefined) return <Problem text={problem} again={again} />;
   if (value?.length === 0) return <Empty>No message waits, and none was lost.</Empty>;
   return (

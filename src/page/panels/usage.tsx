@@ -60,7 +60,9 @@ function Report({
   const { cacheHitRate } = report;
   const unpriced = sum((row) => row.unpriced);
   const names = rows.map(({ name }) => name);
-  if (rows.length === 0) return <Empty>No model was asked in this time.</Empty>;
+  if (rows.length === 0) {
+    return <Empty>{by === 'job' ? 'No job asked a model in this time.' : 'No model was asked in this time.'}</Empty>;
+  }
   return (
     <>
       <dl class="figures">

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { HistoryItem, RunningTool, RunningTurn, ServerFrame } from '../../gateway/http/wire.ts';
 import { now } from '../clock.ts';
 
@@ -19,6 +19,14 @@ export interface LiveTurn {
 
 /** All running turns, by their id. */
 export const liveTurns = signal<ReadonlyMap<string, LiveTurn>>(new Map());
+
+/** Their ids; the same set until one begins or ends, so that text that grows draws nothing else anew. */
+export const runningTurns = computed<ReadonlySet<string>>(() => {
+  const ids = [...liveTurns.value.keys()];
+  if (ids.length !== known.size || ids.some((id) => !known.has(id))) known = new Set(ids);
+  return known;
+});
+let known: ReadonlySet<string> = new Set();
 
 type LiveEvent = Extract<ServerFrame, { type: 'live' }>['event'];
 

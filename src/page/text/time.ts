@@ -22,8 +22,9 @@ export function wholeTime(at: number): string {
   return whole.format(at);
 }
 
-/** Such as "0.4 s", "12 s", "3 min". */
+/** Such as "< 0.1 s", "0.4 s", "12 s", "3 min". */
 export function duration(ms: number): string {
+  if (ms < 50) return '< 0.1 s';
   if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
   return ms < 90_000 ? `${Math.round(ms / 1_000)} s` : `${Math.round(ms / MINUTE)} min`;
 }
