@@ -59,7 +59,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'page', include: PAGE, exclude, isolate: false },
+        test: { name: 'page', include: PAGE, exclude, isolate: false, expect: { poll: { timeout: 20_000 } } },
       },
       {
         extends: true,

@@ -1,201 +1,248 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { APPROVAL } from './double/life.ts';
-import { Turn } from './double/turn.ts';
 import { inBrowser } from './world.ts';
 
-inBrowser('a conversation on the page', (open) => {
-  test('a login link logs in once and leaves the address bar at once', async () => {
-    await using world = await open();
-    expect(new URL(world.page.url()).hash).toBe('');
-    await world.page.context().clearCookies();
-    await world.page.goto(`${world.gateway.address}/#login=code-1`);
-    await world.page.reload();
-    await world.page.getByRole('heading', { name: 'Open your assistant' }).waitFor();
-    await world.page.getByLabel('Token').fill('wrong');
-    await world.page.getByRole('button', { name: 'Log in' }).click();
-    await world.page.getByText('This login link is used up or too old.').waitFor();
-    await world.page.getByLabel('Token').fill('the-token');
-    await world.page.getByRole('button', { name: 'Log in' }).click();
-    await world.page.getByRole('textbox', { name: 'Write to the assistant' }).waitFor();
-  });
+/** One pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-  test('an answer grows with a line for each tool, and is there once when the turn has ended', async () => {
-    await using world = await open();
-    const { page, gateway } = world;
-    await world.write('Which files are there?');
-    await page.getByText('Which files are there?').waitFor();
-    const turn = new Turn(gateway);
-    turn.take('Which files are there?');
-    turn.tool('x', 'list_dir', 'listed notes');
-    await page.getByText('listed notes').waitFor();
-    expect(await page.getByText('running').isVisible()).toBe(true);
-    turn.toolEnded('x', 'list_dir', 'listed notes');
-    turn.say('There are **two');
-    await page.getByText('There are').waitFor();
-    turn.say('There are **two** files.');
-    await page.locator('strong', { hasText: 'two' }).waitFor();
-    turn.end();
-    await page
-      .getByRole('status')
-      .getByText('The assistant says: There are **two** files.')
-      .waitFor({ state: 'attached' });
-    expect(await page.getByText('Which files are there?').count()).toBe(1);
-    expect(await page.locator('.prose', { hasText: 'There are two files.' }).count()).toBe(1);
-    const tool = page.locator('summary', { hasText: 'list_dir listed notes' });
-    expect(await tool.count()).toBe(1);
-    await tool.click();
-    await page.getByText('Result of listed notes').waitFor();
-    expect(world.complaints).toEqual([]);
-  });
+const config = { tools: { exec: { mode: 'ask', sandbox: 'off' } } };
 
-  test('nothing but the end of an answer is read out', async () => {
-    await using world = await open();
-    const turn = new Turn(world.gateway);
-    turn.say('One');
-    await world.page.getByText('One', { exact: true }).waitFor();
-    const heard = world.page.getByRole('status');
-    expect((await heard.allTextContents()).join('')).toBe('');
-    const live = await world.page.locator('[aria-live], [role=status], [role=log], [role=alert]').all();
-    expect(live).toHaveLength(1);
-    turn.end();
-    await heard.getByText('The assistant says: One').waitFor({ state: 'attached' });
-  });
-
-  test('the stop button stops the turn of this conversation', async () => {
-    await using world = await open();
-    const turn = new Turn(world.gateway);
-    turn.say('I begin');
-    world.gateway.onStop = () => turn.end('stopped');
-    await world.page.getByRole('button', { name: 'Stop' }).click();
-    await expect.poll(() => world.gateway.stopped).toEqual(['main']);
-    await world.page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
-  });
-
-  test('an approval shows exactly what would run, and the button decides it', async () => {
-    await using world = await open();
-    world.gateway.ask([APPROVAL]);
-    const question = world.page.getByRole('region', { name: APPROVAL.title });
-    expect(await question.locator('pre').textContent()).toBe(APPROVAL.detail);
-    await question.getByRole('button', { name: 'Do not allow' }).click();
-    await question.waitFor({ state: 'detached' });
-    expect(world.gateway.answered).toMatchObject([{ code: 'K7Q2', decision: 'deny' }]);
-  });
-
-  test('a question of the model is answered by a choice or in own words', async () => {
-    await using world = await open();
-    const question = { ...APPROVAL, kind: 'ask' as const, title: 'Which colour?', choices: ['red', 'blue'] };
-    world.gateway.ask([question, { ...question, code: 'second', title: 'Which size?' }]);
-    const first = world.page.getByRole('region', { name: 'Which colour?' });
-    await first.getByRole('button', { name: 'blue' }).click();
-    const second = world.page.getByRole('region', { name: 'Which size?' });
-    await second.getByLabel('Your answer').fill('a small one');
-    await second.getByRole('button', { name: 'Answer' }).click();
-    await second.waitFor({ state: 'detached' });
-    expect(world.gateway.answered).toMatchObject([
-      { code: 'K7Q2', decision: 'answer', text: 'blue' },
-      { code: 'second', decision: 'answer', text: 'a small one' },
-    ]);
-  });
-
-  test('what one writes while it works is sent and shown at once', async () => {
-    await using world = await open();
-    const turn = new Turn(world.gateway);
-    turn.say('Working on it');
-    await world.page.getByPlaceholder('Add something while it works').waitFor();
-    await world.write('Use the short form');
-    await world.page.getByRole('article', { name: 'You' }).getByText('Use the short form').waitFor();
-    await expect.poll(() => world.gateway.messages.map(({ text }) => text)).toEqual(['Use the short form']);
-    turn.end();
-  });
-
-  test('a reload in mid-answer shows what there is so far, and then the rest', async () => {
-    await using world = await open();
-    const turn = new Turn(world.gateway);
-    turn.say('Half of');
-    await world.page.getByText('Half of').waitFor();
-    await world.page.reload();
-    await world.page.getByText('Half of').waitFor();
-    turn.say('Half of it and the other half');
-    await world.page.getByText('the other half').waitFor();
-    turn.end();
-    await world.page.getByRole('button', { name: 'Retry' }).waitFor();
-    expect(await world.page.locator('.prose', { hasText: 'the other half' }).count()).toBe(1);
-  });
-
-  test('a lost connection is said; what was missed comes, and what was written is sent once', async () => {
-    await using world = await open();
-    const { page, gateway } = world;
-    const turn = new Turn(gateway);
-    turn.say('Begun');
-    await page.getByText('Begun').waitFor();
-    await page.context().setOffline(true);
-    gateway.cut();
-    await page.getByText('Offline. What you write is kept here').waitFor();
-    await world.write('Written offline');
-    await page.getByText('Written offline').waitFor();
-    turn.say('Begun and ended');
-    turn.end();
-    await page.context().setOffline(false);
-    await page.getByText('Begun and ended').waitFor();
-    await expect.poll(() => gateway.messages.map(({ text }) => text), { timeout: 20_000 }).toEqual(['Written offline']);
-    await page.getByText('Offline.').waitFor({ state: 'detached' });
-    expect(await page.getByText('Written offline').count()).toBe(1);
-  });
-
-  test('two tabs show the same', async () => {
-    await using world = await open();
-    const other = await world.tab();
-    await world.write('From the first tab');
-    await other.getByText('From the first tab').waitFor();
-    const turn = new Turn(world.gateway);
-    turn.take('From the first tab');
-    turn.say('To both');
-    turn.end();
-    for (const page of [world.page, other]) {
-      await page.getByRole('article', { name: 'Assistant' }).getByText('To both').waitFor();
-      expect(await page.getByText('From the first tab').count()).toBe(1);
-    }
-  });
-
-  test('a pasted image is uploaded and goes with the message', async () => {
-    await using world = await open();
-    await world.page.getByRole('textbox', { name: 'Write to the assistant' }).evaluate((field) => {
-      const data = new DataTransfer();
-      data.items.add(new File([new Uint8Array([137, 80, 78, 71])], 'shot.png', { type: 'image/png' }));
-      field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+inBrowser(
+  'a conversation on the page',
+  (open) => {
+    test('a login link logs in once and leaves the address bar at once; the token logs in too', async () => {
+      await using visit = await open();
+      const { page, assistant, address } = visit;
+      await page.context().clearCookies();
+      const { link } = await assistant.assistant.request('pageLink', {});
+      await page.goto(link);
+      await page.reload();
+      await page.getByRole('textbox', { name: 'Write to the assistant' }).waitFor();
+      expect(page.url()).toBe(`${address}/`);
+      await page.context().clearCookies();
+      await page.goto(link);
+      await page.reload();
+      await page.getByRole('heading', { name: 'Open your assistant' }).waitFor();
+      await page.getByLabel('Token').fill('wrong');
+      await page.getByRole('button', { name: 'Log in' }).click();
+      await page.getByText('This code or token is not valid, or no longer.').waitFor();
+      await page.getByLabel('Token').fill(await readFile(join(assistant.home, 'gateway.token'), 'utf8'));
+      await page.getByRole('button', { name: 'Log in' }).click();
+      await page.getByRole('textbox', { name: 'Write to the assistant' }).waitFor();
     });
-    await world.page.getByRole('list', { name: 'Attached files' }).getByText('shot.png').waitFor();
-    await world.write('What is this?');
-    await expect
-      .poll(() => world.gateway.messages)
-      .toMatchObject([{ text: 'What is this?', media: [{ upload: 'upload-1', name: 'shot.png' }] }]);
-    expect(world.gateway.uploads).toMatchObject([{ name: 'shot.png', mediaType: 'image/png', size: 4 }]);
-    expect(world.complaints).toEqual([]);
-  });
 
-  test('conversations of other channels are found and can be read, not written to', async () => {
-    await using world = await open();
-    const { page } = world;
-    await page.getByRole('button', { name: 'Conversations' }).click();
-    await page.getByRole('searchbox').fill('morning');
-    await page.getByRole('link', { name: /morning/u }).click();
-    await page.getByText('This conversation is on telegram.').waitFor();
-    await page.getByText('Good morning!').waitFor();
-    expect(await page.getByRole('textbox', { name: 'Write to the assistant' }).count()).toBe(0);
-    await page.getByRole('button', { name: 'Conversations' }).click();
-    await page.getByRole('button', { name: 'New conversation' }).click();
-    await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
-    await world.write('Something new');
-    await expect.poll(() => world.gateway.messages[0]?.chat).toMatch(/^[\w-]{36}$/u);
-  });
+    test('an answer grows with a line for each tool, and is there once when the turn has ended', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply(
+        { calls: [{ name: 'list_dir', arguments: { path: '.' } }] },
+        { text: `There are **two** files in the folder${', and more'.repeat(8)}.`, chunkSize: 4, eventDelayMs: 60 },
+      );
+      await visit.write('Which files are there?');
+      await page.locator('.said', { hasText: 'Which files are there?' }).waitFor();
+      await page.locator('.step', { hasText: 'list_dir' }).waitFor();
+      await page.locator('[aria-busy] strong', { hasText: 'two' }).waitFor();
+      await page
+        .getByRole('status')
+        .getByText('The assistant says: There are **two** files in the folder')
+        .waitFor({ state: 'attached' });
+      expect(await page.locator('.said', { hasText: 'Which files are there?' }).count()).toBe(1);
+      expect(await page.locator('.prose', { hasText: 'There are two files' }).count()).toBe(1);
+      const tool = page.locator('summary', { hasText: 'list_dir' });
+      expect(await tool.count()).toBe(1);
+      await tool.click();
+      await page.locator('pre.output').waitFor();
+      expect(visit.complaints).toEqual([]);
+    });
 
-  test('a conversation is saved as Markdown', async () => {
-    await using world = await open();
-    await world.page.getByRole('button', { name: 'Conversations' }).click();
-    const [download] = await Promise.all([
-      world.page.waitForEvent('download'),
-      world.page.getByRole('button', { name: 'Save this conversation as Markdown' }).click(),
-    ]);
-    expect(download.suggestedFilename()).toBe('conversation.md');
-  });
-});
+    test('nothing but the end of an answer is read out', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply({ text: 'One and two and three and four.', chunkSize: 4, eventDelayMs: 60 });
+      await visit.write('Count');
+      await page.getByText('One and').waitFor();
+      const heard = page.getByRole('status');
+      expect((await heard.allTextContents()).join('')).toBe('');
+      const live = await page.locator('[aria-live], [role=status], [role=log], [role=alert]').all();
+      expect(live).toHaveLength(1);
+      await heard.getByText('The assistant says: One and two').waitFor({ state: 'attached' });
+    });
+
+    test('the stop button stops the turn of this conversation', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply({ text: 'I begin and go on. '.repeat(200), eventDelayMs: 50 });
+      await visit.write('Tell me everything');
+      await page.getByText('I begin').waitFor();
+      const asked = assistant.model.requests.at(-1);
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+      await expect.poll(() => asked?.clientGone).toBe(true);
+      await page.getByRole('status').getByText('The assistant has stopped.').waitFor({ state: 'attached' });
+    });
+
+    test('an approval shows exactly what would run, and the button decides it', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      const exec = (command: string): object => ({ calls: [{ name: 'exec', arguments: { command } }] });
+      assistant.model.reply(exec('touch denied'), exec('touch allowed'), 'One of two.');
+      await visit.write('Make two files');
+      const question = page.getByRole('region').filter({ has: page.getByRole('button', { name: 'Allow once' }) });
+      await question.locator('pre', { hasText: 'touch denied' }).waitFor();
+      expect(await page.locator('.step', { hasText: 'touch denied' }).count()).toBe(1);
+      await question.getByRole('button', { name: 'Do not allow' }).click();
+      await question.locator('pre', { hasText: 'touch allowed' }).waitFor();
+      await question.getByRole('button', { name: 'Allow once' }).click();
+      await page.locator('.prose', { hasText: 'One of two.' }).waitFor();
+      await question.waitFor({ state: 'detached' });
+      expect(['denied', 'allowed'].map((name) => existsSync(join(assistant.workspace, name)))).toEqual([false, true]);
+      expect(visit.complaints).toEqual([]);
+    });
+
+    test('a question of the model is answered by a choice or in own words', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      const ask = (question: string, ...choices: string[]): object => ({
+        calls: [{ name: 'ask_user', arguments: { question, choices } }],
+      });
+      assistant.model.reply(ask('Which colour?', 'red', 'blue'), ask('Which size?', 'large', 'tiny'), 'Thank you.');
+      await visit.write('Paint it');
+      const question = (title: string) => page.getByRole('region', { name: title });
+      await question('Which colour?').getByRole('button', { name: 'blue' }).click();
+      await question('Which size?').getByLabel('Your answer').fill('a small one');
+      await question('Which size?').getByRole('button', { name: 'Answer' }).click();
+      await page.locator('.prose', { hasText: 'Thank you.' }).waitFor();
+      const read = JSON.stringify(assistant.model.requests.at(-1)?.body);
+      expect(read).toContain('blue');
+      expect(read).toContain('a small one');
+    });
+
+    test('what one writes while it works is shown at once, and reaches the model in the same turn', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      const before = assistant.model.requests.length;
+      assistant.model.reply(
+        { calls: [{ name: 'list_dir', arguments: { path: '.' } }], delayMs: 1_500 },
+        'The short form it is.',
+      );
+      await visit.write('Begin');
+      await page.getByPlaceholder('Add something while it works').waitFor();
+      await visit.write('Use the short form');
+      await page.getByRole('article', { name: 'You' }).locator('.said', { hasText: 'Use the short form' }).waitFor();
+      await page.locator('.prose', { hasText: 'The short form it is.' }).waitFor();
+      expect(assistant.model.requests.length).toBe(before + 2);
+      expect(JSON.stringify(assistant.model.requests.at(-1)?.body)).toContain('Use the short form');
+      expect(await page.locator('.said', { hasText: 'Use the short form' }).count()).toBe(1);
+    });
+
+    test('a reload in mid-answer shows what there is so far, and then the rest', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply({
+        text: `Half of it ${'and more '.repeat(20)}to the end`,
+        chunkSize: 6,
+        eventDelayMs: 100,
+      });
+      await visit.write('All of it');
+      await page.getByText('Half of it').waitFor();
+      await page.reload();
+      await page.locator('[aria-busy]').getByText('Half of it').waitFor();
+      await page.locator('.prose', { hasText: 'to the end' }).waitFor();
+      await page.getByRole('button', { name: 'Retry' }).waitFor();
+      expect(await page.locator('.prose', { hasText: 'to the end' }).count()).toBe(1);
+      expect(await page.locator('.said', { hasText: 'All of it' }).count()).toBe(1);
+    });
+
+    test('a lost connection is said; what was missed comes, and what was written is sent once', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply({ text: 'Begun and never mind, ended', chunkSize: 6, eventDelayMs: 200 }, 'Got it.');
+      await visit.write('Go on');
+      await page.getByText('Begun').waitFor();
+      await page.context().setOffline(true);
+      await page.getByText('Offline. What you write is kept here').waitFor();
+      await visit.write('Written offline');
+      await page.locator('.said', { hasText: 'Written offline' }).waitFor();
+      await expect.poll(() => assistant.model.inFlight, { timeout: 10_000 }).toBe(0);
+      await page.context().setOffline(false);
+      await page.locator('.prose', { hasText: 'never mind, ended' }).waitFor();
+      await page.locator('.prose', { hasText: 'Got it.' }).waitFor();
+      await page.getByText('Offline.').waitFor({ state: 'detached' });
+      await expect.poll(() => page.locator('.said', { hasText: 'Written offline' }).count()).toBe(1);
+      expect(await page.locator('.prose', { hasText: 'never mind, ended' }).count()).toBe(1);
+      expect(JSON.stringify(assistant.model.requests.at(-1)?.body).split('Written offline')).toHaveLength(2);
+    });
+
+    test('two tabs show the same', async () => {
+      await using visit = await open();
+      const other = await visit.tab();
+      visit.assistant.model.reply({ text: 'To both of them', chunkSize: 4, eventDelayMs: 50 });
+      await visit.write('From the first tab');
+      await other.locator('.said', { hasText: 'From the first tab' }).waitFor();
+      for (const page of [visit.page, other]) {
+        await page.getByRole('article', { name: 'Assistant' }).getByText('To both of them').waitFor();
+        expect(await page.locator('.said', { hasText: 'From the first tab' }).count()).toBe(1);
+      }
+    });
+
+    test('a pasted image is uploaded, goes with the message, and stays in the conversation', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      await page.getByRole('textbox', { name: 'Write to the assistant' }).evaluate((field, pixel) => {
+        const data = new DataTransfer();
+        const bytes = Uint8Array.from(atob(pixel), (sign) => sign.charCodeAt(0));
+        data.items.add(new File([bytes], 'shot.png', { type: 'image/png' }));
+        field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+      }, PIXEL);
+      await page.getByRole('list', { name: 'Attached files' }).getByText('shot.png').waitFor();
+      assistant.model.reply('A dot.');
+      await visit.converse('What is this?', 'A dot.');
+      expect(JSON.stringify(assistant.model.requests.at(-1)?.body)).toContain(PIXEL);
+      await page.reload();
+      const image = page.getByRole('img', { name: 'Image in this message' });
+      await image.waitFor();
+      await expect.poll(() => image.evaluate((seen: HTMLImageElement) => seen.naturalWidth)).toBe(1);
+      expect(visit.complaints).toEqual([]);
+    });
+
+    test('conversations of other channels are found and can be read, not written to', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply('Good morning to you!');
+      assistant.telegram.userSays(42, 'What a fine morning');
+      await expect.poll(() => assistant.telegram.sentMessages.length).toBeGreaterThan(0);
+      await page.getByRole('button', { name: 'Conversations' }).click();
+      await page.getByRole('searchbox').fill('fine morning');
+      await page.getByRole('link', { name: /fine morning/u }).click();
+      await page.getByText('This conversation is on telegram.').waitFor();
+      await page.locator('.prose', { hasText: 'Good morning to you!' }).waitFor();
+      expect(await page.getByRole('textbox', { name: 'Write to the assistant' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Conversations' }).click();
+      await page.getByRole('button', { name: 'New conversation' }).click();
+      await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
+      assistant.model.reply('A new one.');
+      await visit.converse('Something new', 'A new one.');
+      expect(page.url()).toMatch(/#\/chat\/web%3A[\w-]{36}$/u);
+      expect(visit.complaints).toEqual([]);
+    });
+
+    test('a conversation is saved as Markdown', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply('Saved **too**.');
+      await visit.converse('To be saved', 'Saved too.');
+      await page.getByRole('button', { name: 'Conversations' }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Save this conversation as Markdown' }).click(),
+      ]);
+      expect(download.suggestedFilename()).toMatch(/\.md$/u);
+      const text = await readFile(await download.path(), 'utf8');
+      expect(text).toContain('To be saved');
+      expect(text).toContain('Saved **too**.');
+    });
+  },
+  { config },
+);

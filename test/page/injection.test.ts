@@ -1,8 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { APPROVAL, item } from './double/life.ts';
-import { Turn } from './double/turn.ts';
-import { inBrowser, type World } from './world.ts';
+import { inBrowser, OWNER } from './world.ts';
 
 /** Each would set `window.taken` if anything of it ran. */
 const ATTACKS = [
@@ -35,95 +35,97 @@ async function isHarmless(page: Page): Promise<void> {
   expect(text).not.toMatch(/[\u202A-\u202E\u2066-\u2069]/u);
 }
 
-async function outsideRequests(world: World): Promise<readonly string[]> {
-  const asked: string[] = [];
-  world.page.context().on('request', (request) => {
-    if (!request.url().startsWith(world.gateway.address) && !request.url().startsWith('blob:'))
-      asked.push(request.url());
-  });
-  return asked;
-}
+const config = { tools: { exec: { mode: 'ask', sandbox: 'off' } } };
+const EVIL_NAME = '<img src=x onerror="window.taken=1">.html';
 
-inBrowser('what comes from outside does nothing on the page', (open) => {
-  test('in an answer, while it grows and when it has ended', async () => {
-    await using world = await open();
-    const asked = await outsideRequests(world);
-    const turn = new Turn(world.gateway);
-    for (let length = 20; length < ALL.length; length += 61) turn.say(ALL.slice(0, length));
-    turn.say(`${ALL}\n\ngrown`);
-    await world.page.getByText('grown', { exact: true }).waitFor();
-    await isHarmless(world.page);
-    turn.end();
-    await world.page.getByRole('button', { name: 'Retry' }).waitFor();
-    expect(await world.page.getByRole('link', { name: 'Image: picture' }).count()).toBe(1);
-    await isHarmless(world.page);
-    expect(asked).toEqual([]);
-    expect(world.complaints).toEqual([]);
-  });
-
-  test('in a message, a tool call and its result, a reasoning and a question', async () => {
-    await using world = await open();
-    const asked = await outsideRequests(world);
-    const { gateway, page } = world;
-    gateway.history.set('web:main', [
-      item(9_000, 'user', ALL),
-      item(8_000, 'reasoning', ALL),
-      item(7_000, 'call', JSON.stringify({ path: ALL, [ALL]: ALL }), { name: ALL, callId: 'a' }),
-      item(6_000, 'result', ALL, { callId: 'a' }),
-      item(5_000, 'mark', ALL),
-      item(4_000, 'assistant', 'The end.'),
-    ]);
-    gateway.questions = [
-      { ...APPROVAL, title: ALL, detail: ALL, reason: ALL, always: ALL },
-      { ...APPROVAL, code: 'b', kind: 'ask', title: ALL, choices: [ALL] },
-    ];
-    await page.reload();
-    await page.getByText('The end.').waitFor();
-    for (const line of await page.locator('details.step').all()) await line.locator('summary').click();
-    await page.locator('pre.output').waitFor();
-    await isHarmless(page);
-    expect(asked).toEqual([]);
-    expect(world.complaints).toEqual([]);
-  });
-
-  test('in the names of files, skills, people, jobs, conversations and models', async () => {
-    await using world = await open();
-    const asked = await outsideRequests(world);
-    const { gateway, page } = world;
-    gateway.row({
-      direction: 'out',
-      id: 'file',
-      session: 'web:main',
-      channel: 'web',
-      chat: 'main',
-      kind: 'notice',
-      text: ALL,
-      turn: null,
-      at: Date.now(),
-      state: 'delivered',
-      media: ATTACKS.map((name) => ({ name, mediaType: 'text/html', url: 'javascript:window.taken=1' })),
-      buttons: [[{ id: `say:${ALL}`, label: ALL }]],
-    });
-    await page.getByRole('list', { name: 'Files' }).waitFor();
-    await isHarmless(page);
-    const inside = (value: unknown): unknown => {
-      if (typeof value === 'string') return /^\d{4}-/u.test(value) ? value : `${value} ${ALL}`;
-      if (Array.isArray(value)) return value.map(inside);
-      if (typeof value !== 'object' || value === null) return value;
-      const kept = new Set(['action', 'state', 'role', 'kind', 'unit', 'session', 'source']);
-      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, kept.has(key) ? part : inside(part)]));
-    };
-    for (const [name, answer] of Object.entries(gateway.operations)) {
-      gateway.operations[name] = (params) => inside(answer(params));
-    }
-    for (const place of ['', '#/skills', '#/people', '#/schedule', '#/usage', '#/health', '#/why']) {
-      await world.show(place);
-      await page.getByRole('button', { name: 'Conversations' }).click();
-      await page.getByText('window.taken=1').first().waitFor();
+inBrowser(
+  'what comes from outside does nothing on the page',
+  (open) => {
+    test('in an answer, while it grows and when it has ended', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply({ text: `${ALL}\n\ngrown ${'and grown '.repeat(90)}`, chunkSize: 31, eventDelayMs: 40 });
+      await visit.write('Do your worst');
+      await page.locator('[aria-busy]').getByText('grown').waitFor();
       await isHarmless(page);
-      await page.keyboard.press('Escape');
-    }
-    expect(asked).toEqual([]);
-    expect(world.complaints).toEqual([]);
-  });
-});
+      await page.getByRole('button', { name: 'Retry' }).waitFor();
+      expect(await page.getByRole('link', { name: 'Image: picture' }).count()).toBe(1);
+      await isHarmless(page);
+      expect([visit.outside, visit.complaints]).toEqual([[], []]);
+    });
+
+    test('in a message, a tool call and its result, a reasoning, a question and a file', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      await writeFile(join(assistant.workspace, 'evil.txt'), ALL);
+      await mkdir(join(assistant.workspace, 'box'));
+      for (const name of [EVIL_NAME, '[a](javascript:window.taken=1)', 'gnp\u202Efdp']) {
+        await writeFile(join(assistant.workspace, 'box', name), ALL);
+      }
+      assistant.model.reply(
+        {
+          reasoning: ALL,
+          calls: [
+            { name: 'read_file', arguments: { path: 'evil.txt' } },
+            { name: 'read_file', arguments: { path: ALL } },
+            { name: 'list_dir', arguments: { path: 'box' } },
+            { name: 'message', arguments: { text: ALL, media: [`box/${EVIL_NAME}`] } },
+          ],
+        },
+        { calls: [{ name: 'ask_user', arguments: { question: ALL.slice(0, 900), choices: ATTACKS.slice(0, 2) } }] },
+        { calls: [{ name: 'exec', arguments: { command: `echo '${ALL.replaceAll("'", '')}'` } }] },
+        'The end.',
+      );
+      await visit.write(ALL);
+      await page.getByLabel('Your answer').waitFor();
+      await page.getByRole('list', { name: 'Files' }).waitFor();
+      await isHarmless(page);
+      await page.getByLabel('Your answer').fill(ALL);
+      await page.getByRole('button', { name: 'Answer' }).click();
+      await page.getByRole('button', { name: 'Do not allow' }).waitFor();
+      await isHarmless(page);
+      await page.getByRole('button', { name: 'Do not allow' }).click();
+      await page.locator('.prose', { hasText: 'The end.' }).waitFor();
+      for (const line of await page.locator('details.step').all()) await line.locator('summary').click();
+      await page.locator('pre.output').first().waitFor();
+      await isHarmless(page);
+      expect([visit.outside, visit.complaints]).toEqual([[], []]);
+    });
+
+    test('in the names of files, skills, people, jobs, conversations and models', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      const from = { id: 815, is_bot: false, first_name: ALL.slice(0, 60) };
+      assistant.telegram.userSays(815, ALL, { from });
+      assistant.model.reply('Hello.');
+      assistant.telegram.userSays(OWNER, ALL);
+      await expect.poll(() => assistant.telegram.sentMessages.length).toBeGreaterThan(1);
+      const job = { when: 'every 2h', text: ALL, kind: 'message' } as const;
+      await assistant.assistant.request('cron', { action: 'add', job });
+      // Also where the assistant itself would not let such a text in.
+      await page.route('**/api/operations/*', async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: inside(await response.json()) });
+      });
+      for (const place of ['', '#/skills', '#/people', '#/schedule', '#/usage', '#/health', '#/why']) {
+        await visit.show(place);
+        await page.reload();
+        await page.getByRole('button', { name: 'Conversations' }).click();
+        await page.getByText('window.taken=1').first().waitFor();
+        await isHarmless(page);
+        await page.keyboard.press('Escape');
+      }
+      expect([visit.outside, visit.complaints]).toEqual([[], []]);
+    });
+  },
+  { config },
+);
+
+/** An answer of the assistant with the attacks in each of its texts. */
+function inside(value: unknown): unknown {
+  if (typeof value === 'string') return /^\d{4}-/u.test(value) ? value : `${value} ${ALL}`;
+  if (Array.isArray(value)) return value.map(inside);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = new Set(['action', 'state', 'role', 'kind', 'unit', 'session', 'source']);
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, kept.has(key) ? part : inside(part)]));
+}

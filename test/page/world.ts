@@ -1,81 +1,148 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { RequestName, RequestParams, RequestResult } from '../../src/gateway/operations/operations.ts';
+import type { FakeModel } from '../support/fake-model.ts';
+import type { FakeTelegram } from '../support/fake-telegram.ts';
 import { browserPath, openBrowser } from './browser.ts';
-import type { DoubleGateway } from './double/gateway.ts';
-import { livedIn } from './double/life.ts';
 
-/** A browser that is logged in at a gateway of its own. */
-export interface World extends AsyncDisposable {
-  readonly gateway: DoubleGateway;
+/** A `World` of test/support. Its own types are Node's, some of which those of a browser contradict. */
+export interface Home extends AsyncDisposable {
+  readonly home: string;
+  readonly workspace: string;
+  readonly model: FakeModel;
+  readonly telegram: FakeTelegram;
+  readonly assistant: {
+    request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>>;
+  };
+}
+
+export interface HomeOptions {
+  /** Settings over the world's own. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Fills the home before the start. */
+  readonly furnish?: (home: string) => Promise<void>;
+}
+
+/** The person who is the owner on Telegram. */
+export const OWNER = 42;
+
+/** Starts a whole assistant with a model server of its own. */
+async function startHome(options: HomeOptions = {}): Promise<Home> {
+  const world = new URL('../support/world.ts', import.meta.url).href;
+  const module: { startWorld(options: HomeOptions): Promise<Home> } = await import(world);
+  return await module.startWorld(options);
+}
+
+/** A browser that is logged in at the assistant of its file, in a conversation of its own. */
+export interface Visit extends AsyncDisposable {
+  readonly assistant: Home;
+  readonly address: string;
   readonly page: Page;
+  /** The name of the conversation, and the key of its session. */
+  readonly chat: string;
+  readonly session: string;
   /** What the browser complained of: errors, exceptions, what the policy of the page blocked. */
   readonly complaints: readonly string[];
+  /** What was asked of any other server. */
+  readonly outside: readonly string[];
   /** Shows a place of the page, such as `#/memory`. */
   readonly show: (place: string) => Promise<void>;
-  /** Another tab of the same browser. */
+  /** Another tab of the same browser, in the same conversation. */
   readonly tab: () => Promise<Page>;
   /** Writes a message and sends it. */
   readonly write: (text: string) => Promise<void>;
+  /** Writes a message and waits until the answer with this text has ended. */
+  readonly converse: (text: string, answer: string) => Promise<void>;
 }
 
-type OpenWorld = (options?: BrowserContextOptions) => Promise<World>;
+type OpenVisit = (options?: BrowserContextOptions) => Promise<Visit>;
 
-/** Tests in a real browser; where there is none they are skipped. */
-export function inBrowser(title: string, tests: (open: OpenWorld) => void): void {
+/** Tests in a real browser at one real assistant; where there is no browser they are skipped. */
+export function inBrowser(title: string, tests: (open: OpenVisit) => void, options: HomeOptions = {}): void {
   const path = browserPath();
   describe.skipIf(path === undefined)(`${title}${path === undefined ? ' (no Chromium here)' : ''}`, () => {
-    let browser: Browser | undefined;
+    const stack = new AsyncDisposableStack();
+    let place: { readonly browser: Browser; readonly assistant: Home } | undefined;
+    let visits = 0;
     beforeAll(async () => {
-      browser = await openBrowser(path ?? '');
+      const assistant = stack.use(await startHome(options));
+      const browser = stack.adopt(await openBrowser(path ?? ''), (opened) => opened.close());
+      place = { browser, assistant };
     });
-    afterAll(async () => {
-      await browser?.close();
-    });
-    tests(async (options = {}) => {
-      if (browser === undefined) throw new Error('the browser is not open');
-      return await openWorld(browser, options);
+    afterAll(() => stack.disposeAsync());
+    tests(async (context = {}) => {
+      if (place === undefined) throw new Error('the browser is not open');
+      visits += 1;
+      return await visit(place, `visit-${visits}`, context);
     });
   });
 }
 
-async function openWorld(browser: Browser, options: BrowserContextOptions): Promise<World> {
-  const gateway = await livedIn();
-  const context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-GB', ...options });
-  const complaints: string[] = [];
+/** Says who is asked for a login, and that the network is off. */
+const EXPECTED = /ERR_INTERNET_DISCONNECTED|WebSocket connection|status of 40[149]/u;
+
+async function visit(
+  { browser, assistant: home }: { readonly browser: Browser; readonly assistant: Home },
+  chat: string,
+  options: BrowserContextOptions,
+): Promise<Visit> {
+  const [complaints, outside]: [string[], string[]] = [[], []];
+  const { link } = await home.assistant.request('pageLink', {});
+  const address = new URL(link).origin;
+  const context = await browser.newContext({
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'Europe/Vienna',
+    ...options,
+  });
+  context.setDefaultTimeout(20_000);
   context.on('console', (message) => {
-    const isExpected = /ERR_INTERNET_DISCONNECTED|WebSocket connection|status of 40[19]/u.test(message.text());
-    if (message.type() === 'error' && !isExpected) complaints.push(message.text());
+    if (message.type() === 'error' && !EXPECTED.test(message.text())) complaints.push(message.text());
   });
   context.on('weberror', (error) => complaints.push(String(error.error())));
+  context.on('request', (request) => {
+    if (!request.url().startsWith(address) && !request.url().startsWith('blob:')) outside.push(request.url());
+  });
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
       console.error(`policy: ${violatedDirective} ${blockedURI}`),
     );
   });
+  const session = `web:${chat}`;
+  const field = (page: Page) => page.getByRole('textbox', { name: 'Write to the assistant' });
   const tab = async (): Promise<Page> => {
-    const before = gateway.followers;
     const page = await context.newPage();
-    await page.goto(gateway.link());
-    await page.getByRole('textbox', { name: 'Write to the assistant' }).waitFor();
-    await expect.poll(() => gateway.followers).toBeGreaterThan(before);
+    const followed = page.waitForEvent('websocket').then((socket) => socket.waitForEvent('framereceived'));
+    await page.goto(`${address}/#/chat/${encodeURIComponent(session)}`);
+    await Promise.all([field(page).waitFor(), followed]);
     return page;
   };
+  const first = await context.newPage();
+  await first.goto(link);
+  await field(first).waitFor();
+  await first.close();
   const page = await tab();
+  const write = async (text: string): Promise<void> => {
+    await field(page).fill(text);
+    await page.keyboard.press('Enter');
+  };
   return {
-    gateway,
+    assistant: home,
+    address,
     page,
+    chat,
+    session,
     complaints,
+    outside,
     tab,
     show: async (place) => {
-      await page.goto(`${gateway.address}/${place}`);
+      await page.goto(`${address}/${place}`);
     },
-    write: async (text) => {
-      await page.getByRole('textbox', { name: 'Write to the assistant' }).fill(text);
-      await page.keyboard.press('Enter');
+    write,
+    converse: async (text, answer) => {
+      await write(text);
+      await page.getByRole('article', { name: 'Assistant' }).filter({ hasText: answer }).waitFor();
     },
-    [Symbol.asyncDispose]: async () => {
-      await context.close();
-      await gateway[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => context.close(),
   };
 }
