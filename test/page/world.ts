@@ -62,12 +62,12 @@ export function inBrowser(title: string, tests: (open: OpenVisit) => void, optio
   const path = browserPath();
   describe.skipIf(path === undefined)(`${title}${path === undefined ? ' (no Chromium here)' : ''}`, () => {
     const stack = new AsyncDisposableStack();
-    let place: { readonly browser: Browser; readonly assistant: Home } | undefined;
+    let place: Place | undefined;
     let visits = 0;
     beforeAll(async () => {
       const assistant = stack.use(await startHome(options));
       const browser = stack.adopt(await openBrowser(path ?? ''), (opened) => opened.close());
-      place = { browser, assistant };
+      place = { browser, assistant, ...(await logIn(assistant)) };
     });
     afterAll(() => stack.disposeAsync());
     tests(async (context = {}) => {
@@ -78,17 +78,37 @@ export function inBrowser(title: string, tests: (open: OpenVisit) => void, optio
   });
 }
 
+/** What the tests of a file share. */
+interface Place {
+  readonly browser: Browser;
+  readonly assistant: Home;
+  readonly address: string;
+  /** Of a login, so that not each visit needs one. */
+  readonly cookie: { readonly name: string; readonly value: string };
+}
+
+async function logIn({ assistant }: Home): Promise<Pick<Place, 'address' | 'cookie'>> {
+  const { link } = await assistant.request('pageLink', {});
+  const [address = '', code = ''] = link.split('/#login=');
+  const headers = { 'Content-Type': 'application/json', Origin: address };
+  const { headers: answered } = await fetch(`${address}/login`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ code }),
+  });
+  const [name = '', value = ''] = answered.get('set-cookie')?.split(';')[0]?.split('=') ?? [];
+  return { address, cookie: { name, value } };
+}
+
 /** Says who is asked for a login, and that the network is off. */
 const EXPECTED = /ERR_INTERNET_DISCONNECTED|WebSocket connection|status of 40[149]/u;
 
 async function visit(
-  { browser, assistant: home }: { readonly browser: Browser; readonly assistant: Home },
+  { browser, assistant: home, address, cookie }: Place,
   chat: string,
   options: BrowserContextOptions,
 ): Promise<Visit> {
   const [complaints, outside]: [string[], string[]] = [[], []];
-  const { link } = await home.assistant.request('pageLink', {});
-  const address = new URL(link).origin;
   const context = await browser.newContext({
     reducedMotion: 'reduce',
     locale: 'en-GB',
@@ -96,6 +116,7 @@ async function visit(
     ...options,
   });
   context.setDefaultTimeout(20_000);
+  await context.addCookies([{ ...cookie, url: address, httpOnly: true, sameSite: 'Strict' }]);
   context.on('console', (message) => {
     if (message.type() === 'error' && !EXPECTED.test(message.text())) complaints.push(message.text());
   });
@@ -117,10 +138,6 @@ async function visit(
     await Promise.all([field(page).waitFor(), followed]);
     return page;
   };
-  const first = await context.newPage();
-  await first.goto(link);
-  await field(first).waitFor();
-  await first.close();
   const page = await tab();
   const write = async (text: string): Promise<void> => {
     await field(page).fill(text);
