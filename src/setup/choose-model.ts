@@ -128,10 +128,10 @@ async function keyOf(world: SetupWorld, provider: string, entry: ProviderConfig,
   return askKey(world, provider);
 }
 
-async function askKey({ person }: SetupWorld, provider: string): Promise<Key> {
+async function askKey({ person, tell }: SetupWorld, provider: string): Promise<Key> {
   const preset = findPreset(provider);
-  const from = preset?.keyPage === undefined ? '' : `, from ${preset.keyPage}`;
-  const secret = (await person?.secret(`The API key of ${provider}${from} (it is not shown)`)) ?? '';
+  if (preset?.keyPage !== undefined) tell.say(`Get a key of ${provider} at ${preset.keyPage}`);
+  const secret = (await person?.secret(`The API key of ${provider} (it is not shown)`)) ?? '';
   const name = preset?.keyVariable ?? `${provider.toUpperCase().replaceAll(/\W/gu, '_')}_API_KEY`;
   return { value: secret, setting: { path: ['providers', provider, 'apiKey'], name, secret } };
 }

@@ -136,7 +136,7 @@ describe('init', () => {
     const line = new CommandLine();
     expect(await line.run('init', '--yes', '--provider', 'demo')).toBe(0);
     expect(line.out).toContain('  config.json\n');
-    expect(line.out).toContain('  workspace/SOUL.md\n');
+    expect(line.out).toContain('  workspace/ (7 files)\n');
     writeFileSync(join(line.home, 'workspace', 'SOUL.md'), 'mine');
     line.out = '';
     expect(await line.run('init', '--yes', '--provider', 'demo')).toBe(0);
@@ -330,7 +330,7 @@ describe('gateway', () => {
       await waitFor(
         () => line.logged.some(({ message }) => message === 'ready') && (!terminal || /you ›/u.test(line.out)),
       );
-      const shown = 'In a browser too, once, for ten minutes:\nhttp://127.0.0.1:1/#login=abc\n';
+      const shown = 'In a browser too, with this link (it works once, for ten minutes):\nhttp://127.0.0.1:1/#login=abc\n';
       if (terminal) expect(line.out).toContain(shown);
       else expect(`${line.out}${line.err}${JSON.stringify(line.logged)}`).not.toContain('login');
       line.signal('SIGTERM');

@@ -76,6 +76,7 @@ describe('from nothing to the first answer', () => {
     const settings = { channels: { telegram: { apiRoot: telegram.apiRoot } } };
     await using terminal = sitDown(settings, { ANTHROPIC_BASE_URL: model.url });
     await terminal.answer(PROVIDER, ENTER);
+    await terminal.sees('Get a key of anthropic at https://');
     await terminal.answer('The API key of anthropic', `key${ENTER}`);
     await terminal.answer(MODEL, ENTER);
     await terminal.answer(ZONE, ENTER);

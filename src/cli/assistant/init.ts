@@ -94,6 +94,13 @@ interface Result {
   readonly hasChanged: boolean;
 }
 
+/** The files as a person is told of them: those of the workspace as one line. */
+function shortened(files: readonly string[]): readonly string[] {
+  const inside = files.filter((name) => name.startsWith('workspace/'));
+  if (inside.length < 2) return files;
+  return [...files.filter((name) => !inside.includes(name)), `workspace/ (${inside.length} files)`];
+}
+
 /** Null: the person stopped it, and was told what was written. */
 async function setUpAll(
   { home, yes, service, copyKeys, ...given }: InitFlags,
@@ -112,7 +119,7 @@ async function setUpAll(
   let hasChanged = false;
   const show = (written: readonly string[]): void => {
     hasChanged ||= written.length > 0;
-    const lines = [`Written in ${paths.home}:`, ...written.map((name) => `  ${name}`)];
+    const lines = [`Written in ${paths.home}:`, ...shortened(written).map((name) => `  ${name}`)];
     tell.good(written.length === 0 ? `${paths.home} is already set up; nothing was changed.` : lines.join('\n'));
   };
   let stop = 'Stopped. Nothing was written.';
