@@ -47,8 +47,8 @@ const exclude = ['test/**/*.long.test.ts', 'node_modules/**'];
 export default defineConfig({
   test: {
     setupFiles: ['test/support/no-waiting-for-disks.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     pool: 'forks',
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },

@@ -168,5 +168,5 @@ test.each<DialectName>(['openai', 'anthropic'])(
       { numRuns: 5, seed: 20_260_101 },
     );
   },
-  60_000,
+  180_000,
 );

@@ -40,7 +40,7 @@ describe('LangChain', () => {
   });
 });
 
-test('fifty conversations at once each get their own answer', { timeout: 60_000 }, async () => {
+test('fifty conversations at once each get their own answer', { timeout: 180_000 }, async () => {
   await using api = await startApi();
   api.world.model.setHandler(({ view }) => `answer to ${/number \d+/u.exec(view.lastUserText)?.[0] ?? ''}`);
   const client = await api.client();

@@ -107,7 +107,7 @@ describe.skipIf(why !== null)('a full disk is known from the first write that it
     await waitFor(() => world.storage.state.state === 'ok');
   });
 
-  test('also when that is of the search index, which stays and finds what it has', { timeout: 60_000 }, async () => {
+  test('also when that is of the search index, which stays and finds what it has', { timeout: 180_000 }, async () => {
     await using world = await storesOnSmallDisk();
     const { memory, search } = world.stores;
     const find = (text: string): ReturnType<typeof search.search> => search.search({ text, limit: 3, scope: 'all' });

@@ -330,7 +330,8 @@ describe('gateway', () => {
       await waitFor(
         () => line.logged.some(({ message }) => message === 'ready') && (!terminal || /you ›/u.test(line.out)),
       );
-      const shown = 'In a browser too, with this link (it works once, for ten minutes):\nhttp://127.0.0.1:1/#login=abc\n';
+      const shown =
+        'In a browser too, with this link (it works once, for ten minutes):\nhttp://127.0.0.1:1/#login=abc\n';
       if (terminal) expect(line.out).toContain(shown);
       else expect(`${line.out}${line.err}${JSON.stringify(line.logged)}`).not.toContain('login');
       line.signal('SIGTERM');

@@ -51,7 +51,7 @@ async function gatewayOnFailingDisk({
   stack.defer(() => stopSoftly(gateway));
   let log = '';
   gateway.stderr.on('data', (chunk) => (log += String(chunk)));
-  await waitFor(() => log.includes('"msg":"ready"'), { timeoutMs: 30_000, what: 'the start' });
+  await waitFor(() => log.includes('"msg":"ready"'), { timeoutMs: 90_000, what: 'the start' });
   const owned = stack.move();
   return {
     telegram,
@@ -64,20 +64,20 @@ async function gatewayOnFailingDisk({
 
 diskTest(
   'a sync that fails confirms nothing: no acknowledgement leaves, the process begins anew, and nothing is lost or doubled',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     await using world = await gatewayOnFailingDisk({ on: 'state.db-wal' });
     const { telegram, gateway, log } = world;
     const chat = CHATS[0] ?? 0;
     const answers = (): readonly string[] => telegram.sentMessages.map(({ visibleText }) => visibleText);
     telegram.userSays(chat, 'one');
-    await waitFor(() => answers().includes('answer to one'), { timeoutMs: 20_000, what: 'the first answer' });
+    await waitFor(() => answers().includes('answer to one'), { timeoutMs: 90_000, what: 'the first answer' });
     // Whatever is still to be synced of the first turn.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await world.failNext();
     const { updateId } = telegram.userSays(chat, 'two');
     await waitFor(() => answers().some((text) => text.includes('answer to two')), {
-      timeoutMs: 30_000,
+      timeoutMs: 90_000,
       what: 'the answer of the process after it',
     });
     const confirmed = telegram.calls.findIndex(
@@ -94,13 +94,13 @@ diskTest(
 
 diskTest(
   'a sync that fails as a turn closes lets no answer out: the process begins anew and the answer comes once',
-  { timeout: 90_000 },
+  { timeout: 180_000 },
   async () => {
     await using world = await gatewayOnFailingDisk({ on: 'state.db-wal', modelMs: 1_500 });
     const { telegram, gateway, log } = world;
     telegram.userSays(CHATS[0] ?? 0, 'one');
     // The claim is synced by its timer long before the model answers.
-    await waitFor(() => telegram.unconfirmed.length === 0, { timeoutMs: 20_000, what: 'the acknowledgement' });
+    await waitFor(() => telegram.unconfirmed.length === 0, { timeoutMs: 90_000, what: 'the acknowledgement' });
     await new Promise((resolve) => setTimeout(resolve, 700));
     await world.failNext();
     const answers = (): readonly string[] =>
@@ -108,10 +108,10 @@ diskTest(
       telegram.sentMessages
         .map(({ visibleText }) => visibleText.replace('↻ ', ''))
         .filter((text) => !text.startsWith('⚠'));
-    await waitFor(() => answers().length > 0, { timeoutMs: 60_000, what: 'the answer' });
+    await waitFor(() => answers().length > 0, { timeoutMs: 90_000, what: 'the answer' });
     expect(log()).toContain('The disk did not confirm a write');
     // An answer that waits may leave before the new process says that it is ready.
-    await waitFor(() => log().split('"msg":"ready"').length === 3, { timeoutMs: 20_000, what: 'the second start' });
+    await waitFor(() => log().split('"msg":"ready"').length === 3, { timeoutMs: 90_000, what: 'the second start' });
     expect(gateway.exitCode).toBeNull();
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(answers()).toEqual(['answer to one']);
@@ -120,7 +120,7 @@ diskTest(
 
 diskTest(
   'a sync that fails in a process that nothing starts anew ends it with a sentence and an exit code',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     await using folder = await tempFolder();
     await using model = await startFakeOpenAi({ handler: () => 'hello' });
@@ -133,7 +133,7 @@ diskTest(
     const chat = (): Promise<{ stdout: string }> =>
       promisify(execFile)(process.execPath, [LAUNCHER, 'chat', '-m', 'hi'], {
         env: childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home, ...disk }),
-        timeout: 40_000,
+        timeout: 120_000,
       });
     expect((await chat()).stdout).toContain('hello');
     model.setHandler(async () => {

@@ -53,4 +53,4 @@ test('a home that is backed up and moved by the commands of docs/backup.md has i
   expect(await assistant(other, 'cron', 'list')).toBe(jobs);
   expect(await assistant(other, 'memory', 'show')).toContain('4 May');
   expect(await assistant(other, 'chat', '-m', 'read notes.txt')).toContain('hello');
-}, 60_000);
+}, 180_000);

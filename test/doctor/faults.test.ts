@@ -76,7 +76,7 @@ const JOBS = {
 };
 
 describe('assistant doctor', () => {
-  test('finds forty faults of one home, names what mends each, and the commands do', { timeout: 60_000 }, async () => {
+  test('finds forty faults of one home, names what mends each, and the commands do', { timeout: 180_000 }, async () => {
     await using discord = await startFakeDiscord();
     discord.gateway.mayReadMessages = false;
     await using slack = await startFakeSlack();

@@ -146,7 +146,7 @@ describe('assistant doctor raises no alarm in a healthy home', () => {
     await using world = await startWorld({ furnish: (home) => chmod(join(home, 'config.json'), 0o600) });
     world.model.reply('Hello.');
     world.telegram.userSays(42, 'Hello');
-    await expect.poll(() => world.telegram.sentMessages.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => world.telegram.sentMessages.length, { timeout: 180_000 }).toBeGreaterThan(0);
     const line = new CommandLine();
     line.env = { ASSISTANT_HOME: world.home, PATH: process.env['PATH'] ?? '', HOME: line.home };
     line.connect = (path) => connectAssistant(path, systemClock);

@@ -51,7 +51,7 @@ describe('a first conversation with the demo in a new home', () => {
     expect(all.code).toBe(0);
     expect(all.out).not.toContain('did not work');
     expect(all.out.match(/ is done: /gu)).toHaveLength(sentences.length);
-  }, 60_000);
+  }, 180_000);
 
   test('says in the guard’s own words why a command was refused, and ends with exit code 1', async () => {
     await using folder = await tempFolder();

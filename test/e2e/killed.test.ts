@@ -10,7 +10,7 @@ const slow = { timeoutMs: 30_000 };
 describe.concurrent('a process that is killed', () => {
   test(
     'with the power, which takes one of two messages out of the session file: the turn goes on with both',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       await using home = await startDyingHome();
       home.say('the first of two');
@@ -28,7 +28,7 @@ describe.concurrent('a process that is killed', () => {
 
   test(
     'three times by the same message gives it up with a notice; /retry runs it again and the chat goes on',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       await using home = await startDyingHome();
       home.say('a poisonous message');
@@ -49,7 +49,7 @@ describe.concurrent('a process that is killed', () => {
 
   test(
     'in the middle of a command that cannot be repeated does not run it again, says so, and takes the next message',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       await using home = await startDyingHome();
       home.reply('Hello.');
@@ -68,7 +68,7 @@ describe.concurrent('a process that is killed', () => {
     },
   );
 
-  test('in the middle of /new finishes it once', { timeout: 60_000 }, async () => {
+  test('in the middle of /new finishes it once', { timeout: 180_000 }, async () => {
     await using home = await startDyingHome();
     home.say('/new');
     const child = home.start('reset');
@@ -82,7 +82,7 @@ describe.concurrent('a process that is killed', () => {
 
   test(
     'after /retry took the failed turn back, and before it began anew, runs the message once all the same',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       await using home = await startDyingHome();
       home.reply({ error: { status: 401, message: 'no' } });
@@ -99,7 +99,7 @@ describe.concurrent('a process that is killed', () => {
     },
   );
 
-  test('in the middle of a sentence finishes it in the message that people saw', { timeout: 60_000 }, async () => {
+  test('in the middle of a sentence finishes it in the message that people saw', { timeout: 180_000 }, async () => {
     await using home = await startDyingHome();
     const answer = `It begins. ${'A sentence of the answer. '.repeat(12)}It ends.`.trim();
     home.reply({ text: answer, chunkSize: 10, eventDelayMs: 90 });
@@ -120,7 +120,7 @@ describe.concurrent('a process that is killed', () => {
 
   test(
     'while messages that began a turn together wait for the model answers all of them in one turn',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       await using home = await startDyingHome();
       for (const text of ['first', 'second', 'third']) home.say(`the ${text} wish`);

@@ -40,7 +40,7 @@ test('no reply waits for an archive, and what was said meanwhile stays', async (
   for (let turn = 1; turn <= 10; turn += 1) expect(messagesOf(world)).toContain(`Meanwhile ${turn}.`);
 });
 
-test('a conversation is archived at most once in twenty ordinary turns', { timeout: 60_000 }, async () => {
+test('a conversation is archived at most once in twenty ordinary turns', { timeout: 180_000 }, async () => {
   await using world = await startWorld({ config: SMALL });
   world.model.setAside(summarising);
   world.model.setHandler(({ index }) => ({ text: `Answer ${index}. ${WORDS}`, usage: null }));

@@ -11,7 +11,7 @@ const DOUBLES: Readonly<Record<string, Pick<LongTalk, 'double' | 'isBroken' | 'r
 // Of the full size, and with more ways to fail, in memory-facts.long.test.ts.
 test.each(Object.entries(DOUBLES))(
   'where a model that %s archives a talk of 60 turns, none of 42 facts is lost, and memory_search finds each',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (_name, double) => {
     const size = { turns: 60, facts: 42, length: 6, window: 16_000 };
     const { anchors } = await expectNothingLost({ ...double, ...size });

@@ -13,7 +13,7 @@ async function dieAs(home: DyingHome, stage: DyingStage, what: string): Promise<
 describe.concurrent('a turn that kills the process', () => {
   test(
     'while it is closed gets its bare answer at the third try, without the hook and without markup',
-    { timeout: 90_000 },
+    { timeout: 180_000 },
     async () => {
       await using home = await startDyingHome();
       home.reply('The **poison** is in the answer.');
@@ -30,7 +30,7 @@ describe.concurrent('a turn that kills the process', () => {
 
   test(
     'is given up alone: turns of others that were open all the while are answered',
-    { timeout: 90_000 },
+    { timeout: 180_000 },
     async () => {
       await using home = await startDyingHome();
       home.model.setHandler(() => ({ fault: 'hang' }));

@@ -34,14 +34,14 @@ test('no text whatsoever throws, takes long, or is left without a name and a des
     fc.property(text, fc.string({ unit: 'binary' }), (pieces, folder) => check(pieces.join(''), folder)),
     { numRuns: 500 },
   );
-}, 60_000);
+}, 180_000);
 
 test('no front matter of such pieces throws, takes long, or is left without a name and a description', () => {
   fc.assert(
     fc.property(text, text, (block, body) => check(`---\n${block.join('')}\n---\n${body.join('')}`)),
     { numRuns: 500 },
   );
-}, 60_000);
+}, 180_000);
 
 test.each(PIECES)(
   '%j thousands of times over does not take long',
@@ -52,7 +52,7 @@ test.each(PIECES)(
     check(`---\n${many}\n---\n`);
     check(`---\nname: ${many}\n---\n`);
   },
-  60_000,
+  180_000,
 );
 
 test.each([
@@ -73,7 +73,7 @@ test.each([
       check(`---\n${key}: '${many}'\n---\n`);
     }
   },
-  60_000,
+  180_000,
 );
 
 const LANGUAGES = [

@@ -114,7 +114,7 @@ describe('the installed package', () => {
     expect(await here.assistant('mcp', 'test', 'far')).toContain('far works');
   });
 
-  test('talks on Telegram, Discord and Slack at once, and serves its page', { timeout: 90_000 }, async () => {
+  test('talks on Telegram, Discord and Slack at once, and serves its page', { timeout: 180_000 }, async () => {
     await using model = await startFakeOpenAi();
     model.setHandler(() => 'Hello from the package.');
     await using telegram = await startFakeTelegram();

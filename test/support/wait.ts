@@ -4,13 +4,13 @@ const POLL_MS = 5;
 
 /**
  * Waits until `condition` returns something truthy and returns it; a condition that throws counts as not yet.
- * Fails with `what`, and the last error, after `timeoutMs`. @default 20 s
+ * Fails with `what`, and the last error, after `timeoutMs`. @default 60 s, which only a hung test or a very busy machine needs
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
   options: { readonly timeoutMs?: number; readonly what?: string } = {},
 ): Promise<NonNullable<T>> {
-  const timeoutMs = options.timeoutMs ?? 20_000;
+  const timeoutMs = options.timeoutMs ?? 60_000;
   const end = performance.now() + timeoutMs;
   let cause: unknown;
   for (;;) {

@@ -213,7 +213,7 @@ describe('polling', () => {
 
   test(
     'keeps 20 MB; what comes later is dropped but for the newest, and the command goes on',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const here = session();
       const before = process.memoryUsage().rss;

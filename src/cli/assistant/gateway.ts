@@ -143,7 +143,8 @@ async function announce(
 /** Where a person looks on: how to open the page. A log would keep the link, which lets in whoever reads it. */
 async function showPage(assistant: Assistant, { stdout }: CliContext): Promise<void> {
   const link = await assistant.request('pageLink', {}).catch(() => null);
-  if (link !== null) stdout.write(`In a browser too, with this link (it works once, for ten minutes):\n${link.link}\n\n`);
+  if (link !== null)
+    stdout.write(`In a browser too, with this link (it works once, for ten minutes):\n${link.link}\n\n`);
 }
 
 async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {

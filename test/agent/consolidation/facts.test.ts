@@ -40,5 +40,5 @@ describe.each(Object.entries(DOUBLES))('a model %s', (_name, double) => {
     expect(world.journal.consolidations.open()).toEqual([]);
     const kept = (await world.memory()) + (await world.history());
     expect(FACTS.filter((fact) => !kept.includes(fact))).toEqual([]);
-  }, 30_000);
+  }, 180_000);
 });
