@@ -1,4 +1,5 @@
 import { AppError } from '../util/errors.ts';
+import { shellWord } from '../util/text.ts';
 import type { Host } from './host.ts';
 import { SERVICE, SYSTEM_USER_HOME, UNIT, type Places } from './places.ts';
 import { requireProgram, runProgram, type ProgramResult, type Variables } from './program.ts';
@@ -117,7 +118,8 @@ function installCommand({ kind }: Places): string {
 }
 
 function checkCommand({ home }: Places): string {
-  return assistantCommand(`config check --home ${home}`);
+  const flag = ` --home ${shellWord(home)}`;
+  return assistantCommand(`config check${flag}`);
 }
 
 /** Why systemd gave no answer, as one sentence with the next step. */

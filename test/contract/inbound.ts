@@ -65,7 +65,8 @@ export const inboundBehaviours: readonly Behaviour[] = [
     await asked.promise;
     const began = performance.now();
     await chat.asks('/stop');
-    expect(performance.now() - began).toBeLessThan(2_000);
+    // The model would answer after 20 s.
+    expect(performance.now() - began).toBeLessThan(15_000);
     expect(chat.texts.join()).not.toContain('Too late.');
     await chat.asks('still there?');
     expect(chat.texts.at(-1)).toBe('Heard: still there?');
