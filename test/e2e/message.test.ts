@@ -47,14 +47,16 @@ describe('the message tool', () => {
       message({ text: 'Dinner at 7?', chat: 'telegram:77' }),
       message({ text: 'x', chat: 'irc:77' }),
       message({ text: 'x', chat: '77' }),
+      message({ text: 'x', chat: 'api:program' }),
       'Asked.',
     );
     world.telegram.userSays(OWNER, 'ask Ann');
     await said(world, 'Asked.');
     await said(world, 'Dinner at 7?', 77);
     const results = world.model.requests.flatMap(({ view }) => view.toolResults.map(({ text }) => text));
-    expect(results[1]).toContain('There is no channel "irc" here. There are: terminal, telegram.');
+    expect(results[1]).toContain('There is no channel "irc" here. There are: terminal, telegram, web.');
     expect(results[2]).toContain('channel:chat or channel:chat:thread, but "77" was given');
+    expect(results[3]).toContain('There is no channel "api" here.');
     expect(chatOf(world)).toEqual(['Asked.']);
   });
 

@@ -4,6 +4,7 @@ import type { MessageBus } from '../../bus/bus.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
 import { askUserTool } from '../../tools/ask-user.ts';
 import { memorySearchTool } from '../../tools/memory-search.ts';
+import { API_CHANNEL } from '../../bus/api.ts';
 import { messageTool } from '../../tools/message.ts';
 import { PAGE_MARGIN } from '../../tools/registry/builtin.ts';
 import { skillTool } from '../../tools/skill.ts';
@@ -42,10 +43,12 @@ export function registerTools(base: Base, parts: RegisterParts): void {
     messageTool({
       guard,
       keep: (bytes) => media.keep(bytes),
-      obstacle: (channel) =>
-        isOpen(channel) || channel === terminal.name
-          ? null
-          : `There is no channel ${JSON.stringify(channel)} here. There are: ${Object.keys(manager.health()).join(', ')}.`,
+      obstacle: (channel) => {
+        // A program reads the answer to its own message and nothing else.
+        if (channel !== API_CHANNEL && (isOpen(channel) || channel === terminal.name)) return null;
+        const names = Object.keys(manager.health()).filter((name) => name !== API_CHANNEL);
+        return `There is no channel ${JSON.stringify(channel)} here. There are: ${names.join(', ')}.`;
+      },
       publish: (message) => bus.publishOutbound(message),
       clock,
     }),
