@@ -40,6 +40,7 @@ test('docs/commands.md lists every command of the terminal and of a chat (-u rew
 /** What looks like a command of a chat and is none: of other programs, of the web server, an example, a folder. */
 const OTHER_NAMES = new Set(
   [
+    'ws',
     'newbot setprivacy invite assistant',
     'health v1 metrics',
     'name',
