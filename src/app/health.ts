@@ -42,14 +42,14 @@ export async function healthOf(base: Base, parts: HealthParts): Promise<HealthFa
     },
     sandbox: await sandboxState(base, parts.sandbox),
     versions: { assistant: version, node: process.versions.node, sqlite: process.versions['sqlite'] ?? 'unknown' },
-    disk: { ...(await room(paths.home)), state, reason },
+    disk: { ...(await diskSpace(paths.home)), state, reason },
     storage: storageLine(journal.retention.last(), clock.now()),
     providers: parts.providers.list(),
     warnings: [...warnings, ...parts.troubles()],
   };
 }
 
-async function room(folder: string): Promise<Pick<HealthFacts['disk'], 'freeBytes' | 'totalBytes'>> {
+async function diskSpace(folder: string): Promise<Pick<HealthFacts['disk'], 'freeBytes' | 'totalBytes'>> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder);
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };

@@ -24,7 +24,7 @@ export function questionCloser({ outbox, manager, clock, log }: CloserPorts): (c
   const close = async (callId: string, words: string): Promise<void> => {
     const id = questionId(callId);
     let sent = outbox.lastSent(id);
-    // Whoever is quick presses before it is recorded that the question was sent.
+    // A quick person presses before it is recorded that the question was sent.
     for (const wait of LOOK_AGAIN_MS) {
       if (sent !== undefined) break;
       await sleep(clock, wait);

@@ -140,7 +140,7 @@ async function announce(
   return { model, names };
 }
 
-/** Where a person looks on: how to open the page. A log would keep the link, which lets in whoever reads it. */
+/** Prints the link to the page on a terminal. A log would keep it, and the link lets in everyone who reads it. */
 async function showPage(assistant: Assistant, { stdout }: CliContext): Promise<void> {
   const link = await assistant.request('pageLink', {}).catch(() => null);
   if (link !== null)

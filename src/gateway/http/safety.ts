@@ -36,7 +36,7 @@ export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
-/** Why a request may not be served whoever sends it; null: it may. */
+/** Why a request may not be served to anyone; null: it may. */
 export function unsafe(request: IncomingMessage, places: OwnPlaces): Refusal | null {
   const { headers, headersDistinct } = request;
   const repeated = SINGLE.find((name) => (headersDistinct[name]?.length ?? 0) > 1);
