@@ -28,7 +28,7 @@ const ABOUT: Readonly<Record<FileName, string>> = {
 };
 
 /** A file with its versions, as the operations see each of them. */
-interface Shelf {
+interface VersionedFile {
   readonly path: string;
   readonly read: () => Promise<MemoryText>;
   readonly replace: (text: string, ifHash: string) => Promise<{ readonly ok: boolean; readonly hash?: string }>;
@@ -49,9 +49,9 @@ export function fileRequests({
   readonly search: Pick<Stores['search'], 'scheduleSync'>;
   readonly redact: (text: string) => string;
 }): Pick<RequestHandlers, FileRequests> {
-  const shelf = (name: FileName): Shelf | null => {
+  const fileFor = (name: FileName): VersionedFile | null => {
     if (name === 'HISTORY.md') return null;
-    if (name === 'MEMORY.md') return memoryShelf(memory);
+    if (name === 'MEMORY.md') return versionedMemory(memory);
     const file = files[name];
     return {
       path: file.path,
@@ -62,8 +62,8 @@ export function fileRequests({
       restore: (id) => file.restore(id),
     };
   };
-  const writable = (name: FileName): Shelf => {
-    const found = shelf(name);
+  const writable = (name: FileName): VersionedFile => {
+    const found = fileFor(name);
     if (found === null) throw new AppError('file-locked', ADDED_ONLY);
     return found;
   };
@@ -71,12 +71,12 @@ export function fileRequests({
   const lockOf = (name: FileName, text: string): string | null =>
     redact(text) === text
       ? null
-      : `${name} holds a secret that is not shown here, so it cannot be edited here. Open ${shelf(name)?.path ?? name} in an editor.`;
+      : `${name} holds a secret that is not shown here, so it cannot be edited here. Open ${fileFor(name)?.path ?? name} in an editor.`;
   return {
     filesList: () =>
       Promise.all(
         FILE_NAMES.map(async (name): Promise<FileFacts> => {
-          const facts = await ifThere(stat(shelf(name)?.path ?? memory.historyPath));
+          const facts = await ifThere(stat(fileFor(name)?.path ?? memory.historyPath));
           return {
             name,
             description: ABOUT[name],
@@ -88,7 +88,7 @@ export function fileRequests({
         }),
       ),
     filesRead: async ({ name }) => {
-      const found = shelf(name);
+      const found = fileFor(name);
       const { text, hash } = (await found?.read()) ?? (await memory.readHistory());
       const locked = found === null ? ADDED_ONLY : lockOf(name, text);
       return { text: redact(text), hash, maxCharacters: MAX_CHARACTERS, writable: locked === null, locked };
@@ -104,7 +104,7 @@ export function fileRequests({
       if (name === 'MEMORY.md') search.scheduleSync();
       return { hash: written.hash };
     },
-    filesLog: async ({ name }) => (await shelf(name)?.log()) ?? [],
+    filesLog: async ({ name }) => (await fileFor(name)?.log()) ?? [],
     filesVersion: async ({ name, id }) => {
       const { version, text } = await writable(name).version(id);
       return { version, text: redact(text) };
@@ -118,7 +118,7 @@ export function fileRequests({
   };
 }
 
-function memoryShelf(memory: MemoryStore): Shelf {
+function versionedMemory(memory: MemoryStore): VersionedFile {
   return {
     path: memory.path,
     read: () => memory.read(),
