@@ -9,9 +9,9 @@ const MEGABYTE = 1_000_000;
 
 /** Milliseconds of processor time. */
 function cost(text: string, partial: boolean): number {
-  const before = process.cpuUsage();
+  const before = process.threadCpuUsage();
   redact(text, { partial });
-  const { user, system } = process.cpuUsage(before);
+  const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1000;
 }
 

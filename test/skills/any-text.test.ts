@@ -6,10 +6,10 @@ import { readSkillText } from '../../src/skills/skill-text.ts';
 const LONGEST = 500_000;
 
 function check(text: string, folderName = 'some-skill'): void {
-  const begun = process.cpuUsage();
+  const begun = process.threadCpuUsage();
   const skill = readSkillText(text, { folderName });
 
-  const spent = process.cpuUsage(begun);
+  const spent = process.threadCpuUsage(begun);
 
   expect(spent.user + spent.system).toBeLessThan(LONGEST);
   expect(skill.name).toMatch(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/u);
