@@ -19,6 +19,8 @@ interface World extends AsyncDisposable {
   readonly telegram: FakeTelegram;
   readonly gateway: ChildProcess;
   readonly log: () => string;
+  /** How many requests the model has got. */
+  readonly modelCalls: () => number;
   /** The next sync of a file whose name ends so fails. */
   readonly failNext: () => Promise<void>;
 }
@@ -57,6 +59,7 @@ async function gatewayOnFailingDisk({
     telegram,
     gateway,
     log: () => log,
+    modelCalls: () => model.requests.length,
     failNext: () => writeFile(trigger, ''),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -115,6 +118,30 @@ diskTest(
     expect(gateway.exitCode).toBeNull();
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(answers()).toEqual(['answer to one']);
+  },
+);
+
+diskTest(
+  'a sync that fails while another conversation waits for the model ends its turn too, and both answers come after the new start',
+  { timeout: 180_000 },
+  async () => {
+    await using world = await gatewayOnFailingDisk({ on: 'state.db-wal', modelMs: 6_000 });
+    const { telegram, gateway, log } = world;
+    const [first = 0, second = 0] = CHATS;
+    telegram.userSays(first, 'one');
+    await waitFor(() => world.modelCalls() === 1, { timeoutMs: 90_000, what: 'the first request' });
+    await world.failNext();
+    telegram.userSays(second, 'two');
+    const answers = (): readonly string[] =>
+      telegram.sentMessages
+        .map(({ visibleText }) => visibleText.replace('↻ ', ''))
+        .filter((text) => text.startsWith('answer'))
+        .toSorted();
+    await waitFor(() => answers().length === 2, { timeoutMs: 90_000, what: 'both answers' });
+    expect(log()).toContain('The disk did not confirm a write');
+    expect(log().split('"msg":"ready"')).toHaveLength(3);
+    expect(gateway.exitCode).toBeNull();
+    expect(answers()).toEqual(['answer to one', 'answer to two']);
   },
 );
 

@@ -73,6 +73,7 @@ export async function gatewayCommand(
   const { log } = assistant;
   tell = (sentence) => log.error(sentence);
   let code = 0;
+  let stopsCleanly = true;
   using _strays = context.onStray((error, fatal) => {
     log.error('gateway: uncaught error', { error });
     if (!fatal) return;
@@ -115,10 +116,12 @@ export async function gatewayCommand(
     }
   } finally {
     const told = restarts ? watchdog.restarting() : watchdog.stopping();
-    if (!(await stop(context, assistant))) code = 1;
+    stopsCleanly = await stop(context, assistant);
     await told;
   }
+  // Also after a stop that was not clean, as when the disk failed: there may be nothing else that starts it again.
   if (restarts && code === 0) context.restart();
+  if (!stopsCleanly) return 1;
   if (setsUp && code === 0) return await (await import('./init.ts')).setUpHere({ home, port }, context);
   return code;
 }
