@@ -138,6 +138,8 @@ describe('the owner', () => {
       ].join('\n'),
     );
     const heard = (): string => JSON.stringify(world.model.requests.at(-1)?.body);
+    // They are told too, which would be taken for the answer to what they write next.
+    await settled(world);
     for (const restarts of [false, true]) {
       if (restarts) await world.restart();
       expect(await say(world, 'hello', STRANGER)).toBe('Welcome.');
