@@ -139,7 +139,7 @@ diskTest(
         .toSorted();
     await waitFor(() => answers().length === 2, { timeoutMs: 90_000, what: 'both answers' });
     expect(log()).toContain('The disk did not confirm a write');
-    expect(log().split('"msg":"ready"')).toHaveLength(3);
+    await waitFor(() => log().split('"msg":"ready"').length === 3, { timeoutMs: 90_000, what: 'the second start' });
     expect(gateway.exitCode).toBeNull();
     expect(answers()).toEqual(['answer to one', 'answer to two']);
   },
