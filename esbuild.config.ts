@@ -17,7 +17,7 @@ const WORKERS = [
 ];
 
 /** Bundles these and what they need into a folder, which is emptied before. */
-export async function bundle(entries: readonly string[], outdir: string): Promise<Metafile> {
+async function bundle(entries: readonly string[], outdir: string): Promise<Metafile> {
   await rm(outdir, { recursive: true, force: true });
   const { metafile } = await build({
     entryPoints: [...entries, ...WORKERS],
@@ -115,19 +115,29 @@ async function keepReachable(types: string): Promise<void> {
   }
 }
 
-/** Builds the published package into `dist/`, or the folder given as argument: one split, minified bundle, so that a start reads few small files. */
-if (import.meta.main) {
-  const outdir = process.argv[2] ?? 'dist';
-  const metafile = await bundle(['src/main.ts', 'src/app.ts'], outdir);
-  requireWhole(metafile);
+/**
+ * Builds what runs of the published package into a folder, which is emptied before: one split, minified bundle, so that
+ * a start reads few small files, the page, the launcher and the licences. `extra`: further entries of the bundle.
+ */
+export async function buildProgram(outdir: string, extra: readonly string[] = []): Promise<Metafile> {
+  const program = await bundle(['src/main.ts', 'src/app.ts', ...extra], outdir);
+  requireWhole(program);
   const page = await buildPage();
   await writePage(page, join(outdir, 'page'));
-  await writeFile(join(outdir, 'LICENSES.txt'), await licencesOf(metafile, page.metafile));
-  await copyFile('src/launcher.cjs', join(outdir, 'launcher.cjs'));
-  await chmod(join(outdir, 'launcher.cjs'), 0o755);
+  const launcher = join(outdir, 'launcher.cjs');
+  await copyFile(join(ROOT, 'src/launcher.cjs'), launcher);
+  await chmod(launcher, 0o755);
+  await writeFile(join(outdir, 'LICENSES.txt'), await licencesOf(program, page.metafile));
+  return program;
+}
+
+/** Builds the published package, which has its types too, into `dist/` or the folder given as argument. */
+if (import.meta.main) {
+  const outdir = process.argv[2] ?? 'dist';
+  const { outputs } = await buildProgram(outdir);
   const types = join(outdir, 'types');
   await promisify(execFile)(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--outDir', types]);
   await keepReachable(types);
-  const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
-  process.stdout.write(`${outdir}: ${Object.keys(metafile.outputs).length} files, ${Math.round(bytes / 1024)} KiB\n`);
+  const bytes = Object.values(outputs).reduce((sum, output) => sum + output.bytes, 0);
+  process.stdout.write(`${outdir}: ${Object.keys(outputs).length} files, ${Math.round(bytes / 1024)} KiB\n`);
 }

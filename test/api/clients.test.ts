@@ -1,19 +1,18 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { AIMessage, HumanMessage, SystemMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { startApi } from '../support/api-world.ts';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
+import { freePort } from '../support/free-port.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const program = await builtProgram();
 
 describe('LangChain', () => {
   test.each([false, true])('holds a conversation, with the Responses API: %s', async (useResponsesApi) => {
@@ -87,9 +86,9 @@ test(
     let child: ChildProcess | undefined;
     stack.defer(() => void child?.kill('SIGKILL'));
     const start = async (): Promise<OpenAI> => {
-      child = spawn(process.execPath, [MAIN, '--home', home, 'gateway'], {
+      child = spawn(process.execPath, [program.main, '--home', home, 'gateway'], {
         stdio: 'ignore',
-        env: childEnvironment({}),
+        env: program.environment(),
       });
       const { gateway } = JSON.parse(await readFile(join(home, 'config.json'), 'utf8')) as {
         gateway: { port: number };
@@ -118,12 +117,3 @@ test(
     expect(kept.output_text).toBe('Here again.');
   },
 );
-
-/** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}

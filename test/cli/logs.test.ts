@@ -1,17 +1,16 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
 import { LogFile } from '../../src/storage/log-file.ts';
 import { openLog } from '../../src/util/log.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { waitFor } from '../support/wait.ts';
 import { CommandLine } from './command-line.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const program = await builtProgram();
 
 describe('assistant logs', () => {
   test('shows what a gateway logged when it no longer runs, without its secrets', async () => {
@@ -94,8 +93,8 @@ describe('assistant logs', () => {
     const file = new LogFile(path, { largest: 400 });
     const log = await openLog({ level: 'info', format: 'json' }, { stderr: false, file });
     log.info('before');
-    const child = spawn(process.execPath, [MAIN, 'logs', '-f', '--home', home], {
-      env: childEnvironment(),
+    const child = spawn(process.execPath, [program.main, 'logs', '-f', '--home', home], {
+      env: program.environment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let out = '';
@@ -118,8 +117,8 @@ describe('assistant logs', () => {
 
   test('a gateway whose stderr goes elsewhere logs there and into its home', async () => {
     const home = temporaryFolder();
-    const child = spawn(process.execPath, [MAIN, 'gateway', '--port', '0', '--home', home], {
-      env: childEnvironment(),
+    const child = spawn(process.execPath, [program.main, 'gateway', '--port', '0', '--home', home], {
+      env: program.environment(),
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let err = '';

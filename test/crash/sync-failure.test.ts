@@ -1,10 +1,9 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { CHATS, prepareHome, stopSoftly } from '../support/crash-process.ts';
 import { diskEnvironment } from '../support/disk-library.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
@@ -12,7 +11,7 @@ import { startFakeTelegram, type FakeTelegram } from '../support/fake-telegram.t
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
+const program = await builtProgram();
 const diskTest = (await diskEnvironment({})) === undefined ? test.skip : test.concurrent;
 
 interface World extends AsyncDisposable {
@@ -45,8 +44,8 @@ async function gatewayOnFailingDisk({
   await prepareHome(home, telegram, model.url, 'openai', 'info');
   const trigger = join(folder.path, 'fail');
   const disk = await diskEnvironment({ home, fail: { trigger, on } });
-  const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home, ...disk });
-  const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], {
+  const env = program.environment({ HOME: folder.path, ASSISTANT_HOME: home, ...disk });
+  const gateway = spawn(process.execPath, [program.launcher, 'gateway', '--port', '0'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -158,8 +157,8 @@ diskTest(
     const trigger = join(folder.path, 'fail');
     const disk = await diskEnvironment({ home, fail: { trigger, on: 'state.db-wal' } });
     const chat = (): Promise<{ stdout: string }> =>
-      promisify(execFile)(process.execPath, [LAUNCHER, 'chat', '-m', 'hi'], {
-        env: childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home, ...disk }),
+      promisify(execFile)(process.execPath, [program.launcher, 'chat', '-m', 'hi'], {
+        env: program.environment({ HOME: folder.path, ASSISTANT_HOME: home, ...disk }),
         timeout: 120_000,
       });
     expect((await chat()).stdout).toContain('hello');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -20,8 +20,8 @@ async function lineOf(begin: string): Promise<string> {
 
 /** Runs a command of the assistant for the person whose folder this is. */
 async function assistant(person: string, ...words: readonly string[]): Promise<string> {
-  const main = join(ROOT, 'src', 'main.ts');
-  return (await run(process.execPath, [main, ...words], { env: childEnvironment({ HOME: person }) })).stdout;
+  const program = await builtProgram();
+  return (await run(process.execPath, [program.main, ...words], { env: program.environment({ HOME: person }) })).stdout;
 }
 
 test('a home that is backed up and moved by the commands of docs/backup.md has its files, jobs and memory', async () => {

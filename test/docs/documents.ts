@@ -60,3 +60,11 @@ export function anchors(text: string): ReadonlySet<string> {
     ),
   );
 }
+
+/** The example of docs/library.md. */
+export function libraryExample(): string {
+  const page = readFileSync(join(ROOT, 'docs', 'library.md'), 'utf8');
+  const blocks = [...page.matchAll(/^```ts\n(?<code>[\s\S]*?)^```$/gmu)].map(({ groups }) => groups?.['code'] ?? '');
+  if (blocks.length !== 1) throw new Error(`docs/library.md has ${blocks.length} examples instead of one`);
+  return blocks.join('');
+}

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { tempFolder } from '../support/temp.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const program = await builtProgram();
 
 interface Said {
   readonly code: number | null;
@@ -16,8 +15,8 @@ interface Said {
 /** `assistant chat -m` as a process of its own, answered by the demo. */
 function chat(home: string, argv: readonly string[], input = ''): Promise<Said> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, '--home', home, 'chat', ...argv], {
-      env: childEnvironment({}),
+    const child = spawn(process.execPath, [program.main, '--home', home, 'chat', ...argv], {
+      env: program.environment(),
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.end(input);

@@ -2,18 +2,17 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const program = await builtProgram();
 
 test('a question that was open when the process was killed counts as a no: nothing ran, and the turn is finished', async () => {
   await using folder = await tempFolder();
@@ -29,9 +28,9 @@ test('a question that was open when the process was killed counts as a no: nothi
       tools: { exec: { mode: 'ask' } },
     }),
   );
-  const env = childEnvironment({ HOME: folder.path });
+  const env = program.environment({ HOME: folder.path });
   const start = (): ReturnType<typeof spawn> =>
-    spawn(process.execPath, [MAIN, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
+    spawn(process.execPath, [program.main, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
   const connect = () => waitFor(() => connectAssistant(socket, systemClock), { timeoutMs: 20_000, what: 'the socket' });
 
   model.reply({ calls: [{ name: 'exec', arguments: { command: 'touch ran' } }] }, 'I was not allowed to.');
@@ -77,9 +76,9 @@ test('a question in a chat outlives the process: killed twice, it is asked once,
       tools: { exec: { mode: 'ask' } },
     }),
   );
-  const env = childEnvironment({ HOME: folder.path });
+  const env = program.environment({ HOME: folder.path });
   const start = (): ReturnType<typeof spawn> =>
-    spawn(process.execPath, [MAIN, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
+    spawn(process.execPath, [program.main, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
   const end = async (child: ReturnType<typeof spawn>, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill(signal);

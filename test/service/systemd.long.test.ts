@@ -2,7 +2,7 @@ import { chmod, cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildPackage, npm, pack } from '../support/packages.ts';
+import { copyPackage, npm, pack } from '../support/packages.ts';
 import { waitFor } from '../support/wait.ts';
 import { noSystemd, SystemdMachine } from './systemd-machine.ts';
 
@@ -24,7 +24,7 @@ describe.skipIf(noSystemd !== undefined)('the service of the machine under a rea
     prefix = await mkdtemp(join(tmpdir(), 'assistant-prefix-'));
     await chmod(prefix, 0o755);
     const source = join(prefix, 'source');
-    await buildPackage(source);
+    await copyPackage(source);
     await npm(prefix, 'install', '--global', '--prefix', prefix, await pack(source));
     await rm(source, { recursive: true });
     await cp(process.execPath, join(prefix, 'bin', 'node'));

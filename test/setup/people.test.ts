@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeOllama } from '../support/fake-ollama.ts';
@@ -16,7 +15,7 @@ import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { waitFor } from '../support/wait.ts';
 import { CTRL_D, DOWN, ENTER, Terminal } from './terminal.ts';
 
-const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
+const program = await builtProgram();
 const NOWHERE = 'http://127.0.0.1:47';
 const ANN = '123456789012345678';
 /** From the first question to the first answer of the assistant. */
@@ -160,8 +159,8 @@ describe('from nothing to the first answer', () => {
     const home = join(temporaryFolder(), 'home');
     for (const times of [1, 2]) {
       const begun = performance.now();
-      const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], {
-        env: childEnvironment({ HOME: home, ASSISTANT_HOME: home, ...env }),
+      const gateway = spawn(process.execPath, [program.launcher, 'gateway', '--port', '0'], {
+        env: program.environment({ HOME: home, ASSISTANT_HOME: home, ...env }),
         stdio: 'ignore',
       });
       const ended = new Promise((resolve) => gateway.once('exit', resolve));

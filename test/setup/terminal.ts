@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 
-const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
+const program = await builtProgram();
 const TERMINAL = fileURLToPath(new URL('terminal.py', import.meta.url));
 const DEADLINE_MS = 40_000;
 
@@ -25,8 +25,8 @@ export class Terminal implements AsyncDisposable {
 
   /** `under`: a program that runs the command line, with its arguments, as another user for example. */
   constructor(argv: readonly string[], env: Readonly<Record<string, string>>, under: readonly string[] = []) {
-    this.#child = spawn('python3', [TERMINAL, ...under, process.execPath, LAUNCHER, ...argv], {
-      env: childEnvironment({ TERM: 'xterm', LANG: 'C.UTF-8', ...env }),
+    this.#child = spawn('python3', [TERMINAL, ...under, process.execPath, program.launcher, ...argv], {
+      env: program.environment({ TERM: 'xterm', LANG: 'C.UTF-8', ...env }),
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {

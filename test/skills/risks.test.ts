@@ -172,21 +172,16 @@ describe('files that are no text', () => {
 
 describe('hostile files', () => {
   test.each([
-    ['one endless word', 'a'.repeat(3_000_000)],
+    ['one endless word', 'a'.repeat(1_000_000)],
     ['pipes', '| '.repeat(500_000)],
     ['spaces', `curl ${' '.repeat(1_000_000)}`],
     ['commands', 'echo curl ignore all the '.repeat(50_000)],
     ['continued lines', 'curl \\\n'.repeat(100_000)],
     ['dots', 'a.ssh/.env.'.repeat(100_000)],
   ])('%s take no more than a moment', (_name, text) => {
-    // The best of up to three: a busy machine also makes a thread itself slow.
-    let best = Infinity;
-    for (let tries = 0; tries < 3 && best >= 2_000; tries++) {
-      const begun = process.threadCpuUsage();
-      risksOf(text);
-      const { user, system } = process.threadCpuUsage(begun);
-      best = Math.min(best, (user + system) / 1_000);
-    }
-    expect(best).toBeLessThan(2_000);
+    const begun = process.threadCpuUsage();
+    risksOf(text);
+    const { user, system } = process.threadCpuUsage(begun);
+    expect((user + system) / 1_000).toBeLessThan(2_000);
   });
 });

@@ -2,14 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const program = await builtProgram();
 
 interface Run {
   readonly child: ChildProcess;
@@ -20,9 +19,9 @@ interface Run {
 }
 
 function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Run {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [program.main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: childEnvironment({ HOME: '/nonexistent', ...env }),
+    env: program.environment({ HOME: '/nonexistent', ...env }),
   });
   let out = '';
   let err = '';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { libraryExample } from '../docs/documents.ts';
 import { remote } from '../mcp/remote-server.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { somebody } from '../support/discord-world.ts';
@@ -12,7 +13,7 @@ import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
-import { buildPackage, npm, pack } from '../support/packages.ts';
+import { copyPackage, npm, pack } from '../support/packages.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { pdfOf } from '../tools/web-world.ts';
@@ -30,7 +31,7 @@ beforeAll(async () => {
   prefix = await mkdtemp(join(tmpdir(), 'assistant-package-'));
   facts = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as typeof facts;
   const source = join(prefix, 'source');
-  await buildPackage(source);
+  await copyPackage(source);
   await npm(prefix, 'install', '--global', '--prefix', prefix, await pack(source));
   await rm(source, { recursive: true });
 }, 120_000);
@@ -190,44 +191,19 @@ describe('the installed package', () => {
     await expect(here.assistant('tools', 'run', 'dice', '{"sides":1}')).rejects.toThrow('sides');
   });
 
-  test('is a library with types of its own', async () => {
+  test('is a library: the example of docs/library.md runs', async () => {
     await using here = await machine();
     const project = join(here.home, 'project');
     await mkdir(join(project, 'node_modules'), { recursive: true });
     await symlink(installed(), join(project, 'node_modules', 'assistantd'));
-    for (const name of ['zod', '@types', 'undici-types']) {
-      await symlink(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
-    }
     await writeFile(join(project, 'package.json'), JSON.stringify({ type: 'module' }));
-    await writeFile(
-      join(project, 'main.ts'),
-      `import { createAssistant, definePlugin, defineTool, z } from 'assistantd';
-       const tool = defineTool({
-         name: 'dice', description: 'Throws a die.', effect: 'none',
-         parameters: z.object({ sides: z.number() }),
-         execute: async ({ sides }, context) => ({ title: context.person.role, output: sides.toFixed(), metadata: {} }),
-       });
-       export const plugin = definePlugin({ name: 'dice', tools: [tool] });
-       await using assistant = await createAssistant({ home: process.argv[2] ?? '' });
-       const { text } = await assistant.run('hello');
-       process.stdout.write(text);`,
-    );
-    const options = {
-      strict: true,
-      noEmit: true,
-      preserveSymlinks: true,
-      module: 'nodenext',
-      target: 'esnext',
-      types: ['node'],
-    };
-    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['main.ts'] }));
-    const checked = await run(join(ROOT, 'node_modules', '.bin', 'tsc'), ['-p', project]).catch(
-      (error: { readonly stdout: string }) => error,
-    );
-    expect(checked.stdout).toBe('');
-    const { stdout } = await run(process.execPath, [join(project, 'main.ts'), join(project, 'home')], {
-      env: here.env,
-    });
-    expect(stdout).toContain('I am a scripted demo, not an AI');
+    await writeFile(join(project, 'example.ts'), libraryExample());
+    const { stdout } = await run(process.execPath, [join(project, 'example.ts')], { env: here.env });
+    expect(stdout).toMatch(/^answered [\s\S]*write_file is done/u);
+    expect(stdout.split('\n').filter((line) => /^(?:tool|end) /u.test(line))).toEqual([
+      'tool read_file',
+      'end answered',
+    ]);
+    expect(await readFile(join(here.home, 'workspace', 'greeting.txt'), 'utf8')).toBe('hello');
   });
 });

@@ -1,14 +1,13 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
+const program = await builtProgram();
 const run = promisify(execFile);
 
 interface Gateway extends AsyncDisposable {
@@ -25,8 +24,8 @@ interface Gateway extends AsyncDisposable {
 async function startGateway(): Promise<Gateway> {
   const folder = await tempFolder();
   const home = join(folder.path, 'home');
-  const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home });
-  const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], {
+  const env = program.environment({ HOME: folder.path, ASSISTANT_HOME: home });
+  const gateway = spawn(process.execPath, [program.launcher, 'gateway', '--port', '0'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -34,7 +33,7 @@ async function startGateway(): Promise<Gateway> {
   gateway.stderr.on('data', (chunk) => (log += String(chunk)));
   const starts = (): number => log.split('"msg":"ready"').length - 1;
   const say = async (text: string): Promise<string> =>
-    (await run(process.execPath, [LAUNCHER, 'chat', '-m', text], { env })).stdout;
+    (await run(process.execPath, [program.launcher, 'chat', '-m', text], { env })).stdout;
   const started: Gateway = {
     process: gateway,
     home,
@@ -57,7 +56,7 @@ test('/restart begins the gateway anew in its own process, and what it said arri
   expect(await gateway.say('/restart')).toContain('Restarting.');
   await waitFor(() => gateway.starts() === 2, { what: 'the second start' });
   expect(gateway.process.exitCode).toBeNull();
-  const { stdout } = await run(process.execPath, [LAUNCHER, 'status', '--json'], { env: gateway.env });
+  const { stdout } = await run(process.execPath, [program.launcher, 'status', '--json'], { env: gateway.env });
   expect(JSON.parse(stdout)).toMatchObject({ running: true, pid: gateway.process.pid });
 });
 

@@ -1,14 +1,13 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { childEnvironment } from '../support/child-environment.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const LAUNCHER = fileURLToPath(new URL('../../src/launcher.cjs', import.meta.url));
+const program = await builtProgram();
 const run = promisify(execFile);
 const long = { timeoutMs: 60_000 };
 
@@ -20,7 +19,7 @@ interface Gateway {
 }
 
 function startGateway(env: NodeJS.ProcessEnv): Gateway {
-  const gateway = spawn(process.execPath, [LAUNCHER, 'gateway', '--port', '0'], {
+  const gateway = spawn(process.execPath, [program.launcher, 'gateway', '--port', '0'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -41,11 +40,13 @@ test('a plugin that kills the program at each start is left out at the sixth: it
   await writeFile(join(plugin, 'package.json'), '{"name":"deadly","assistant":{"plugin":"./index.mjs"}}');
   await writeFile(join(plugin, 'index.mjs'), "process.kill(process.pid, 'SIGKILL');");
   await writeFile(join(home, 'config.json'), '{"plugins":["deadly"]}');
-  const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home });
+  const env = program.environment({ HOME: folder.path, ASSISTANT_HOME: home });
   const say = async (text: string): Promise<string> =>
-    (await run(process.execPath, [LAUNCHER, 'chat', '-m', text], { env })).stdout;
-  const status = async (): Promise<string> => (await run(process.execPath, [LAUNCHER, 'status'], { env })).stdout;
-  const plugins = async (): Promise<string> => (await run(process.execPath, [LAUNCHER, 'plugins'], { env })).stdout;
+    (await run(process.execPath, [program.launcher, 'chat', '-m', text], { env })).stdout;
+  const status = async (): Promise<string> =>
+    (await run(process.execPath, [program.launcher, 'status'], { env })).stdout;
+  const plugins = async (): Promise<string> =>
+    (await run(process.execPath, [program.launcher, 'plugins'], { env })).stdout;
 
   for (let start = 1; start <= 5; start += 1) {
     const { ended, starts } = startGateway(env);
@@ -79,7 +80,7 @@ test('an error that nobody caught counts as a start that broke down, though the 
   const text = "setTimeout(() => { throw new Error('too late'); }, 1_500); export default { name: 'late' };";
   await writeFile(join(plugin, 'index.mjs'), text);
   await writeFile(join(home, 'config.json'), '{"plugins":["late"]}');
-  const env = childEnvironment({ HOME: folder.path, ASSISTANT_HOME: home });
+  const env = program.environment({ HOME: folder.path, ASSISTANT_HOME: home });
   for (let start = 1; start <= 5; start += 1) {
     const { process: gateway, ended } = startGateway(env);
     expect(await ended).toBeNull();
@@ -88,7 +89,7 @@ test('an error that nobody caught counts as a start that broke down, though the 
   const gateway = startGateway(env);
   try {
     await waitFor(() => gateway.starts() === 1, { ...long, what: 'the sixth start' });
-    const { stdout } = await run(process.execPath, [LAUNCHER, 'status'], { env });
+    const { stdout } = await run(process.execPath, [program.launcher, 'status'], { env });
     expect(stdout).toMatch(/I am in safe mode, because I was started 6 times within five minutes/u);
   } finally {
     if (gateway.process.exitCode === null && gateway.process.kill('SIGTERM')) await gateway.ended;

@@ -9,7 +9,7 @@ import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { childEnvironment } from '../support/child-environment.ts';
-import { buildPackage, npm, packVersion } from '../support/packages.ts';
+import { copyPackage, npm, packVersion } from '../support/packages.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -23,7 +23,7 @@ const tarballs = new Map<string, string>();
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'assistant-upgrade-'));
   const built = join(folder, 'built');
-  await buildPackage(built);
+  await copyPackage(built);
   for (const version of [OLD, NEW]) tarballs.set(version, await packVersion(built, version));
   // Starts nowhere.
   const dead = await packVersion(built, '0.2.0', (at) => writeFile(join(at, 'dist', 'main.js'), 'process.exit(1);'));

@@ -2,8 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bundledChild } from './bundled.ts';
-import { childEnvironment } from './child-environment.ts';
+import { builtProgram } from './built-program.ts';
 import type { FakeTelegram } from './fake-telegram.ts';
 import { waitFor } from './wait.ts';
 
@@ -59,11 +58,15 @@ export async function spawnChild(
   home: string,
   { disk = {}, boot, pauseMs = 12 }: ChildOptions = {},
 ): Promise<ChildProcess> {
-  const { file, compiled } = await bundledChild('crash-child');
-  return spawn(process.execPath, [file, home, String(pauseMs), ...(boot === undefined ? [] : [boot])], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: childEnvironment({ NODE_COMPILE_CACHE: compiled, ...disk }),
-  });
+  const program = await builtProgram();
+  return spawn(
+    process.execPath,
+    [program.child('crash-child'), home, String(pauseMs), ...(boot === undefined ? [] : [boot])],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: program.environment(disk),
+    },
+  );
 }
 
 export async function startChild(home: string, options: ChildOptions = {}): Promise<ChildProcess> {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
 import { tapeName } from '../../src/session/tape-name.ts';
-import { bundledChild } from './bundled.ts';
-import { childEnvironment } from './child-environment.ts';
+import { builtProgram } from './built-program.ts';
 import type { FakeModel } from './fake-model.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import type { Step } from './model-script.ts';
@@ -43,8 +42,8 @@ export async function startDyingHome(): Promise<DyingHome> {
   const folder = stack.use(await tempFolder());
   const telegram = stack.use(await startFakeTelegram());
   const model = stack.use(await startFakeOpenAi());
-  const program = await bundledChild('dying-child');
-  const env = childEnvironment({ NODE_COMPILE_CACHE: program.compiled });
+  const program = await builtProgram();
+  const env = program.environment();
   const children: ChildProcess[] = [];
   stack.defer(async () => {
     for (const child of children) child.kill('SIGKILL');
@@ -74,7 +73,10 @@ export async function startDyingHome(): Promise<DyingHome> {
     bodies: () => JSON.stringify(model.requests.map(({ body }) => body)),
     reply: (step) => model.reply(step),
     start: (stage) => {
-      const child = spawn(process.execPath, [program.file, folder.path, stage], { stdio: 'ignore', env });
+      const child = spawn(process.execPath, [program.child('dying-child'), folder.path, stage], {
+        stdio: 'ignore',
+        env,
+      });
       children.push(child);
       return child;
     },

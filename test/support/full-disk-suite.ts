@@ -27,12 +27,22 @@ export async function fullDiskSuite({
   if (why !== null) process.stderr.write(`small disks are not tested: ${why}\n`);
   const isSwitchable = (await diskEnvironment({})) !== undefined;
   const patient = { timeoutMs: downMs + 60_000 };
+
+  async function isServing(world: SmallDiskWorld): Promise<void> {
+    try {
+      await waitFor(async () => (await world.health())?.status === 200, patient);
+    } catch (error) {
+      const health = JSON.stringify(await world.health());
+      throw new Error(`the gateway does not serve: ${health}\n${world.log().slice(-4_000)}`, { cause: error });
+    }
+  }
+
   const chats = Array.from({ length: people }, (_, n) => OWNER + n);
 
   /** Messages go on coming while the disk is spoiled; then all are answered, and the owner heard of it once. */
   async function underLoad(world: SmallDiskWorld, trouble: Trouble): Promise<void> {
     world.start();
-    await waitFor(async () => (await world.health())?.status === 200, patient);
+    await isServing(world);
     const said: { chat: number; text: string }[] = [];
     const say = (): void => {
       const chat = chats[said.length % chats.length] ?? OWNER;
@@ -83,7 +93,7 @@ export async function fullDiskSuite({
     ])('is %s at the start: it waits, says so everywhere, and goes on by itself', async (_name, state, spoil, heal) => {
       await using world = await startSmallDisk({ disk: { megabytes: 24 } });
       world.start();
-      await waitFor(async () => (await world.health())?.status === 200, patient);
+      await isServing(world);
       world.telegram.userSays(OWNER, 'before');
       await waitFor(() => world.chat().includes('Answer to before'), patient);
       await world.stop();

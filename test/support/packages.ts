@@ -1,20 +1,27 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { BESIDE_PROGRAM, builtProgram } from './built-program.ts';
 import { childEnvironment } from './child-environment.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
-/** Builds the program into `folder`; versions of its package are made of it with `packVersion`. */
+/** What is published but the types, of a program that is built once; versions of it are made with `packVersion`. */
+export async function copyPackage(folder: string): Promise<void> {
+  const program = await builtProgram();
+  for (const name of ['dist', ...BESIDE_PROGRAM]) {
+    await cp(await realpath(join(program.folder, name)), join(folder, name), { recursive: true });
+  }
+}
+
+/** The package as it is published. */
 export async function buildPackage(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await run(process.execPath, ['esbuild.config.ts', join(folder, 'dist')], { cwd: ROOT });
-  for (const name of ['package.json', 'skills', 'workspace-template', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
-    await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  }
+  for (const name of BESIDE_PROGRAM) await cp(join(ROOT, name), join(folder, name), { recursive: true });
 }
 
 /** A tarball of a built package under a version of its own; `spoil` may change what is in it. */

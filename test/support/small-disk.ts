@@ -1,19 +1,17 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { errorCode } from '../../src/util/errors.ts';
-import { childEnvironment } from './child-environment.ts';
+import { builtProgram } from './built-program.ts';
 import { diskEnvironment } from './disk-library.ts';
 import type { FakeModel } from './fake-model.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
+import { freePort } from './free-port.ts';
 import { tempFolder } from './temp.ts';
 import { waitFor } from './wait.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 export const OWNER = 42;
 
 /** Why small disks cannot be made here; null: they can. */
@@ -96,10 +94,11 @@ export async function startSmallDisk(options: {
   );
   let log = '';
   let child: ChildProcess | undefined;
+  const program = await builtProgram();
   const launch = (words: readonly string[]): ChildProcess =>
-    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...words, '--home', home], {
+    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program.main, ...words, '--home', home], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: childEnvironment({ HOME: folder.path, ...library }),
+      env: program.environment({ HOME: folder.path, ...library }),
     });
   const stop = async (): Promise<void> => {
     const ending = child;
@@ -170,12 +169,4 @@ export async function fillUp(path: string): Promise<void> {
       if (errorCode(error) !== 'ENOSPC') throw error;
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
