@@ -10,6 +10,7 @@ import { ensureHome, type HomePaths } from './home.ts';
 import { unknownKeys } from './unknown-keys.ts';
 import { NEW_CONFIG } from './init.ts';
 import { loadConfig, type LoadedConfig } from './load.ts';
+import { readConfigFile } from './read-config.ts';
 import type { SettingPath } from './setting.ts';
 
 /** A text for `config.json` that the assistant can run with, not written yet. */
@@ -34,7 +35,7 @@ export async function draftChange(
   { path, value }: { readonly path: SettingPath; readonly value: unknown },
 ): Promise<ConfigDraft> {
   requireFile(env, paths.config);
-  const before = await readIfExists(paths.config);
+  const before = await readConfigFile(paths.config);
   const start = before === undefined || before.trim() === '' ? NEW_CONFIG : before;
   const text = editedText(start, { path, value, file: paths.config });
   const known = unknownKeys(parseDocument(start, paths.config).value);
@@ -68,7 +69,7 @@ export async function writeConfig(
   { before, text }: { readonly before: string | undefined; readonly text: string },
 ): Promise<void> {
   await ensureHome(paths);
-  if ((await readIfExists(paths.config)) !== before) {
+  if ((await readConfigFile(paths.config)) !== before) {
     throw new AppError('config-changed', `${paths.config} was changed meanwhile, so it was not written. Try again.`);
   }
   // A link to a file elsewhere stays a link.
@@ -87,7 +88,7 @@ export async function openCopy(
 }> {
   requireFile(env, paths.config);
   await ensureHome(paths);
-  const before = await readIfExists(paths.config);
+  const before = await readConfigFile(paths.config);
   const path = join(dirname(paths.config), 'config.edit.json');
   await replaceDurable(path, before ?? NEW_CONFIG);
   return { path, before, read: async () => (await readIfExists(path)) ?? '', remove: () => rm(path, { force: true }) };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { shellWord } from '../util/text.ts';
 import { missingSecrets } from './channels.ts';
 import { parseDocument, type ConfigDocument } from './document.ts';
@@ -10,6 +10,7 @@ import { mergeSettings, usualKeyVariable, withEnvironment } from './environment-
 import { withVariables } from './environment-settings.ts';
 import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
+import { readConfigFile } from './read-config.ts';
 import { configSchema, type Config } from './schema.ts';
 import { collectSecrets, resolveReferences, type MissingVariable } from './secrets.ts';
 import { unknownKeys } from './unknown-keys.ts';
@@ -49,7 +50,7 @@ const WHOLE = 'ASSISTANT_CONFIG';
 /**
  * Loads the configuration of a home. From the strongest: `overrides` (from flags), the `ASSISTANT_…` variables, the file (or
  * `ASSISTANT_CONFIG` instead of it), the usual variables of keys, the defaults. Throws `config-invalid` (exit code 78) if it
- * is invalid.
+ * is invalid, `config-unreadable` (78) if the file cannot be read.
  */
 export async function loadConfig(options: {
   readonly home: string;
@@ -93,32 +94,15 @@ export async function loadConfig(options: {
       ...(whole === undefined || !existsSync(file)
         ? []
         : [`${file} is not read, because the variable ${WHOLE} holds the configuration.`]),
-      ...(source?.trim() === '' ? [`${path} is empty; the defaults are used.`] : []),
+      ...(source?.trim() === ''
+        ? [`${path} is empty; the defaults are used. To set the assistant up: ${assistantCommand('init')}`]
+        : []),
       ...warnings,
       ...unknownKeys(settings),
       ...missingVariables(resolved.missing, config, settings),
       ...idleChannels(resolved.missing, config),
     ],
   };
-}
-
-async function readConfigFile(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    if (errorCode(cause) === 'ENOENT') return undefined;
-    // Not a folder above it: the home itself is wrong, and `ensureHome` says so better.
-    if (errorCode(cause) === 'ENOTDIR') return undefined;
-    throw new AppError(
-      'config-invalid',
-      `Could not read ${path}: ${errorMessage(cause)}. Make it a file that you can read.`,
-      {
-        cause,
-        exitCode: 78,
-        facts: { file: path },
-      },
-    );
-  }
 }
 
 function parse(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { editedText } from '../config/edited-text.ts';
 import { ensureHome, type HomePaths } from '../config/home.ts';
 import { initHome, NEW_CONFIG } from '../config/init.ts';
+import { readConfigFile } from '../config/read-config.ts';
 import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.ts';
 
 /** A value and where it belongs in `config.json`; a secret goes into a file of its own. */
@@ -27,7 +28,7 @@ const SECRETS = 'secrets';
  * the configuration cannot be edited.
  */
 export async function saveSettings(paths: HomePaths, settings: readonly Setting[]): Promise<Saved> {
-  const before = await readIfExists(paths.config);
+  const before = await readConfigFile(paths.config);
   const start = before === undefined || before.trim() === '' ? NEW_CONFIG : before;
   let text = start;
   for (const setting of settings) {

@@ -36,7 +36,7 @@ export function deniedSentence(home: string): string | null {
     return `${userName(uid)} may not enter ${above}, where the home ${home} lies. Choose another folder with --home.`;
   }
   for (const path of placesOf(home)) {
-    const facts = statSync(path, { throwIfNoEntry: false });
+    const facts = factsOf(path);
     if (facts !== undefined && !may(path, needed(facts))) return sentence(path, { home, facts, uid });
   }
   return null;
@@ -53,6 +53,15 @@ function sentence(
   const owner = facts.uid === 0 ? 'root' : `user ${facts.uid}`;
   const ids = `${uid}:${process.getegid?.() ?? uid}`;
   return `${path} belongs to ${owner}, and this program runs as ${userName(uid)}. Run: sudo chown -R ${ids} ${shellWord(home)}`;
+}
+
+/** Undefined: there is none, or it is a link into a folder that may not be entered. */
+function factsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 /** The home and what lies in it and its folders, as far as it can be listed. */

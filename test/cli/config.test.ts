@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { writeProgram } from '../support/program-file.ts';
@@ -331,12 +332,74 @@ describe('config check', () => {
     expect(await said(lineWith(null), 'config', 'check')).toContain('✓ The assistant can run with the defaults.');
   });
 
-  test('of a file that cannot be read says so', async () => {
+  test('says of an empty file that the defaults are used, and how to set the assistant up', async () => {
+    expect(await said(lineWith(''), 'config', 'check')).toContain(
+      'config.json is empty; the defaults are used. To set the assistant up: npm run assistant -- init\n',
+    );
+  });
+});
+
+const closedFile = (file: string, content: string | Buffer): void => writeFileSync(file, content, { mode: 0o600 });
+
+describe('every command that loads the configuration says the path, the cause and what to do when config.json', () => {
+  test.each<[string, (file: string) => void, (file: string) => string]>([
+    [
+      'is a folder',
+      (file) => mkdirSync(file),
+      (file) => `${file} is a folder instead of a file. To move it away: mv ${file} ${file}.old`,
+    ],
+    [
+      'is a pipe, for which reading would wait',
+      (file) => void execFileSync('mkfifo', [file]),
+      (file) => `${file} is a device, a pipe or a socket instead of a file. To move it away: mv ${file} ${file}.old`,
+    ],
+    [
+      'is a link to nothing',
+      (file) => symlinkSync('nowhere.json', file),
+      (file) =>
+        `${file} is a link to nowhere.json, where no file is. Put the file there. To remove the link instead: rm ${file}`,
+    ],
+    [
+      'is a link to itself',
+      (file) => symlinkSync('config.json', file),
+      (file) => `${file} is a link that leads back to itself. To remove it: rm ${file}`,
+    ],
+    [
+      'is written in another character set',
+      (file) => closedFile(file, Buffer.from('{\n  "agent": { "model": "M\xfcller" }\n}', 'latin1')),
+      (file) =>
+        `${file} is no text in UTF-8 (line 2). Save it as UTF-8 in your editor. To check it then: npm run assistant -- config check`,
+    ],
+    [
+      'is written in UTF-16, as by some editors of Windows',
+      (file) => closedFile(file, Buffer.from('\ufeff{}', 'utf16le')),
+      (file) =>
+        `${file} is a text in UTF-16. Save it as UTF-8 in your editor. To check it then: npm run assistant -- config check`,
+    ],
+  ])('%s', async (_, harm, sentence) => {
     const line = new CommandLine();
-    mkdirSync(join(line.home, 'config.json'));
-    chmodSync(join(line.home, 'config.json'), 0o700);
-    expect(await line.run('config', 'check')).toBe(78);
-    expect(line.out).toContain('Could not read');
+    const file = join(line.home, 'config.json');
+    harm(file);
+    const commands = [
+      ['config', 'check'],
+      ['config', 'get'],
+      ['config', 'set', 'agent.model', 'demo/demo'],
+      ['config', 'edit'],
+      ['status'],
+      ['gateway', '--port', '0'],
+      ['init', '--provider', 'demo', '--yes'],
+    ];
+    for (const command of commands) {
+      line.out = '';
+      line.err = '';
+      const code = await line.run(...command);
+      const mark = command.includes('check') ? '✗ ' : '';
+      expect({ command, code, said: line.out + line.err }).toEqual({
+        command,
+        code: 78,
+        said: `${mark}${sentence(file)}\n`,
+      });
+    }
   });
 });
 

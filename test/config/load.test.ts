@@ -60,7 +60,7 @@ describe('the file', () => {
     const home = temporaryFolder();
     mkdirSync(join(home, 'config.json'));
     const error = await failureOf(loadConfig({ home, env: {} }));
-    expect(error).toMatchObject({ code: 'config-invalid', exitCode: 78 });
+    expect(error).toMatchObject({ code: 'config-unreadable', exitCode: 78 });
     expect(error.message).toContain(join(home, 'config.json'));
   });
 

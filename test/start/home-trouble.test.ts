@@ -99,6 +99,20 @@ const OTHERS: readonly Case[] = [
     says: (home) => closed(home, '0500'),
   },
   {
+    what: 'the configuration may not be read',
+    harm: (home) => chmodSync(join(home, 'config.json'), 0),
+    command: ['config', 'check'],
+    says: (home) => `✗ ${closed(join(home, 'config.json'), '0000')}`,
+    code: 78,
+  },
+  {
+    what: 'the configuration may not be read and is to be changed',
+    harm: (home) => chmodSync(join(home, 'config.json'), 0),
+    command: ['config', 'set', 'agent.model', 'demo/demo'],
+    says: (home) => closed(join(home, 'config.json'), '0000'),
+    code: 78,
+  },
+  {
     what: 'the journal may not be read',
     harm: (home) => chmodSync(join(home, 'state.db'), 0),
     command: ['gateway', '--port', '0'],
@@ -121,7 +135,7 @@ const OTHERS: readonly Case[] = [
 const CASES = [...(isRoot ? OWNERS : []), ...OTHERS];
 
 describe.skipIf(why !== null)('a command says the path, the cause and the next command when', () => {
-  const results: { code: number; err: string }[] = [];
+  const results: { code: number; said: string }[] = [];
   const homeOf = (index: number): string => join(folder, `home-${index}`);
 
   beforeAll(async () => {
@@ -136,11 +150,11 @@ describe.skipIf(why !== null)('a command says the path, the cause and the next c
       env: childEnvironment({ HOME: folder }),
       ...(isRoot ? { uid: UID, gid: UID } : {}),
     });
-    results.push(...z.array(z.object({ code: z.number(), err: z.string() })).parse(JSON.parse(stdout)));
+    results.push(...z.array(z.object({ code: z.number(), said: z.string() })).parse(JSON.parse(stdout)));
   });
 
   test.each(CASES.map((one, index) => [one.what, one, index] as const))('%s', (_, { says, code = 1 }, index) => {
-    expect(results[index]).toEqual({ code, err: says(homeOf(index)) });
+    expect(results[index]).toEqual({ code, said: says(homeOf(index)) });
   });
 });
 

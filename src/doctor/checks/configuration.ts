@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises';
 import { parseDocument, type ConfigDocument } from '../../config/document.ts';
 import { unknownKeys } from '../../config/unknown-keys.ts';
 import { shellWord } from '../../util/text.ts';
-import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
+import { fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const configurationChecks: readonly Check[] = [
@@ -34,7 +34,8 @@ export const configurationChecks: readonly Check[] = [
 ];
 
 function valid({ loaded, configTroubles, paths, command }: Scene): readonly Finding[] {
-  if (loaded === null) return configTroubles.map((sentence) => failed(sentence, command('config edit')));
+  if (loaded === null)
+    return configTroubles.map((sentence) => fromSentence('failed', sentence, command('config edit')));
   if (!loaded.exists) return [note(`There is no ${paths.config}, so the defaults are used.`, command('init'))];
   return [ok(`${loaded.path} is valid.`)];
 }
