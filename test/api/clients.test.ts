@@ -1,18 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { AIMessage, HumanMessage, SystemMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { startApi } from '../support/api-world.ts';
-import { builtProgram } from '../support/built-program.ts';
-import { startFakeOpenAi } from '../support/fake-openai.ts';
-import { freePort } from '../support/free-port.ts';
-import { tempFolder } from '../support/temp.ts';
+import { startKilledGateway } from '../support/killed-gateway.ts';
 import { waitFor } from '../support/wait.ts';
-
-const program = await builtProgram();
 
 describe('LangChain', () => {
   test.each([false, true])('holds a conversation, with the Responses API: %s', async (useResponsesApi) => {
@@ -67,49 +59,24 @@ test(
   'a response whose gateway is killed in the middle of the stream is there after the next start',
   { timeout: 120_000 },
   async () => {
-    await using stack = new AsyncDisposableStack();
-    const { path: home } = stack.use(await tempFolder());
-    const model = stack.use(await startFakeOpenAi());
-    model.reply(
+    await using gateway = await startKilledGateway();
+    gateway.model.reply(
       { text: 'a b c d e f g h i j k l m n o p q r s t u v', chunkSize: 2, eventDelayMs: 200 },
       'Here again.',
     );
-    await mkdir(join(home, 'workspace'));
-    await writeFile(
-      join(home, 'config.json'),
-      JSON.stringify({
-        agent: { model: 'openai/scripted-model' },
-        providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
-        gateway: { port: await freePort() },
-      }),
-    );
-    let child: ChildProcess | undefined;
-    stack.defer(() => void child?.kill('SIGKILL'));
-    const start = async (): Promise<OpenAI> => {
-      child = spawn(process.execPath, [program.main, '--home', home, 'gateway'], {
-        stdio: 'ignore',
-        env: program.environment(),
-      });
-      const { gateway } = JSON.parse(await readFile(join(home, 'config.json'), 'utf8')) as {
-        gateway: { port: number };
-      };
-      const base = `http://127.0.0.1:${gateway.port}`;
-      await waitFor(async () => (await fetch(`${base}/health`)).ok, { timeoutMs: 60_000, what: 'the gateway' });
-      const apiKey = (await readFile(join(home, 'gateway.token'), 'utf8')).trim();
-      return new OpenAI({ baseURL: `${base}/v1`, apiKey, maxRetries: 0 });
-    };
-    const stream = await (await start()).responses.create({ model: 'assistant', input: 'Go.', stream: true });
+    const client = new OpenAI({ baseURL: `${gateway.address}/v1`, apiKey: await gateway.token(), maxRetries: 0 });
+    const stream = await client.responses.create({ model: 'assistant', input: 'Go.', stream: true });
     let id = '';
     await expect(async () => {
       for await (const event of stream) {
         if (event.type === 'response.created') ({ id } = event.response);
-        if (event.type === 'response.output_text.delta') child?.kill('SIGKILL');
+        if (event.type === 'response.output_text.delta') await gateway.kill();
       }
     }).rejects.toThrow();
-    const again = await start();
+    await gateway.start();
     const kept = await waitFor(
       async () => {
-        const now = await again.responses.retrieve(id);
+        const now = await client.responses.retrieve(id);
         return now.status === 'completed' ? now : null;
       },
       { timeoutMs: 60_000, what: 'the answer' },

@@ -26,16 +26,26 @@ export interface HomeOptions {
 /** The person who is the owner on Telegram. */
 export const OWNER = 42;
 
+/** Where the page is served, and what logs in there once. */
+export interface Served<Assistant> {
+  readonly assistant: Assistant;
+  readonly address: string;
+  readonly secret: { readonly code: string } | { readonly token: string };
+}
+
 /** Starts a whole assistant with a model server of its own. */
-async function startHome(options: HomeOptions = {}): Promise<Home> {
+async function startHome(options: HomeOptions): Promise<Served<Home>> {
   const world = new URL('../support/world.ts', import.meta.url).href;
   const module: { startWorld(options: HomeOptions): Promise<Home> } = await import(world);
-  return await module.startWorld(options);
+  const assistant = await module.startWorld(options);
+  const { link } = await assistant.assistant.request('pageLink', {});
+  const [address = '', code = ''] = link.split('/#login=');
+  return { assistant, address, secret: { code } };
 }
 
 /** A browser that is logged in at the assistant of its file, in a conversation of its own. */
-export interface Visit extends AsyncDisposable {
-  readonly assistant: Home;
+export interface Visit<Assistant = Home> extends AsyncDisposable {
+  readonly assistant: Assistant;
   readonly address: string;
   readonly page: Page;
   /** The name of the conversation, and the key of its session. */
@@ -55,19 +65,29 @@ export interface Visit extends AsyncDisposable {
   readonly converse: (text: string, answer: string) => Promise<void>;
 }
 
-type OpenVisit = (options?: BrowserContextOptions) => Promise<Visit>;
+type OpenVisit<Assistant> = (options?: BrowserContextOptions) => Promise<Visit<Assistant>>;
 
 /** Tests in a real browser at one real assistant; where there is no browser they are skipped. */
-export function inBrowser(title: string, tests: (open: OpenVisit) => void, options: HomeOptions = {}): void {
+export function inBrowser(title: string, tests: (open: OpenVisit<Home>) => void, options: HomeOptions = {}): void {
+  inBrowserAt(title, () => startHome(options), tests);
+}
+
+/** The same at an assistant that is started in another way. */
+export function inBrowserAt<Assistant extends AsyncDisposable>(
+  title: string,
+  start: () => Promise<Served<Assistant>>,
+  tests: (open: OpenVisit<Assistant>) => void,
+): void {
   const path = browserPath();
   describe.skipIf(path === undefined)(`${title}${path === undefined ? ' (no Chromium here)' : ''}`, () => {
     const stack = new AsyncDisposableStack();
-    let place: Place | undefined;
+    let place: Place<Assistant> | undefined;
     let visits = 0;
     beforeAll(async () => {
-      const assistant = stack.use(await startHome(options));
+      const served = await start();
+      stack.use(served.assistant);
       const browser = stack.adopt(await openBrowser(path ?? ''), (opened) => opened.close());
-      place = { browser, assistant, ...(await logIn(assistant)) };
+      place = { browser, ...served, cookie: await logIn(served) };
     });
     afterAll(() => stack.disposeAsync());
     tests(async (context = {}) => {
@@ -79,35 +99,39 @@ export function inBrowser(title: string, tests: (open: OpenVisit) => void, optio
 }
 
 /** What the tests of a file share. */
-interface Place {
+interface Place<Assistant> {
   readonly browser: Browser;
-  readonly assistant: Home;
+  readonly assistant: Assistant;
   readonly address: string;
-  /** Of a login, so that not each visit needs one. */
-  readonly cookie: { readonly name: string; readonly value: string };
+  readonly cookie: Cookie;
 }
 
-async function logIn({ assistant }: Home): Promise<Pick<Place, 'address' | 'cookie'>> {
-  const { link } = await assistant.request('pageLink', {});
-  const [address = '', code = ''] = link.split('/#login=');
+/** Of a login, so that not each visit needs one. */
+interface Cookie {
+  readonly name: string;
+  readonly value: string;
+}
+
+async function logIn({ address, secret }: Omit<Served<unknown>, 'assistant'>): Promise<Cookie> {
   const headers = { 'Content-Type': 'application/json', Origin: address };
   const { headers: answered } = await fetch(`${address}/login`, {
     method: 'POST',
     headers,
-    body: JSON.stringify({ code }),
+    body: JSON.stringify(secret),
   });
   const [name = '', value = ''] = answered.get('set-cookie')?.split(';')[0]?.split('=') ?? [];
-  return { address, cookie: { name, value } };
+  return { name, value };
 }
 
-/** Says who is asked for a login, and that the network is off. */
-const EXPECTED = /ERR_INTERNET_DISCONNECTED|WebSocket connection|status of 40[149]/u;
+/** Says who is asked for a login, that the network is off, and that the assistant is gone. */
+const EXPECTED =
+  /ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection|status of 40[149]/u;
 
-async function visit(
-  { browser, assistant: home, address, cookie }: Place,
+async function visit<Assistant>(
+  { browser, assistant, address, cookie }: Place<Assistant>,
   chat: string,
   options: BrowserContextOptions,
-): Promise<Visit> {
+): Promise<Visit<Assistant>> {
   const [complaints, outside]: [string[], string[]] = [[], []];
   const context = await browser.newContext({
     reducedMotion: 'reduce',
@@ -144,7 +168,7 @@ async function visit(
     await page.keyboard.press('Enter');
   };
   return {
-    assistant: home,
+    assistant,
     address,
     page,
     chat,

@@ -12,7 +12,7 @@ import { filesOf } from './files.ts';
 import { historyOf } from './history.ts';
 import { loadPage } from './page.ts';
 import { Readiness } from './readiness.ts';
-import { rowsOf, waitingQuestions } from './watching.ts';
+import { continuedTurns, rowsOf, waitingQuestions } from './watching.ts';
 
 export interface HttpParts extends Omit<MonitoringParts, 'journal' | 'sessions'> {
   readonly bus: MessageBus;
@@ -41,6 +41,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
     new Feed({
       journal: rowsOf(journal, redact),
       bus,
+      continued: () => continuedTurns(journal),
       questions: () => waitingQuestions(journal, redact),
       health: () => JSON.stringify([health(), storage.state.state]),
       clock,

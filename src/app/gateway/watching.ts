@@ -62,6 +62,15 @@ function filesOf(media: FeedRow['message']['media'], urlOf: (n: number) => strin
   };
 }
 
+/** The open turns of which people see the progress. */
+export function continuedTurns({ turns }: Pick<Journal, 'turns'>): ReturnType<FeedPorts['continued']> {
+  return turns.open().flatMap(({ id, session, isCommand, messages }) => {
+    const target = messages.at(-1);
+    const isSeen = !isCommand && target?.origin === 'user' && target.mentioned;
+    return isSeen ? [{ session, turn: id }] : [];
+  });
+}
+
 /** The questions that wait for a person, the oldest first. */
 export function waitingQuestions(
   { questions }: Pick<Journal, 'questions'>,

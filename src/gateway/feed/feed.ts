@@ -1,7 +1,7 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { Changed, Row, ServerFrame, WaitingQuestion } from '../http/wire.ts';
+import type { Changed, Row, RunningTurn, ServerFrame, WaitingQuestion } from '../http/wire.ts';
 import { RunningTurns } from './running-turns.ts';
 
 /** Who missed more messages than this fetches anew what is shown. */
@@ -25,6 +25,8 @@ export interface FeedPorts {
     onQueued(listener: () => void): Disposable;
   };
   readonly bus: Pick<MessageBus, 'listen'>;
+  /** Turns of an earlier process that this one continues; asked for once. */
+  readonly continued: () => readonly Pick<RunningTurn, 'session' | 'turn'>[];
   readonly questions: () => readonly WaitingQuestion[];
   /** Changes when something about the health does. */
   readonly health: () => string;
@@ -55,7 +57,7 @@ export class Feed implements Disposable {
 
   constructor(ports: FeedPorts) {
     this.#ports = ports;
-    this.#running = new RunningTurns(() => ports.clock.now());
+    this.#running = new RunningTurns(() => ports.clock.now(), ports.continued());
     this.#listening = ports.bus.listen((event) => this.#happened(event));
   }
 

@@ -9,8 +9,10 @@ export class RunningTurns {
   readonly #turns = new Map<string, RunningTurn>();
   readonly #now: () => number;
 
-  constructor(now: () => number) {
+  /** `continued`: turns of an earlier process that go on in this one and have said nothing here yet. */
+  constructor(now: () => number, continued: readonly Pick<RunningTurn, 'session' | 'turn'>[]) {
     this.#now = now;
+    for (const { session, turn } of continued) this.#turns.set(turn, this.#begun(session, turn));
   }
 
   list(): readonly RunningTurn[] {
@@ -23,18 +25,14 @@ export class RunningTurns {
       this.#turns.delete(turnId);
       return;
     }
-    const known = this.#turns.get(turnId) ?? {
-      session: sessionKey,
-      turn: turnId,
-      startedAt: this.#now(),
-      text: '',
-      reasoning: '',
-      tools: [],
-      status: '',
-    };
+    const known = this.#turns.get(turnId) ?? this.#begun(sessionKey, turnId);
     this.#turns.set(turnId, this.#after(known, event));
     const [oldest] = this.#turns.keys();
     if (this.#turns.size > MOST_TURNS && oldest !== undefined) this.#turns.delete(oldest);
+  }
+
+  #begun(session: string, turn: string): RunningTurn {
+    return { session, turn, startedAt: this.#now(), text: '', reasoning: '', tools: [], status: '' };
   }
 
   #after(turn: RunningTurn, event: Exclude<OutboundEvent, { type: 'turn-end' }>): RunningTurn {

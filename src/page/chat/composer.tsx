@@ -37,7 +37,7 @@ export function Composer({ session, chat, files }: Props): VNode {
     const ready = files.list.value.filter(({ upload }) => upload !== undefined);
     if (text === '' && ready.length === 0) return;
     const media = ready.map(({ upload = '', name }) => ({ upload, name }));
-    void sendMessage({ chat, text, ...(media.length === 0 ? {} : { media }) });
+    sendMessage({ chat, text, ...(media.length === 0 ? {} : { media }) });
     files.clear();
     if (field.current !== null) field.current.value = '';
     keepDraft(chat, '');

@@ -79,7 +79,7 @@ function Sending({ message }: { readonly message: Unsent }): VNode {
   return (
     <>
       <span class="bad">{message.problem}</span>
-      <button type="button" class="quiet" onClick={() => void sendAgain(message)}>
+      <button type="button" class="quiet" onClick={() => sendAgain(message)}>
         Send again
       </button>
       <button type="button" class="quiet" onClick={() => forget(message.id)}>
@@ -98,7 +98,7 @@ function Answer({
 }): VNode {
   const chat = chatOf(conversation.value.session);
   const say = (text: string): void => {
-    if (chat !== undefined) void sendMessage({ chat, text });
+    if (chat !== undefined) sendMessage({ chat, text });
   };
   return (
     <article aria-label="Assistant">
@@ -159,7 +159,7 @@ function Notice({ row }: { readonly row: Row }): VNode {
       {row.buttons === undefined || chat === undefined ? null : (
         <p class="buttons">
           {row.buttons.flat().map(({ id, label }) => (
-            <button key={id} type="button" onClick={() => void sendMessage({ chat, text: id.replace(/^say:/u, '') })}>
+            <button key={id} type="button" onClick={() => sendMessage({ chat, text: id.replace(/^say:/u, '') })}>
               {shown(label)}
             </button>
           ))}

@@ -58,7 +58,7 @@ async function sendVoice(chat: string, sound: Blob): Promise<void> {
   const name = `voice.${sound.type.split('/')[1] ?? 'webm'}`;
   try {
     const { upload } = await uploadFile(sound, name);
-    await sendMessage({ chat, text: '', media: [{ upload, name }] });
+    sendMessage({ chat, text: '', media: [{ upload, name }] });
   } catch (error) {
     announcement.value = sentenceOf(error);
   }

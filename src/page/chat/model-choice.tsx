@@ -17,7 +17,7 @@ export function ModelChoice({ session, chat }: { readonly session: string; reado
       value={value.chosen ?? ''}
       onChange={({ currentTarget }) => {
         const name = currentTarget.value;
-        void sendMessage({ chat, text: `/model ${name === '' ? 'default' : name}` });
+        sendMessage({ chat, text: `/model ${name === '' ? 'default' : name}` });
       }}
     >
       <option value="">{value.chosen === null ? shown(value.current) : 'Default model'}</option>

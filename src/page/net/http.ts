@@ -20,6 +20,8 @@ type Identified = Readonly<Record<string, unknown>> & { readonly id: string };
 
 const OFFLINE = 'The assistant cannot be reached. Check that it runs, then try again.';
 const TRIES = 4;
+/** An answer to a write that comes later is not waited for: a network that died says nothing. */
+const WRITE_MS = 20_000;
 
 /** One request. Rejects with a `RequestError`; without a right to ask it also shows the login. */
 export async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
@@ -43,7 +45,7 @@ export async function ask<Answer>(path: string, init: RequestInit = {}): Promise
 export async function post<Answer>(path: string, body: Identified): Promise<Answer> {
   for (let tried = 1; ; tried += 1) {
     try {
-      return await ask<Answer>(path, json(body));
+      return await ask<Answer>(path, { ...json(body), signal: AbortSignal.timeout(WRITE_MS) });
     } catch (error) {
       if (!isOffline(error) || tried === TRIES) throw error;
       await pause(250 * 2 ** tried);

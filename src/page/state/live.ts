@@ -103,7 +103,15 @@ function ended(segment: Segment, event: Extract<LiveEvent, { type: 'tool-end' }>
 /** Takes the snapshot of all running turns in place of what was known. */
 export function takeSnapshot(turns: readonly RunningTurn[]): void {
   waiting.length = 0;
-  liveTurns.value = new Map(turns.map((turn) => [turn.turn, fromSnapshot(turn)]));
+  const before = liveTurns.peek();
+  liveTurns.value = new Map(turns.map((turn) => [turn.turn, continued(fromSnapshot(turn), before.get(turn.turn))]));
+}
+
+/** A turn that another process continues has said nothing there yet: what it had said stays until it does. */
+function continued(turn: LiveTurn, before: LiveTurn | undefined): LiveTurn {
+  if (before === undefined || turn.segments.length > 0) return turn;
+  const segments = before.segments.filter((segment) => segment.kind !== 'tool' || segment.tool.state !== 'running');
+  return { ...turn, segments };
 }
 
 function fromSnapshot({ session, turn, startedAt, text, reasoning, tools, status }: RunningTurn): LiveTurn {

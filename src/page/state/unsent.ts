@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { MessageInput, MessageReply } from '../../gateway/http/wire.ts';
-import { now, pause } from '../clock.ts';
+import { after, now } from '../clock.ts';
 import { newId } from '../net/ids.ts';
 import { isOffline, post, sentenceOf } from '../net/http.ts';
 
@@ -20,19 +20,31 @@ const MOST_KEPT = 200_000;
 export const unsent = signal<readonly Unsent[]>(kept());
 
 /** Sends a message to a conversation of the page, and again until it got through. */
-export async function sendMessage(input: Omit<MessageInput, 'id'>): Promise<void> {
-  const message: Unsent = { ...input, id: newId(), at: now(), state: 'sending' };
-  keep([...unsent.value, message]);
-  await deliver(message);
+export function sendMessage(input: Omit<MessageInput, 'id'>): void {
+  keep([...unsent.value, { ...input, id: newId(), at: now(), state: 'sending' }]);
+  sendWaiting();
 }
 
-let running: Promise<void> | undefined;
+let isSending = false;
+let isAskedAgain = false;
 
-/** Sends what is still here from before a reload or an interruption, oldest first. */
+/** Sends what was not accepted yet, one after the other in the order in which it was written. */
 export function sendWaiting(): void {
-  running ??= (async () => {
-    for (const message of unsent.value.filter(({ state }) => state === 'sending')) await deliver(message);
-  })().finally(() => (running = undefined));
+  isAskedAgain = true;
+  if (isSending) return;
+  isSending = true;
+  void deliverAll().finally(() => (isSending = false));
+}
+
+async function deliverAll(): Promise<void> {
+  while (isAskedAgain) {
+    isAskedAgain = false;
+    for (let next = firstWaiting(); next !== undefined && (await deliver(next));) next = firstWaiting();
+  }
+}
+
+function firstWaiting(): Unsent | undefined {
+  return unsent.value.find(({ state }) => state === 'sending');
 }
 
 /** Forgets a message: it was shown back, or its writer gave it up. */
@@ -41,27 +53,29 @@ export function forget(id: string): void {
 }
 
 /** Sends a refused message once more. */
-export async function sendAgain(message: Unsent): Promise<void> {
+export function sendAgain(message: Unsent): void {
   const { problem: _, ...rest } = message;
-  const again: Unsent = { ...rest, state: 'sending' };
-  change(again);
-  await deliver(again);
+  change({ ...rest, state: 'sending' });
+  sendWaiting();
 }
 
-async function deliver(message: Unsent): Promise<void> {
+/** False: the assistant cannot be reached. */
+async function deliver(message: Unsent): Promise<boolean> {
   const { at: _, state: __, problem: ___, ...body } = message;
   try {
     const { accepted } = await post<MessageReply>('/api/messages', body);
     if (accepted === 'refused') {
       change({ ...message, state: 'failed', problem: 'Too many messages wait in this conversation. Try again later.' });
-      return;
+      return true;
     }
     change({ ...message, state: 'accepted' });
     // The message comes back as a row within moments; one that does not is on its way anyway.
-    await pause(20_000);
-    forget(message.id);
+    after(20_000, () => forget(message.id));
+    return true;
   } catch (error) {
-    if (!isOffline(error)) change({ ...message, state: 'failed', problem: sentenceOf(error) });
+    if (isOffline(error)) return false;
+    change({ ...message, state: 'failed', problem: sentenceOf(error) });
+    return true;
   }
 }
 

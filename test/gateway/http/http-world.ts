@@ -51,6 +51,7 @@ export async function httpWorld(
       onQueued: () => ({ [Symbol.dispose]: () => {} }),
     },
     bus: { listen: () => ({ [Symbol.dispose]: () => {} }) },
+    continued: () => [],
     questions: () => [],
     health: () => '',
     clock,

@@ -47,6 +47,13 @@ test('who missed more than 500 messages is told of a gap; up to that all of them
   expect(late.frames[1]).toEqual({ type: 'gap', cursor: '0.501' });
 });
 
+test('a turn that this process continues is told before it says anything here', async () => {
+  const world = await httpWorld({}, { watched: { continued: () => [{ session: 'web:main', turn: 'turn-1' }] } });
+  const { frames } = await connected(world);
+  const facts = { text: '', reasoning: '', tools: [], status: '' };
+  expect(frames[1]).toMatchObject({ type: 'turns', turns: [{ session: 'web:main', turn: 'turn-1', ...facts }] });
+});
+
 test('who reads slowly gets only the newest of a growing text, and all of its end', async () => {
   const heard = new Set<(event: OutboundEvent) => void>();
   const bus = {
