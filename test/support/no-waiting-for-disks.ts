@@ -1,4 +1,6 @@
+import fs from 'node:fs';
 import { open } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
@@ -12,10 +14,16 @@ if (!Reflect.has(DatabaseSync.prototype, flag)) {
     [flag]: { value: true },
     exec: {
       value(this: DatabaseSync, sql: string): void {
-        exec.call(this, sql.replace('synchronous = NORMAL', 'synchronous = OFF'));
+        const waits = 'PRAGMA synchronous = NORMAL';
+        // First of all, because the change to WAL mode waits for the disk too.
+        exec.call(this, sql.includes(waits) ? `PRAGMA synchronous = OFF; ${sql.replace(waits, '')}` : sql);
       },
     },
   });
   await using handle = await open('/dev/null');
-  Object.defineProperty(Object.getPrototypeOf(handle), 'datasync', { value: async () => {} });
+  for (const name of ['sync', 'datasync']) {
+    Object.defineProperty(Object.getPrototypeOf(handle), name, { value: async () => {} });
+  }
+  Object.assign(fs, { fsyncSync: () => {}, fdatasyncSync: () => {} });
+  syncBuiltinESMExports();
 }
