@@ -1,3 +1,4 @@
+import { linkSync } from 'node:fs';
 import { mkdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -79,11 +80,11 @@ describe('the list of sessions', () => {
   test('reads no more of ten thousand sessions than the titles of the page', async () => {
     await using folder = await tempFolder();
     await mkdir(folder.path, { recursive: true });
-    for (let from = 0; from < 10_000; from += 500) {
-      await Promise.all(
-        Array.from({ length: 500 }, (_, n) => putTape(folder.path, `telegram:${from + n}`, from + n, 'hi')),
-      );
-    }
+    // Their tapes are one file under many names, which takes a fifth of the time to make.
+    await putTape(folder.path, 'telegram:0', 1, 'hi');
+    const first = join(folder.path, tapeName('telegram:0'));
+    for (let n = 1; n < 9_999; n += 1) linkSync(first, join(folder.path, tapeName(`telegram:${n}`)));
+    await putTape(folder.path, 'telegram:9999', 2, 'hi');
     const index = new SessionIndex(folder.path, () => new Set());
     const began = process.cpuUsage();
     const page = await index.page({ limit: 50 });
