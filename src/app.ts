@@ -10,6 +10,7 @@ import { openPlugins, reportHungHooks } from './app/extensions/plugins.ts';
 import { createReloader, type Reloader } from './app/reload.ts';
 import { safeConfig, safeModeSentence } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
+import { configuredOwnersChat } from './app/storage/owners-address.ts';
 import { reportStorageTrouble } from './app/storage/storage-notices.ts';
 import { openStores } from './app/storage/stores.ts';
 import { Sweeper } from './app/storage/sweeper.ts';
@@ -118,7 +119,13 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const { redact, learn } = createLearningRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openHomeLog(parts)), redact);
   const startedAt = clock.now();
-  const storage = new StorageHealth({ clock, log, startedAt, probe: (bytes) => probeDisk(paths.probe, bytes) });
+  const storage = new StorageHealth({
+    clock,
+    log,
+    startedAt,
+    journal: paths.state,
+    probe: (bytes) => probeDisk(paths.probe, bytes),
+  });
   const ground: Ground = {
     paths,
     loaded,
@@ -234,6 +241,7 @@ async function startOnce(
       bus,
       outlets: channels.manager,
       ownersChat: () => journal.questions.ownersChat(),
+      configuredChat: () => configuredOwnersChat(base.config),
       waitedSince,
       clock,
       log,

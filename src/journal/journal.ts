@@ -83,8 +83,8 @@ export interface JournalOptions {
   readonly onSyncFailure?: (error: AppError) => void;
   /** Called with the reason when SQLite's write-ahead log could not be checkpointed. */
   readonly onCheckpointFailure?: (reason: string) => void;
-  /** Called with the error of each failed write. */
-  readonly onWriteFailure?: (error: unknown) => void;
+  /** Called with the error of each failed write or read, and when the file is found damaged. */
+  readonly onFailure?: (error: unknown) => void;
   /** Id of the machine's boot; null: not known. @default read from the kernel */
   readonly boot?: string | null;
   /** For pairing codes. @default the system's */
@@ -92,7 +92,7 @@ export interface JournalOptions {
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { path, backupPath, onSyncFailure, onCheckpointFailure, onWriteFailure } = options;
+  const { path, backupPath, onSyncFailure, onCheckpointFailure, onFailure } = options;
   const opened = await openDatabase({ path, migrations: journalMigrations, backupPath });
   const db = new Database(opened, {
     path,
@@ -101,7 +101,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       noteUnconfirmed(path);
       onSyncFailure?.(error);
     },
-    onWriteFailure,
+    onFailure,
     ...(onCheckpointFailure === undefined ? {} : { onCheckpointFailure }),
   });
   const starts = await Starts.open(db, options.clock);

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorMessage } from '../util/errors.ts';
+import { classifyFailure } from './storage-failure.ts';
 import type { CheckpointDone, CheckpointTask } from './checkpoints.ts';
 
 /** How long a checkpoint waits for a reader in another process, ms; after that the next checkpoint tries again. */
@@ -33,6 +34,20 @@ function readLog(): void {
   reader.prepare('PRAGMA user_version').get();
 }
 
+/** What is wrong with the file; undefined: it is sound. A connection of its own has nothing of it in memory. */
+function damageOfFile(): string | undefined {
+  const fresh = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS, readOnly: true });
+  try {
+    const said = fresh.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
+    return said === 'ok' ? undefined : String(said);
+  } catch (error) {
+    if (classifyFailure(error) !== 'damaged') throw error;
+    return errorMessage(error);
+  } finally {
+    fresh.close();
+  }
+}
+
 function checkpoint({ restart }: CheckpointTask): void {
   if (!restart) readLog();
   else if (reader.isTransaction) reader.exec('COMMIT');
@@ -42,7 +57,12 @@ function checkpoint({ restart }: CheckpointTask): void {
 parentPort?.on('message', (task: CheckpointTask) => {
   let done: CheckpointDone = task;
   try {
-    checkpoint(task);
+    if (task.read === true) {
+      const damage = damageOfFile();
+      done = { ...task, ...(damage === undefined ? {} : { damage }) };
+    } else {
+      checkpoint(task);
+    }
   } catch (error) {
     // The disk is full or fails, or the log is in use: it stays as it is, and the next checkpoint tries again.
     if (reader.isTransaction) reader.exec('ROLLBACK');

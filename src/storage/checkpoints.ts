@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
+import { DatabaseWatch } from './database-watch.ts';
 
 /** Estimated pages that a commit adds to the log, and pages for each row that it changes. */
 const PAGES_OF_COMMIT = 4;
@@ -16,15 +17,21 @@ const TASK_TIMEOUT_MS = 60_000;
 /** An idle thread is ended after this many ms. */
 const IDLE_MS = 10_000;
 
-/** A request to the thread: copy the log into the database file; with `restart`, also begin the log again. */
+/**
+ * A request to the thread: copy the log into the database file; with `restart`, also begin the log again; with `read`,
+ * read the file from end to end instead.
+ */
 export interface CheckpointTask {
   readonly restart: boolean;
+  readonly read?: true;
 }
 
 /** The thread's answer to a task. */
 export interface CheckpointDone extends CheckpointTask {
   /** Why the task failed; absent when it succeeded. */
   readonly failure?: string;
+  /** What SQLite found wrong with the file that was read; absent when it is sound. */
+  readonly damage?: string;
 }
 
 export interface CheckpointPorts {
@@ -34,6 +41,8 @@ export interface CheckpointPorts {
   readonly resume: () => void;
   /** Called when a checkpoint failed. Nothing is lost; the log grows until one succeeds. */
   readonly failed: (reason: string) => void;
+  /** Called when the file is damaged, removed or replaced. */
+  readonly damaged: (reason: string) => void;
 }
 
 /**
@@ -44,6 +53,7 @@ export interface CheckpointPorts {
 export class Checkpoints {
   readonly #path: string;
   readonly #ports: CheckpointPorts;
+  readonly #watch: DatabaseWatch;
   #worker: Worker | undefined;
   #pagesSince = 0;
   #isRunning = false;
@@ -55,6 +65,12 @@ export class Checkpoints {
   constructor(path: string, ports: CheckpointPorts) {
     this.#path = path;
     this.#ports = ports;
+    this.#watch = new DatabaseWatch(path, {
+      clock: ports.clock,
+      isWriting: () => this.#isRunning,
+      read: () => this.#begin({ restart: false, read: true }),
+      lost: ports.damaged,
+    });
   }
 
   /** Call after each commit with the number of rows that it changed; begins a checkpoint when one is due. */
@@ -62,13 +78,12 @@ export class Checkpoints {
     this.#pagesSince += PAGES_OF_COMMIT + rows * PAGES_OF_ROW;
     if (this.#pagesSince < CHECKPOINT_PAGES || this.#isRunning || this.#closed) return;
     this.#pagesSince = 0;
-    this.#isRunning = true;
-    this.#idle?.[Symbol.dispose]();
-    this.#ask({ restart: false });
+    this.#begin({ restart: false });
   }
 
   close(): void {
     this.#closed = true;
+    this.#watch[Symbol.dispose]();
     this.#resume();
     this.#idle?.[Symbol.dispose]();
     this.#limit?.[Symbol.dispose]();
@@ -78,6 +93,12 @@ export class Checkpoints {
   #dismiss(): void {
     void this.#worker?.terminate();
     this.#worker = undefined;
+  }
+
+  #begin(task: CheckpointTask): void {
+    this.#isRunning = true;
+    this.#idle?.[Symbol.dispose]();
+    this.#ask(task);
   }
 
   #ask(task: CheckpointTask): void {
@@ -111,9 +132,10 @@ export class Checkpoints {
     return worker;
   }
 
-  #done({ restart, failure }: CheckpointDone): void {
+  #done({ restart, read, failure, damage }: CheckpointDone): void {
     if (failure !== undefined) this.#ports.failed(failure);
-    if (restart || failure !== undefined) {
+    if (damage !== undefined) this.#ports.damaged(damage);
+    if (restart || read === true || failure !== undefined) {
       this.#finish();
       return;
     }
@@ -125,6 +147,7 @@ export class Checkpoints {
   #finish(): void {
     this.#resume();
     this.#limit?.[Symbol.dispose]();
+    this.#watch.written();
     this.#isRunning = false;
     if (this.#closed || this.#worker === undefined) return;
     this.#idle = this.#ports.clock.timer(IDLE_MS, () => this.#dismiss());

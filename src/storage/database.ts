@@ -36,8 +36,8 @@ export interface DatabaseOptions {
   readonly onSyncFailure?: (error: AppError) => void;
   /** Called with the reason when a checkpoint failed. @default failures are ignored */
   readonly onCheckpointFailure?: (reason: string) => void;
-  /** Called with the error of each failed write. */
-  readonly onWriteFailure?: ((error: unknown) => void) | undefined;
+  /** Called with the error of each failed write or read, and with `journal-damaged` when the file is found damaged. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -47,7 +47,7 @@ export interface DatabaseOptions {
  */
 export class Database {
   readonly #db: DatabaseSync;
-  readonly #onWriteFailure: DatabaseOptions['onWriteFailure'];
+  readonly #onFailure: DatabaseOptions['onFailure'];
   readonly #statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   readonly #sync: CommitSync;
   readonly #checkpoints: Checkpoints;
@@ -62,9 +62,9 @@ export class Database {
   #isPaused = false;
   #closed = false;
 
-  constructor(db: DatabaseSync, { path, clock, onSyncFailure, onCheckpointFailure, onWriteFailure }: DatabaseOptions) {
+  constructor(db: DatabaseSync, { path, clock, onSyncFailure, onCheckpointFailure, onFailure }: DatabaseOptions) {
     this.#db = db;
-    this.#onWriteFailure = onWriteFailure;
+    this.#onFailure = onFailure;
     this.#sync = new CommitSync(`${path}-wal`, {
       clock,
       onFailure: (error) => onSyncFailure?.(error),
@@ -78,6 +78,7 @@ export class Database {
         if (this.#pending.length > 0) this.#schedule();
       },
       failed: (reason) => onCheckpointFailure?.(reason),
+      damaged: (reason) => onFailure?.(new AppError('journal-damaged', reason)),
     });
   }
 
@@ -96,14 +97,12 @@ export class Database {
   }
 
   get(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    const row = this.#prepare(sql).get(...values);
+    const row = this.#reported(() => this.#prepare(sql).get(...values));
     return row === undefined ? undefined : new Row(row);
   }
 
   all(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#prepare(sql)
-      .all(...values)
-      .map((row) => new Row(row));
+    return this.#reported(() => this.#prepare(sql).all(...values)).map((row) => new Row(row));
   }
 
   /**
@@ -173,7 +172,7 @@ export class Database {
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       for (const { reject } of queue) reject(error);
-      this.#onWriteFailure?.(error);
+      this.#onFailure?.(error);
       return;
     }
     if (done.length < queue.length) this.#pending = [...queue.slice(done.length), ...this.#pending];
@@ -231,7 +230,7 @@ export class Database {
       if (!isFirst) this.#prepare('RELEASE work').run();
       return { item, settle: () => resolve(value), queued: this.#queuedNow };
     } catch (error) {
-      this.#onWriteFailure?.(error);
+      this.#onFailure?.(error);
       // On a full disk SQLite may have rolled back the whole transaction: then everything in it is rejected.
       if (!this.#db.isTransaction) throw error;
       this.#db.exec(isFirst ? 'ROLLBACK; BEGIN IMMEDIATE' : 'ROLLBACK TO work; RELEASE work');
@@ -251,6 +250,15 @@ export class Database {
     this.#sync.close();
     this.#statements.clear();
     this.#db.close();
+  }
+
+  #reported<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      this.#onFailure?.(error);
+      throw error;
+    }
   }
 
   #prepare(sql: string): ReturnType<DatabaseSync['prepare']> {

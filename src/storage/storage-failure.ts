@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { AppError, errorCode } from '../util/errors.ts';
 
-/** What is wrong with a disk that cannot be written. */
-export type StorageTrouble = 'full' | 'read-only' | 'failing';
+/** What is wrong with a disk that cannot be written; `damaged`: with the journal on it, which no waiting mends. */
+export type StorageTrouble = 'full' | 'read-only' | 'failing' | 'damaged';
 
 /**
  * Why a write failed. `full`, `read-only` and `failing`: the disk, so the write is repeated when the disk works again.
+ * `damaged`: the journal itself, so nothing is repeated in this process.
  * `busy`: it can be repeated at once. `item`: this data can never be written. `bug`: everything else.
  */
 export type FailureKind = StorageTrouble | 'busy' | 'item' | 'bug';
@@ -32,6 +33,7 @@ const BY_CODE: Readonly<Record<string, FailureKind>> = {
   'write-stuck': 'full',
   'no-room': 'full',
   'tape-entry-invalid': 'item',
+  'journal-damaged': 'damaged',
 };
 
 /** SQLite's primary result codes, see https://www.sqlite.org/rescode.html. */
@@ -41,14 +43,14 @@ const BY_SQLITE: Readonly<Record<number, FailureKind>> = {
   7: 'failing',
   8: 'read-only',
   10: 'failing',
-  11: 'failing',
+  11: 'damaged',
   13: 'full',
   14: 'failing',
   15: 'failing',
   18: 'item',
   19: 'item',
   20: 'item',
-  26: 'failing',
+  26: 'damaged',
 };
 
 const sqliteErrorSchema = z.object({ code: z.literal('ERR_SQLITE_ERROR'), errcode: z.number() });
@@ -79,5 +81,5 @@ export function mayBeDamage(error: unknown): boolean {
 }
 
 export function isStorageTrouble(kind: FailureKind): kind is StorageTrouble {
-  return kind === 'full' || kind === 'read-only' || kind === 'failing';
+  return kind === 'full' || kind === 'read-only' || kind === 'failing' || kind === 'damaged';
 }

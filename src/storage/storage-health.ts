@@ -1,3 +1,4 @@
+import { assistantCommand } from '../util/assistant-command.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { sleep, type Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
@@ -18,6 +19,8 @@ export interface StorageHealthOptions {
   readonly log: Logger;
   /** When the process began, milliseconds since 1970. */
   readonly startedAt: number;
+  /** Path of the journal, for the log. */
+  readonly journal: string;
   /** Writes and syncs a small file in the home; rejects if that fails or fewer bytes than this are free. */
   readonly probe: (neededBytes: number) => Promise<void>;
 }
@@ -48,7 +51,8 @@ const NEEDED_BYTES = { firstBytes: 128 * 1024, mostBytes: 16 * 1024 * 1024 };
 
 /**
  * Knows whether the home can be written. Failed writes are reported here; while the disk is in trouble it is probed,
- * its listeners are told once, and all writes wait until a probe succeeds, without counting as failed tries.
+ * its listeners are told once, and all writes wait until a probe succeeds, without counting as failed tries. A journal
+ * that is damaged stays so: what is written then waits until the process ends, so that nothing is accepted and lost.
  */
 export class StorageHealth implements Disposable {
   readonly #options: StorageHealthOptions;
@@ -84,6 +88,10 @@ export class StorageHealth implements Disposable {
   failed(thrown: unknown): boolean {
     const kind = classifyFailure(thrown);
     if (!isStorageTrouble(kind)) return false;
+    if (kind === 'damaged') {
+      this.#damaged(errorMessage(thrown));
+      return true;
+    }
     const needed = needsBytes(thrown);
     const isNew = this.#state.state === 'ok';
     if (isNew) {
@@ -98,7 +106,8 @@ export class StorageHealth implements Disposable {
     }
     this.#neededBytes = Math.max(this.#neededBytes, needed);
     // SQLite reports every refused write as a failing disk, so `failing` never replaces a kind that is known already.
-    if (isNew || (kind !== 'failing' && kind !== this.#state.state)) this.#become(kind, errorMessage(thrown));
+    if (isNew || (kind !== 'failing' && this.#state.state !== 'damaged' && kind !== this.#state.state))
+      this.#become(kind, errorMessage(thrown));
     return true;
   }
 
@@ -163,6 +172,15 @@ export class StorageHealth implements Disposable {
     this.#listeners.clear();
   }
 
+  /** Only a person can mend it: nothing is probed any more. */
+  #damaged(reason: string): void {
+    if (this.#state.state === 'damaged') return;
+    if (this.#state.state === 'ok') this.#healed = Promise.withResolvers<void>();
+    this.#episode = { since: this.#options.clock.now(), over: -Infinity, probes: 0 };
+    this.#options.log.error('storage: the journal is damaged', { path: this.#options.journal, reason });
+    this.#become('damaged', reason);
+  }
+
   #isRelapse(): boolean {
     return this.#options.clock.monotonic() - this.#episode.over < RELAPSE_MS;
   }
@@ -182,7 +200,7 @@ export class StorageHealth implements Disposable {
     for (;;) {
       episode.probes += 1;
       await sleep(clock, backoffMs(episode.probes, PROBE_BACKOFF), signal).catch(() => {});
-      if (signal.aborted) return;
+      if (signal.aborted || this.#state.state === 'damaged') return;
       try {
         await probe(this.#neededBytes);
         break;
@@ -190,7 +208,7 @@ export class StorageHealth implements Disposable {
         this.#isStill(error);
       }
     }
-    if (signal.aborted) return;
+    if (signal.aborted || this.#episode !== episode) return;
     episode.over = clock.monotonic();
     log.info('storage: can be written again', { seconds: Math.round((clock.now() - episode.since) / 1000) });
     this.#become('ok', null);
@@ -200,7 +218,8 @@ export class StorageHealth implements Disposable {
   /** A probe failed: its error is more precise than that of the write. */
   #isStill(error: unknown): void {
     const kind = classifyFailure(error);
-    if (isStorageTrouble(kind) && kind !== this.#state.state) this.#become(kind, errorMessage(error));
+    const { state } = this.#state;
+    if (isStorageTrouble(kind) && kind !== state && state !== 'damaged') this.#become(kind, errorMessage(error));
   }
 
   #become(state: StorageState['state'], reason: string | null): void {
@@ -220,7 +239,7 @@ function needsBytes(thrown: unknown): number {
   return typeof needed === 'number' ? needed : 0;
 }
 
-/** What is wrong with the disk and the next step, as sentences for a person; null while all is well. */
+/** What is wrong with the disk or the journal and the next step, as sentences for a person; null while all is well. */
 export function storageSentence({ state, reason }: StorageState, home: string): string | null {
   if (state === 'ok') return null;
   return `${STORAGE_WORDS[state].what(home)}${reason === null ? '' : ` (${reason.replace(/\.$/u, '')})`}. ${STORAGE_WORDS[state].next(home)}`;
@@ -241,5 +260,11 @@ const STORAGE_WORDS: Readonly<
   failing: {
     what: (home) => `The disk of ${home} is failing`,
     next: () => 'Read what the system reports about the disk: dmesg | tail.',
+  },
+  // `search.db` is made anew by itself, so that only the journal can keep the assistant from its work.
+  damaged: {
+    what: (home) => `${home}/state.db is damaged`,
+    next: () =>
+      `To go back to a backup: ${assistantCommand('restore BACKUP')}. Without one, move this file away: conversations and memory are files of their own and stay.`,
   },
 };

@@ -36,6 +36,7 @@ async function storesOnSmallDisk(): Promise<World> {
   const { config } = await loadConfig({ home: paths.home, env: {}, overrides: {} });
   const storage = stack.use(
     new StorageHealth({
+      journal: paths.state,
       clock: systemClock,
       log: silentLog,
       startedAt,

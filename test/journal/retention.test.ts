@@ -43,6 +43,7 @@ async function openSwept(): Promise<Swept> {
   const journal = await openJournal({ path: paths.state, backupPath: null, clock, newId });
   let healthy = true;
   const storage = new StorageHealth({
+    journal: 'state.db',
     clock,
     log,
     startedAt: clock.now(),

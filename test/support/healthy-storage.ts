@@ -7,5 +7,5 @@ export function storageHealth(
   clock: Clock,
   probe: (neededBytes: number) => Promise<void> = async () => {},
 ): StorageHealth {
-  return new StorageHealth({ clock, log: silentLog, startedAt: clock.now(), probe });
+  return new StorageHealth({ clock, log: silentLog, startedAt: clock.now(), journal: 'state.db', probe });
 }

@@ -31,6 +31,8 @@ export function whyNoSmallDisks(): string | null {
 /** A daemon in processes of its own whose home is on a disk that tests spoil, with a Bot API and a model server. */
 export interface SmallDiskWorld extends AsyncDisposable {
   readonly home: string;
+  /** Where HTTP is served. */
+  readonly address: string;
   readonly telegram: FakeTelegram;
   readonly model: FakeModel;
   /** Starts the gateway; what it logs is in `log`. */
@@ -114,6 +116,7 @@ export async function startSmallDisk(options: {
   const owned = stack.move();
   return {
     home,
+    address: `http://127.0.0.1:${port}`,
     telegram,
     model,
     start: () => {

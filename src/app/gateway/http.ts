@@ -58,6 +58,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
       publicUrl,
       version,
       channels: health,
+      home: paths.home,
       storage: () => storage.state,
       clock,
       log,

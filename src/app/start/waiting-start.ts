@@ -4,7 +4,6 @@ import { enabledChannels } from '../../config/channels.ts';
 import type { AssistantPort } from '../../gateway/assistant-port.ts';
 import { startControlServer } from '../../gateway/control.ts';
 import { ownersChatOnDisk } from '../../journal/people.ts';
-import { configuredOwners } from '../../security/access/access.ts';
 import { deniedSentence, mayBeDenied } from '../../storage/denied.ts';
 import { probeDisk } from '../../storage/files.ts';
 import { classifyFailure, isStorageTrouble } from '../../storage/storage-failure.ts';
@@ -14,11 +13,10 @@ import { sleep } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
 import { configWarnings, type Ground } from '../base.ts';
+import { configuredOwnersChat } from '../storage/owners-address.ts';
 import { sendDirectly } from '../storage/storage-notices.ts';
 
 const RETRY = { firstMs: 250, maxMs: 30_000 };
-/** Platforms on which a person's id is the address of the chat with them. */
-const ID_IS_CHAT = new Set(['telegram', 'slack']);
 
 export interface WaitingStart<T> {
   /**
@@ -65,7 +63,8 @@ async function diskTroubleOf(error: unknown, { paths }: Ground): Promise<unknown
   if (mayBeDenied(error) && deniedSentence(paths.home) !== null) return undefined;
   const kind = classifyFailure(error);
   if (kind === 'full' || kind === 'read-only') return error;
-  if (!isStorageTrouble(kind)) return undefined;
+  // A damaged journal does not pass by waiting either.
+  if (!isStorageTrouble(kind) || kind === 'damaged') return undefined;
   try {
     await probeDisk(paths.probe);
     return undefined;
@@ -108,6 +107,7 @@ async function openWhileWaiting<T>(
       inside: null,
       version,
       channels: () => ({}),
+      home: paths.home,
       storage: () => storage.state,
       clock,
       log,
@@ -208,10 +208,5 @@ function tellOwner(base: Ground): AsyncDisposable {
 function ownersAddress({ config, paths }: Ground): ChatAddress | undefined {
   const known = ownersChatOnDisk(paths.state);
   const channels = enabledChannels(config);
-  if (known !== undefined && channels[known.channel] !== undefined) return known;
-  for (const [name, settings] of Object.entries(channels)) {
-    const [owner] = ID_IS_CHAT.has(settings.kind ?? name) ? configuredOwners(settings) : [];
-    if (owner !== undefined) return { channel: name, chatId: owner };
-  }
-  return undefined;
+  return known !== undefined && channels[known.channel] !== undefined ? known : configuredOwnersChat(config);
 }

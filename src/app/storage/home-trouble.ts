@@ -1,10 +1,8 @@
 import * as z from 'zod';
 import { resolveHome, type Environment } from '../../config/environment.ts';
-import { homePaths } from '../../config/home.ts';
 import { causesOf, deniedSentence, mayBeDenied } from '../../storage/denied.ts';
 import { classifyFailure, isStorageTrouble } from '../../storage/storage-failure.ts';
 import { storageSentence } from '../../storage/storage-health.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */
@@ -22,15 +20,10 @@ export function homeTrouble(thrown: unknown, homeFlag: string | undefined, env: 
   const denied = mayBeDenied(thrown) ? deniedSentence(home) : null;
   if (denied !== null) return denied;
   const damage = causesOf(thrown).find((error) => DAMAGE.has((sqliteError.safeParse(error).data?.errcode ?? 0) & 0xff));
-  if (damage !== undefined && !(thrown instanceof AppError && SAID.has(thrown.code))) return damaged(home, damage);
+  if (damage !== undefined && !(thrown instanceof AppError && SAID.has(thrown.code))) {
+    return storageSentence({ state: 'damaged', since: 0, reason: errorMessage(damage) }, home);
+  }
   if (thrown instanceof AppError) return null;
   const kind = classifyFailure(thrown);
   return isStorageTrouble(kind) ? storageSentence({ state: kind, since: 0, reason: errorMessage(thrown) }, home) : null;
-}
-
-/** `search.db` is made anew by itself, so that only the journal can keep a command from its work. */
-function damaged(home: string, cause: unknown): string {
-  const { state } = homePaths(home);
-  const restore = assistantCommand('restore BACKUP');
-  return `${state} is damaged (${errorMessage(cause)}). To go back to a backup: ${restore}. Without one, move this file away: conversations and memory are files of their own and stay.`;
 }

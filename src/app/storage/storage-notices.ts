@@ -5,6 +5,7 @@ import type { InboundMessage } from '../../bus/messages.ts';
 import { partsOf } from '../../channels/channel.ts';
 import type { Outlets } from '../../channels/delivery/next-part.ts';
 import { storageSentence, type StorageHealth } from '../../storage/storage-health.ts';
+import type { ChatAddress } from '../../tools/tool.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
@@ -21,6 +22,8 @@ export interface StorageNoticePorts {
   readonly outlets: Outlets;
   /** Where the owner is told; undefined: nowhere yet. */
   readonly ownersChat: () => InboundMessage | undefined;
+  /** The same while the journal cannot be read. */
+  readonly configuredChat: () => ChatAddress | undefined;
   /** The start waited for the disk, which the owner was told; milliseconds since 1970. */
   readonly waitedSince: number | null;
   readonly clock: Clock;
@@ -41,10 +44,14 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   const tell = (): void => {
     const { state } = storage;
     const sentence = storageSentence(state, home);
-    const chat = sentence === null || isNotified ? undefined : readChat(ports);
+    const chat = sentence === null || isNotified ? undefined : (readChat(ports) ?? ports.configuredChat());
     if (sentence === null || chat === undefined) return;
     isNotified = true;
-    const text = `⚠ ${sentence} What you write stays with the chat platform or in the inbox, and is answered as soon as the disk can be written again.`;
+    const rest =
+      state.state === 'damaged'
+        ? 'Stop me before you do that. Until then I take no message, so that none is lost: what you write stays with the chat platform.'
+        : 'What you write stays with the chat platform or in the inbox, and is answered as soon as the disk can be written again.';
+    const text = `⚠ ${sentence} ${rest}`;
     sendDirectly(outlets, { chat, id: `storage:${state.since}`, text }, { clock, signal: ended.signal }).then(
       (sent) => (isNotified = sent),
       (error: unknown) => log.warn('storage: the owner could not be told', { reason: errorMessage(error) }),
@@ -71,6 +78,8 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   };
   const onChange = storage.onChange(({ state, since }) => {
     steady?.[Symbol.dispose]();
+    // What was told before was another trouble.
+    if (state === 'damaged') isNotified = false;
     if (state === 'ok') {
       steady = clock.timer(STEADY_MS, heal);
       return;
@@ -121,7 +130,7 @@ export async function sendDirectly(
   return true;
 }
 
-/** The journal may not even be readable on a disk that fails. */
+/** The journal may not even be readable, on a disk that fails or when it is damaged. */
 function readChat({ ownersChat, log }: StorageNoticePorts): InboundMessage | undefined {
   try {
     return ownersChat();

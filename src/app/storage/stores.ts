@@ -57,8 +57,8 @@ export async function openStores(
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
   // The first write that the disk refuses, by any store, changes the known state of the disk.
-  const onWriteFailure = (error: unknown): void => void base.storage.failed(error);
-  const listeners = { onSyncFailure, onCheckpointFailure, onWriteFailure };
+  const onFailure = (error: unknown): void => void base.storage.failed(error);
+  const listeners = { onSyncFailure, onCheckpointFailure, onFailure };
   const journal = stack.use(
     await openJournal({ path: paths.state, backupPath, clock, newId, boot, interpret: readAnswer, ...listeners }),
   );

@@ -35,6 +35,8 @@ function journal({ paths, journal: opened, journalTrouble, command }: Scene): re
     ];
   }
   if (opened === null) return [ok('There is no journal yet.')];
+  const unreadable = damageOf(() => (opened.oldestReader, []));
+  if (unreadable !== null) return [failed(`${paths.state} is damaged: ${unreadable}.`, restore)];
   if (opened.oldestReader > opened.newestSchema) {
     return [failed(`${paths.state} was written by a newer version of this program.`, 'npm i -g assistantd@latest')];
   }

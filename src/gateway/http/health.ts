@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { storageSentence } from '../../storage/storage-health.ts';
 import type { MetricFacts } from '../metrics.ts';
 import type { HttpContext, HttpEnv } from './answer.ts';
 import type { HttpOptions, Readiness } from './options.ts';
@@ -11,13 +12,17 @@ export function serveHealth(
 ): void {
   app.get('/health', (context) => {
     const channels = options.channels();
-    const { state: storage } = options.storage();
-    const isDegraded = storage !== 'ok' || Object.values(channels).some(({ state }) => state === 'failed');
+    const state = options.storage();
+    const { state: storage } = state;
+    const trouble = storageSentence(state, options.home);
+    const isDegraded = storage !== 'ok' || Object.values(channels).some((channel) => channel.state === 'failed');
     const status = isDegraded ? 'degraded' : 'ok';
     const details = {
       version: options.version,
       uptimeSeconds: Math.floor((options.clock.monotonic() - options.startedAt) / 1000),
       storage,
+      // What happened and what to do.
+      ...(trouble === null ? {} : { trouble }),
       channels,
     };
     // Without its disk it serves no one.

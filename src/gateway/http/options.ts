@@ -23,6 +23,8 @@ export interface HttpOptions {
   readonly publicUrl: string | null;
   readonly version: string;
   readonly channels: () => Readonly<Record<string, ChannelHealth>>;
+  /** The home of the assistant, for what is said of its disk. */
+  readonly home: string;
   readonly storage: () => StorageState;
   readonly clock: Clock;
   readonly log: Logger;

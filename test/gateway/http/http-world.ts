@@ -68,6 +68,7 @@ export async function httpWorld(
       publicUrl: null,
       version: '1.2.3',
       channels: () => ({}),
+      home: '/home/anna/.assistant',
       storage: () => ({ state: 'ok', since: 0, reason: null }),
       clock,
       log: silentLog,

@@ -20,6 +20,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
     inside: null,
     version: '1.2.3',
     channels: () => ({}),
+    home: '/home/anna/.assistant',
     storage: () => ({ state: 'ok', since: 0, reason: null }),
     clock: new VirtualClock(),
     log: silentLog,

@@ -1,0 +1,107 @@
+import { statSync, watch, type FSWatcher } from 'node:fs';
+import type { Clock } from '../util/clock.ts';
+
+/** After the last of several changes, ms. */
+const SETTLE_MS = 500;
+/** Between two looks at a file of which the system tells no change, ms. */
+const LOOK_MS = 3_600_000;
+/** A file that no one else touched is read from end to end this often, ms: a disk may spoil what it holds. */
+const READ_MS = 86_400_000;
+/** Larger files are not read from end to end, bytes. */
+const READ_BYTES = 400_000_000;
+
+export interface DatabaseWatchPorts {
+  readonly clock: Clock;
+  /** Our own thread writes the file now. */
+  readonly isWriting: () => boolean;
+  /** Begins to read the file from end to end. */
+  readonly read: () => void;
+  /** The file is gone, or another one lies in its place. */
+  readonly lost: (reason: string) => void;
+}
+
+interface FileFacts {
+  readonly inode: number;
+  /** Differs after each change. */
+  readonly stamp: string;
+  readonly bytes: number;
+}
+
+/**
+ * Notices that another program changed, replaced or removed the file of an open database. SQLite would go on answering from
+ * what it has in memory, and the next start would find the file damaged.
+ */
+export class DatabaseWatch implements Disposable {
+  readonly #path: string;
+  readonly #ports: DatabaseWatchPorts;
+  readonly #inode: number | undefined;
+  #seen: string | undefined;
+  #readAt: number;
+  #watcher: FSWatcher | undefined;
+  #timer: Disposable | undefined;
+
+  constructor(path: string, ports: DatabaseWatchPorts) {
+    this.#path = path;
+    this.#ports = ports;
+    this.#readAt = ports.clock.monotonic();
+    const found = this.#look();
+    this.#inode = typeof found === 'string' ? undefined : found.inode;
+    this.written();
+    try {
+      this.#watcher = watch(path, { persistent: false }, () => this.#wait(SETTLE_MS));
+      this.#watcher.on('error', () => this.#watcher?.close());
+    } catch {
+      // No watches are left on this machine.
+    }
+    this.#wait(LOOK_MS);
+  }
+
+  /** Call when our own thread has written the file. */
+  written(): void {
+    const found = this.#look();
+    if (typeof found !== 'string') this.#seen = found.stamp;
+  }
+
+  [Symbol.dispose](): void {
+    this.#watcher?.close();
+    this.#timer?.[Symbol.dispose]();
+  }
+
+  #wait(ms: number): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#ports.clock.timer(ms, () => {
+      if (this.#ports.isWriting()) this.#wait(SETTLE_MS);
+      else if (this.#isSound()) this.#wait(LOOK_MS);
+      else this[Symbol.dispose]();
+    });
+  }
+
+  /** False when there is nothing left to be watched. */
+  #isSound(): boolean {
+    const { clock, read, lost } = this.#ports;
+    const found = this.#look();
+    // The next write says it better.
+    if (found === 'no answer') return true;
+    if (found === 'gone' || found.inode !== this.#inode) {
+      lost(`the file was ${found === 'gone' ? 'removed' : 'replaced'} while the assistant had it open`);
+      return false;
+    }
+    const now = clock.monotonic();
+    if (found.stamp === this.#seen && now - this.#readAt < READ_MS) return true;
+    this.#seen = found.stamp;
+    this.#readAt = now;
+    if (found.bytes <= READ_BYTES) read();
+    return true;
+  }
+
+  #look(): FileFacts | 'gone' | 'no answer' {
+    try {
+      const facts = statSync(this.#path, { throwIfNoEntry: false });
+      return facts === undefined
+        ? 'gone'
+        : { inode: facts.ino, stamp: `${facts.size} ${facts.mtimeMs}`, bytes: facts.size };
+    } catch {
+      return 'no answer';
+    }
+  }
+}

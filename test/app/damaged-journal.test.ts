@@ -1,0 +1,61 @@
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { OWNER, startSmallDisk, type SmallDiskWorld } from '../support/small-disk.ts';
+import { waitFor } from '../support/wait.ts';
+
+const PATIENT = { timeoutMs: 60_000 };
+
+/** Writes other bytes over the middle of the file, as a broken disk or another program would. */
+function damage(path: string): void {
+  const { size } = statSync(path);
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.alloc(size / 2, 'not a page '), 0, size / 2, 4_096 * Math.floor(size / 4 / 4_096));
+  closeSync(file);
+}
+
+async function startsServing(world: SmallDiskWorld): Promise<void> {
+  world.start();
+  await waitFor(async () => (await world.health())?.status === 200, PATIENT);
+}
+
+describe('a state.db that is damaged while the gateway runs', () => {
+  test(
+    'is told in /health, in the log and once to the owner, and no message is lost',
+    { timeout: 180_000 },
+    async () => {
+      await using world = await startSmallDisk({ disk: 'switched' });
+      const path = join(world.home, 'state.db');
+      await startsServing(world);
+      world.telegram.userSays(OWNER, 'before');
+      await waitFor(() => world.chat().includes('Answer to before'), PATIENT);
+      const backup = join(world.home, '..', 'backup.tar.gz');
+      expect(await world.run('backup', '--out', backup)).toMatchObject({ code: 0 });
+      damage(path);
+      await waitFor(async () => (await world.health())?.status === 503, PATIENT);
+      world.telegram.userSays(OWNER, 'meanwhile');
+      const sentence = `${path} is damaged`;
+      const next = 'To go back to a backup: assistant restore BACKUP.';
+      await waitFor(() => world.chat().length === 2, PATIENT);
+      expect(world.chat()[1]).toContain(`⚠ ${sentence} (`);
+      expect(world.chat()[1]).toContain(next);
+      const health: unknown = await (await fetch(`${world.address}/health`)).json();
+      expect(health).toMatchObject({ status: 'degraded', storage: 'damaged', trouble: expect.stringContaining(next) });
+      expect((await world.run('status')).said).toContain(sentence);
+      expect((await world.run('doctor', '--offline')).said).toContain(sentence);
+      const lines = world
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('the journal is damaged'));
+      expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+        expect.objectContaining({ level: 50, path, reason: expect.any(String) }),
+      ]);
+      await world.stop();
+
+      expect(await world.run('restore', backup, '--yes')).toMatchObject({ code: 0 });
+      await startsServing(world);
+      await waitFor(() => world.chat().includes('Answer to meanwhile'), PATIENT);
+      expect(world.chat().filter((text) => text.includes(sentence))).toHaveLength(1);
+    },
+  );
+});
