@@ -1,5 +1,6 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
-import { sessionKeyOf } from '../bus/messages.ts';
+import { FROM, parseChat, sessionKeyOf } from '../bus/messages.ts';
+import type { Row } from '../storage/database.ts';
 import { INBOUND, OUTBOUND, parseInbound, parseOutbound, type JournalPorts } from './rows.ts';
 
 /** A place in the order of the inbound and of the outbound messages. */
@@ -10,6 +11,7 @@ export interface FeedCursor {
 
 /** A durable message, to or from people. */
 export type FeedRow = {
+  /** Where people read it: the session that a received message belongs to, or that of the chat it is sent to. */
   readonly session: string;
   readonly state: string;
   readonly turn: string | null;
@@ -52,10 +54,7 @@ export class JournalFeed {
       )
       .flatMap((row): FeedRow[] => {
         inbound = row.number('seq');
-        const payload = row.textOrNull('payload');
-        const facts = { state: row.text('state'), turn: row.textOrNull('turn_id'), at: row.number('at') };
-        if (payload === null) return [];
-        return [{ ...facts, session: row.text('session'), direction: 'in', message: parseInbound(payload) }];
+        return row.textOrNull('payload') === null ? [] : [toReceived(row)];
       });
     const sent = db
       .all(
@@ -68,13 +67,72 @@ export class JournalFeed {
       )
       .flatMap((row): FeedRow[] => {
         outbound = row.number('seq');
-        const payload = row.textOrNull('payload');
-        if (payload === null) return [];
-        const message = parseOutbound(payload);
-        const facts = { state: row.text('state'), turn: row.textOrNull('turn_id'), at: row.number('at') };
-        return [{ ...facts, session: row.textOrNull('session') ?? sessionKeyOf(message), direction: 'out', message }];
+        return row.textOrNull('payload') === null ? [] : [toSent(row)];
       });
     return { rows: [...received, ...sent].toSorted((a, b) => a.at - b.at), cursor: { inbound, outbound } };
+  }
+
+  /**
+   * What people read in a session beside its tape, from one time to another, the older first: notices, files, commands
+   * and their replies, messages that no turn has answered. At most the newest `limit` of each direction.
+   */
+  besideTape(session: string, { from, to }: { readonly from: number; readonly to: number }, limit: number): FeedRow[] {
+    const { db } = this.#ports;
+    const received = db
+      .all(
+        `SELECT inbound.session AS session, inbound.state AS state, turn_id, payload, received_at AS at
+         FROM inbound INDEXED BY inbound_said LEFT JOIN turns ON turns.id = inbound.turn_id
+         WHERE inbound.session = ? AND payload IS NOT NULL AND received_at BETWEEN ? AND ? AND seq <= ?
+         AND (inbound.state <> 'done' OR turns.id IS NULL OR turns.outcome = 'command')
+         ORDER BY received_at DESC LIMIT ?`,
+        session,
+        from,
+        to,
+        db.durableUpTo(INBOUND),
+        limit,
+      )
+      .map(toReceived);
+    const chat = parseChat(session);
+    const sent =
+      chat === undefined
+        ? []
+        : db.all(
+            `SELECT turns.session AS session, outbound.state AS state, turn_id, payload, created_at AS at
+             FROM outbound INDEXED BY outbound_said LEFT JOIN turns ON turns.id = outbound.turn_id
+             WHERE channel = ? AND chat = ? AND payload IS NOT NULL AND created_at BETWEEN ? AND ? AND seq <= ?
+             AND NOT (kind = 'answer' AND turns.outcome IS 'answered' AND turns.session IS ?
+                      AND json_array_length(payload, '$.media') = 0)
+             ORDER BY created_at DESC LIMIT ?`,
+            chat.channel,
+            chat.chatId,
+            from,
+            to,
+            db.durableUpTo(OUTBOUND),
+            session,
+            limit,
+          );
+    return [...received, ...sent.map(toSent).filter((row) => row.session === session)].toSorted((a, b) => a.at - b.at);
+  }
+
+  /** Removes what the finished messages of a session say; that they were there stays known. */
+  forget(session: string): Promise<void> {
+    const { db } = this.#ports;
+    const chat = parseChat(session);
+    return db.write(() => {
+      db.run(
+        `UPDATE inbound SET payload = NULL
+         WHERE session = ? AND payload IS NOT NULL AND state IN ('done', 'refused', 'dead')`,
+        session,
+      );
+      if (chat === undefined) return;
+      const sent = `SELECT seq, id, payload FROM outbound INDEXED BY outbound_said
+        WHERE channel = ? AND chat = ? AND payload IS NOT NULL AND state IN ('delivered', 'dead', 'expired') AND owed = 0`;
+      for (const row of db.all(sent, chat.channel, chat.chatId)) {
+        if (sessionKeyOf(parseOutbound(row.text('payload'))) !== session) continue;
+        db.run("UPDATE parts SET text = '' WHERE outbound_id = ?", row.text('id'));
+        db.run('UPDATE outbound SET payload = NULL WHERE seq = ?', row.number('seq'));
+      }
+    });
   }
 
   /** A sent message by its id; undefined: there is none, or its text was removed. */
@@ -89,4 +147,20 @@ export class JournalFeed {
     const heard = [db.onQueued(INBOUND, listener), db.onQueued(OUTBOUND, listener)];
     return { [Symbol.dispose]: () => heard.forEach((one) => one[Symbol.dispose]()) };
   }
+}
+
+function toReceived(row: Row): FeedRow {
+  return { ...factsOf(row), session: row.text('session'), direction: 'in', message: parseInbound(row.text('payload')) };
+}
+
+function toSent(row: Row): FeedRow {
+  const message = parseOutbound(row.text('payload'));
+  // What another session sends here, such as that of a job, is read here.
+  const isFromElsewhere = message.metadata[FROM] !== undefined;
+  const session = (isFromElsewhere ? null : row.textOrNull('session')) ?? sessionKeyOf(message);
+  return { ...factsOf(row), session, direction: 'out', message };
+}
+
+function factsOf(row: Row): Pick<FeedRow, 'state' | 'turn' | 'at'> {
+  return { state: row.text('state'), turn: row.textOrNull('turn_id'), at: row.number('at') };
 }

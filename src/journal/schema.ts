@@ -314,4 +314,8 @@ export const journalMigrations: readonly Migration[] = [
         WHERE payload IS NOT NULL AND state IN ('done', 'refused', 'dead')
           AND session >= 'ephemeral:' AND session < 'ephemeral;';
   `),
+  added(`
+      CREATE INDEX inbound_said ON inbound (session, received_at) WHERE payload IS NOT NULL;
+      CREATE INDEX outbound_said ON outbound (channel, chat, created_at) WHERE payload IS NOT NULL;
+  `),
 ];

@@ -129,6 +129,8 @@ async function useAll(journal: Journal): Promise<void> {
   feed.onQueued(() => {})[Symbol.dispose]();
   feed.after(feed.newest(), 5);
   feed.sent('01ZO1');
+  feed.besideTape(session, { from: 0, to: 1 }, 5);
+  await feed.forget('telegram:7');
 
   usage.onRecord(() => {})[Symbol.dispose]();
   const call = { turnId: '01ZT1', session, source: 'user', provider: 'p', model: 'm', costUsd: null };

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inBrowser } from './world.ts';
@@ -42,7 +42,8 @@ inBrowser(
       );
       await visit.write('Which files are there?');
       await page.locator('.said', { hasText: 'Which files are there?' }).waitFor();
-      await page.locator('.step', { hasText: 'list_dir' }).waitFor();
+      // While it runs, and when it has ended.
+      await page.locator('.step', { hasText: /list_dir|listed/u }).waitFor();
       await page.locator('[aria-busy] strong', { hasText: 'two' }).waitFor();
       await page
         .getByRole('status')
@@ -153,6 +154,48 @@ inBrowser(
       await page.getByRole('button', { name: 'Retry' }).waitFor();
       expect(await page.locator('.prose', { hasText: 'to the end' }).count()).toBe(1);
       expect(await page.locator('.said', { hasText: 'All of it' }).count()).toBe(1);
+    });
+
+    test('a reload shows the same in the same order: reminders, files that were sent, commands, answers', async () => {
+      await using visit = await open();
+      const { page, assistant, session } = visit;
+      const entries = page.locator('.entries > li');
+      const shown = async (): Promise<readonly (readonly string[])[]> =>
+        (await entries.allInnerTexts()).map((text) => text.split('\n').filter((line) => !/^(?:now|\d)/u.test(line)));
+      await writeFile(join(assistant.workspace, 'plan.txt'), 'a plan');
+      assistant.model.reply(
+        { calls: [{ name: 'message', arguments: { text: 'Here it is.', media: ['plan.txt'] } }] },
+        'That was all.',
+      );
+      await visit.converse('Send me the plan', 'That was all.');
+      const job = { id: 'tea', kind: 'message', text: 'Drink tea.', when: 'in 5 hours', chat: session } as const;
+      await assistant.assistant.request('cron', { action: 'add', job });
+      await assistant.assistant.request('cron', { action: 'run', id: 'tea' });
+      await entries.filter({ hasText: 'from the reminder tea' }).waitFor();
+      await visit.write('/usage');
+      await entries.filter({ hasText: 'tokens in' }).waitFor();
+      await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+      await expect.poll(async () => (await shown()).length).toBe(8);
+      const before = await shown();
+      await page.reload();
+      await entries.filter({ hasText: 'Drink tea.' }).waitFor();
+      expect(await shown()).toEqual(before);
+      expect(before.map(([first]) => first)).toEqual([
+        'Send me the plan',
+        'message Here it is.',
+        'Here it is.',
+        'plan.txt',
+        'That was all.',
+        'Drink tea.',
+        '/usage',
+        expect.stringContaining('tokens in'),
+      ]);
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: 'plan.txt' }).click(),
+      ]);
+      expect(await readFile(await download.path(), 'utf8')).toBe('a plan');
+      expect(visit.complaints).toEqual([]);
     });
 
     test('a lost connection is said; what was missed comes, and what was written is sent once', async () => {

@@ -4,20 +4,38 @@ import { saidIn, type EntryOf, type MessageEntry, type TapeEntry } from '../../s
 import { hasTape, readTape } from '../../session/reader.ts';
 import { AppError } from '../../util/errors.ts';
 import { markOf, unknownSession } from '../requests/session-log.ts';
+import type { BesideTape } from './watching.ts';
 
 const LONGEST_TEXT = 20_000;
 const ENTRY_PAGE = 100_000;
 /** A page ends with the turn in which it is full, unless that turn is longer than this many pages. */
 const LONGEST_TURN = 4;
 
-/** Reads the tapes of a home for the page, newest first, so that the end of a long conversation is there at once. */
-export function historyOf(folder: string): HistoryPorts {
+/** A page of a tape, and the time from which and up to which it has everything. */
+interface TapePage extends Omit<HistoryPage, 'rows'> {
+  readonly from: number;
+  readonly to: number;
+}
+
+const ALWAYS = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+/**
+ * Reads the tapes of a home for the page, newest first, so that the end of a long conversation is there at once, and
+ * what people read beside them.
+ */
+export function historyOf(folder: string, beside: BesideTape): HistoryPorts {
   return {
     page: async (session, { before, after, limit }) => {
-      if (!(await hasTape(folder, session))) throw unknownSession(session);
-      return after === undefined
-        ? await pageBefore(folder, session, { before, limit })
-        : await pageAfter(folder, session, { after, limit });
+      if (!(await hasTape(folder, session))) {
+        const rows = beside(session, ALWAYS);
+        if (rows.length === 0) throw unknownSession(session);
+        return { items: [], rows, more: false };
+      }
+      const { from, to, ...page } =
+        after === undefined
+          ? await pageBefore(folder, session, { before, limit })
+          : await pageAfter(folder, session, { after, limit });
+      return { ...page, rows: beside(session, { from, to }) };
     },
     entry: async (session, { entry, item, offset }) => {
       if (!(await hasTape(folder, session))) throw unknownSession(session);
@@ -41,36 +59,48 @@ async function pageBefore(
   folder: string,
   session: string,
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
-): Promise<HistoryPage> {
+): Promise<TapePage> {
   const reading = new Reading();
   let isAbove = before === undefined;
+  let { to } = ALWAYS;
+  const full = (): TapePage => {
+    const items = reading.items();
+    return { items, more: true, from: items[0]?.at ?? to, to };
+  };
   for await (const entry of readTape(folder, session)) {
     if (!isAbove) {
       reading.skip(entry);
       isAbove = entry.id === before;
+      if (isAbove) to = entry.at;
       continue;
     }
-    if (reading.size >= limit * LONGEST_TURN) return { items: reading.items(), more: true };
+    if (reading.size >= limit * LONGEST_TURN) return full();
     reading.take(entry);
-    if (reading.size >= limit && entry.kind === 'turn-start') return { items: reading.items(), more: true };
+    if (reading.size >= limit && entry.kind === 'turn-start') return full();
   }
-  return { items: reading.items(), more: false };
+  return { items: reading.items(), more: false, from: ALWAYS.from, to };
 }
 
 async function pageAfter(
   folder: string,
   session: string,
   { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<HistoryPage> {
+): Promise<TapePage> {
   const reading = new Reading();
+  let { from } = ALWAYS;
   for await (const entry of readTape(folder, session)) {
-    if (entry.id === after) break;
+    if (entry.id === after) {
+      from = entry.at;
+      break;
+    }
     reading.take(entry);
     // What is dropped here is the newest, which the next page has.
     reading.keepOldest(limit * LONGEST_TURN);
   }
-  const items = reading.items();
-  return { items: items.slice(0, limit), more: reading.hasDropped || items.length > limit };
+  const found = reading.items();
+  const items = found.slice(0, limit);
+  const more = reading.hasDropped || found.length > limit;
+  return { items, more, from, to: more ? (items.at(-1)?.at ?? from) : ALWAYS.to };
 }
 
 /** Collects items from entries that come newest first. */

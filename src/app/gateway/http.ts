@@ -12,7 +12,7 @@ import { filesOf } from './files.ts';
 import { historyOf } from './history.ts';
 import { loadPage } from './page.ts';
 import { Readiness } from './readiness.ts';
-import { continuedTurns, rowsOf, waitingQuestions } from './watching.ts';
+import { besideTape, continuedTurns, rowsOf, waitingQuestions } from './watching.ts';
 
 export interface HttpParts extends Omit<MonitoringParts, 'journal' | 'sessions'> {
   readonly bus: MessageBus;
@@ -81,7 +81,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
         redact: (json, { showsRuns }) => redact(json, showsRuns ? { knownBy: 'value' } : {}),
         chats: chatsOf(base, { bus, journal, file: files.use }),
         files,
-        history: historyOf(paths.sessions),
+        history: historyOf(paths.sessions, besideTape(journal, redact)),
         feed,
       },
     }),

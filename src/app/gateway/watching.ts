@@ -1,3 +1,4 @@
+import { FROM } from '../../bus/messages.ts';
 import type { FeedPorts } from '../../gateway/feed/feed.ts';
 import type { Row, WaitingQuestion } from '../../gateway/http/wire.ts';
 import type { FeedRow } from '../../journal/feed.ts';
@@ -6,6 +7,8 @@ import type { QuestionRow } from '../../journal/questions.ts';
 import { shellWord } from '../../util/text.ts';
 
 const LONGEST_TEXT = 20_000;
+/** Of each direction, for a page of a history. */
+const MOST_BESIDE = 200;
 
 type Redact = (text: string, options?: { readonly knownBy: 'value' }) => string;
 
@@ -20,6 +23,13 @@ export function rowsOf({ feed }: Pick<Journal, 'feed'>, redact: Redact): FeedPor
     onQueued: (listener) => feed.onQueued(listener),
   };
 }
+
+/** What people read in a session beside its tape, between two times. */
+export function besideTape({ feed }: Pick<Journal, 'feed'>, redact: Redact): BesideTape {
+  return (session, between) => feed.besideTape(session, between, MOST_BESIDE).map((row) => toRow(row, redact));
+}
+
+export type BesideTape = (session: string, between: { readonly from: number; readonly to: number }) => readonly Row[];
 
 function toRow({ session, state, turn, at, ...row }: FeedRow, redact: Redact): Row {
   const { id, channel, chatId: chat } = row.message;
@@ -42,11 +52,13 @@ function toRow({ session, state, turn, at, ...row }: FeedRow, redact: Redact): R
       ...filesOf(media, () => null),
     };
   }
-  const { kind, buttons, media } = row.message;
+  const { kind, buttons, media, metadata } = row.message;
+  const from = metadata[FROM];
   return {
     ...facts,
     direction: 'out',
     kind,
+    ...(typeof from === 'string' ? { from } : {}),
     ...(buttons === undefined ? {} : { buttons }),
     ...filesOf(media, (n) => `/api/outbound/${encodeURIComponent(id)}/media/${n}`),
   };

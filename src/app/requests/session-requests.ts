@@ -48,6 +48,7 @@ export function sessionRequests(
         );
       }
       if (await sessions.delete(session)) {
+        await journal.feed.forget(session);
         search.scheduleSync();
         return null;
       }

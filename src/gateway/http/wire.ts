@@ -66,6 +66,11 @@ export interface UploadReply {
 /** `GET /api/sessions/<key>/history`, oldest first. */
 export interface HistoryPage {
   readonly items: readonly HistoryItem[];
+  /**
+   * Messages of the time of these items that the tape does not have, such as notices, files and commands, as far as they
+   * are kept (30 days): at most 200 in and 200 out.
+   */
+  readonly rows: readonly Row[];
   /** There are more in the direction that was asked for. */
   readonly more: boolean;
 }
@@ -132,6 +137,7 @@ export interface WireMedia {
 export interface Row {
   readonly direction: 'in' | 'out';
   readonly id: string;
+  /** The conversation in which people read it. */
   readonly session: string;
   readonly channel: string;
   readonly chat: string;
@@ -150,6 +156,8 @@ export interface Row {
   readonly media?: readonly WireMedia[];
   /** The name of who wrote it. */
   readonly sender?: string;
+  /** `out`: what sent it by itself, such as `the job tea`. */
+  readonly from?: string;
 }
 
 /** A turn that runs, as far as it is known to those who watch now. */

@@ -168,6 +168,7 @@ function Notice({ row }: { readonly row: Row }): VNode {
       {row.text === '' ? null : (
         <p class="under">
           <Time at={row.at} />
+          {row.from === undefined ? null : <span>{shown(`from ${row.from}`)}</span>}
         </p>
       )}
     </article>

@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { Icon } from '../parts/icon.tsx';
 import { Loading, Problem } from '../parts/states.tsx';
 import { conversation } from '../state/app.ts';
-import { loadNewest, loadOlder } from '../state/conversation.ts';
+import { loadNewest, loadOlder, shownRows } from '../state/conversation.ts';
 import { runningTurns } from '../state/live.ts';
 import { chatOf } from '../state/place.ts';
 import { unsent } from '../state/unsent.ts';
@@ -28,7 +28,7 @@ export function Conversation({ session, canWrite }: { readonly session: string; 
       computed(() =>
         timelineOf({
           items: open.items.value,
-          rows: open.hasNewer.value ? [] : open.rows.value,
+          rows: shownRows(open),
           unsent: unsent.value.filter(({ chat }) => chat === chatOf(session)),
           running: runningTurns.value,
         }),

@@ -80,7 +80,8 @@ function fromRows(items: readonly HistoryItem[], rows: readonly Row[], running: 
   return rows.flatMap((row): readonly Entry[] => {
     const base = { key: `row:${row.id}`, at: row.at };
     if (row.direction === 'in') {
-      if (taken.has(row.id)) return [];
+      // The press of a button says nothing.
+      if (taken.has(row.id) || (row.text === '' && row.media === undefined)) return [];
       const sender = row.sender === undefined || row.channel === 'web' ? {} : { sender: row.sender };
       return [{ ...base, kind: 'user', text: row.text, images: [], media: row.media ?? [], ...sender }];
     }

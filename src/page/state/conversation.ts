@@ -9,7 +9,7 @@ export interface Conversation {
   readonly session: string;
   /** What is loaded of its history, oldest first. */
   readonly items: Signal<readonly HistoryItem[]>;
-  /** Messages that came since it was opened; commands and notices are only here. */
+  /** Messages that are not in the history, such as notices, files and commands, and those that came since; oldest first. */
   readonly rows: Signal<readonly Row[]>;
   readonly state: Signal<'loading' | 'ready' | 'failed'>;
   /** Why it could not be loaded. */
@@ -22,7 +22,7 @@ export interface Conversation {
 const PAGE = 50;
 /** What is kept on the page at once. */
 const MOST_ITEMS = 600;
-const MOST_ROWS = 400;
+const MOST_ROWS = 1_000;
 
 export function newConversation(session: string): Conversation {
   return {
@@ -39,12 +39,13 @@ export function newConversation(session: string): Conversation {
 /** Loads the newest part in place of what was loaded. */
 export async function loadNewest(open: Conversation): Promise<void> {
   try {
-    const { items, more } = await fetchPage(open, {});
+    const { items, rows, more } = await fetchPage(open, {});
     batch(() => {
       open.items.value = items;
       open.hasOlder.value = more;
       open.hasNewer.value = false;
       open.state.value = 'ready';
+      addRows(open, rows);
     });
   } catch (error) {
     fail(open, error);
@@ -55,12 +56,13 @@ export async function loadNewest(open: Conversation): Promise<void> {
 export async function loadOlder(open: Conversation): Promise<void> {
   const first = open.items.value[0];
   if (first === undefined || !open.hasOlder.value) return;
-  const { items, more } = await fetchPage(open, { before: first.entry });
+  const { items, rows, more } = await fetchPage(open, { before: first.entry });
   batch(() => {
     const all = [...items, ...open.items.value];
     open.items.value = all.slice(0, MOST_ITEMS);
     open.hasOlder.value = more;
     if (all.length > MOST_ITEMS) open.hasNewer.value = true;
+    addRows(open, rows);
   });
 }
 
@@ -74,10 +76,11 @@ export async function loadNewer(open: Conversation): Promise<void> {
     // A page at a time; more than this many came only to those who were away.
     for (let pages = 0; pages < 4; pages += 1) {
       const from = open.items.value.at(-1)?.entry ?? last.entry;
-      const { items, more } = await fetchPage(open, { after: from });
+      const { items, rows, more } = await fetchPage(open, { after: from });
       const fresh = items.filter(({ id }) => !known.has(id));
       for (const { id } of fresh) known.add(id);
       if (fresh.length > 0) open.items.value = [...open.items.value, ...fresh].slice(-MOST_ITEMS);
+      addRows(open, rows);
       if (!more) return;
     }
     await loadNewest(open);
@@ -88,11 +91,27 @@ export async function loadNewer(open: Conversation): Promise<void> {
 
 /** Adds rows, or replaces what was known of them. */
 export function takeRows(open: Conversation, rows: readonly Row[]): void {
-  const mine = rows.filter(({ session }) => session === open.session);
-  if (mine.length === 0) return;
+  addRows(
+    open,
+    rows.filter(({ session }) => session === open.session),
+  );
+}
+
+/** The messages of the time that is loaded. */
+export function shownRows(open: Conversation): readonly Row[] {
+  const items = open.items.value;
+  const from = open.hasOlder.value ? (items[0]?.at ?? 0) : 0;
+  const to = open.hasNewer.value ? (items.at(-1)?.at ?? 0) : Infinity;
+  return open.rows.value.filter(({ at }) => at >= from && at <= to);
+}
+
+function addRows(open: Conversation, rows: readonly Row[]): void {
+  if (rows.length === 0) return;
   const known = new Map(open.rows.value.map((row) => [row.id, row]));
-  for (const row of mine) known.set(row.id, row);
-  open.rows.value = [...known.values()].slice(-MOST_ROWS);
+  for (const row of rows) known.set(row.id, row);
+  open.rows.value = [...known.values()].toSorted((a, b) => a.at - b.at);
+  // What is not shown is fetched again with its part of the history.
+  if (known.size > MOST_ROWS) open.rows.value = shownRows(open).slice(-MOST_ROWS);
 }
 
 async function fetchPage(
@@ -105,7 +124,7 @@ async function fetchPage(
   } catch (error) {
     // A conversation of the page begins with its first message.
     const isNew = error instanceof RequestError && error.code === 'session-unknown' && chatOf(session) !== undefined;
-    if (isNew) return { items: [], more: false };
+    if (isNew) return { items: [], rows: [], more: false };
     throw error;
   }
 }

@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Row } from '../../../src/gateway/http/wire.ts';
 import { waitFor } from '../../support/wait.ts';
 import { startWorld, type World } from '../../support/world.ts';
 import { newId, pageClient, type PageClient } from './page-client.ts';
@@ -139,6 +142,55 @@ describe('the history of a conversation', () => {
     });
     const said = followed.rows.find((row) => row.text === 'Question 4');
     expect(newest.items[2]?.sources).toEqual([said?.id]);
+  });
+
+  test('has beside it what else people read there, as the feed told it: commands, reminders, files, what a job said', async () => {
+    using followed = await page.follow();
+    const session = 'web:beside';
+    const cron = (job: 'message' | 'agent', id: string, text: string) =>
+      world.assistant.request('cron', {
+        action: 'add',
+        job: { id, kind: job, text, when: 'in 5 hours', chat: session },
+      });
+    await cron('message', 'tea', 'Drink tea.');
+    await world.assistant.request('cron', { action: 'run', id: 'tea' });
+    await followed.answer('beside', 'Drink tea.');
+    expect((await page.history(session)).rows).toMatchObject([{ text: 'Drink tea.', from: 'the reminder tea' }]);
+    await writeFile(join(world.workspace, 'plan.txt'), 'a plan');
+    world.model.reply(
+      { calls: [{ name: 'message', arguments: { text: 'Here it is.', media: ['plan.txt'] } }] },
+      'Sent.',
+      'The job is done.',
+    );
+    await page.say('beside', 'Send me the plan');
+    await followed.answer('beside', 'Sent.');
+    await page.say('beside', '/help');
+    await followed.answer('beside', '/undo');
+    await cron('agent', 'look', 'Look after it');
+    await world.assistant.request('cron', { action: 'run', id: 'look' });
+    await followed.answer('beside', 'The job is done.');
+    const told = followed.rows.filter((row) => row.session === session);
+    const { items, rows } = await page.history(session);
+    expect(items.map(({ kind }) => kind)).toEqual(['user', 'call', 'result', 'assistant']);
+    const sources = new Set(items.flatMap((item) => item.sources ?? []));
+    const isOnTape = (row: Row): boolean => sources.has(row.id) || row.text === 'Sent.';
+    const shape = (some: readonly Row[]) => some.map((row) => ({ ...row, state: '', turn: null }));
+    expect(shape(rows)).toEqual(shape(told.filter((row) => !isOnTape(row))));
+    expect(rows.map(({ text, media }) => text || media?.[0]?.name)).toEqual([
+      'Drink tea.',
+      'Here it is.',
+      'plan.txt',
+      '/help',
+      expect.stringContaining('/undo'),
+      'The job is done.',
+    ]);
+    expect(await (await page.get(rows[2]?.media?.[0]?.url ?? '')).text()).toBe('a plan');
+    const [first] = items;
+    expect((await page.history(session, `before=${first?.entry}`)).rows.map(({ text }) => text)).toEqual([
+      'Drink tea.',
+    ]);
+    await world.assistant.request('sessionsDelete', { session });
+    expect((await page.get(`/api/sessions/${encodeURIComponent(session)}/history`)).status).toBe(404);
   });
 
   test('has the beginning of a long text, the rest of which is read in pages', async () => {
