@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { expect, test } from 'vitest';
@@ -116,6 +116,50 @@ inBrowser(
       await page.getByRole('button', { name: 'Remove it?' }).click();
       await page.getByText(`${before} skills, ${ready} ready`).waitFor();
       expect(visit.complaints).toEqual([]);
+    });
+
+    test('a folder that is dropped or chosen is shown and installed like a zip, and refused for the same reasons', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      const folder = join(assistant.home, 'dropped', 'recipes');
+      await mkdir(join(folder, 'notes', 'old'), { recursive: true });
+      await mkdir(join(folder, '.git'));
+      await writeFile(join(folder, 'SKILL.md'), SKILL);
+      await writeFile(join(folder, 'notes', 'old', 'süß.md'), 'sweet '.repeat(5_000));
+      await writeFile(join(folder, '.git', 'config'), 'not copied');
+      await visit.show('#/skills');
+      const zone = page.locator('.zone');
+      await zone.waitFor();
+      const { x = 0, y = 0 } = (await zone.boundingBox()) ?? {};
+      const devtools = await page.context().newCDPSession(page);
+      for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+        const data = { items: [], files: [folder], dragOperationsMask: 1 };
+        await devtools.send('Input.dispatchDragEvent', { type, x: x + 9, y: y + 9, data });
+      }
+      await page.getByRole('heading', { name: 'Install recipes?' }).waitFor();
+      await page.locator('pre.boxed', { hasText: 'evil.example' }).first().waitFor();
+      await page.getByText('2 files', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Install', exact: true }).click();
+      await page.getByText('recipes is installed.').waitFor();
+      const added = join(assistant.workspace, 'skills', 'recipes');
+      expect(await readFile(join(added, 'notes', 'old', 'süß.md'), 'utf8')).toBe('sweet '.repeat(5_000));
+      expect((await readdir(added)).toSorted()).toEqual(['SKILL.md', 'notes']);
+      await writeFile(join(folder, 'notes:old.md'), 'odd');
+      await page.getByLabel('a folder').setInputFiles(folder);
+      await page.getByText('is not a place inside of its folder.').waitFor();
+      await rm(join(folder, 'notes:old.md'));
+      await Promise.all(Array.from({ length: 500 }, (_, n) => writeFile(join(folder, 'notes', `${n}.md`), '')));
+      await page.getByLabel('a folder').setInputFiles(folder);
+      await page.getByText('It has more than 500 files.').waitFor();
+      await rm(join(folder, 'notes'), { recursive: true });
+      await truncate(join(folder, 'SKILL.md'), 57 * 1024 * 1024);
+      await page.getByLabel('a folder').setInputFiles(folder);
+      await page.getByText('it has more than 56 MB.').waitFor();
+      await page.getByRole('button', { name: 'Remove recipes' }).click();
+      await page.getByRole('button', { name: 'Remove it?' }).click();
+      await page.getByRole('button', { name: 'Remove recipes' }).waitFor({ state: 'detached' });
+      // The refusals.
+      expect(visit.complaints.filter((text) => !text.includes('status of 422'))).toEqual([]);
     });
 
     test('a pairing code is approved with a role', async () => {

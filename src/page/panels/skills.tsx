@@ -9,6 +9,7 @@ import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { changes } from '../state/app.ts';
 import { bytes, plural } from '../text/figures.ts';
 import { shown } from '../text/shown.ts';
+import { droppedFolder, zipOfChosen, zipOfEntry } from './skill-folder.ts';
 
 /** What the assistant has learned to do from skill folders. */
 export function Skills(): VNode {
@@ -91,17 +92,17 @@ interface Offered {
   readonly offer: SkillOffer;
 }
 
-/** Takes a zip of a skill folder, shows what is risky in it, and installs it after a yes. */
+/** Takes a skill folder or a zip of one, shows what is risky in it, and installs it after a yes. */
 function AddSkill({ added }: { readonly added: () => void }): VNode {
   const [offered, show] = useState<Offered>();
   const [said, say] = useState('');
   const [problem, complain] = useState('');
   const [isOver, over] = useState(false);
-  const take = async (file: File | undefined): Promise<void> => {
-    if (file === undefined) return;
+  const take = async (name: string, read: () => File | Promise<File>): Promise<void> => {
     complain('');
-    say(`Reading ${file.name} …`);
+    say(`Reading ${name} …`);
     try {
+      const file = await read();
       const { upload } = await uploadFile(file, file.name);
       show({ upload, offer: await operation('skillsInstall', { upload }) });
       say('');
@@ -109,6 +110,11 @@ function AddSkill({ added }: { readonly added: () => void }): VNode {
       say('');
       complain(sentenceOf(error));
     }
+  };
+  const drop = ({ items, files: [file] }: DataTransfer): void => {
+    const folder = droppedFolder(items);
+    if (folder !== undefined) void take(folder.name, () => zipOfEntry(folder));
+    else if (file !== undefined) void take(file.name, () => file);
   };
   const install = async ({ upload, offer }: Offered): Promise<void> => {
     await operation('skillsInstall', { upload, confirm: offer.hash, ...(offer.replaces ? { replace: true } : {}) });
@@ -128,17 +134,33 @@ function AddSkill({ added }: { readonly added: () => void }): VNode {
         onDrop={(event) => {
           event.preventDefault();
           over(false);
-          void take(event.dataTransfer?.files[0]);
+          if (event.dataTransfer !== null) drop(event.dataTransfer);
         }}
       >
+        Drop a skill folder or a zip of one here, or choose{' '}
         <label>
-          Drop a zip of a skill folder here, or <span class="link">choose one</span>
+          <span class="link">a folder</span>
+          <input
+            ref={(input) => input?.setAttribute('webkitdirectory', '')}
+            class="unseen"
+            type="file"
+            onChange={(event) => {
+              const files = Array.from(event.currentTarget.files ?? []);
+              if (files.length > 0) void take('the folder', () => zipOfChosen(files));
+              event.currentTarget.value = '';
+            }}
+          />
+        </label>{' '}
+        or{' '}
+        <label>
+          <span class="link">a zip</span>
           <input
             class="unseen"
             type="file"
             accept=".zip,application/zip"
             onChange={(event) => {
-              void take(event.currentTarget.files?.[0]);
+              const file = event.currentTarget.files?.[0];
+              if (file !== undefined) void take(file.name, () => file);
               event.currentTarget.value = '';
             }}
           />
