@@ -31,15 +31,19 @@ let isAskedAgain = false;
 /** Sends what was not accepted yet, one after the other in the order in which it was written. */
 export function sendWaiting(): void {
   isAskedAgain = true;
-  if (isSending) return;
-  isSending = true;
-  void deliverAll().finally(() => (isSending = false));
+  if (!isSending) void deliverAll();
 }
 
 async function deliverAll(): Promise<void> {
-  while (isAskedAgain) {
-    isAskedAgain = false;
-    for (let next = firstWaiting(); next !== undefined && (await deliver(next));) next = firstWaiting();
+  isSending = true;
+  try {
+    while (isAskedAgain) {
+      isAskedAgain = false;
+      for (let next = firstWaiting(); next !== undefined && (await deliver(next));) next = firstWaiting();
+    }
+  } finally {
+    // In the same moment as the last look, so that no one who asks meanwhile is missed.
+    isSending = false;
   }
 }
 
