@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { AppError, errorMessage } from '../util/errors.ts';
-import { ensureDirectory, replaceDurable, requireSpace, syncDirectory } from './files.ts';
+import { ensureDirectory, requireSpace, syncDirectory } from './files.ts';
 
 /** One step of a schema. The n-th step of a list leads to schema version n. */
 export interface Migration {
@@ -26,22 +26,19 @@ export interface OpenDatabaseOptions {
   readonly backupPath: ((fromVersion: number) => string) | null;
 }
 
-/** What a new file holds after all of these steps: the next new one of the process is made without them. */
-const migrated = new WeakMap<readonly Migration[], Uint8Array>();
-
 /**
  * Opens an SQLite file in WAL mode and migrates its schema. `synchronous` is NORMAL: a commit survives the end of the
  * process at once, and a power loss when `Database` has synced the log. Automatic checkpoints are off, because they
  * would run on the event loop; `Database` runs them in a thread. A file of a newer program is opened as it is if all
  * steps that this program does not know are additive; otherwise it stays untouched and `database-too-new` is thrown.
- * Throws
- * `database-unusable` if the file cannot be opened.
+ * Throws `database-unusable` if the file cannot be opened.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseSync> {
   const existed = existsSync(options.path);
   let db: DatabaseSync;
   try {
-    if (!existed) await makeFile(options);
+    // SQLite gives its log and index files the mode of the database file.
+    if (!existed) closeSync(openSync(options.path, 'a', 0o600));
     db = new DatabaseSync(options.path, { timeout: 250 });
     // auto_vacuum only has an effect before the first table; `vacuumDatabase` converts older files.
     db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
@@ -68,19 +65,11 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     }
     // What an earlier process left in the log, and the migration, survives a power loss after this.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    if (!existed && version < target) migrated.set(options.migrations, db.serialize());
   } catch (error) {
     db.close();
     throw error;
   }
   return db;
-}
-
-/** SQLite gives its log and index files the mode of this one. */
-async function makeFile({ path, migrations }: OpenDatabaseOptions): Promise<void> {
-  const content = migrated.get(migrations);
-  if (content === undefined) closeSync(openSync(path, 'a', 0o600));
-  else await replaceDurable(path, content);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -73,22 +73,6 @@ describe('a journal that a newer program wrote', () => {
     db.close();
     await expect(open(path)).rejects.toThrow(`for programs that know ${KNOWN + 1};`);
   });
-});
-
-test('a process makes its second new journal at once, and it is the same as the first', async () => {
-  await using folder = await tempFolder();
-  const content = async (name: string, migrations: readonly Migration[]): Promise<unknown> => {
-    const db = await write(join(folder.path, name), migrations);
-    const parts = ['PRAGMA user_version', 'PRAGMA auto_vacuum', 'PRAGMA journal_mode', 'SELECT * FROM schema_reader'];
-    const found = [...parts, 'SELECT * FROM sqlite_schema'].map((sql) => db.prepare(sql).all());
-    db.close();
-    return { found, mode: statSync(join(folder.path, name)).mode & 0o777 };
-  };
-  const steps = [...journalMigrations];
-  const first = await content('first.db', steps);
-  // Without a step that is not there any more it cannot have been taken.
-  for (const at of steps.keys()) steps[at] = { additive: true, sql: 'not taken' };
-  expect(await content('second.db', steps)).toEqual(first);
 });
 
 describe('questions of a journal that had two tables of them', () => {

@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAssistant, type Assistant, type HookSet } from '../../src/app.ts';
+import { homePaths } from '../../src/config/home.ts';
+import { journalMigrations } from '../../src/journal/schema.ts';
 import { entrySchema, type TapeEntry } from '../../src/session/entry.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
+import { openDatabase } from '../../src/storage/open-database.ts';
 import type { Clock } from '../../src/util/clock.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
 import { assertNoCanary, MODEL_KEY, STRAY_VARIABLE } from './canaries.ts';
@@ -81,6 +85,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     }),
   );
   await options.furnish?.(home);
+  await putNewJournal(homePaths(home).state);
   let startMs = 0;
   const start = async (at = home): Promise<Assistant> => {
     const before = process.threadCpuUsage();
@@ -133,6 +138,19 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+let newJournal: Uint8Array | undefined;
+
+/** A journal as a first start makes it, where there is none. The steps to it take longer than most turns, and are taken once in a process. */
+async function putNewJournal(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  if (newJournal === undefined) {
+    (await openDatabase({ path, migrations: journalMigrations, backupPath: null })).close();
+    newJournal = await readFile(path);
+  } else {
+    await writeFile(path, newJournal, { mode: 0o600 });
+  }
 }
 
 /** What people see in a chat, oldest first. */
