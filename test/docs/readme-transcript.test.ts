@@ -64,6 +64,7 @@ function steady(screen: string): string {
     .replaceAll(/durationMs=\d+/gu, 'durationMs=58')
     .replaceAll(/(?<=^ {2}✓ .* · )\d+\.\d(?= s$)/gmu, '0.1')
     .replaceAll(/(?<=^ *)\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}$/gmu, 'Sat Nov 21 05:49:27 UTC 2026')
-    .replaceAll(/for \w{3} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(UTC\)/gu, 'for Sat 2026-11-21 05:49:37 (UTC)')
+    // At a whole minute no seconds are shown.
+    .replaceAll(/for \w{3} \d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? \(UTC\)/gu, 'for Sat 2026-11-21 05:49:37 (UTC)')
     .replace(/\s*you ›\s*$/u, '');
 }
