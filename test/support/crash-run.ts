@@ -19,6 +19,7 @@ import {
   textsOfTurns,
   countOpen,
   inspectWreck,
+  linesOf,
   readLedger,
   STEPS,
   traceOf,
@@ -47,7 +48,7 @@ export interface CrashReport extends Verdict, EffectVerdict {
   readonly inside: number;
   readonly histogram: Readonly<Record<CrashStep, number>>;
   readonly messages: number;
-  /** What the journal says of those that were lost. */
+  /** What the journal says of those that were lost, and the tapes of effects that are missing. */
   readonly traces: readonly unknown[];
   readonly interruptedNotices: number;
   /** Calls whose outcome nobody knows, by the tapes. */
@@ -168,7 +169,10 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     inside,
     histogram,
     messages: sent,
-    traces: verdict.lost.map((name) => traceOf(machine.home, Number(name.split(' ')[1]))),
+    traces: [
+      ...verdict.lost.map((name) => traceOf(machine.home, Number(name.split(' ')[1]))),
+      ...effects.missingEffects.map((name) => linesOf(machine.home, Number(name))),
+    ],
     interruptedNotices: texts.filter((text) => text.includes('whether it took effect')).length,
     interruptedCalls: interruptedCalls.length,
     unannounced: interruptedCalls.filter((id) => !notices.includes(id)),

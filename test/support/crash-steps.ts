@@ -49,6 +49,15 @@ export function traceOf(home: string, n: number): unknown {
   return rows;
 }
 
+/** What the tapes have of a number: the calls that were to write it, their results, and what was said of it. */
+export function linesOf(home: string, n: number): readonly string[] {
+  const lines = readTapes(join(home, 'sessions')).map((line) => JSON.stringify(line));
+  const calls = lines.flatMap((line) => Array.from(line.matchAll(/"callId":"(?<id>[^"]+)"[^{}]*echo (?<n>\d+) /gu)));
+  const ids = calls.filter(({ groups }) => Number(groups?.['n']) === n).map(({ groups }) => groups?.['id'] ?? '');
+  const names = [`number ${n}"`, `answer ${n}.`, ...ids];
+  return lines.filter((line) => names.some((name) => line.includes(name)));
+}
+
 export interface Ledger {
   /** Ids of results that say "interrupted". */
   readonly interruptedCalls: readonly string[];
