@@ -8,6 +8,7 @@ import { Consolidations } from './consolidations.ts';
 import type { Interpreter } from './answers.ts';
 import { CronRuns } from './cron-runs.ts';
 import { CursorStore } from './cursors.ts';
+import { EndedLogins } from './ended-logins.ts';
 import { JournalFeed } from './feed.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { DeadLetters } from './dead-letters.ts';
@@ -50,6 +51,7 @@ export interface Journal extends Disposable {
   readonly feed: JournalFeed;
   readonly cursors: CursorStore;
   readonly subagents: Subagents;
+  readonly endedLogins: EndedLogins;
   readonly people: People;
   readonly pairing: PairingCodes;
   /** How many messages came in and were to go out since this home began, those that retention deleted included. */
@@ -130,6 +132,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     cursors: new CursorStore(shared),
     feed: new JournalFeed(shared),
     subagents: new Subagents({ ...shared, inbox }),
+    endedLogins: new EndedLogins(shared),
     people,
     pairing: new PairingCodes({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     retention: new Retention(shared),

@@ -318,4 +318,10 @@ export const journalMigrations: readonly Migration[] = [
       CREATE INDEX inbound_said ON inbound (session, received_at) WHERE payload IS NOT NULL;
       CREATE INDEX outbound_said ON outbound (channel, chat, created_at) WHERE payload IS NOT NULL;
   `),
+  added(`
+      CREATE TABLE ended_logins (
+        hash  TEXT PRIMARY KEY,
+        until INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+  `),
 ];

@@ -65,6 +65,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
       inside: {
         token: await gatewayToken({ configured: token, path: paths.token, random }),
         random,
+        ended: journal.endedLogins,
         page: ui ? loadPage : null,
         ready: () => readiness.look(),
         metrics,

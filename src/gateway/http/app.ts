@@ -68,7 +68,9 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
       if ('status' in entered) return refused(context, entered);
       return context.body(null, 204, { 'Set-Cookie': entered.cookie });
     });
-    app.post('/logout', (context) => context.body(null, 204, { 'Set-Cookie': login.leave(context.env.incoming) }));
+    app.post('/logout', async (context) =>
+      context.body(null, 204, { 'Set-Cookie': await login.leave(context.env.incoming) }),
+    );
     serveAssets(app, inside.page);
     mountHooks(app, inside.hooks, wrongSecrets(options));
     app.use(async (context, next) => {

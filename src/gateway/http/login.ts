@@ -11,15 +11,22 @@ const CODE_MS = 600_000;
 const COOKIE_MS = 30 * 86_400_000;
 /** Login codes that wait to be used; an older one is forgotten. */
 const MOST_CODES = 100;
-const MOST_ENDED = 1_000;
 
 export interface LoginPorts {
   readonly token: string;
   readonly places: OwnPlaces;
   readonly clock: Clock;
   readonly random: Random;
+  readonly ended: EndedLogins;
   /** The port that is listened on. Cookies do not tell ports apart, so it is part of the cookie's name. */
   readonly port: () => number;
+}
+
+/** Cookies that were logged out, by the hash of their value, over restarts too. */
+export interface EndedLogins {
+  has(hash: string): boolean;
+  /** Durable when it resolves. `until`: when the cookie expires anyway, ms since 1970. */
+  add(hash: string, until: number): Promise<void>;
 }
 
 /** Who may enter: the bearer of the token, or of a cookie that a login code or the token was changed for. */
@@ -28,8 +35,6 @@ export class Login {
   readonly #failures: Failures;
   /** By hash, until when. */
   readonly #codes = new RecentMap<string, number>(MOST_CODES);
-  /** Cookies that were logged out, until this process ends. */
-  readonly #ended = new RecentMap<string, true>(MOST_ENDED);
 
   constructor(ports: LoginPorts) {
     this.#ports = ports;
@@ -69,10 +74,10 @@ export class Login {
     return { cookie: this.#setCookie(request, `${until}.${this.#sign(until)}`, COOKIE_MS) };
   }
 
-  /** The value of `Set-Cookie` that removes the cookie, which is worth nothing from now on. */
-  leave(request: IncomingMessage): string {
+  /** The value of `Set-Cookie` that removes the cookie, which is worth nothing from now on. Rejects when that cannot be stored. */
+  async leave(request: IncomingMessage): Promise<string> {
     const cookie = this.#cookie(request);
-    if (cookie !== null) this.#ended.set(cookie, true);
+    if (cookie !== null) await this.#ports.ended.add(hash(cookie.value).toString('hex'), cookie.until);
     return this.#setCookie(request, '', 0);
   }
 
@@ -97,14 +102,17 @@ export class Login {
   }
 
   /** The valid cookie of a request; null: it has none. */
-  #cookie({ headers }: IncomingMessage): string | null {
+  #cookie({ headers }: IncomingMessage): { readonly value: string; readonly until: number } | null {
     const name = `${this.#name()}=`;
     const given = (headers.cookie ?? '').split(/; */u).find((part) => part.startsWith(name));
     const value = given?.slice(name.length) ?? '';
     const match = /^(?<signed>(?<until>\d{1,16})\.[\w-]{22})\.(?<signature>[\w-]{43})$/u.exec(value)?.groups;
-    if (match === undefined || this.#ended.get(value) !== undefined) return null;
-    const { signed = '', until = '', signature = '' } = match;
-    return isSame(signature, this.#sign(signed)) && this.#ports.clock.now() < Number(until) ? value : null;
+    if (match === undefined) return null;
+    const { clock, ended } = this.#ports;
+    const { signed = '', signature = '' } = match;
+    const until = Number(match['until']);
+    if (!isSame(signature, this.#sign(signed)) || clock.now() >= until) return null;
+    return ended.has(hash(value).toString('hex')) ? null : { value, until };
   }
 
   #sign(text: string): string {

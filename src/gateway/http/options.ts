@@ -10,6 +10,7 @@ import type { OpenAiPorts } from '../openai/ports.ts';
 import type { PageFiles } from './assets.ts';
 import type { FilePorts } from './files.ts';
 import type { HistoryPorts } from './history.ts';
+import type { EndedLogins } from './login.ts';
 import type { ChatPorts } from './messages.ts';
 import type { OperationPorts } from './operations.ts';
 
@@ -37,6 +38,7 @@ export interface Inside {
   /** The token of this gateway, chosen or made. */
   readonly token: string;
   readonly random: Random;
+  readonly ended: EndedLogins;
   /** Loads the page; null: `gateway.ui` is off. */
   readonly page: (() => Promise<PageFiles>) | null;
   readonly ready: () => Promise<Readiness>;

@@ -75,6 +75,7 @@ export async function httpWorld(
       inside: {
         token: TOKEN,
         random: systemRandom,
+        ended: endedInMemory(),
         ready: async () => ok,
         assistant: { request: notHere },
         redact: (json) => json,
@@ -118,6 +119,16 @@ export async function httpWorld(
       return headers['set-cookie']?.[0]?.split(';')[0] ?? '';
     },
     raw: (bytes, ms) => rawAnswer(port, bytes, ms),
+  };
+}
+
+function endedInMemory(): Inside['ended'] {
+  const hashes = new Set<string>();
+  return {
+    has: (hash) => hashes.has(hash),
+    add: async (hash) => {
+      hashes.add(hash);
+    },
   };
 }
 

@@ -121,6 +121,23 @@ describe('a turn that runs', () => {
   });
 });
 
+test('a login that was ended by logging out stays ended after a restart, and another one goes on', async () => {
+  const [kept, ended] = [await pageClient(world), await pageClient(world)];
+  const headers = { ...ended.headers, 'Content-Type': 'application/json' };
+  const left = await fetch(`${ended.address}/logout`, { method: 'POST', headers, body: '{}' });
+  expect(left.status).toBe(204);
+  await world.restart();
+  page = await pageClient(world);
+  // The name of a cookie holds the port, which is another one now.
+  const name = page.headers['Cookie']?.split('=')[0];
+  const asked = async (before: PageClient): Promise<number> => {
+    const cookie = `${name}=${before.headers['Cookie']?.split('=')[1]}`;
+    const path = `${page.address}/api/media/none`;
+    return (await fetch(path, { headers: { Cookie: cookie, Origin: page.address } })).status;
+  };
+  expect([await asked(kept), await asked(ended)]).toEqual([404, 401]);
+});
+
 describe('the history of a conversation', () => {
   test('comes in pages, from its end and from its beginning', async () => {
     using followed = await page.follow();

@@ -60,6 +60,12 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
         find: "createHmac('sha256', this.#ports.token)",
         replace: "createHmac('sha256', 'assistant')",
       },
+      {
+        name: 'http-logged-out',
+        holds: 'A cookie that was logged out counts no more.',
+        find: "ended.has(hash(value).toString('hex'))",
+        replace: 'false',
+      },
     ],
   ),
   ...guardsIn(
