@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
-const FIXTURE = fileURLToPath(new URL('../mcp/fixture-server.ts', import.meta.url));
 const mcpServers = {
-  fix: { command: process.execPath, args: [FIXTURE], env: { FIX_TOKEN: 'a-token-of-the-server' } },
+  fix: { command: process.execPath, args: [FIXTURE_SERVER], env: { FIX_TOKEN: 'a-token-of-the-server' } },
   broken: { command: 'no-such-program-at-all' },
   unused: { command: 'neither', enabled: false },
 };

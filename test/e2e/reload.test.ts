@@ -1,14 +1,12 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { edit, taken, wrongly, type Settings } from '../support/reload-world.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
-
-const MCP_SERVER = fileURLToPath(new URL('../mcp/fixture-server.ts', import.meta.url));
 
 async function say(world: World, text: string): Promise<string> {
   const before = chatOf(world).length;
@@ -124,7 +122,7 @@ test('a refused key that is corrected in the file needs no restart before /retry
 test('an MCP server is started, replaced and stopped alone', async () => {
   await using world = await startWorld();
   const names = async (): Promise<readonly string[]> => (await world.assistant.tools()).map(({ name }) => name);
-  const server = { command: process.execPath, args: [MCP_SERVER] };
+  const server = { command: process.execPath, args: [FIXTURE_SERVER] };
   const state = async (name: string): Promise<string | undefined> =>
     (await world.assistant.request('mcpList', {})).find((one) => one.name === name)?.state;
   expect(await taken(world, (settings) => (settings['mcpServers'] = { one: server }))).toEqual([

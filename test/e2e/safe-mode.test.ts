@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { bootId } from '../../src/journal/power-loss.ts';
+import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -16,7 +16,7 @@ const CONFIG = {
   agent: { timezone: 'Europe/Vienna' },
   plugins: ['louder'],
   mcpServers: {
-    fix: { command: process.execPath, args: [fileURLToPath(new URL('../mcp/fixture-server.ts', import.meta.url))] },
+    fix: { command: process.execPath, args: [FIXTURE_SERVER] },
   },
 };
 

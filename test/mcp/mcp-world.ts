@@ -10,10 +10,10 @@ import { systemRandom } from '../../src/util/random.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { tempFolder } from '../support/temp.ts';
+import { FIXTURE_SERVER } from './built-fixture.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 export const SECRET = 'sk-very-secret-value';
-const FIXTURE = fileURLToPath(new URL('fixture-server.ts', import.meta.url));
 
 /** A server of the configuration; a test names what is different. */
 export function server(overrides: Partial<McpSettings> = {}): McpSettings {
@@ -35,7 +35,7 @@ export function server(overrides: Partial<McpSettings> = {}): McpSettings {
 export function fixture(args: readonly string[] = [], overrides: Partial<McpSettings> = {}): McpSettings {
   const { NODE_COMPILE_CACHE = '' } = childEnvironment();
   const env = { NODE_COMPILE_CACHE, ...overrides.env };
-  return server({ command: process.execPath, args: [FIXTURE, ...args], ...overrides, env });
+  return server({ command: process.execPath, args: [FIXTURE_SERVER, ...args], ...overrides, env });
 }
 
 /** A program in JavaScript as a server. */

@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
@@ -12,7 +13,6 @@ import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const MCP_SERVER = fileURLToPath(new URL('../mcp/fixture-server.ts', import.meta.url));
 const RECORDER = fileURLToPath(new URL('../support/record-loads.ts', import.meta.url));
 
 /** The packages that a gateway has loaded a second after it said that it is ready; `until` holds before that. */
@@ -83,7 +83,7 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
 
   test('with an MCP server its own is loaded for the first contact, and from then on when a tool is called', async () => {
     await using folder = await tempFolder();
-    const config = { mcpServers: { fix: { command: process.execPath, args: [MCP_SERVER] } } };
+    const config = { mcpServers: { fix: { command: process.execPath, args: [FIXTURE_SERVER] } } };
     const first = await packagesLoadedBy(config, { path: folder.path, until: 'mcp: first contact with a server' });
     expect(first).toContain(MCP);
     const second = await packagesLoadedBy(config, { path: folder.path });
