@@ -14,13 +14,17 @@ const THEIRS = { untrusted: true, private: true };
 const PLANT = 'touch "$WITNESS"';
 const ID = '-c user.name=a -c user.email=a@example.org';
 
-/** The owner's git, as a shell's prompt, an editor and a person use it; nothing of the machine's own settings. */
+/**
+ * The owner's git, as a shell's prompt, an editor and a person use it, until the witness is there; nothing of the machine's
+ * own settings.
+ */
 async function ownersGit(folder: string, witness: string): Promise<void> {
   const env = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1', WITNESS: witness, TERM: 'xterm' };
   const uses = ['status', 'diff', 'fetch --all', 'add -A', 'commit --allow-empty -m x', 'checkout -q -f HEAD', 'stash'];
   // A pager is for terminals.
   await run('script', ['-qec', 'git log', '/dev/null'], { cwd: folder, env }).catch(() => {});
-  for (const use of uses) await run('git', [...ID.split(' '), ...use.split(' ')], { cwd: folder, env }).catch(() => {});
+  const steps = uses.map((use) => `[ -e "$WITNESS" ] || git ${ID} ${use}`);
+  await run('sh', ['-c', steps.join('\n')], { cwd: folder, env }).catch(() => {});
 }
 
 describe.skipIf(noBubblewrap !== undefined)(`commands and the git of the owner ${noBubblewrap ?? ''}`, () => {
