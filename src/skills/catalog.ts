@@ -25,6 +25,8 @@ export interface SkillCatalogOptions extends SkillHost {
   >;
   /** The file with what a person agreed to of the skills of other programs. @default null: nothing */
   readonly pins?: string | null;
+  /** What is read at most: skills altogether, folders of one root. @default 2,000 and 10,000 */
+  readonly most?: { readonly skills?: number; readonly folders?: number };
   readonly log: Logger;
 }
 
@@ -158,19 +160,19 @@ export class SkillCatalog {
     const warnings: string[] = [];
     const files = new Map<string, ReadFile>();
     const candidates: Candidate[] = [];
-    const { pins } = this.#options;
+    const { pins, most: { skills: mostSkills = MOST_SKILLS, folders: mostFolders } = {} } = this.#options;
     const agreed = typeof pins === 'string' ? readPins(pins) : { pins: new Map<string, string>(), warnings: [] };
     if (typeof pins === 'string') stamps.set(pins, folderStampOf(pins));
     warnings.push(...agreed.warnings);
     let bytes = 0;
     let left = 0;
     for (const root of this.#options.roots) {
-      const walk = await walkRoot(root);
+      const walk = await walkRoot(root, mostFolders);
       for (const [path, stamp] of walk.stamps) stamps.set(path, stamp);
       warnings.push(...walk.warnings);
       for (const found of walk.found) {
         if (files.has(found.file)) continue;
-        if (files.size >= MOST_SKILLS || bytes >= MOST_BYTES) {
+        if (files.size >= mostSkills || bytes >= MOST_BYTES) {
           left += 1;
           continue;
         }
@@ -185,7 +187,7 @@ export class SkillCatalog {
       }
     }
     if (left > 0) {
-      const limit = `at most ${MOST_SKILLS} skills of together ${MOST_BYTES / 1_000_000} MB`;
+      const limit = `at most ${mostSkills} skills of together ${MOST_BYTES / 1_000_000} MB`;
       warnings.push(`There are too many skills: ${limit} are read, ${left} are left out.`);
     }
     this.#stamps = stamps;

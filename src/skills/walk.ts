@@ -37,9 +37,9 @@ const MOST_WARNINGS = 50;
 
 /**
  * Finds the skills of a root: folders with a `SKILL.md`, which are not descended into. Links are not followed and
- * reported; only a root outside of the workspace may be one itself. Never throws.
+ * reported; only a root outside of the workspace may be one itself. Looks at `mostFolders` at most. Never throws.
  */
-export async function walkRoot(root: SkillRoot): Promise<Walk> {
+export async function walkRoot(root: SkillRoot, mostFolders = MOST_FOLDERS): Promise<Walk> {
   const found: FoundSkill[] = [];
   const stamps: Stamps = new Map([[root.path, folderStampOf(root.path)]]);
   const warnings: string[] = [];
@@ -50,8 +50,8 @@ export async function walkRoot(root: SkillRoot): Promise<Walk> {
   };
   const visit = async (folder: string, depth: number): Promise<void> => {
     folders += 1;
-    if (folders > MOST_FOLDERS) {
-      if (folders === MOST_FOLDERS + 1) warn(`${root.path} has over ${MOST_FOLDERS} folders; the rest is not read.`);
+    if (folders > mostFolders) {
+      if (folders === mostFolders + 1) warn(`${root.path} has over ${mostFolders} folders; the rest is not read.`);
       return;
     }
     stamps.set(folder, folderStampOf(folder));

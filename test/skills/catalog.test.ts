@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { limitTests } from './catalog-limits.ts';
 import { openSkillsWorld, ordinary } from './skills-world.ts';
 
 describe('finding skills', () => {
@@ -31,14 +31,6 @@ describe('finding skills', () => {
     expect(await catalog.survey()).toEqual({ skills: [], disabled: [], found: [], warnings: [] });
     expect(await catalog.load('any')).toBeUndefined();
     expect(catalog.folders()).toEqual([]);
-  });
-
-  test('at most 10,000 folders of a root are looked at, and a warning says so', { timeout: 180_000 }, async () => {
-    await using world = await openSkillsWorld();
-    await world.skill('workspace/first', ordinary('first'));
-    for (let n = 0; n < 10_001; n += 1) mkdirSync(join(world.workspace, `group-${n}`));
-    const { warnings } = await world.open().survey();
-    expect(warnings).toEqual([expect.stringMatching(/has over 10000 folders; the rest is not read\./u)]);
   });
 
   test('groups are entered to the fourth level, skills are not', async () => {
@@ -127,24 +119,10 @@ describe('changes', () => {
     expect((await catalog.read()).some(({ name }) => name === 'late')).toBe(true);
     await early;
   });
-
-  test('2,000 skills are looked at again in a blink', async () => {
-    await using world = await openSkillsWorld();
-    for (let n = 0; n < 2_010; n += 1) {
-      mkdirSync(join(world.workspace, `s${n}`), { recursive: true });
-      writeFileSync(join(world.workspace, `s${n}/SKILL.md`), `---\n${ordinary(`s${n}`)}\n---\nDo it.\n`);
-    }
-    const catalog = world.open();
-    const { skills, warnings } = await catalog.survey();
-    expect(skills).toHaveLength(2_000);
-    expect(warnings).toEqual([
-      'There are too many skills: at most 2000 skills of together 48 MB are read, 10 are left out.',
-    ]);
-    const start = performance.now();
-    await catalog.read();
-    expect(performance.now() - start).toBeLessThan(500);
-  });
 });
+
+// The long runs try those of the program.
+limitTests({ folders: 20, skills: 30 }, { set: true });
 
 describe('limits', () => {
   test('links to folders and files are refused by name, wherever they lead', async () => {
