@@ -46,7 +46,7 @@ const exclude = ['test/**/*.long.test.ts', 'node_modules/**'];
 
 export default defineConfig({
   test: {
-    setupFiles: ['test/support/no-waiting-for-disks.ts'],
+    setupFiles: ['test/support/no-waiting-for-disks.ts', 'test/support/built-threads.ts'],
     testTimeout: 180_000,
     hookTimeout: 180_000,
     pool: 'forks',
