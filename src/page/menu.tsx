@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import { ask, json, loggedIn, sentenceOf } from './net/http.ts';
 import { Choice } from './parts/choice.tsx';
 import { Icon } from './parts/icon.tsx';
-import { hashOf, MAIN, PANELS, place, type PanelName } from './state/place.ts';
+import { hashOf, PANELS, place, type PanelName } from './state/place.ts';
 import { chooseTheme, theme, type Theme } from './state/theme.ts';
 import { announcement, conversation } from './state/app.ts';
 
@@ -20,7 +20,7 @@ export function Menu(): VNode {
   const close = (): void => list.current?.hidePopover();
   const to = place.value;
   const here = 'panel' in to ? to.panel : 'chat';
-  const chat = { session: conversation.value.session || MAIN };
+  const chat = { session: conversation.value.session };
   return (
     <>
       <button type="button" class="round" popovertarget="menu" aria-label="Menu" title="Menu">

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inBrowser } from './world.ts';
+import { inBrowser, OWNER } from './world.ts';
 
 /** One pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -288,4 +288,41 @@ inBrowser(
     });
   },
   { config },
+);
+
+const project = ({ channel, chatId }: { readonly channel: string; readonly chatId: string }): string | undefined =>
+  channel === 'web' && chatId !== 'main' ? `project:${chatId}` : undefined;
+
+inBrowser(
+  'a chat of the page whose messages are taken to a session of another name',
+  (open) => {
+    test('is the conversation that all direct chats of the owner share (session.unified)', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      assistant.model.reply('To the phone.', 'To the page.');
+      assistant.telegram.userSays(OWNER, 'From the phone');
+      await visit.show('#/');
+      await page.locator('.prose', { hasText: 'To the phone.' }).waitFor();
+      await visit.converse('From the page', 'To the page.');
+      await page.reload();
+      const shown = page.locator('.entries > li');
+      await shown.nth(3).waitFor();
+      const texts = (await shown.allInnerTexts()).map((text) => text.split('\n')[0]);
+      expect(texts).toEqual(['From the phone', 'To the phone.', 'From the page', 'To the page.']);
+      await page.getByRole('textbox', { name: 'Write to the assistant' }).waitFor();
+    });
+
+    test('shows the session that a hook names, and goes on in it after a reload', async () => {
+      await using visit = await open();
+      const { page, assistant, chat } = visit;
+      assistant.model.reply('The project began.', 'It goes on.');
+      await visit.converse('Begin', 'The project began.');
+      expect(page.url()).toContain(`#/chat/${encodeURIComponent(`project:${chat}`)}`);
+      await page.reload();
+      await page.locator('.prose', { hasText: 'The project began.' }).waitFor();
+      await visit.converse('Go on', 'It goes on.');
+      expect(await page.locator('.said').allInnerTexts()).toHaveLength(2);
+    });
+  },
+  { config: { session: { unified: true } }, hooks: [{ owner: 'projects', hooks: { session: project } }] },
 );

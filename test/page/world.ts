@@ -21,6 +21,10 @@ export interface HomeOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Fills the home before the start. */
   readonly furnish?: (home: string) => Promise<void>;
+  readonly hooks?: readonly {
+    readonly owner: string;
+    readonly hooks: { session(draft: { readonly channel: string; readonly chatId: string }): string | undefined };
+  }[];
 }
 
 /** The person who is the owner on Telegram. */

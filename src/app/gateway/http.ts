@@ -31,6 +31,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
   const { startHttpServer } = await import('../../gateway/http/server.ts');
   const { Feed } = await import('../../gateway/feed/feed.ts');
   const { gatewayToken } = await import('../../gateway/token.ts');
+  const { webDraft } = await import('../../gateway/http/web-draft.ts');
   const { host, port: configured, token, publicUrl, ui } = config.gateway;
   const { journal } = stores;
   const health = (): Health => cleanHealth(channels.manager.health(), redact);
@@ -43,6 +44,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
       bus,
       continued: () => continuedTurns(journal),
       questions: () => waitingQuestions(journal, redact),
+      main: () => bus.sessionOf(webDraft({ clock }, { id: '', chat: 'main', text: '' })),
       health: () => JSON.stringify([health(), storage.state.state]),
       clock,
       version,

@@ -30,6 +30,8 @@ export interface FeedPorts {
   readonly questions: () => readonly WaitingQuestion[];
   /** Changes when something about the health does. */
   readonly health: () => string;
+  /** The session that messages to the chat `main` of the page belong to. */
+  readonly main: () => string;
   readonly clock: Clock;
   readonly version: string;
   readonly startedAt: number;
@@ -65,8 +67,8 @@ export class Feed implements Disposable {
   watch(cursor: string | null, watcher: Watcher): Disposable {
     if (this.#open === undefined) this.#begin();
     else this.#pump();
-    const { version, startedAt } = this.#ports;
-    watcher.frame({ type: 'hello', version, cursor: cursor ?? cursorOf(this.#head), startedAt });
+    const { version, startedAt, main } = this.#ports;
+    watcher.frame({ type: 'hello', version, cursor: cursor ?? cursorOf(this.#head), startedAt, main: main() });
     if (cursor !== null) this.#catchUp(placeOf(cursor), watcher);
     watcher.frame({ type: 'turns', turns: this.#running.list() });
     watcher.frame({ type: 'questions', questions: this.#ports.questions() });

@@ -3,12 +3,11 @@ import * as z from 'zod';
 import type { MessageBus } from '../../bus/bus.ts';
 import { APPROVAL_BUTTONS, CHOICE_BUTTON, TEXT_OF_CHOICE } from '../../bus/buttons.ts';
 import type { InboundDraft, Media } from '../../bus/messages.ts';
-import { localRole } from '../../security/access/access.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { RecentMap } from '../../util/recent-map.ts';
-import { localUser } from '../local-user.ts';
 import { jsonBody, type HttpContext, type HttpEnv } from './answer.ts';
+import { webDraft } from './web-draft.ts';
 import type { AnswerReply, MessageReply } from './wire.ts';
 
 const MOST_FILES = 10;
@@ -69,17 +68,17 @@ export function serveMessages(app: Hono<HttpEnv>, ports: ChatPorts): void {
       throw new AppError('input-invalid', 'text: expected a text that is not empty, or a file.');
     }
     const metadata = input.model === undefined ? {} : { model: input.model };
-    return await accept(context, ports, draftOf(ports, { ...input, media, metadata }));
+    return await accept(context, ports, webDraft(ports, { ...input, media, metadata }));
   });
   app.post('/api/stop', async (context) => {
     const input = await jsonBody(context, stopInput);
-    return await accept(context, ports, draftOf(ports, { ...input, text: '/stop' }));
+    return await accept(context, ports, webDraft(ports, { ...input, text: '/stop' }));
   });
   app.post('/api/answers', async (context) => {
     const input = await jsonBody(context, answerInput);
     const question = ports.question(input.code);
     if (question === undefined) throw new AppError('question-unknown', 'There is no such question.');
-    const draft = draftOf(ports, {
+    const draft = webDraft(ports, {
       id: input.id,
       chat: question.channel === 'web' ? question.chat : 'main',
       ...saying(question.kind, input),
@@ -111,30 +110,4 @@ function saying(
   }
   if (decision === 'deny' && words.trim() !== '') return { text: `/deny ${code} ${words}` };
   return { text: '', action: { id: `${APPROVAL_BUTTONS[decision]}${code}`, value: '' } };
-}
-
-function draftOf(
-  { clock }: ChatPorts,
-  said: { readonly id: string; readonly chat: string } & Pick<InboundDraft, 'text'> &
-    Partial<Pick<InboundDraft, 'media' | 'metadata' | 'action'>>,
-): InboundDraft {
-  const { action } = said;
-  return {
-    channel: 'web',
-    account: 'local',
-    chatId: said.chat,
-    chatType: 'direct',
-    sender: { id: 'owner', name: localUser(), isBot: false },
-    role: localRole('gateway-token'),
-    text: said.text,
-    media: said.media ?? [],
-    mentioned: true,
-    context: [],
-    receivedAt: clock.now(),
-    externalId: `m:${said.id}`,
-    origin: 'user',
-    untrusted: false,
-    ...(action === undefined ? {} : { action }),
-    metadata: said.metadata ?? {},
-  };
 }

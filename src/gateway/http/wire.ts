@@ -203,10 +203,21 @@ export interface WaitingQuestion {
 /** What may be different now, for those who show it. */
 export type Changed = 'sessions' | 'memory' | 'files' | 'schedule' | 'skills' | 'people' | 'usage' | 'health' | 'mail';
 
+/** What someone who connects is told first. */
+export interface Hello {
+  readonly type: 'hello';
+  readonly version: string;
+  /** Where the feed began when the client gave none. */
+  readonly cursor: string;
+  readonly startedAt: number;
+  /** The key of the session that messages to the chat `main` belong to, e.g. `web:main`. */
+  readonly main: string;
+}
+
 /** The frames of `GET /ws?after=<cursor>`; the client sends none. */
 export type ServerFrame =
-  /** The first frame. `cursor`: where the feed began when the client gave none. */
-  | { readonly type: 'hello'; readonly version: string; readonly cursor: string; readonly startedAt: number }
+  /** The first frame. */
+  | Hello
   /** Durable messages after the client's cursor. `cursor` is for the next connection. */
   | { readonly type: 'rows'; readonly cursor: string; readonly rows: readonly Row[] }
   /** Too many messages were missed: fetch anew what is shown. */

@@ -10,7 +10,7 @@ import { Problem } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { connection } from '../net/feed.ts';
 import { changes, isRunning } from '../state/app.ts';
-import { hashOf, MAIN, place, chatOf, go } from '../state/place.ts';
+import { hashOf, main, place, chatOf, go } from '../state/place.ts';
 import { shown } from '../text/shown.ts';
 import { exportSession } from './export.ts';
 
@@ -37,7 +37,7 @@ async function load(before?: string): Promise<void> {
 export function sessionTitle(session: string): string {
   const known = sessions.value.find((one) => one.session === session)?.title ?? '';
   if (known !== '') return shown(known);
-  if (session === MAIN) return 'Assistant';
+  if (session === main.value) return 'Assistant';
   return chatOf(session) === undefined ? shown(session) : 'New conversation';
 }
 

@@ -6,7 +6,7 @@ import { loggedIn, operation } from '../net/http.ts';
 import { loadNewer, loadNewest, newConversation, takeRows, type Conversation } from './conversation.ts';
 import { learnAbilities } from './abilities.ts';
 import { dropTurn, hearLive, liveTurns, takeSnapshot } from './live.ts';
-import { MAIN, place } from './place.ts';
+import { main, place } from './place.ts';
 import { forget, sendWaiting } from './unsent.ts';
 
 /** What waits for a person, in all conversations. */
@@ -23,7 +23,7 @@ export const changes = Object.fromEntries(
 /** Read out once by screen readers, after a turn. */
 export const announcement = signal('');
 
-export const conversation = signal<Conversation>(newConversation(MAIN));
+export const conversation = signal<Conversation>(newConversation(main.peek()));
 
 /** Opens a conversation; the one before is left. */
 function open(session: string): void {
@@ -61,6 +61,7 @@ async function checkLogin(): Promise<void> {
 function hear(frame: ServerFrame): void {
   switch (frame.type) {
     case 'hello':
+      main.value = frame.main;
       sendWaiting();
       void learnAbilities().catch(() => {});
       break;

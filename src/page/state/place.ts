@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 
 export const PANELS = {
   memory: 'Memory & identity',
@@ -15,27 +15,36 @@ export type PanelName = keyof typeof PANELS;
 /** What is shown: a conversation, or one of the panels. */
 export type Place = { readonly session: string } | { readonly panel: PanelName };
 
-export const MAIN = 'web:main';
+/** The conversation that opens first: the session to which the assistant takes what is written to the chat `main`. */
+export const main = signal('web:main');
+
+/** Sessions of other names to which it takes what is written to a chat of the page: session → chat. */
+const chats = new Map<string, string>();
+
+const fragment = signal(location.hash);
 
 /** Follows the fragment of the address, so that back and forward work. */
-export const place = signal<Place>(read(location.hash));
+export const place = computed<Place>(() => read(fragment.value));
 
 export function hashOf(to: Place): string {
   if ('panel' in to) return `#/${to.panel}`;
-  return to.session === MAIN ? '#/' : `#/chat/${encodeURIComponent(to.session)}`;
+  if (to.session === main.value) return '#/';
+  const chat = chats.get(to.session);
+  return `#/chat/${encodeURIComponent(to.session)}${chat === undefined ? '' : `/${chat}`}`;
 }
 
 export function go(to: Place): void {
   location.hash = hashOf(to);
 }
 
-window.addEventListener('hashchange', () => (place.value = read(location.hash)));
+window.addEventListener('hashchange', () => (fragment.value = location.hash));
 
 function read(hash: string): Place {
-  const [, first = '', second = ''] = hash.split('/');
+  const [, first = '', second = '', third = ''] = hash.split('/');
   if (isPanel(first)) return { panel: first };
-  if (first === 'chat' && second !== '') return { session: decoded(second) };
-  return { session: MAIN };
+  const session = first === 'chat' ? decoded(second) : '';
+  if (/^[\w-]{1,64}$/u.test(third)) chats.set(session, third);
+  return { session: session === '' ? main.value : session };
 }
 
 function isPanel(name: string): name is PanelName {
@@ -46,11 +55,21 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return MAIN;
+    return '';
   }
 }
 
-/** The name of a conversation of the page; undefined: it belongs to another channel and can only be read. */
+/** The chat of the page that is a conversation; undefined: it belongs to another channel and can only be read. */
 export function chatOf(session: string): string | undefined {
-  return session.startsWith('web:') ? session.slice(4) : undefined;
+  if (session === main.value) return 'main';
+  return chats.get(session) ?? (session.startsWith('web:') ? session.slice(4) : undefined);
+}
+
+/** Notes to which session the assistant took a message. If another one is shown for its chat, that one is shown instead. */
+export function takenTo(session: string, chat: string): void {
+  const to = place.value;
+  const isElsewhere = 'session' in to && to.session !== session && chatOf(to.session) === chat;
+  if (chat === 'main') main.value = session;
+  else if (session !== `web:${chat}`) chats.set(session, chat);
+  if (isElsewhere) go({ session });
 }

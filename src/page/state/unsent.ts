@@ -3,6 +3,7 @@ import type { MessageInput, MessageReply } from '../../gateway/http/wire.ts';
 import { after, now } from '../clock.ts';
 import { newId } from '../net/ids.ts';
 import { isOffline, post, sentenceOf } from '../net/http.ts';
+import { takenTo } from './place.ts';
 
 /** A message that this tab sends and that the assistant has not shown back yet. */
 export interface Unsent extends MessageInput {
@@ -67,7 +68,8 @@ export function sendAgain(message: Unsent): void {
 async function deliver(message: Unsent): Promise<boolean> {
   const { at: _, state: __, problem: ___, ...body } = message;
   try {
-    const { accepted } = await post<MessageReply>('/api/messages', body);
+    const { accepted, session } = await post<MessageReply>('/api/messages', body);
+    takenTo(session, message.chat);
     if (accepted === 'refused') {
       change({ ...message, state: 'failed', problem: 'Too many messages wait in this conversation. Try again later.' });
       return true;

@@ -53,6 +53,7 @@ export async function httpWorld(
     bus: { listen: () => ({ [Symbol.dispose]: () => {} }) },
     continued: () => [],
     questions: () => [],
+    main: () => 'web:main',
     health: () => '',
     clock,
     version: '1.2.3',
