@@ -49,14 +49,6 @@ const MCP = '@modelcontextprotocol/sdk';
 const SDKS = ['grammy', '@discordjs/ws', '@slack/bolt', 'openai', '@anthropic-ai/sdk', MCP];
 
 describe('SDKs are loaded when they are enabled, and not before', () => {
-  test('without a channel and without a key none is', async () => {
-    const loaded = await packagesLoadedBy({});
-    expect(SDKS.filter((name) => loaded.has(name))).toEqual([]);
-    expect(loaded).toContain('zod');
-    // What serves HTTP comes with the first request, and what writes metrics with the first look at them.
-    expect(['hono', '@hono/node-server', 'prom-client'].filter((name) => loaded.has(name))).toEqual([]);
-  });
-
   test('with Telegram and Anthropic just these two are', async () => {
     await using telegram = await startFakeTelegram();
     const loaded = await packagesLoadedBy({
@@ -66,27 +58,28 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
     expect(SDKS.filter((name) => loaded.has(name))).toEqual(['grammy', '@anthropic-ai/sdk']);
   });
 
-  test('with Slack its own is, and no other', async () => {
+  test('with Slack and Discord just what speaks to them is', async () => {
     await using slack = await startFakeSlack();
-    const loaded = await packagesLoadedBy({ channels: { slack: { ...slack.config, allowFrom: ['U0ONE'] } } });
-    expect(SDKS.filter((name) => loaded.has(name))).toEqual(['@slack/bolt']);
-  });
-
-  test('with Discord just what speaks to it is', async () => {
     await using discord = await startFakeDiscord();
     const loaded = await packagesLoadedBy({
-      channels: { discord: { token: discord.token, apiBase: discord.apiBase, allowFrom: ['1'] } },
+      channels: {
+        slack: { ...slack.config, allowFrom: ['U0ONE'] },
+        discord: { token: discord.token, apiBase: discord.apiBase, allowFrom: ['1'] },
+      },
     });
-    expect(SDKS.filter((name) => loaded.has(name))).toEqual(['@discordjs/ws']);
+    expect(SDKS.filter((name) => loaded.has(name))).toEqual(['@discordjs/ws', '@slack/bolt']);
     expect(discord.gateway.identifies).toBe(1);
   });
 
-  test('with an MCP server its own is loaded for the first contact, and from then on when a tool is called', async () => {
+  test('with an MCP server its own is loaded for the first contact; from then on, without a channel and a key, none is until a tool is called', async () => {
     await using folder = await tempFolder();
     const config = { mcpServers: { fix: { command: process.execPath, args: [FIXTURE_SERVER] } } };
     const first = await packagesLoadedBy(config, { path: folder.path, until: 'mcp: first contact with a server' });
     expect(first).toContain(MCP);
     const second = await packagesLoadedBy(config, { path: folder.path });
     expect(SDKS.filter((name) => second.has(name))).toEqual([]);
+    expect(second).toContain('zod');
+    // What serves HTTP comes with the first request, and what writes metrics with the first look at them.
+    expect(['hono', '@hono/node-server', 'prom-client'].filter((name) => second.has(name))).toEqual([]);
   });
 });

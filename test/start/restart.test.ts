@@ -2,7 +2,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtProgram } from '../support/built-program.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -51,51 +51,57 @@ async function startGateway(): Promise<Gateway> {
   return started;
 }
 
-test('/restart begins the gateway anew in its own process, and what it said arrives', async () => {
-  await using gateway = await startGateway();
-  expect(await gateway.say('/restart')).toContain('Restarting.');
-  await waitFor(() => gateway.starts() === 2, { what: 'the second start' });
-  expect(gateway.process.exitCode).toBeNull();
-  const { stdout } = await run(process.execPath, [program.launcher, 'status', '--json'], { env: gateway.env });
-  expect(JSON.parse(stdout)).toMatchObject({ running: true, pid: gateway.process.pid });
-});
-
-test('/restart stays up while the configuration could not be started with, and says where it is wrong', async () => {
-  await using gateway = await startGateway();
-  const file = join(gateway.home, 'config.json');
-  const wrong: readonly (readonly [text: string, said: string])[] = [
-    ['{\n  "agent": { "maxIterations": "many" }\n}', `${file}:2:31: agent.maxIterations must be a whole number`],
-    ['{\n  "agent": {\n', `${file}:3:1: `],
-    ['{ "agent": { "model": "nobody/x" } }', 'names a provider that is not known: "nobody"'],
-  ];
-  for (const [text, said] of wrong) {
-    await writeFile(file, text);
-    const reply = await gateway.say('/restart');
-    expect(reply).toContain('I did not restart');
-    expect(reply).toContain(said);
-  }
-  expect([gateway.starts(), gateway.process.exitCode]).toEqual([1, null]);
-  await writeFile(file, '{}');
-  expect(await gateway.say('/restart')).toContain('Restarting.');
-  await waitFor(() => gateway.starts() === 2, { what: 'the second start' });
-});
-
-test('SIGHUP makes a running gateway read its configuration and the files that it names', async () => {
-  await using gateway = await startGateway();
-  const key = join(gateway.home, 'key');
-  await writeFile(key, 'gsk-the-first-key-of-all');
-  const file = join(gateway.home, 'config.json');
-  await writeFile(
-    file,
-    '{ "providers": { "groq": { "apiKey": { "file": "key" } } }, "agent": { "model": "demo/scripted" } }',
-  );
-  await waitFor(() => gateway.log().includes('config: change applied'), { what: 'the change of the file' });
-  const before = gateway.log().length;
-  await writeFile(key, 'gsk-the-second-key-of-all');
-  gateway.process.kill('SIGHUP');
-  await waitFor(() => gateway.log().slice(before).includes('"startedAnew":["providers.groq"]'), {
-    what: 'the new key',
+describe('a running gateway', () => {
+  let gateway: Gateway;
+  beforeAll(async () => {
+    gateway = await startGateway();
   });
-  expect(gateway.process.exitCode).toBeNull();
-  expect(gateway.log()).not.toMatch(/the-(?:first|second)-key/u);
+  afterAll(() => gateway[Symbol.asyncDispose]());
+
+  test('/restart stays up while the configuration could not be started with, and says where it is wrong', async () => {
+    const file = join(gateway.home, 'config.json');
+    const wrong: readonly (readonly [text: string, said: string])[] = [
+      ['{\n  "agent": { "maxIterations": "many" }\n}', `${file}:2:31: agent.maxIterations must be a whole number`],
+      ['{\n  "agent": {\n', `${file}:3:1: `],
+      ['{ "agent": { "model": "nobody/x" } }', 'names a provider that is not known: "nobody"'],
+    ];
+    for (const [text, said] of wrong) {
+      await writeFile(file, text);
+      const reply = await gateway.say('/restart');
+      expect(reply).toContain('I did not restart');
+      expect(reply).toContain(said);
+    }
+    expect([gateway.starts(), gateway.process.exitCode]).toEqual([1, null]);
+    await writeFile(file, '{}');
+  });
+
+  test('/restart begins the gateway anew in its own process, and what it said arrives', async () => {
+    expect(await gateway.say('/restart')).toContain('Restarting.');
+    await waitFor(() => gateway.starts() === 2, { what: 'the second start' });
+    expect(gateway.process.exitCode).toBeNull();
+    const { stdout } = await run(process.execPath, [program.launcher, 'status', '--json'], { env: gateway.env });
+    expect(JSON.parse(stdout)).toMatchObject({ running: true, pid: gateway.process.pid });
+  });
+
+  test('SIGHUP makes a running gateway read its configuration and the files that it names', async () => {
+    const key = join(gateway.home, 'key');
+    await writeFile(key, 'gsk-the-first-key-of-all');
+    const file = join(gateway.home, 'config.json');
+    const calm = gateway.log().length;
+    await writeFile(
+      file,
+      '{ "providers": { "groq": { "apiKey": { "file": "key" } } }, "agent": { "model": "demo/scripted" } }',
+    );
+    await waitFor(() => gateway.log().slice(calm).includes('config: change applied'), {
+      what: 'the change of the file',
+    });
+    const before = gateway.log().length;
+    await writeFile(key, 'gsk-the-second-key-of-all');
+    gateway.process.kill('SIGHUP');
+    await waitFor(() => gateway.log().slice(before).includes('"startedAnew":["providers.groq"]'), {
+      what: 'the new key',
+    });
+    expect(gateway.process.exitCode).toBeNull();
+    expect(gateway.log()).not.toMatch(/the-(?:first|second)-key/u);
+  });
 });
