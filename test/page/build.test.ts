@@ -35,7 +35,9 @@ describe('the files of the page', () => {
       (input) =>
         !input.startsWith('src/page/') &&
         input !== 'src/util/line-diff.ts' &&
-        !/^node_modules\/(?:preact|@preact|markdown-it|linkify-it|mdurl|uc\.micro|entities|punycode)/u.test(input),
+        !/^node_modules\/(?:preact|@preact|markdown-it|linkify-it|mdurl|uc\.micro|entities|punycode|fflate)/u.test(
+          input,
+        ),
     );
     expect(outside).toEqual([]);
   });
