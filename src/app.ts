@@ -249,7 +249,7 @@ async function startOnce(
   );
   const models = createModels(base);
   const closing = new AbortController();
-  const http: HttpSlot = { newLink: null, upload: null };
+  const http: HttpSlot = { newLink: null, upload: null, changed: null };
   const agent = createAgent(base, {
     stores,
     bus,

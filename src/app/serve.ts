@@ -84,6 +84,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       },
       info: async () => ({ ...info(), transcription: base.config.voice.provider !== null }),
     },
+    changed: (what) => parts.http.changed?.(what),
     audit: stores.audit,
     closing: parts.closing,
   });
@@ -94,6 +95,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     const server = stack.use(await serveHttp(base, { ...parts, assistant: local, health }));
     http = server.address;
     parts.http.newLink = server.newLink;
+    parts.http.changed = server.changed;
     parts.http.upload = (id) => uploaded(stores, id);
   }
   return local;

@@ -18,7 +18,9 @@ import type {
   ToolRun,
 } from './assistant-port.ts';
 import { localUser } from './local-user.ts';
+import type { Changed } from './http/wire.ts';
 import { auditLine } from './operations/call.ts';
+import { changedBy } from './operations/changes.ts';
 import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
 /** The modules behind the port, as narrow as it needs them. */
@@ -38,6 +40,8 @@ export interface LocalAssistantPorts {
   readonly info: () => AssistantInfo;
   readonly tools: Pick<AssistantPort, 'tools' | 'runTool'>;
   readonly requests: RequestHandlers;
+  /** Told what a call has changed, by whichever door it came. */
+  readonly changed: (what: Changed) => void;
   readonly audit: Pick<AuditLog, 'record'>;
   /** Aborts when the process stops: turns that have not ended continue at the next start. */
   readonly closing: AbortSignal;
@@ -83,14 +87,17 @@ export class LocalAssistant implements AssistantPort {
     params: RequestParams<Name>,
     { door = 'terminal:owner' }: CallOptions = {},
   ): Promise<RequestResult<Name>> {
-    const { requests, audit } = this.#ports;
+    const { requests, audit, changed } = this.#ports;
     const what = auditLine(name, params);
     if (what !== null) {
       const person = { who: door, role: localRole('control-socket'), origin: 'user' };
       const decided = { decision: 'allowed', reason: null, approval: null } as const;
       await audit.record({ turn: null, session: null, what, ...person, ...decided });
     }
-    return await requests[name](params, { door });
+    const result = await requests[name](params, { door });
+    const subject = what === null ? undefined : changedBy(name);
+    if (subject !== undefined) changed(subject);
+    return result;
   }
 
   attach(session: string, listener: (message: TerminalText) => void): Disposable {

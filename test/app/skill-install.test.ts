@@ -21,7 +21,7 @@ async function requests(uploads: Readonly<Record<string, Uint8Array>>) {
     {
       catalog: openSkills(config, paths, { env }),
       reload: async () => ({ changes: [], refused: null }),
-      http: { newLink: null, upload: async (id) => uploads[id] },
+      http: { newLink: null, upload: async (id) => uploads[id], changed: null },
     },
   );
   const by = { door: 'web:owner' };

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { waitFor } from '../support/wait.ts';
 import { CommandLine } from './command-line.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A command line whose owner has no skills of their own. */
 function commandLine(options: { readonly terminal?: boolean } = {}): CommandLine {
@@ -314,6 +315,25 @@ describe('assistant skills add', () => {
 });
 
 describe('assistant skills remove', () => {
+  test.each([
+    ['takes no connection', (line: CommandLine) => (line.connect = () => Promise.reject(new Error('busy')))],
+    ['says nothing', (line: CommandLine) => (line.assistant.request = () => new Promise<never>(() => {}))],
+  ])('is done although the assistant that runs %s', async (_, arrange) => {
+    const line = commandLine();
+    const folder = skill(inWorkspace(line, 'one'), 'one');
+    const clock = new VirtualClock();
+    line.clock = clock;
+    line.running = true;
+    arrange(line);
+    const done = line.run('skills', 'remove', 'one', '--yes');
+    await waitFor(() => !existsSync(folder));
+    await waitFor(async () => {
+      await clock.advance(2_000);
+      return line.out.includes('Removed one.');
+    });
+    expect(await done).toBe(0);
+  });
+
   test('asks, and takes the folder away', async () => {
     const line = commandLine({ terminal: true });
     const folder = skill(inWorkspace(line, 'one'), 'one');

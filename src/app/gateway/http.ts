@@ -1,6 +1,7 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { ChannelHealth } from '../../channels/channel.ts';
 import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import type { Feed } from '../../gateway/feed/feed.ts';
 import type { ChatPorts } from '../../gateway/http/messages.ts';
 import type { OpenAiPorts } from '../../gateway/openai/ports.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
@@ -25,11 +26,11 @@ export interface HttpParts extends Omit<MonitoringParts, 'journal' | 'sessions'>
 }
 
 /** Serves HTTP for a gateway, with all that lies behind its login. */
-export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServer> {
+export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServer & Pick<Feed, 'changed'>> {
   const { bus, stores, channels, assistant, openai, port } = parts;
   const { config, paths, random, version, newId, clock, log, redact, storage, startedAt } = base;
   const { startHttpServer } = await import('../../gateway/http/server.ts');
-  const { Feed } = await import('../../gateway/feed/feed.ts');
+  const feedModule = await import('../../gateway/feed/feed.ts');
   const { gatewayToken } = await import('../../gateway/token.ts');
   const { webDraft } = await import('../../gateway/http/web-draft.ts');
   const { host, port: configured, token, publicUrl, ui } = config.gateway;
@@ -39,7 +40,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
   const readiness = stack.use(new Readiness({ bus, journal, health, storage, clock }));
   const metrics = await startMonitoring(base, { ...parts, ...stores }, stack);
   const feed = stack.use(
-    new Feed({
+    new feedModule.Feed({
       journal: rowsOf(journal, redact),
       bus,
       continued: () => continuedTurns(journal),
@@ -90,7 +91,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
     }),
   );
   const owned = stack.move();
-  return { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { ...server, changed: (what) => feed.changed(what), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** How what a person says on the page becomes messages. */

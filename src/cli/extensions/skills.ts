@@ -9,6 +9,7 @@ import {
 } from '../../app/extensions/skill-installer.ts';
 import { loadConfig } from '../../config/load.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { nearest, oneLine, plural } from '../../util/text.ts';
 import { confirm } from '../confirm.ts';
@@ -20,6 +21,7 @@ import { print } from '../print.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
 const MOST_FILES = 500;
+const TELL_MS = 2_000;
 
 /** `assistant skills [list]`. */
 export async function skillsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
@@ -107,6 +109,7 @@ export async function skillsAddCommand(
     return 1;
   }
   const target = await installer.add(plan, { replace });
+  await tellRunning(context, home);
   context.stdout.write(`Added ${name} in ${terminalText(target)}. It can be used from the next message on.\n`);
   const { disabled, skills } = await installer.catalog.survey();
   if (disabled.some((skill) => skill.name === name)) {
@@ -141,6 +144,7 @@ export async function skillsEnableCommand(
     context.stdout.write(`${terminalText(aboutPlan(plan).join('\n'))}${since}\n`);
     if (await confirm(context, `Use ${known} in ${folder} as it is now?`, { yes })) {
       await installer.enable(plan);
+      await tellRunning(context, home);
       context.stdout.write(`Enabled ${known}. It can be used from the next message on.\n`);
     } else {
       declined += 1;
@@ -175,8 +179,20 @@ export async function skillsRemoveCommand(
     }
   }
   await installer.remove(skill);
+  await tellRunning(context, home);
   context.stdout.write(`Removed ${skill.name}.\n`);
   return 0;
+}
+
+/** Has an assistant that runs look again, so that an open page shows the change. Without one, or if it fails, the change is made all the same. */
+async function tellRunning(context: CliContext, home: string | undefined): Promise<void> {
+  using waiting = deadline(context.clock, TELL_MS, 'the running assistant');
+  try {
+    await using running = await context.connect(pathsOf(context, home).socket);
+    if (running !== undefined) await raceAbort(running.request('configReload', {}), waiting.signal);
+  } catch {
+    // The page shows it when it is opened next.
+  }
 }
 
 async function openInstaller(home: string | undefined, context: CliContext): Promise<SkillInstaller> {

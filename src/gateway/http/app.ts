@@ -92,7 +92,7 @@ function serveInside(app: Hono<HttpEnv>, inside: Inside): void {
   serveReady(app, inside.ready);
   serveMetrics(app, inside.metrics);
   mountOpenAi(app, inside.openai);
-  serveOperations(app, { ...inside, changed: (what) => inside.feed.changed(what) });
+  serveOperations(app, inside);
   serveMessages(app, inside.chats);
   serveFiles(app, inside.files);
   serveHistory(app, inside.history);

@@ -1,7 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/gateway/http/wire.ts';
+import { connectAssistant } from '../../../src/gateway/control.ts';
+import { systemClock } from '../../../src/util/clock.ts';
+import { CommandLine } from '../../cli/command-line.ts';
 import { waitFor } from '../../support/wait.ts';
 import { startWorld, type World } from '../../support/world.ts';
 import { newId, pageClient, type PageClient } from './page-client.ts';
@@ -46,6 +49,31 @@ describe('who comes back', () => {
       expect(followed.of('gap')[0]?.cursor).toMatch(/^\d+\.\d+$/u);
     },
   );
+});
+
+describe('a change that the command line makes', () => {
+  async function command(...words: readonly string[]): Promise<void> {
+    const line = new CommandLine({ home: world.home });
+    line.connect = (path) => connectAssistant(path, systemClock);
+    expect(await line.run(...words)).toBe(0);
+  }
+
+  test('is told to who watches, by its subject, and what only reads is not', async () => {
+    using followed = await page.follow();
+    const changed = (): readonly string[] =>
+      followed.of('changed').flatMap(({ what }) => (what === 'schedule' || what === 'skills' ? [what] : []));
+    await command('cron', 'list');
+    await command('cron', 'add', 'in 5 hours', 'Cake.', '--chat', 'web:cake');
+    await waitFor(() => changed().length > 0, { what: 'the change of the schedule' });
+    const folder = join(world.home, 'brought', 'cakes');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'SKILL.md'), '---\nname: cakes\ndescription: About cakes.\n---\nBake.\n');
+    await command('skills', 'add', folder, '--yes');
+    await waitFor(() => changed().length > 1, { what: 'the change of the skills' });
+    await command('skills', 'remove', 'cakes', '--yes');
+    await waitFor(() => changed().length > 2, { what: 'the next change of the skills' });
+    expect(changed()).toEqual(['schedule', 'skills', 'skills']);
+  });
 });
 
 describe('a turn that runs', () => {
