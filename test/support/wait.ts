@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 5;
+/** Between two looks of a long wait: some conditions read files or ask a server. */
+const MOST_POLL_MS = 25;
 
 /**
  * Waits until `condition` returns something truthy and returns it; a condition that throws counts as not yet.
@@ -11,7 +13,7 @@ export async function waitFor<T>(
   options: { readonly timeoutMs?: number; readonly what?: string } = {},
 ): Promise<NonNullable<T>> {
   const timeoutMs = options.timeoutMs ?? 60_000;
-  const end = performance.now() + timeoutMs;
+  const begun = performance.now();
   let cause: unknown;
   for (;;) {
     try {
@@ -21,9 +23,10 @@ export async function waitFor<T>(
     } catch (error) {
       cause = error;
     }
-    if (performance.now() > end) {
+    const waited = performance.now() - begun;
+    if (waited > timeoutMs) {
       throw new Error(`waited ${timeoutMs} ms in vain for ${options.what ?? String(condition)}`, { cause });
     }
-    await delay(POLL_MS);
+    await delay(Math.min(MOST_POLL_MS, POLL_MS + waited / 20));
   }
 }
