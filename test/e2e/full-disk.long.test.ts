@@ -1,3 +1,3 @@
 import { fullDiskSuite } from '../support/full-disk-suite.ts';
 
-await fullDiskSuite({ downMs: 60_000, people: 20 });
+await fullDiskSuite({ downMs: 60_000, people: 20, atStart: ['full', 'read-only'] });

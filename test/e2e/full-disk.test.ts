@@ -1,3 +1,3 @@
 import { fullDiskSuite } from '../support/full-disk-suite.ts';
 
-await fullDiskSuite({ downMs: 5_000, people: 4 });
+await fullDiskSuite({ downMs: 5_000, people: 4, atStart: ['full'] });

@@ -19,9 +19,11 @@ interface Trouble {
 export async function fullDiskSuite({
   downMs,
   people,
+  atStart,
 }: {
   readonly downMs: number;
   readonly people: number;
+  readonly atStart: readonly ('full' | 'read-only')[];
 }): Promise<void> {
   const why = whyNoSmallDisks();
   if (why !== null) process.stderr.write(`small disks are not tested: ${why}\n`);
@@ -82,22 +84,14 @@ export async function fullDiskSuite({
       });
     });
 
-    test.each([
-      ['full', 'full', async (world: SmallDiskWorld) => world.fill(), async (world: SmallDiskWorld) => world.free()],
-      [
-        'read-only',
-        'read-only',
-        async (world: SmallDiskWorld) => world.setReadOnly(true),
-        async (world: SmallDiskWorld) => world.setReadOnly(false),
-      ],
-    ])('is %s at the start: it waits, says so everywhere, and goes on by itself', async (_name, state, spoil, heal) => {
+    test.each(atStart)('is %s at the start: it waits, says so everywhere, and goes on by itself', async (state) => {
       await using world = await startSmallDisk({ disk: { megabytes: 24 } });
       world.start();
       await isServing(world);
       world.telegram.userSays(OWNER, 'before');
       await waitFor(() => world.chat().includes('Answer to before'), patient);
       await world.stop();
-      await spoil(world);
+      await (state === 'full' ? world.fill() : world.setReadOnly(true));
 
       const alone = await world.run('chat', '-m', 'hello');
       expect(alone.code).not.toBe(0);
@@ -116,7 +110,7 @@ export async function fullDiskSuite({
       expect(world.telegram.unconfirmed).toHaveLength(1);
       expect(world.log()).toContain('start: waits until the home can be written');
 
-      await heal(world);
+      await (state === 'full' ? world.free() : world.setReadOnly(false));
       await waitFor(() => world.chat().includes('Answer to meanwhile'), patient);
       await waitFor(() => world.chat().some((text) => HEALED.test(text)), patient);
       expect(await world.health()).toEqual({ status: 200, storage: 'ok' });
