@@ -17,6 +17,7 @@ const SMALL: Readonly<Record<string, string>> = {
   cron_job: 'at most 200 jobs in the file, and those that ended in the last 90 days',
   cron_pruned: 'one row for each job',
   cursors: 'at most 5,000 places of a channel',
+  ended_logins: 'log-outs of the page in 30 days; each needs a login of its own',
   opened: 'one row',
   owner_chats: 'the chats in which an owner wrote',
   pairing: 'at most 10 codes of a channel in an hour',
@@ -61,7 +62,7 @@ async function useAll(journal: Journal): Promise<void> {
     allowances,
     consolidations,
   } = journal;
-  const { cron, heartbeats, cursors, feed, subagents, people, pairing, retention, starts } = journal;
+  const { cron, heartbeats, cursors, feed, subagents, endedLogins, people, pairing, retention, starts } = journal;
   inbox.onStop(() => {});
   inbox.onAnswer(() => {});
   inbox.countsBackground(() => 0);
@@ -231,6 +232,8 @@ async function useAll(journal: Journal): Promise<void> {
   subagents.taskState(task);
   subagents.ofTurn('01ZT1');
   await subagents.end(task);
+  await endedLogins.add('hash', now + 60_000);
+  expect(endedLogins.has('hash')).toBe(true);
   await pairing.requestPairing({ channel, senderId: '9', chatId: '9' });
   people.pairedRole(channel, '9');
   const by = { by: 'me', role: 'trusted' } as const;
