@@ -11,7 +11,7 @@ const PAUSE_MS = 2_000;
 
 interface RunningTool {
   readonly title: string;
-  readonly since: number;
+  since: number;
 }
 
 /** What is under way: the tools that run, or that the model thinks, each with its seconds. */
@@ -24,6 +24,8 @@ export class Activity {
   #hasText = false;
   /** What is waited for, in the assistant's words. */
   #status = '';
+  /** Since when a person is asked. */
+  #askedAt: number | undefined;
   /** The assistant can be reached. */
   isConnected = true;
 
@@ -38,8 +40,24 @@ export class Activity {
 
   /** A turn begins. */
   begin(): void {
-    this.#since ??= this.#clock.monotonic();
-    this.#seen = this.#clock.monotonic();
+    // Another message for the same turn is no sign of life of it.
+    if (this.isBusy) return;
+    this.#since = this.#clock.monotonic();
+    this.#seen = this.#since;
+  }
+
+  /** A person is asked, or has decided: the time they took is not that of the tool that waited for them. */
+  asking(isAsked: boolean): void {
+    const now = this.#clock.monotonic();
+    if (isAsked) {
+      this.#askedAt ??= now;
+    } else if (this.#askedAt !== undefined) {
+      const [tool, ...others] = this.#tools.values();
+      // Of several, it is not known which of them waited.
+      if (tool !== undefined && others.length === 0) tool.since += now - Math.max(this.#askedAt, tool.since);
+      this.#askedAt = undefined;
+      this.#seen = now;
+    }
   }
 
   /** No turn runs any more. */
@@ -47,6 +65,7 @@ export class Activity {
     this.#since = undefined;
     this.#hasText = false;
     this.#status = '';
+    this.#askedAt = undefined;
     this.#tools.clear();
   }
 

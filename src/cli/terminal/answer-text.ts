@@ -14,9 +14,15 @@ export class AnswerText {
   /** Rows of the last block that were handed out because there was no room for them. */
   #handed = 0;
   #width = 0;
+  #isBehind = false;
 
   constructor(look: () => TerminalLook) {
     this.#look = look;
+  }
+
+  /** A new text begins; `isBehind`: an empty line keeps it apart from what is above. */
+  begin(isBehind: boolean): void {
+    this.#isBehind = isBehind;
   }
 
   /** Takes the text as it is now, which begins with what it was; returns the lines that are finished by it. */
@@ -60,9 +66,7 @@ export class AnswerText {
   }
 
   #isApart(source: string): boolean {
-    return (
-      this.#done > 0 &&
-      (/\n[ \t]*\n[ \t]*$/u.test(this.text.slice(0, this.#done).slice(-400)) || /^ {0,3}#/u.test(source))
-    );
+    if (this.#done === 0) return this.#isBehind;
+    return /\n[ \t]*\n[ \t]*$/u.test(this.text.slice(0, this.#done).slice(-400)) || /^ {0,3}#/u.test(source);
   }
 }

@@ -74,6 +74,7 @@ export class LiveView implements ChatView {
     if (!isQuestion && this.#isQuestion) this.#keyboard.resume();
     this.#prompt = text;
     this.#isQuestion = isQuestion;
+    this.#transcript.activity.asking(isQuestion);
     this.#draw();
   }
 

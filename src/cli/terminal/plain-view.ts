@@ -31,6 +31,7 @@ export class PlainView implements ChatView {
 
   prompt(text: string, isQuestion: boolean): void {
     this.#prompt = text;
+    this.#transcript.activity.asking(isQuestion);
     if (isQuestion || !this.#transcript.activity.isBusy) this.#ask();
   }
 

@@ -3,7 +3,7 @@ import { renderTerminal } from '../../channels/markup/terminal.ts';
 import { paint, wrapAnywhere, wrapWords, type Piece, type TerminalLook } from '../../channels/markup/terminal-text.ts';
 import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
 import type { Clock } from '../../util/clock.ts';
-import { oneLine } from '../../util/text.ts';
+import { oneLine, sentences } from '../../util/text.ts';
 import { escapeInvisible } from '../format.ts';
 import { Activity, seconds } from './activity.ts';
 import { AnswerText } from './answer-text.ts';
@@ -13,6 +13,8 @@ type ToolEnd = Extract<OutboundEvent, { readonly type: 'tool-end' }>;
 const MOST_REMEMBERED = 50;
 const LONGEST_NOTE = 600;
 const MOST_DIFF_ROWS = 12;
+/** A tool that took less time does not say how much. */
+const SHOWN_FROM_MS = 1_000;
 
 /**
  * What is said in a conversation, as lines that are printed once: text while it streams, block by block; tools when they
@@ -23,6 +25,10 @@ export class ScreenTranscript {
   readonly activity: Activity;
   readonly #look: () => TerminalLook;
   #shown: readonly string[] = [];
+  /** Something of this turn stands above, so that a text begins behind an empty line. */
+  #isBehind = false;
+  /** Why a person was asked: what is refused then does not say it again. */
+  #asked: readonly string[] = [];
   /** Events that were seen: each message that waits for the same turn is told of the same ones. */
   readonly #seen = new Set<string>();
 
@@ -58,8 +64,9 @@ export class ScreenTranscript {
   /** A message for this session; what belongs to a turn may have been streamed before. */
   message({ text, from, turnId }: Pick<AttachedMessage, 'text' | 'from' | 'turnId'>): readonly string[] {
     if (from === undefined && turnId !== undefined) return this.#answer(text);
-    const before = this.endText();
+    const before = [...this.endText(), ...this.#gap()];
     const origin = from === undefined ? [] : this.note(`From ${from}:`);
+    this.#isBehind = this.activity.isBusy;
     return [...before, ...origin, ...renderTerminal(text.trim(), this.#look())];
   }
 
@@ -70,6 +77,7 @@ export class ScreenTranscript {
   /** What a person is asked: what it is, why, and the whole of what would be done. */
   question({ title, reason, detail }: ApprovalQuestion): readonly string[] {
     const look = this.#look();
+    this.#asked = [...this.#asked, sentences(reason)].slice(-MOST_REMEMBERED);
     const words = [{ text: escapeInvisible(title), bold: true }, { text: `: ${escapeInvisible(reason)}` }];
     const bar: Piece = { text: '  │ ', dim: true };
     return [
@@ -96,7 +104,11 @@ export class ScreenTranscript {
 
   /** Ends a text that was streamed. */
   endText(): readonly string[] {
-    if (this.answer.text.trim() !== '') this.#remember(this.answer.text.trim());
+    const text = this.answer.text.trim();
+    if (text !== '') {
+      this.#remember(text);
+      this.#isBehind = true;
+    }
     return this.answer.end();
   }
 
@@ -104,8 +116,11 @@ export class ScreenTranscript {
   begin(): void {
     if (!this.activity.isBusy) {
       this.#shown = [];
+      this.#asked = [];
       this.#seen.clear();
     }
+    // What was sent stands above.
+    this.#isBehind = false;
     this.activity.begin();
   }
 
@@ -117,8 +132,9 @@ export class ScreenTranscript {
       return [...lines, ...this.endText()];
     }
     if (whole === '' || this.#shown.includes(whole)) return [];
-    const before = this.endText();
+    const before = [...this.endText(), ...this.#gap()];
     this.#remember(whole);
+    this.#isBehind = true;
     return [...before, ...renderTerminal(whole, this.#look())];
   }
 
@@ -126,14 +142,16 @@ export class ScreenTranscript {
     this.activity.text();
     const whole = text.trimStart();
     const before = whole.startsWith(this.answer.text) ? [] : this.endText();
+    if (this.answer.text === '') this.answer.begin(this.#isBehind);
     return [...before, ...this.answer.grow(whole)];
   }
 
   #toolEnd(event: ToolEnd): readonly string[] {
     const look = this.#look();
     const ms = this.activity.finish(event.callId);
-    const time = ms === undefined ? '' : ` · ${seconds(ms)}`;
-    const why = event.refused ?? event.problem;
+    const time = ms === undefined || ms < SHOWN_FROM_MS ? '' : ` · ${seconds(ms)}`;
+    const why = this.#withoutAsked(event.refused ?? event.problem);
+    this.#isBehind = true;
     const reason = !event.isError || why === undefined ? '' : `: ${why}`;
     const words = oneLine(look.clean(`${event.title}${reason}`), LONGEST_NOTE) + (reason === '' ? time : '');
     const sign: Piece = event.isError ? { text: '  ✗ ', tone: 'wrong' } : { text: '  ✓ ', tone: 'added' };
@@ -149,6 +167,17 @@ export class ScreenTranscript {
     const shown = more <= 1 ? rows : rows.slice(0, MOST_DIFF_ROWS);
     const left = more <= 1 ? [] : [paint([{ text: `    … ${more} lines more`, dim: true }], look)];
     return [...shown.map((row) => paint([{ text: '    ' }, ...row], look)), ...left];
+  }
+
+  #gap(): readonly string[] {
+    // Behind a turn that has ended the view leaves one.
+    return this.#isBehind && this.activity.isBusy ? [''] : [];
+  }
+
+  #withoutAsked(why: string | undefined): string | undefined {
+    const whole = why?.trimEnd() ?? '';
+    const said = this.#asked.find((reason) => reason !== '' && whole.endsWith(reason)) ?? '';
+    return whole.slice(0, whole.length - said.length).trimEnd() || undefined;
   }
 
   #remember(text: string): void {
