@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { libraryExample } from '../docs/documents.ts';
+import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
 import { remote } from '../mcp/remote-server.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { somebody } from '../support/discord-world.ts';
@@ -19,7 +20,6 @@ import { waitFor } from '../support/wait.ts';
 import { pdfOf } from '../tools/web-world.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const MCP_FIXTURE = join(ROOT, 'test', 'mcp', 'fixture-server.ts');
 const run = promisify(execFile);
 
 /** Where the tarball was installed for all users of a machine that has nothing else. */
@@ -109,7 +109,7 @@ describe('the installed package', () => {
 
   test('uses MCP servers over stdio and HTTP', async () => {
     await using http = await remote();
-    const mcpServers = { near: { command: process.execPath, args: [MCP_FIXTURE] }, far: { url: http.url } };
+    const mcpServers = { near: { command: process.execPath, args: [FIXTURE_SERVER] }, far: { url: http.url } };
     await using here = await machine({ mcpServers });
     expect(await here.assistant('mcp', 'test', 'near')).toContain('near works');
     expect(await here.assistant('mcp', 'test', 'far')).toContain('far works');

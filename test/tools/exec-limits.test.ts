@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { childEnvironment } from '../support/child-environment.ts';
 import { execWorld, type ExecWorld, type ExecWorldOptions } from '../support/exec-world.ts';
 import { noBubblewrap, running } from '../support/sandbox-world.ts';
 import { waitFor } from '../support/wait.ts';
@@ -27,6 +28,7 @@ const costSchema = z.object({
 async function costOf(mode: 'auto' | 'full', command: string): Promise<z.infer<typeof costSchema>> {
   const child = spawn(process.execPath, ['--expose-gc', CHILD, mode, command], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: childEnvironment(),
   });
   let text = '';
   child.stdout.on('data', (chunk) => (text += String(chunk)));
