@@ -49,7 +49,7 @@ describe('a first conversation with the demo in a new home', () => {
     const all = await chat(home, [], sentences.join('\n'));
     expect(all.code).toBe(0);
     expect(all.out).not.toContain('did not work');
-    expect(all.out.match(/ is done: /gu)).toHaveLength(sentences.length);
+    expect(all.out.match(/^Done: .+\.$/gmu)).toHaveLength(sentences.length);
   }, 180_000);
 
   test('says in the guard’s own words why a command was refused, and ends with exit code 1', async () => {

@@ -111,7 +111,17 @@ describe('what it says', () => {
       assistant(call('u.1', 'a')),
       result('u.1'),
     ];
-    expect((await answer(again)).text).toBe('read_file is done: fine');
+    expect((await answer(again)).text).toBe('Done: read_file.\n```\nfine\n```');
+  });
+
+  test.each([
+    ['[ran date · exitCode=0 · durationMs=58 · bytes=29]\nSaturday', 'Done: ran date.\n```\nSaturday\n```'],
+    ['[ran false · exitCode=1 · durationMs=5]', 'Done: ran false, which ended with exit code 1.'],
+    ['[listed . · 2 entries]\na.md', 'Done: listed . · 2 entries.\n```\na.md\n```'],
+  ])('after %j: what was done in plain words, without the facts for a model', async (output, told) => {
+    const { text } = await answer([user('go'), assistant(call('t.1', 'a')), result('t.1', output)]);
+    expect(text.endsWith(`\n\n${told}`)).toBe(true);
+    expect(text).not.toContain('durationMs');
   });
 
   test('after a failed tool: the error, plainly', async () => {

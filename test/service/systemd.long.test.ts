@@ -55,7 +55,7 @@ describe.skipIf(noSystemd !== undefined)('the service of the machine under a rea
     const said = await machine.asAssistant(
       "assistant chat -m 'run touch /usr/mine mine; ls mine; cat /etc/shadow; true'",
     );
-    expect(said).toContain('exec is done');
+    expect(said).toContain('Done: ran touch /usr/mine');
     expect(said).toContain("cannot touch '/usr/mine': Read-only file system");
     expect(said).toMatch(/^ *mine$/mu);
     expect(said).toContain('/etc/shadow: No such file');

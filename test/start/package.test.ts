@@ -99,7 +99,7 @@ describe('the installed package', () => {
     expect(await here.assistant('--version')).toBe(`${facts.version}\n`);
     const answer = await here.assistant('chat', '-m', 'list files');
     expect(answer).toContain('I am a scripted demo, not an AI');
-    expect(answer).toContain('list_dir is done');
+    expect(answer).toContain('Done: listed ');
     expect(await here.assistant('chat', '-m', ',memory_search scripted demo')).toContain('I am a scripted demo');
     await writeFile(join(here.home, 'workspace', 'a.pdf'), pdfOf(['from the child process']));
     expect(await here.assistant('chat', '-m', ',read_file a.pdf')).toContain('from the child process');
@@ -199,7 +199,7 @@ describe('the installed package', () => {
     await writeFile(join(project, 'package.json'), JSON.stringify({ type: 'module' }));
     await writeFile(join(project, 'example.ts'), libraryExample());
     const { stdout } = await run(process.execPath, [join(project, 'example.ts')], { env: here.env });
-    expect(stdout).toMatch(/^answered [\s\S]*write_file is done/u);
+    expect(stdout).toMatch(/^answered [\s\S]*Done: (?:created|wrote|replaced) /u);
     expect(stdout.split('\n').filter((line) => /^(?:tool|end) /u.test(line))).toEqual([
       'tool read_file',
       'end answered',

@@ -83,20 +83,29 @@ const SHOWN_LINES = 20;
 const SHOWN_LENGTH = 1500;
 const SHOWN_REASON = 600;
 const HEADER = /^\[.*\]$/u;
+const FACTS = / · \w+=.*$/u;
 
 function summarise({ name, output, isError }: ToolMessage): string {
-  const [title = '', ...rest] = output.trim().split('\n');
-  const head = oneLine(title, 200);
+  const whole = output.trim();
+  const [first = '', ...rest] = whole.split('\n');
+  const hasHeader = HEADER.test(first);
+  const body = hasHeader ? rest.join('\n').trim() : whole;
   if (isError) {
-    // The first line is the header of a result; the reason stands below it.
-    const reason = oneLine((HEADER.test(title) && rest.length > 0 ? rest : [title, ...rest]).join(' '), SHOWN_REASON);
+    const reason = oneLine(body === '' ? first : body, SHOWN_REASON);
     return `${name} did not work: ${reason === '' ? 'it gave no reason.' : reason}`;
   }
-  const body = rest.join('\n').trim();
-  if (body === '') return `${name} is done: ${head === '' ? 'no output.' : head}`;
+  const done = `Done: ${hasHeader ? fromHeader(first) : name}.`;
+  if (body === '') return done;
   const shown = cut(body.split('\n').slice(0, SHOWN_LINES).join('\n'), SHOWN_LENGTH);
   const fence = shown.includes('```') ? '````' : '```';
-  return `${name} is done: ${head}\n${fence}\n${shown}\n${fence}${shown.length < body.length ? '\n(and more)' : ''}`;
+  return `${done}\n${fence}\n${shown}\n${fence}${shown.length < body.length ? '\n(and more)' : ''}`;
+}
+
+/** What was done, from the first line of a result: its title without the facts for a model, of which only a failed exit counts. */
+function fromHeader(header: string): string {
+  const title = oneLine(header.slice(1, -1).replace(FACTS, ''), 200);
+  const exitCode = / · exitCode=(\d+)/u.exec(header)?.[1] ?? '0';
+  return exitCode === '0' ? title : `${title}, which ended with exit code ${exitCode}`;
 }
 
 /** Says first what is talking, when it has not yet been said in this conversation. */
