@@ -189,6 +189,8 @@ export interface ToolResult {
   readonly note?: string;
   /** The lines of files that it changed, each behind `+` or `−`, for people who watch; the model does not read it. @default none */
   readonly diff?: string;
+  /** What people who watch read of a failure where `output` tells a model how to call the tool. @default the output */
+  readonly failure?: string;
   readonly isError?: boolean;
   /** Rules or a person did not let it run. */
   readonly refused?: boolean;

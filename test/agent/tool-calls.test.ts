@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
 import { runCalls } from '../../src/agent/turn/tool-calls.ts';
+import type { Live } from '../../src/agent/turn/live.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { silentLog } from '../../src/util/log.ts';
@@ -13,15 +14,19 @@ import { testToolContext } from '../support/tool-context.ts';
 const CALL = { type: 'tool-call', callId: 'T.1', providerCallId: 'p1', name: 'act', arguments: '{}' } as const;
 
 /** What a call of one tool leaves on the tape while a plugin has these hooks. */
-async function play(execute: Tool['execute'], hooks: Hooks = {}, guard = false): Promise<EntryDraft | undefined> {
+async function play(
+  execute: Tool['execute'],
+  hooks: Hooks = {},
+  { guard = false, given = '{}', live = () => {} }: { guard?: boolean; given?: string; live?: Live } = {},
+): Promise<EntryDraft | undefined> {
   const runner = new HookRunner(silentLog);
   runner.register('test', hooks, { guard });
   const drafts: EntryDraft[] = [];
-  await runCalls([{ call: CALL, started: false, cutOff: false }], {
+  await runCalls([{ call: { ...CALL, arguments: given }, started: false, cutOff: false }], {
     facts: { turnId: 'T', sessionKey: 'terminal:test', messages: [] },
     registry: makeRegistry([tool('act', { execute })]),
     hooks: runner,
-    live: () => {},
+    live,
     media: { put: async () => 'hash' },
     context: (callId) => testToolContext({ callId }),
     append: async (more) => void drafts.push(...more),
@@ -43,8 +48,30 @@ test('nor does it where a guard of a plugin breaks', async () => {
   const beforeTool: Hooks['beforeTool'] = () => {
     throw new Error('broken');
   };
-  await play(execute, { beforeTool }, true);
+  await play(execute, { beforeTool }, { guard: true });
   expect(execute).not.toHaveBeenCalled();
+});
+
+test('of wrong arguments a person reads one sentence, and the model what to correct', async () => {
+  const live = vi.fn<Live>();
+  const entry = await play(async () => result('never'), {}, { given: '[1]', live });
+  expect(entry).toMatchObject({
+    isError: true,
+    output: expect.stringContaining('must be a JSON object. Call the tool'),
+  });
+  expect(live).toHaveBeenLastCalledWith(
+    expect.objectContaining({
+      type: 'tool-end',
+      problem: 'The arguments for act were wrong, so nothing was done. The model is told what to correct.',
+    }),
+  );
+});
+
+test('where a plugin refuses the result of wrong arguments, a person reads its reason', async () => {
+  const live = vi.fn<Live>();
+  const afterTool: Hooks['afterTool'] = () => ({ type: 'deny', reason: 'not on a Sunday' });
+  await play(async () => result('never'), { afterTool }, { given: '[1]', live });
+  expect(live).toHaveBeenLastCalledWith(expect.objectContaining({ problem: 'not on a Sunday' }));
 });
 
 test('what a plugin makes of strangers’ or private words is still theirs and private', async () => {

@@ -132,8 +132,8 @@ function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): RunP
 }
 
 function toolEnd(callId: string, name: string, result: ToolResult): Parameters<Live>[0] {
-  const { title, isError = false, refused, output, diff } = result;
-  const why = refused === true ? { refused: output } : isError ? { problem: oneLine(output, LONGEST_PROBLEM) } : {};
+  const { title, isError = false, refused, output, failure = output, diff } = result;
+  const why = refused === true ? { refused: output } : isError ? { problem: oneLine(failure, LONGEST_PROBLEM) } : {};
   const changes = diff === undefined ? {} : { diff: cut(diff, LONGEST_DIFF) };
   return { type: 'tool-end', callId, name, title, isError, ...why, ...changes };
 }
@@ -160,7 +160,7 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
   const after = await turn.hooks.decide('afterTool', result, (hooks, value) =>
     hooks.afterTool?.(turn.facts, hooked, value),
   );
-  const { media: _unseen, ...unshown } = result;
+  const { media: _unseen, failure: _replaced, ...unshown } = result;
   const shown = 'denied' in after ? { ...unshown, output: after.denied, isError: true } : after.value;
   // A result that a hook rewrote keeps the marks of the original.
   return {

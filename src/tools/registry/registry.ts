@@ -7,7 +7,7 @@ import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './ask-about.ts';
 import { auditOf, isAudited, type Audit } from './audited.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
-import { capOutput, errorResult, failureLine, refusedResult } from './result.ts';
+import { capOutput, errorResult, failureLine, refusedResult, uncallable } from './result.ts';
 import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { shownToGroup, withTaint } from './tainted-call.ts';
@@ -176,8 +176,8 @@ export class ToolRegistry {
       this.#options.audit?.(auditOf(call, context, verdict));
     if ('problem' in ready) {
       if (ready.refused === true) await audit({ decision: 'refused', reason: ready.problem });
-      const result = ready.refused === true ? refusedResult : errorResult;
-      return result(call.name.slice(0, LONGEST_NAME), ready.problem);
+      const name = call.name.slice(0, LONGEST_NAME);
+      return ready.refused === true ? refusedResult(name, ready.problem) : uncallable(name, ready);
     }
     const { tool } = ready;
     const decision = await this.decide(call, context);
@@ -252,7 +252,7 @@ export class ToolRegistry {
   #prepare(
     call: RequestedCall,
     context: ToolContext,
-  ): Ready | { readonly problem: string; readonly refused?: boolean } {
+  ): Ready | { readonly problem: string; readonly refused?: boolean; readonly isMisfit?: boolean } {
     const { role } = context.person;
     const tool = this.#find(call.name);
     if (tool === undefined) {
@@ -266,7 +266,7 @@ export class ToolRegistry {
     if (refusal !== null) return { problem: refusal, refused: true };
     try {
       const parsed = parseArguments(tool.parameters, call.arguments);
-      return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem };
+      return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem, isMisfit: true };
     } catch (error) {
       return { problem: `The arguments could not be checked, so nothing was done: ${failureLine(error)}` };
     }

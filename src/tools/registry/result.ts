@@ -18,6 +18,15 @@ export function refusedResult(title: string, output: string): ToolResult {
   return { ...errorResult(title, output), refused: true };
 }
 
+/** A result for a call that could not be prepared; of arguments that do not fit (`isMisfit`), people read one sentence. */
+export function uncallable(
+  name: string,
+  { problem, isMisfit }: { readonly problem: string; readonly isMisfit?: boolean },
+): ToolResult {
+  const failure = `The arguments for ${name} were wrong, so nothing was done. The model is told what to correct.`;
+  return { ...errorResult(name, problem), ...(isMisfit === true ? { failure } : {}) };
+}
+
 /** The message of a thrown value, on one line, at most 1,000 characters. */
 export function failureLine(thrown: unknown): string {
   return cut(errorMessage(thrown).replace(/\s*[\r\n]+\s*/gu, ' '), LONGEST_FAILURE);

@@ -13,7 +13,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         name: 'registry-arguments',
         holds: 'Arguments that do not fit the schema of a tool do not reach it.',
-        find: 'return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem };',
+        find: 'return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem, isMisfit: true };',
         replace: 'return { tool, params: parsed.ok ? parsed.params : {} };',
         tests: ['tools/arguments.test.ts'],
       },
