@@ -27,6 +27,7 @@ export class ProcessTree {
   readonly #started: number | undefined;
   readonly #known = new Map<number, number>();
   #spared: readonly number[] = [];
+  #isUnclear = false;
 
   /**
    * Must be called in the turn of the event loop that spawned `root`. `mark`: what the marker holds where that is not the
@@ -44,6 +45,14 @@ export class ProcessTree {
     this.#spared = pids;
   }
 
+  /**
+   * At the last look there was a process whose environment could not be seen: while one starts another program, it has
+   * none for a moment, so it may belong to the tree although `alive` did not find it.
+   */
+  get isUnclear(): boolean {
+    return this.#isUnclear;
+  }
+
   /** What still runs, as targets for `process.kill`. */
   alive(): readonly number[] {
     if (this.#mark === '') return [];
@@ -52,14 +61,18 @@ export class ProcessTree {
     const entries = readEntries().filter(({ started }) => started >= since);
     const reused = entries.some(({ pid, started }) => pid === this.#root && started !== since);
     const members = new Set<number>();
+    const unseen = new Set<number>();
     const belongs = ({ pid, parent, group, session, started }: ProcessEntry): boolean =>
       this.#known.get(pid) === started ||
       members.has(parent) ||
-      (!reused && (this.#isLed(group, session) || isMarked(pid, this.#mark)));
+      (!reused && (this.#isLed(group, session) || isMarked(pid, this.#mark, unseen)));
     for (let before = -1; before !== members.size;) {
       before = members.size;
       for (const entry of entries) if (!members.has(entry.pid) && belongs(entry)) members.add(entry.pid);
     }
+    this.#isUnclear = entries.some(
+      ({ pid, group, dead }) => unseen.has(pid) && !members.has(pid) && !dead && group !== 0,
+    );
     const running = entries.filter(({ pid, dead }) => members.has(pid) && !dead && !this.#spared.includes(pid));
     this.#known.clear();
     for (const { pid, started } of running) this.#known.set(pid, started);
@@ -135,8 +148,11 @@ function readEntry(pid: number): ProcessEntry | undefined {
   return { pid, parent, group, session, started: Number(rest[18]), dead: state === 'Z' || state === 'X' };
 }
 
-function isMarked(pid: number, mark: string): boolean {
-  return `\0${readProc(pid, 'environ') ?? ''}`.includes(`\0${MARKER}=${mark}\0`);
+/** Whether its environment has the marker; adds it to `unseen` if it has no environment. */
+function isMarked(pid: number, mark: string, unseen: Set<number>): boolean {
+  const environment = readProc(pid, 'environ');
+  if (environment === '') unseen.add(pid);
+  return `\0${environment ?? ''}`.includes(`\0${MARKER}=${mark}\0`);
 }
 
 function readProc(pid: number, file: string): string | undefined {

@@ -87,7 +87,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
 /** After the shell's end: what it left running gets a moment, then is ended. */
 async function finish(shell: Shell, clock: Clock): Promise<{ background: boolean; clean: boolean }> {
   let left = shell.tree.alive().length;
-  for (let round = 0; left > 0 && round < FINISH_ROUNDS; round += 1) {
+  for (let round = 0; (left > 0 || shell.tree.isUnclear) && round < FINISH_ROUNDS; round += 1) {
     await sleep(clock, POLL_MS);
     left = shell.tree.alive().length;
   }

@@ -27,7 +27,7 @@ export const LIMIT_GUARDS: readonly Guard[] = [
       {
         name: 'tree-marked',
         holds: 'What left its group and its parent is found by its mark.',
-        find: '|| isMarked(pid, this.#mark)',
+        find: '|| isMarked(pid, this.#mark, unseen)',
         replace: '',
       },
     ],
