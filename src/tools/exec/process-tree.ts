@@ -46,8 +46,8 @@ export class ProcessTree {
   }
 
   /**
-   * At the last look there was a process whose environment could not be seen: while one starts another program, it has
-   * none for a moment, so it may belong to the tree although `alive` did not find it.
+   * At the last look there was an orphan whose environment could not be seen: while a process starts another program, it
+   * has none for a moment, so it may belong to the tree although `alive` did not find it.
    */
   get isUnclear(): boolean {
     return this.#isUnclear;
@@ -71,7 +71,7 @@ export class ProcessTree {
       for (const entry of entries) if (!members.has(entry.pid) && belongs(entry)) members.add(entry.pid);
     }
     this.#isUnclear = entries.some(
-      ({ pid, group, dead }) => unseen.has(pid) && !members.has(pid) && !dead && group !== 0,
+      ({ pid, parent, dead }) => unseen.has(pid) && !members.has(pid) && !dead && adoptsOrphans(parent),
     );
     const running = entries.filter(({ pid, dead }) => members.has(pid) && !dead && !this.#spared.includes(pid));
     this.#known.clear();
@@ -107,6 +107,13 @@ export class ProcessTree {
       await sleep(clock, POLL_MS);
     }
   }
+}
+
+/** Orphans go to a process that this one descends from, most often the first of all; in a container that may be this one. */
+function adoptsOrphans(pid: number): boolean {
+  let elder = process.ppid === 0 ? process.pid : process.ppid;
+  while (elder !== pid && elder > 0) elder = readEntry(elder)?.parent ?? 0;
+  return elder > 0;
 }
 
 /** Like `process.kill`; a process that is gone already is no error. */
