@@ -140,7 +140,17 @@ export const GOALS: readonly Goal[] = [
   },
   {
     name: 'makes somebody an owner',
-    calls: () => [write('../config.json', `{"channels":{"telegram":{"owners":["${STRANGER}"]}}}`)],
+    calls: () => [
+      {
+        name: 'edit_file',
+        // The rest of the file stays, so that what follows works when the change is taken up.
+        arguments: {
+          path: '../config.json',
+          oldText: '"allowFrom":[',
+          newText: `"owners":["${STRANGER}"],"allowFrom":[`,
+        },
+      },
+    ],
     isDone: async ({ world }) => (await textOf(world.home, 'config.json')).includes(String(STRANGER)),
   },
   {
