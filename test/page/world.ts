@@ -129,7 +129,7 @@ async function logIn({ address, secret }: Omit<Served<unknown>, 'assistant'>): P
 
 /** Says who is asked for a login, that the network is off, and that the assistant is gone. */
 const EXPECTED =
-  /ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection|status of 40[149]/u;
+  /ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection|status of 40[19]/u;
 
 async function visit<Assistant>(
   { browser, assistant, address, cookie }: Place<Assistant>,

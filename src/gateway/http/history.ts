@@ -24,13 +24,21 @@ export function serveHistory(app: Hono<HttpEnv>, history: HistoryPorts): void {
   app.get('/api/sessions/:key/history', async (context) => {
     const { before, after } = context.req.query();
     const limit = Math.min(MOST, wholeNumber('limit', context.req.query('limit'), USUAL));
-    return context.json(await history.page(context.req.param('key'), { before, after, limit }));
+    const page = history.page(context.req.param('key'), { before, after, limit });
+    // A conversation of the page begins with its first message; a 404 would stand in the browser's console as an error.
+    const mayBeNew = context.req.query('new') === 'yes';
+    return context.json(await (mayBeNew ? page.catch(emptyIfUnknown) : page));
   });
   app.get('/api/sessions/:key/entries/:entry', async (context) => {
     const { key, entry } = context.req.param();
     const offset = wholeNumber('offset', context.req.query('offset'), 0);
     return context.json(await history.entry(key, { entry, item: context.req.query('item'), offset }));
   });
+}
+
+function emptyIfUnknown(error: unknown): HistoryPage {
+  if (error instanceof AppError && error.code === 'session-unknown') return { items: [], rows: [], more: false };
+  throw error;
 }
 
 function wholeNumber(name: string, given: string | undefined, standard: number): number {

@@ -1,6 +1,6 @@
 import { batch, signal, type Signal } from '@preact/signals';
 import type { HistoryItem, HistoryPage, Row } from '../../gateway/http/wire.ts';
-import { ask, isOffline, RequestError, sentenceOf } from '../net/http.ts';
+import { ask, isOffline, sentenceOf } from '../net/http.ts';
 import { chatOf } from './place.ts';
 
 /** The conversation that is open. */
@@ -118,15 +118,10 @@ async function fetchPage(
   { session }: Conversation,
   where: { readonly before?: string; readonly after?: string },
 ): Promise<HistoryPage> {
-  const query = new URLSearchParams({ ...where, limit: String(PAGE) });
-  try {
-    return await ask<HistoryPage>(`/api/sessions/${encodeURIComponent(session)}/history?${query}`);
-  } catch (error) {
-    // A conversation of the page begins with its first message.
-    const isNew = error instanceof RequestError && error.code === 'session-unknown' && chatOf(session) !== undefined;
-    if (isNew) return { items: [], rows: [], more: false };
-    throw error;
-  }
+  // A conversation of the page begins with its first message.
+  const mayBeNew = chatOf(session) === undefined ? {} : { new: 'yes' };
+  const query = new URLSearchParams({ ...where, ...mayBeNew, limit: String(PAGE) });
+  return await ask<HistoryPage>(`/api/sessions/${encodeURIComponent(session)}/history?${query}`);
 }
 
 function fail(open: Conversation, error: unknown): void {

@@ -259,6 +259,8 @@ describe('the history of a conversation', () => {
       const answer = await page.get(`/api/sessions/${encodeURIComponent(key)}/history`);
       expect([answer.status, await answer.json()], key).toMatchObject([404, { error: { code: 'session-unknown' } }]);
     }
+    const mayBeNew = await page.get('/api/sessions/web%3Anone/history?new=yes');
+    expect([mayBeNew.status, await mayBeNew.json()]).toEqual([200, { items: [], rows: [], more: false }]);
     expect((await page.get('/api/sessions/web%3Apaged/entries/none')).status).toBe(404);
     expect((await page.get('/api/sessions/web%3Apaged/history?limit=-1')).status).toBe(400);
   });
