@@ -35,12 +35,18 @@ export interface HttpApp {
   readonly close: () => Promise<void>;
 }
 
+interface WebSockets extends Pick<HttpApp, 'upgrade' | 'close'> {
+  /** Ends those whose login has ended. */
+  readonly endLeft: () => Promise<void>;
+}
+
 const loginInput = z.union([z.object({ code: z.string().max(200) }), z.object({ token: z.string().max(2_000) })]);
 
 /** Joins all that is served. `login`: null while the start waits for its disk, so that only /health is. */
 export function createApp(options: HttpOptions & { readonly startedAt: number }, login: Login | null): HttpApp {
   const { log, inside } = options;
   const app = new Hono<HttpEnv>();
+  const { upgrade, close, endLeft } = webSockets(options, login);
   app.use(async (context, next) => {
     for (const [name, value] of Object.entries(SAFE_HEADERS)) context.header(name, value);
     const { incoming } = context.env;
@@ -68,9 +74,11 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
       if ('status' in entered) return refused(context, entered);
       return context.body(null, 204, { 'Set-Cookie': entered.cookie });
     });
-    app.post('/logout', async (context) =>
-      context.body(null, 204, { 'Set-Cookie': await login.leave(context.env.incoming) }),
-    );
+    app.post('/logout', async (context) => {
+      const cookie = await login.leave(context.env.incoming);
+      await endLeft();
+      return context.body(null, 204, { 'Set-Cookie': cookie });
+    });
     serveAssets(app, inside.page);
     mountHooks(app, inside.hooks, wrongSecrets(options));
     app.use(async (context, next) => {
@@ -85,7 +93,7 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
     log.error('http: request failed', { path: context.req.path, error });
     return failure(context, 500, 'internal', 'The request failed; the log says why.');
   });
-  return { listener: getRequestListener(app.fetch), ...webSockets(options, login) };
+  return { listener: getRequestListener(app.fetch), upgrade, close };
 }
 
 function serveInside(app: Hono<HttpEnv>, inside: Inside): void {
@@ -99,7 +107,7 @@ function serveInside(app: Hono<HttpEnv>, inside: Inside): void {
 }
 
 /** `/ws`: who may connect, by the same rules as for requests. */
-function webSockets(options: HttpOptions, login: Login | null): Pick<HttpApp, 'upgrade' | 'close'> {
+function webSockets(options: HttpOptions, login: Login | null): WebSockets {
   const { inside, clock, log } = options;
   let sockets: Promise<Sockets> | undefined;
   const refuse = (socket: Duplex, status: string): void => {
@@ -113,7 +121,8 @@ function webSockets(options: HttpOptions, login: Login | null): Pick<HttpApp, 'u
     }
     const entry = login.refusal(request);
     if (entry !== null) return refuse(socket, `${entry.status} Refused`);
-    sockets ??= import('./socket.ts').then((module) => new module.Sockets({ feed: inside.feed, clock }));
+    const isStillIn = (earlier: IncomingMessage): boolean => login.isStillIn(earlier);
+    sockets ??= import('./socket.ts').then((module) => new module.Sockets({ feed: inside.feed, clock, isStillIn }));
     sockets
       .then((open) => open.accept(request, socket, head) || refuse(socket, '503 Too Many Connections'))
       .catch((error: unknown) => {
@@ -121,7 +130,11 @@ function webSockets(options: HttpOptions, login: Login | null): Pick<HttpApp, 'u
         socket.destroy();
       });
   };
-  return { upgrade, close: async () => (await sockets)?.[Symbol.dispose]() };
+  return {
+    upgrade,
+    close: async () => (await sockets)?.[Symbol.dispose](),
+    endLeft: async () => (await sockets)?.endLeft(),
+  };
 }
 
 /** Calls of webhooks with a wrong secret are slowed like failed logins, and apart from them. */

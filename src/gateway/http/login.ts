@@ -59,6 +59,11 @@ export class Login {
     return { status: 403, code: 'origin-missing', message: 'The cookie counts only for requests of the page itself.' };
   }
 
+  /** Of a request that was let in: its cookie has not been logged out or expired since. */
+  isStillIn(request: IncomingMessage): boolean {
+    return request.headers.authorization !== undefined || this.#cookie(request) !== null;
+  }
+
   /** Changes a login code, or the token, for a cookie: the value of `Set-Cookie`. */
   enter(
     request: IncomingMessage,

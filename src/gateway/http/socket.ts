@@ -20,24 +20,46 @@ const TOO_SLOW = 1_000_000;
 const LARGEST_FRAME = 1024;
 const CLOSING_MS = 2_000;
 
+interface SocketPorts {
+  readonly feed: Feed;
+  readonly clock: Clock;
+  /** Whether a request that was let in would be let in again. */
+  readonly isStillIn: (request: IncomingMessage) => boolean;
+}
+
 /** The WebSockets of the page, one for each tab. Clients only listen. */
 export class Sockets implements Disposable {
   readonly #feed: Feed;
   readonly #clock: Clock;
+  readonly #isStillIn: SocketPorts['isStillIn'];
+  /** With what each came. */
+  readonly #requests = new WeakMap<WebSocket, IncomingMessage>();
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME, perMessageDeflate: false });
   #pings: Disposable | undefined;
 
-  constructor({ feed, clock }: { readonly feed: Feed; readonly clock: Clock }) {
+  constructor({ feed, clock, isStillIn }: SocketPorts) {
     this.#feed = feed;
     this.#clock = clock;
+    this.#isStillIn = isStillIn;
   }
 
   /** Takes a connection that was let in. False: too many are open. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     if (this.#server.clients.size >= MOST_SOCKETS) return false;
     const after = new URL(request.url ?? '', 'http://localhost').searchParams.get('after');
-    this.#server.handleUpgrade(request, socket, head, (client) => this.#serve(client, after));
+    this.#server.handleUpgrade(request, socket, head, (client) => {
+      this.#requests.set(client, request);
+      this.#serve(client, after);
+    });
     return true;
+  }
+
+  /** Ends the connections whose login was logged out, or has expired. */
+  endLeft(): void {
+    for (const client of this.#server.clients) {
+      const request = this.#requests.get(client);
+      if (request !== undefined && !this.#isStillIn(request)) client.close(1008, 'logged out');
+    }
   }
 
   [Symbol.dispose](): void {
@@ -61,6 +83,7 @@ export class Sockets implements Disposable {
   /** Ends a connection that did not answer the ping before; laptops that were closed say nothing more. */
   #ping(silent: WeakSet<WebSocket>): Disposable {
     return this.#clock.timer(PING_MS, () => {
+      this.endLeft();
       const asked = new WeakSet<WebSocket>();
       for (const client of this.#server.clients) {
         if (silent.has(client)) {

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { bearer, httpWorld, post, TOKEN } from './http-world.ts';
 
 const WEEK_MS = 7 * 86_400_000;
@@ -82,6 +84,22 @@ describe('the cookie', () => {
     expect(left.status).toBe(204);
     expect(left.headers['set-cookie']?.[0]).toContain('=; Path=/; Max-Age=0;');
     expect((await world.ask('/ready', { headers })).status).toBe(401);
+  });
+
+  test('ends with the logout for the tabs that are open too, and another login goes on', async () => {
+    const world = await httpWorld();
+    const tab = async (): Promise<{ readonly headers: Record<string, string>; readonly socket: WebSocket }> => {
+      const headers = { cookie: await world.login(), origin: world.server.address };
+      const socket = new WebSocket(`ws://127.0.0.1:${world.port}/ws`, { headers });
+      onTestFinished(() => socket.terminate());
+      await once(socket, 'open');
+      return { headers, socket };
+    };
+    const [mine, other] = [await tab(), await tab()];
+    const closed = once(mine.socket, 'close');
+    await world.ask('/logout', post({}, mine.headers));
+    expect((await closed).map(String)).toEqual(['1008', 'logged out']);
+    expect(other.socket.readyState).toBe(WebSocket.OPEN);
   });
 
   test('with another end, or signed by nobody, is none', async () => {
