@@ -38,7 +38,7 @@ describe.skipIf(noSystemd !== undefined)('the service of the machine under a rea
   });
 
   test('is ready when it answers, and says with what', async () => {
-    expect(await machine.property('StatusText')).toBe('demo/scripted, terminal');
+    expect(await machine.property('StatusText')).toBe('demo/scripted, no chat platform');
     expect(await machine.property('NRestarts')).toBe('0');
     const { out } = await machine.run('assistant', 'service', 'status');
     expect(out).toMatch(/^running\nstate {5}active \(running\), since /u);

@@ -90,9 +90,9 @@ export async function gatewayCommand(
         log.warn('upgrade: not confirmed', { reason: errorMessage(error) }),
       );
     });
-    void watchdog.ready(`${model}, ${names.join(', ') || 'no chat platform'}`, () => assistant.alive());
-    if (isTerminal) await showPage(assistant, context);
     const platforms = names.filter((name) => !isOwnersChannel(name));
+    void watchdog.ready(`${model}, ${platforms.join(', ') || 'no chat platform'}`, () => assistant.alive());
+    if (isTerminal) await showPage(assistant, context);
     if (isTerminal && (wantsTalk || platforms.length === 0)) {
       context.stdout.write(wrapped(await greeting(assistant, false, 'main'), context.stdout));
       if (platforms.length > 0)
