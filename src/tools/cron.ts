@@ -134,8 +134,7 @@ export function cronTool(cron: CronPort): Tool {
             : `Nothing was done: the action ${action} needs job, the id of a job; the action list shows them.`;
         return errorResult('cron', missing);
       }
-      const title = `cron ${action}${params.job === undefined ? '' : ` ${oneLine(params.job, 64)}`}`;
-      return { title, output: answer.text, metadata: {} };
+      return { title: doneTitle(params), output: answer.text, metadata: {} };
     },
   });
 }
@@ -179,6 +178,21 @@ async function answerTo(
     default:
       return job === undefined ? null : await cron.one(by, action, job);
   }
+}
+
+const DONE: Readonly<Record<CronJobAction, string>> = {
+  show: 'looked at the job',
+  remove: 'removed the job',
+  enable: 'resumed the job',
+  disable: 'paused the job',
+  run: 'started the job',
+};
+
+/** What was done, for people and the model. */
+function doneTitle({ action, job = '', text = '' }: Params): string {
+  if (action === 'add') return `scheduled “${oneLine(text, 64)}”`;
+  if (action === 'list' || action === 'silent') return 'listed the scheduled jobs';
+  return `${DONE[action]} ${oneLine(job, 64)}`;
 }
 
 function callerOf({ call, person }: ToolContext): CronToolCaller {

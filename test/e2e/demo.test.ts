@@ -58,7 +58,7 @@ describe('a first conversation with the demo in a new home', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/exec did not work: Refused: .*would delete the root of the system/u);
     expect(out).not.toContain('· error]');
-    expect(err).toMatch(/^✗ exec: Refused: .*would delete/mu);
+    expect(err).toMatch(/^✗ exec rm -rf \/: Refused: .*would delete/mu);
   });
 
   test('says why what was not there could not be read', async () => {

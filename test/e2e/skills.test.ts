@@ -66,6 +66,7 @@ describe('a skill', () => {
     expect(await say(world, '/ches your move')).toBe(
       'There is no command /ches. Did you mean /chess? /help lists what there is.',
     );
+    expect(await say(world, '/hlep')).toBe('There is no command /hlep. Did you mean /help?');
     expect(await say(world, '/quiet please')).toContain('There is no command /quiet.');
     expect(world.model.requests).toHaveLength(0);
   });

@@ -86,6 +86,12 @@ describe('what it says', () => {
     expect(usage?.input).toBeGreaterThan(10);
   });
 
+  test('again: only what it understands', async () => {
+    const again = await answer([user('hm'), assistant({ type: 'text', text: 'I am …' }), user('help')]);
+    expect(again.text).toMatch(/^I understand "list files",/u);
+    expect(again.text).not.toContain('not an AI');
+  });
+
   test.each([
     ['remember that I like tea', 'memory_write'],
     ['remind me in 1 minute to drink tea', 'cron'],

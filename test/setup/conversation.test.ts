@@ -15,7 +15,7 @@ describe('/setup in a conversation', () => {
     await using terminal = new Terminal(['gateway', '--port', '0'], env);
     await terminal.sees('Talking with demo/scripted');
     await terminal.answer(PROMPT, `hello${ENTER}`);
-    await terminal.sees('To talk to a real model, type /setup');
+    await terminal.sees('type /setup in the terminal');
     await terminal.answer(PROMPT, `/setup${ENTER}`);
     await terminal.answer('Who provides the model?', CTRL_C);
     await terminal.sees('Stopped. Nothing was written.');

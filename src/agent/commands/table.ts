@@ -58,8 +58,9 @@ export class CommandTable {
     const skills = (await this.#options.skills?.()) ?? new Set<string>();
     if (skills.has(name)) return null;
     const guess = nearest(name, [...this.of(message.role).map((command) => command.name), ...skills]);
-    const hint = guess === undefined ? '' : ` Did you mean /${guess}?`;
-    return { type: 'refused', reason: `There is no command /${name}.${hint} /help lists what there is.` };
+    const hints = [...(guess === undefined ? [] : [`Did you mean /${guess}?`]), '/help lists what there is.'];
+    const hint = guess === 'help' ? hints[0] : hints.join(' ');
+    return { type: 'refused', reason: `There is no command /${name}. ${hint}` };
   }
 
   /** Names of the commands that only an owner may use. */

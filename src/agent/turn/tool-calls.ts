@@ -85,7 +85,7 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
   turn.live({ type: 'tool-start', callId, name, title: callTitle(pending.call) });
   const runPart = callsInside(pending, turn);
   const result = await run(pending.call, { ...turn, context: (id) => ({ ...turn.context(id), runPart }) });
-  turn.live(toolEnd(callId, name, result));
+  turn.live(toolEnd(pending.call, result));
   return await withImages(pending, result, turn);
 }
 
@@ -126,13 +126,16 @@ function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): RunP
     const call = { ...outer, callId, name, arguments: given };
     turn.live({ type: 'tool-start', callId, name, title: callTitle(call) });
     const result = await run(call, { ...turn, context: inTurn });
-    turn.live(toolEnd(callId, name, result));
+    turn.live(toolEnd(call, result));
     return result;
   };
 }
 
-function toolEnd(callId: string, name: string, result: ToolResult): Parameters<Live>[0] {
-  const { title, isError = false, refused, output, failure = output, diff } = result;
+function toolEnd(call: ToolCallPart, result: ToolResult): Parameters<Live>[0] {
+  const { callId, name } = call;
+  const { isError = false, refused, output, failure = output, diff } = result;
+  // What was not done has no title of its own: it is named as it was begun.
+  const title = result.title === name ? callTitle(call) : result.title;
   const why = refused === true ? { refused: output } : isError ? { problem: oneLine(failure, LONGEST_PROBLEM) } : {};
   const changes = diff === undefined ? {} : { diff: cut(diff, LONGEST_DIFF) };
   return { type: 'tool-end', callId, name, title, isError, ...why, ...changes };

@@ -58,7 +58,7 @@ function answerTo(request: ModelRequest): DemoAnswer {
   if (said === '' && results.length > 0) return { text: introduced(report, messages), calls: [] };
 
   const plan = understand(said, request.tools);
-  if (plan === undefined) return { text: paragraphs(report, help(request)), calls: [] };
+  if (plan === undefined) return { text: introduced(paragraphs(report, help(request)), messages), calls: [] };
   const mayCall = request.toolChoice === 'auto';
   if (plan.calls.length === 0 || !mayCall) {
     const remarks = mayCall ? plan.remarks : ['I may not use tools just now.'];
@@ -123,7 +123,7 @@ function help(request: ModelRequest): string {
       request.tools.some(({ name }) => name === tool) && (speaker === null || inGroup.includes(speaker)),
   );
   const sentences = [...offered.map(({ sentence }) => sentence), '"help"'];
-  return `${WHO} I understand ${sentences.join(', ')}. ${HOW_TO_LEAVE}`;
+  return `I understand ${sentences.join(', ')}.`;
 }
 
 /** The role of who spoke last, as the program's context block names it, in a group; null: in a direct chat. */
