@@ -9,6 +9,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'context',
   'model',
   'mem',
+  'memory',
   'soul',
   'tape',
   'undo',

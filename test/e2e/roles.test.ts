@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, Role>> = {
   context: 'trusted',
   model: 'owner',
   mem: 'owner',
+  memory: 'owner',
   soul: 'owner',
   tape: 'trusted',
   undo: 'owner',

@@ -10,7 +10,7 @@ interface HelpPorts {
 const USES: readonly { readonly use: string; readonly commands: readonly string[] }[] = [
   { use: 'Talk', commands: ['new', 'stop', 'retry', 'undo', 'model'] },
   { use: 'Look', commands: ['status', 'usage', 'context', 'tape'] },
-  { use: 'Remember', commands: ['mem', 'soul', 'skills'] },
+  { use: 'Remember', commands: ['mem', 'memory', 'soul', 'skills'] },
   { use: 'Later', commands: ['cron'] },
   { use: 'Decide', commands: ['approve', 'deny', 'pair'] },
   { use: 'Set up', commands: ['start', 'help', 'setup', 'restart'] },

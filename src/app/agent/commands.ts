@@ -47,7 +47,7 @@ export interface CommandParts {
   readonly questions: Questions;
   /** /cron. */
   readonly cron: ChatCommand;
-  /** /mem and /soul. */
+  /** /mem, /memory and /soul. */
   readonly memory: readonly ChatCommand[];
   /** Undefined where nothing would begin anew. */
   readonly restart: (() => void) | undefined;

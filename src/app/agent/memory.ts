@@ -3,6 +3,7 @@ import { Consolidation } from '../../agent/consolidation/consolidation.ts';
 import type { Budget } from '../../agent/context/budget.ts';
 import type { CallBounds } from '../../agent/context/call-bounds.ts';
 import { memCommand } from '../../agent/commands/mem.ts';
+import { memoryCommand } from '../../agent/commands/memory.ts';
 import { soulCommand } from '../../agent/commands/soul.ts';
 import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { ContextWindow } from '../../agent/context/fit.ts';
@@ -34,7 +35,7 @@ export interface Memory {
   readonly consolidation: Consolidation;
   /** `consolidation` as turns call it; after a turn also the search index is brought up to date. */
   readonly aroundTurns: StorePorts['consolidation'];
-  /** The chat commands /mem and /soul. */
+  /** The chat commands /mem, /memory and /soul. */
   readonly commands: readonly ChatCommand[];
 }
 
@@ -98,6 +99,11 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     },
     commands: [
       memCommand({ consolidate: (message, text, stop) => consolidation.mem(message, redact(text), stop) }),
+      memoryCommand({
+        log: () => memory.log(),
+        restore: (id) => memory.restore(id),
+        changed: () => stores.search.scheduleSync(),
+      }),
       soulCommand(soul),
     ],
   };

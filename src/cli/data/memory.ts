@@ -1,5 +1,5 @@
-import type { FileVersion } from '../../gateway/operations/memory.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
+import { versionLine } from '../../util/version-line.ts';
 import type { CliContext } from '../context.ts';
 import { printFound } from './found.ts';
 import { openAssistant } from '../open.ts';
@@ -31,7 +31,7 @@ export async function memorySearchCommand(
 export async function memoryLogCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const versions = await assistant.port.request('memoryLog', {});
-  const lines = versions.map(row);
+  const lines = versions.map(versionLine);
   print(context, json, { facts: versions, lines, nothing: 'There are no earlier versions.', escape: terminalText });
   return 0;
 }
@@ -48,10 +48,4 @@ export async function memoryRestoreCommand(
   ];
   print(context, json, { facts: { restored }, lines, escape: terminalText });
   return 0;
-}
-
-function row({ id, at, size, kind, reason }: FileVersion): string {
-  const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ');
-  const what = kind === 'proposed' ? `proposed, not used: ${reason}` : `replaced by: ${reason}`;
-  return `${id}  ${when} UTC  ${String(size).padStart(7)} bytes  ${what}`;
 }
