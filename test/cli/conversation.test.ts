@@ -314,6 +314,22 @@ describe('Ctrl-C', () => {
     await line.shows('Still here.');
     await leave(line, ended);
   });
+
+  test('at a question stops the turn, which says so below what it still shows', async () => {
+    const { line, ended } = await converse();
+    line.assistant.script = async (_, { signal, onApproval, onEvent }) => {
+      onEvent?.(toolEvent('tool-start', 'exec rm -r build'));
+      const answer = await onApproval?.(QUESTION, signal ?? new AbortController().signal);
+      line.assistant.tell('main', 'Stopped.', { turnId: 't1' });
+      onEvent?.(toolEnd(`exec rm -r build: ${answer}`));
+      return summaryOf('Stopped.', { outcome: 'stopped', isError: true });
+    };
+    line.type('clean up\r');
+    await line.shows('Allow it? [y/N]');
+    line.type(CTRL_C);
+    await line.shows('stopping; Ctrl-C again ends the conversation\n  ✓ exec rm -r build: false\n\nStopped.\n\nyou ›');
+    await leave(line, ended);
+  });
 });
 
 describe('a question', () => {
@@ -324,7 +340,6 @@ describe('a question', () => {
     ['\r', 'false'],
     ['not today\r', '{"reason":"not today"}'],
     ['always\r', '{"reason":"always"}'],
-    [CTRL_C, 'false'],
   ])('is asked before something runs: %j is %s', async (keys, expected) => {
     const { line, ended } = await converse();
     line.assistant.script = async (_, { onApproval }) => {

@@ -1,4 +1,4 @@
-import type { ApprovalQuestion, ApprovalReply, AssistantPort } from '../../gateway/assistant-port.ts';
+import type { ApprovalQuestion, ApprovalReply, AssistantPort, AttachedMessage } from '../../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { CliContext } from '../context.ts';
 import { escapeInvisible, terminalText } from '../format.ts';
@@ -67,6 +67,8 @@ class Conversation {
   #questions: OpenQuestion[] = [];
   #images: readonly string[];
   #commands: Promise<readonly string[]> | undefined;
+  /** While turns are being stopped: what is said then stands below what they still show. */
+  #held: AttachedMessage[] | undefined;
   /** When Ctrl-C was pressed last. */
   #interruptedAt = -Infinity;
   #code = 0;
@@ -96,7 +98,10 @@ class Conversation {
     {
       using view = this.#view;
       this.#options.watch?.({ news: (text, isThere) => view.connection(text, isThere) });
-      using _attached = assistant.attach(session, (message) => view.message(message));
+      using _attached = assistant.attach(session, (message) => {
+        if (this.#held === undefined) view.message(message);
+        else this.#held.push(message);
+      });
       this.#prompt();
       await this.#closed.promise;
       this.#isEnding = true;
@@ -158,10 +163,17 @@ class Conversation {
       )
       .finally(() => {
         this.#running.delete(turn);
-        if (this.#running.size === 0) this.#view.end();
+        if (this.#running.size === 0) this.#allEnded();
         this.#recallQuestion();
       });
     this.#running.set(turn, controller);
+  }
+
+  #allEnded(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const message of held) this.#view.message(message);
+    this.#view.end();
   }
 
   #failed(error: unknown): void {
@@ -185,7 +197,8 @@ class Conversation {
         else this.#prompt();
       };
       const onAbort = (): void => {
-        this.#view.note('no answer is needed any more');
+        // Who pressed Ctrl-C knows why.
+        if (this.#held === undefined) this.#view.note('no answer is needed any more');
         settle(false);
       };
       const open: OpenQuestion = { question, answer: settle };
@@ -210,7 +223,7 @@ class Conversation {
     this.#prompt();
   }
 
-  /** Ctrl-C: no to a question, stop to a turn, away with a half-written line; twice is the end. */
+  /** Ctrl-C: stop to a turn and its questions, away with a half-written line; twice is the end. */
   #interrupt(): void {
     const now = this.#context.clock.monotonic();
     const isSecond = now - this.#interruptedAt < TWICE_MS;
@@ -219,7 +232,7 @@ class Conversation {
       this.#closed.resolve();
     } else if (this.#running.size > 0) {
       this.#view.note('stopping; Ctrl-C again ends the conversation');
-      for (const open of this.#questions) open.answer(false);
+      this.#held ??= [];
       this.#stopTurns();
     } else if (this.#view.isEmpty) {
       this.#view.note('Ctrl-C again ends the conversation');
