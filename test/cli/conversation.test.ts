@@ -321,13 +321,13 @@ describe('Ctrl-C', () => {
       onEvent?.(toolEvent('tool-start', 'exec rm -r build'));
       const answer = await onApproval?.(QUESTION, signal ?? new AbortController().signal);
       line.assistant.tell('main', 'Stopped.', { turnId: 't1' });
-      onEvent?.(toolEnd(`exec rm -r build: ${answer}`));
+      onEvent?.(toolEnd(`exec rm -r build: ${String(answer === false)}`));
       return summaryOf('Stopped.', { outcome: 'stopped', isError: true });
     };
     line.type('clean up\r');
     await line.shows('Allow it? [y/N]');
     line.type(CTRL_C);
-    await line.shows('stopping; Ctrl-C again ends the conversation\n  ✓ exec rm -r build: false\n\nStopped.\n\nyou ›');
+    await line.shows('stopping; Ctrl-C again ends the conversation\n  ✓ exec rm -r build: true\n\nStopped.\n\nyou ›');
     await leave(line, ended);
   });
 });

@@ -146,8 +146,11 @@ async function announce(
 /** Prints the link to the page on a terminal. A log would keep it, and the link lets in everyone who reads it. */
 async function showPage(assistant: Assistant, { stdout }: CliContext): Promise<void> {
   const link = await assistant.request('pageLink', {}).catch(() => null);
+  // The link is not wrapped: many terminals open it only in one piece.
   if (link !== null)
-    stdout.write(`In a browser too, with this link (it works once, for ten minutes):\n${link.link}\n\n`);
+    stdout.write(
+      `${wrapped('In a browser too, with this link (it works once, for ten minutes):', stdout)}${link.link}\n\n`,
+    );
 }
 
 async function stop(context: CliContext, assistant: Assistant): Promise<boolean> {
