@@ -26,8 +26,9 @@ async function bundle(entries: readonly string[], outdir: string): Promise<Metaf
     outdir,
     bundle: true,
     splitting: true,
-    minify: true,
-    keepNames: true,
+    // Names stay as they are: to give minified functions theirs back took a tenth of the processor time of a start.
+    minifySyntax: true,
+    minifyWhitespace: true,
     format: 'esm',
     platform: 'node',
     target: 'node24',

@@ -266,12 +266,9 @@ function isServerError(thrown: unknown): boolean {
   return thrown instanceof Error && 'error' in thrown && thrown.error !== undefined && thrown.error !== null;
 }
 
-/**
- * Compares class names, so that no SDK has to be loaded. OpenAI's classes do not set `name`, so the constructor counts
- * too.
- */
+/** Compares names, so that no SDK has to be loaded; `nameErrors` gives them to the SDKs' classes. */
 function isNamed(error: Error, ...names: readonly string[]): boolean {
-  return names.includes(error.name) || names.includes(error.constructor.name);
+  return names.includes(error.name);
 }
 
 function someCause(thrown: unknown, test: (error: Error) => boolean): boolean {

@@ -1,6 +1,10 @@
+import { Anthropic } from '@anthropic-ai/sdk';
+import { OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
+import { createAnthropicProvider } from '../../src/providers/anthropic/messages.ts';
+import { createOpenAiProvider } from '../../src/providers/openai/chat.ts';
 import { classifyError, type ErrorContext } from '../../src/providers/errors.ts';
-import { DeadlineError } from '../../src/util/clock.ts';
+import { DeadlineError, systemClock } from '../../src/util/clock.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const SECRET = 'sk-live-very-secret-key';
@@ -202,8 +206,17 @@ describe('connections', () => {
 
   test('an abort is an abort', () => {
     expect(classifyError(new DOMException('stopped', 'AbortError'), CONTEXT).kind).toBe('aborted');
-    class APIUserAbortError extends Error {}
-    expect(classifyError(new APIUserAbortError('Request was aborted.'), CONTEXT).kind).toBe('aborted');
+  });
+
+  test.each([
+    { sdk: OpenAI, create: createOpenAiProvider },
+    { sdk: Anthropic, create: createAnthropicProvider },
+  ])('the errors of an SDK ($sdk.name) are known, however a bundle calls their classes', async ({ sdk, create }) => {
+    await create({ name: 'model', baseUrl: 'http://127.0.0.1:1', apiKey: 'key', clock: systemClock }).warm?.();
+    class Stopped extends sdk.APIUserAbortError {}
+    class Late extends sdk.APIConnectionTimeoutError {}
+    expect(classifyError(new Stopped(), CONTEXT).kind).toBe('aborted');
+    expect(classifyError(new Late(), CONTEXT).kind).toBe('timeout');
   });
 
   test.each([['a string'], [undefined], [null], [42], [{}]])(

@@ -1,6 +1,7 @@
 import type { Anthropic } from '@anthropic-ai/sdk';
 import type { EndpointOptions } from '../endpoint.ts';
 import type { Provider } from '../provider.ts';
+import { nameErrors } from '../sdk-errors.ts';
 import { sdkProvider } from '../sdk-provider.ts';
 import { endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
 import { fromAnthropicEvents } from './messages-events.ts';
@@ -21,6 +22,8 @@ export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
 
 async function openClient(endpoint: EndpointOptions, official: boolean): Promise<Anthropic> {
   const { Anthropic } = await import('@anthropic-ai/sdk');
+  const { APIConnectionTimeoutError, APIUserAbortError } = Anthropic;
+  nameErrors({ APIConnectionTimeoutError, APIUserAbortError });
   const { apiKey, headers } = endpoint;
   // Compatible servers know the older version and its key header; a null header takes the SDK's own out.
   const dialect = { Authorization: null, 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };

@@ -1,5 +1,6 @@
 import type { OpenAI } from 'openai';
 import type { EndpointOptions } from '../endpoint.ts';
+import { nameErrors } from '../sdk-errors.ts';
 import { endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
 
 const OFFICIAL_HOST = 'api.openai.com';
@@ -11,6 +12,8 @@ export function isOfficial({ baseUrl }: EndpointOptions): boolean {
 /** A client of the official SDK. */
 export async function openClient(endpoint: EndpointOptions): Promise<OpenAI> {
   const { OpenAI } = await import('openai');
+  const { APIConnectionTimeoutError, APIUserAbortError } = OpenAI;
+  nameErrors({ APIConnectionTimeoutError, APIUserAbortError });
   const { apiKey, headers } = endpoint;
   return new OpenAI({
     // Every credential is named, because the SDK looks for missing ones in the environment; it insists on a key.
