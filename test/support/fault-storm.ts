@@ -66,9 +66,9 @@ export async function weather(options: StormOptions): Promise<StormReport> {
   return { faults: storm.faults(), recoveredMs, marked };
 }
 
-/** Whether the sender learns what became of its message. */
+/** Whether the sender learns what became of its message; a page of HTML is from something between, which does not know. */
 function isTold(fault: TelegramFault): boolean {
-  return typeof fault === 'object' && !('hang' in fault);
+  return typeof fault === 'object' && !('hang' in fault) && !('body' in fault && fault.body === 'html');
 }
 
 function startStorm(
