@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:f
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { build, type Metafile } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 import { buildPage, type PageBuild } from './page.config.ts';
 
 const ROOT = import.meta.dirname;
@@ -16,10 +16,39 @@ const WORKERS = [
   'src/tools/files/search/find-worker.ts',
 ];
 
+/** Bundles other text in the place of a package's files. The filter is an expression of Go, which has no flags. */
+function replacing(name: string, filter: RegExp, contents: string): Plugin {
+  return {
+    name,
+    setup: (building) => building.onLoad({ filter }, ({ path }) => ({ contents, resolveDir: dirname(path) })),
+  };
+}
+
+const REPLACED = [
+  // Of zod's messages in fifty languages the English ones: the others are half of what is loaded of it.
+  // oxlint-disable-next-line require-unicode-regexp
+  replacing('one-locale', /zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"),
+];
+
+/**
+ * Writes what esbuild leaves in regular expressions as escapes too. A single letter beyond Latin-1 doubles what V8 keeps
+ * of a file's text. Throws for one in `String.raw`, which would read otherwise.
+ */
+function asLatin(path: string, text: string): string {
+  if (/String\.raw`[^`]*[\u0100-\uffff]/u.test(text))
+    throw new Error(`${path}: String.raw with a letter beyond Latin-1`);
+  return text.replaceAll(/[^\0-\xff]/gu, (letter) =>
+    letter
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
 /** Bundles these and what they need into a folder, which is emptied before. */
 async function bundle(entries: readonly string[], outdir: string): Promise<Metafile> {
   await rm(outdir, { recursive: true, force: true });
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     entryPoints: [...entries, ...WORKERS],
     absWorkingDir: ROOT,
     entryNames: '[name]',
@@ -35,6 +64,8 @@ async function bundle(entries: readonly string[], outdir: string): Promise<Metaf
     // jsonc-parser's main is a UMD file that a bundler cannot follow.
     mainFields: ['module', 'main'],
     metafile: true,
+    write: false,
+    plugins: REPLACED,
     // LICENSES.txt has them whole.
     legalComments: 'none',
     // CommonJS packages inside an ES module bundle still call require for Node's own modules.
@@ -42,6 +73,8 @@ async function bundle(entries: readonly string[], outdir: string): Promise<Metaf
       js: "import { createRequire as createRequireForBundle } from 'node:module'; const require = createRequireForBundle(import.meta.url);",
     },
   });
+  await mkdir(outdir, { recursive: true });
+  for (const { path, text } of outputFiles) await writeFile(path, asLatin(path, text));
   return metafile;
 }
 

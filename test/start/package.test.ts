@@ -80,6 +80,12 @@ describe('the installed package', () => {
     }
   });
 
+  test('has no letter beyond Latin-1 in its program, of which V8 would keep every file that has one in twice its size', async () => {
+    const files = (await readdir(installed('dist'))).filter((name) => name.endsWith('.js'));
+    const texts = await Promise.all(files.map((name) => readFile(installed('dist', name), 'utf8')));
+    expect(files.filter((_, at) => /[^\0-\xff]/u.test(texts[at] ?? ''))).toEqual([]);
+  });
+
   test('says on an older Node what is needed, in one sentence', async () => {
     await using here = await machine();
     const old = join(here.home, 'old.cjs');
