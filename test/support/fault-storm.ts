@@ -66,9 +66,9 @@ export async function weather(options: StormOptions): Promise<StormReport> {
   return { faults: storm.faults(), recoveredMs, marked };
 }
 
-/** Whether the sender learns what became of its message; a page of HTML is from something between, which does not know. */
+/** Whether the sender learns what became of its message. A page of HTML does not know, and what is late is cut by the storm's end. */
 function isTold(fault: TelegramFault): boolean {
-  return typeof fault === 'object' && !('hang' in fault) && !('body' in fault && fault.body === 'html');
+  return typeof fault === 'object' && 'status' in fault && fault.body !== 'html';
 }
 
 function startStorm(

@@ -167,7 +167,11 @@ export async function askSlack(
   before: ChannelSettings | undefined,
   prefix: 'xoxb-' | 'xapp-',
 ): Promise<Checked<string>> {
-  if (!token.startsWith(prefix) || !/^[\w-]+$/u.test(token)) return `This token does not begin with ${prefix}.`;
+  if (!token.startsWith(prefix) || !/^[\w-]+$/u.test(token)) {
+    const other =
+      { 'xapp-': 'That is the app-level token. ', 'xoxb-': 'That is the bot token. ' }[token.slice(0, 5)] ?? '';
+    return `${other}The one asked for begins with ${prefix}.`;
+  }
   const client = openSlackClient({ botToken: token, apiUrl: apiUrlOf(before) });
   try {
     if (prefix === 'xoxb-') return { facts: (await client.auth.test()).user ?? 'the bot' };
