@@ -8,6 +8,7 @@ import type { Consolidation } from '../agent/consolidation/consolidation.ts';
 import type { Questions } from '../agent/questions/questions.ts';
 import { TurnRunner } from '../agent/turn/runner.ts';
 import { createSessionCommands } from '../agent/commands/session-commands.ts';
+import type { Undo } from '../agent/undo/undo.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { HealthFacts } from '../gateway/operations/health.ts';
 import type { HttpSlot } from '../gateway/operations/ports.ts';
@@ -39,6 +40,7 @@ import { statusOf } from './status.ts';
 import type { Stores } from './storage/stores.ts';
 import { createTools } from './tools/tools.ts';
 import { createTurnPorts } from './agent/turns.ts';
+import { createUndo } from './agent/undo.ts';
 
 export interface AgentParts {
   readonly stores: Stores;
@@ -71,6 +73,7 @@ export interface Agent {
   readonly heartbeat: HeartbeatService;
   /** Commands that run beside the turns. */
   readonly background: BackgroundProcesses;
+  readonly undo: Undo;
   /** What the person should know now, beside the warnings of the start, one sentence each. */
   readonly troubles: () => readonly string[];
   /** Loads what the first turn needs. */
@@ -135,8 +138,10 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   });
   const health = (): Promise<HealthFacts> =>
     healthOf(base, { journal, manager: channels.manager, runningTurns, sandbox, troubles, providers });
+  const undo = createUndo(base, { stores, tools, automation });
   const { table, pairing } = createCommands(base, {
     ...parts,
+    undo,
     prompt,
     tools,
     tape,
@@ -178,6 +183,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     automation,
     heartbeat,
     background,
+    undo,
     troubles,
     warm: (model) => Promise.all([bounds.warm(model).then(checkSpace), catalog.read(), sandbox?.probe()]),
   };

@@ -28,9 +28,25 @@ export async function resumeEarlierWork(base: Base, { agent, bus, journal }: Joi
   await endWhatRestoreLeft(base, { agent, journal });
   await dropOldAllowances(base, { journal, bus });
   await agent.background.recover();
+  await finishUndos(base, agent.undo);
   const recovered = await recoverTurns(agent.loop, agent.ports);
   if (recovered > 0) base.log.info('recovery: turns of an earlier process resumed', { turns: recovered });
   agent.consolidation.start();
+}
+
+/** Finishes what was being taken back when an earlier process ended. */
+async function finishUndos({ log }: Base, undo: Agent['undo']): Promise<void> {
+  for (const id of await undo.unfinished()) {
+    try {
+      const done = await undo.finish(id);
+      log.info('undo: an earlier one is finished', { id, session: done?.session });
+    } catch (error) {
+      log.error('undo: an earlier one is not finished; the next start tries again', {
+        id,
+        reason: errorMessage(error),
+      });
+    }
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import { oneLine } from '../util/text.ts';
 import type { CronScheduler } from './cron-scheduler.ts';
 import { durationText } from './durations.ts';
 import { hashOfJob, idFrom, jobSchema, problemOf, type Job, type JobCreator } from './job.ts';
-import { jobOwnerOf, type StoredJob, type JobStore } from './job-store.ts';
+import { jobOwnerOf, type JobRecorder, type StoredJob, type JobStore } from './job-store.ts';
 import { nextRuns, parseWhen, scheduleText, whenText, type Schedule } from './schedule.ts';
 import { isoIn, isZone, localText } from '../util/time-zone.ts';
 
@@ -17,6 +17,8 @@ export interface CronCaller {
   readonly role: Role;
   /** Chat to which new jobs send, unless the job names another: `channel:chat[:thread]`. */
   readonly chat: string;
+  /** Keeps what is needed to take a change back. @default nothing is kept */
+  readonly record?: JobRecorder;
 }
 
 /** A job to add. */
@@ -89,7 +91,7 @@ export class CronService {
     await jobStore.refresh();
     const { job, schedule } = this.#build(by, wanted);
     if (wanted.zone !== undefined && this.#isZoneUnknown() && by.role === 'owner') await jobStore.setZone(wanted.zone);
-    await jobStore.add(job, { creator: by.creator, role: by.role }, clock.now());
+    await jobStore.add(job, { creator: by.creator, role: by.role }, clock.now(), by.record);
     await cron.look();
     const zone = wanted.zone ?? jobStore.zone;
     const times = this.#times(schedule, zone);
@@ -147,7 +149,7 @@ export class CronService {
 
   async remove(by: CronCaller, id: string): Promise<CronAnswer> {
     const entry = await this.#own(by, id);
-    await this.#ports.jobStore.remove(id);
+    await this.#ports.jobStore.remove(id, by.record);
     await this.#ports.cron.look();
     return this.#answer(`\`${id}\` is removed.`, [this.#facts(entry)]);
   }
@@ -167,7 +169,7 @@ export class CronService {
       }
       await jobStore.agree(entry, by.creator);
     } else {
-      await jobStore.setEnabled(id, true);
+      await jobStore.setEnabled(id, true, by.record);
     }
     await cron.look();
     const now = jobStore.entry(id) ?? entry;
@@ -177,7 +179,7 @@ export class CronService {
   async disable(by: CronCaller, id: string): Promise<CronAnswer> {
     await this.#own(by, id);
     const { jobStore, cron } = this.#ports;
-    await jobStore.setEnabled(id, false);
+    await jobStore.setEnabled(id, false, by.record);
     await cron.look();
     const entry = jobStore.entry(id);
     return this.#answer(`\`${id}\` is off.`, entry === undefined ? [] : [this.#facts(entry)]);

@@ -18,6 +18,22 @@ export interface StoredJob {
   readonly agreed: AgreedJob | null;
 }
 
+/** A job with what gave it its right to run, so that a change of it can be taken back. */
+export interface JobState {
+  readonly job: Job;
+  /** Null: no one agreed to it. */
+  readonly agreed: Pick<AgreedJob, 'creator' | 'role'> | null;
+  /** Its place in the file, from 0. */
+  readonly place: number;
+}
+
+/** Keeps a change of a job before it is made; when it rejects, the job is not changed. Null: there is no job. */
+export type JobRecorder = (change: {
+  readonly job: string;
+  readonly before: JobState | null;
+  readonly after: JobState | null;
+}) => Promise<void>;
+
 export interface JobStoreOptions {
   readonly file: JobsFile;
   readonly runs: CronRuns;
@@ -68,6 +84,41 @@ export class JobStore {
     return this.#options.timezone ?? this.#options.file.list.zone ?? null;
   }
 
+  /** A job as it could be put back; null: there is none. */
+  state(id: string): JobState | null {
+    const entry = this.entry(id);
+    if (entry === undefined) return null;
+    const place = this.#options.file.list.jobs.findIndex((job) => job.id === id);
+    const agreed = entry.agreed === null ? null : { creator: entry.agreed.creator, role: entry.agreed.role };
+    return { job: entry.job, agreed, place };
+  }
+
+  /** Whether a job with this definition has had its last run. */
+  isOver(job: Job): boolean {
+    return this.#options.runs.isOver(job.id, hashOfJob(job));
+  }
+
+  /** Puts a job back as it was. Due times of the past do not count. */
+  async putBack({ job, agreed, place }: JobState): Promise<void> {
+    const { file, runs, clock } = this.#options;
+    const now = clock.now();
+    this.#adding.add(job.id);
+    try {
+      if (agreed === null) await runs.forget([job.id]);
+      else {
+        const [hash, definition] = [hashOfJob(job), JSON.stringify(job)];
+        await runs.agree({ id: job.id, hash, definition, ...agreed, enabled: job.enabled, settled: now, since: now });
+      }
+      await file.update((list) => {
+        const others = list.jobs.filter(({ id }) => id !== job.id);
+        return { ...list, jobs: others.toSpliced(Math.min(place, others.length), 0, job) };
+      });
+    } finally {
+      this.#adding.delete(job.id);
+    }
+    await this.#join();
+  }
+
   /** Calls `changed` after each change of the file, until disposed. */
   watch(changed: () => void): Promise<Disposable> {
     return this.#options.file.watch(changed);
@@ -84,8 +135,10 @@ export class JobStore {
   }
 
   /** Adds a job that `owner` agreed to. Its first run is due after `after` (ms since 1970). Rejects when it is not stored. */
-  async add(job: Job, owner: JobOwner, after: number): Promise<void> {
+  async add(job: Job, owner: JobOwner, after: number, record?: JobRecorder): Promise<void> {
     const { file, runs } = this.#options;
+    const agreed = { creator: JSON.stringify(owner.creator), role: owner.role };
+    await this.#record(record, job.id, { job, agreed });
     // The agreement first: in the other order, a crash in between would leave a job that waits for the owner.
     this.#adding.add(job.id);
     try {
@@ -100,8 +153,9 @@ export class JobStore {
     await this.#join();
   }
 
-  async remove(id: string): Promise<void> {
+  async remove(id: string, record?: JobRecorder): Promise<void> {
     const { file, runs } = this.#options;
+    await this.#record(record, id, null);
     await file.update((list) => without(list, id));
     await runs.forget([id]);
     await this.#join();
@@ -116,8 +170,10 @@ export class JobStore {
     await this.#join();
   }
 
-  async setEnabled(id: string, enabled: boolean): Promise<void> {
+  async setEnabled(id: string, enabled: boolean, record?: JobRecorder): Promise<void> {
     const { file, runs, clock } = this.#options;
+    const before = this.state(id);
+    await this.#record(record, id, before && { ...before, job: { ...before.job, enabled } });
     await runs.enable(id, enabled, enabled ? clock.now() : 0);
     await file.update((list) => {
       const job = list.jobs.find((one) => one.id === id);
@@ -129,6 +185,12 @@ export class JobStore {
   async setZone(zone: string): Promise<void> {
     await this.#options.file.update((list) => ({ ...list, zone }));
     await this.#join();
+  }
+
+  async #record(record: JobRecorder | undefined, id: string, after: Omit<JobState, 'place'> | null): Promise<void> {
+    const before = this.state(id);
+    const place = before?.place ?? this.#options.file.list.jobs.length;
+    await record?.({ job: id, before, after: after && { ...after, place } });
   }
 
   #agreement(job: Job, { creator, role }: JobOwner, after: number): AgreedJob {

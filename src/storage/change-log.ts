@@ -26,6 +26,22 @@ export interface FileChange {
   readonly before: { readonly bytes: Uint8Array | null; readonly mode: number } | null;
   /** The new content; null: the file is removed. */
   readonly after: Uint8Array | null;
+  /** Keeps a copy of the new content too, so that a part of the change can be taken back. @default false */
+  readonly keepAfter?: boolean;
+  /** Folders that the change will make, the innermost first. @default none */
+  readonly folders?: readonly string[];
+}
+
+/** A change that a tool call is about to make to a scheduled job. */
+export interface JobChange {
+  readonly sessionKey: string;
+  readonly turnId: string;
+  readonly callId: string;
+  /** Id of the job. */
+  readonly job: string;
+  /** The job before and after the change, in the words of the schedule; null: there is none. */
+  readonly before: string | null;
+  readonly after: string | null;
 }
 
 const lineSchema = z.object({
@@ -38,13 +54,27 @@ const lineSchema = z.object({
   /** SHA-256 in hex; a null hash: no copy was kept. */
   before: z.object({ hash: z.string().nullable(), mode: z.number() }).nullable(),
   after: z.string().nullable(),
+  folders: z.array(z.string()).exactOptional(),
+});
+
+const jobLineSchema = z.object({
+  v: z.literal(1),
+  at: z.number(),
+  session: z.string(),
+  call: z.string(),
+  job: z.string(),
+  before: z.string().nullable(),
+  after: z.string().nullable(),
 });
 
 /** A recorded change. It was recorded before it was made, so only the file shows whether it happened. */
 export type RecordedChange = Omit<z.infer<typeof lineSchema>, 'v' | 'session'>;
 
+/** A recorded change of a job, likewise. */
+export type RecordedJob = Omit<z.infer<typeof jobLineSchema>, 'v' | 'session'>;
+
 /**
- * The files that tools changed, so that a change can be undone: copies of the old contents by hash, and an append-only
+ * The files and jobs that tools changed, so that a change can be undone: copies of the old contents by hash, and an append-only
  * file of changes for each turn. `prune` removes what is older than 90 days, and the oldest copies beyond 2 GB.
  */
 export class ChangeLog {
@@ -67,22 +97,48 @@ export class ChangeLog {
    * Records a change; the file may be changed when this resolves, because the record is durable then. Changes of one
    * turn must be recorded one after another. Rejects with the error of the disk.
    */
-  async recordChange(change: FileChange): Promise<void> {
+  recordChange(change: FileChange): Promise<void> {
+    return this.#recorded(() => this.#record(change));
+  }
+
+  /** As `recordChange`, for a job. */
+  recordJob({ sessionKey, turnId, callId, job, before, after }: JobChange): Promise<void> {
+    const line = { v: 1, at: this.#clock.now(), session: sessionKey, call: callId, job, before, after } as const;
+    return this.#recorded(async () => {
+      await this.#disk.ensure(this.#turns);
+      await this.#append(turnId, line);
+    });
+  }
+
+  async #recorded(record: () => Promise<void>): Promise<void> {
     while (this.#pruning !== undefined) await this.#pruning;
-    const work = this.#record(change);
+    const work = record();
     const settled = work.catch(() => {}).then(() => void this.#recording.delete(settled));
     this.#recording.add(settled);
     await work;
   }
 
   /** The recorded changes of a turn, oldest first. Damaged lines are left out. */
-  async of(sessionKey: string, turnId: string): Promise<readonly RecordedChange[]> {
+  of(sessionKey: string, turnId: string): Promise<readonly RecordedChange[]> {
+    return this.#lines(lineSchema, sessionKey, turnId);
+  }
+
+  /** The recorded changes of jobs, likewise. */
+  jobsOf(sessionKey: string, turnId: string): Promise<readonly RecordedJob[]> {
+    return this.#lines(jobLineSchema, sessionKey, turnId);
+  }
+
+  async #lines<Line extends { readonly v: 1; readonly session: string }>(
+    schema: z.ZodType<Line>,
+    sessionKey: string,
+    turnId: string,
+  ): Promise<readonly Omit<Line, 'v' | 'session'>[]> {
     const text = (await readIfExists(this.#turnFile(turnId))) ?? '';
     return text.split('\n').flatMap((line) => {
-      const parsed = parseLine(line);
+      const parsed = parseLine(line, schema);
       if (parsed === undefined || parsed.session !== sessionKey) return [];
-      const { at, call, path, before, after } = parsed;
-      return [{ at, call, path, before, after }];
+      const { v: _, session: __, ...change } = parsed;
+      return [change];
     });
   }
 
@@ -112,7 +168,8 @@ export class ChangeLog {
     await removeOldest(this.#copies, { olderThan: now - KEPT_MS, mostBytes: MOST_COPIES_BYTES });
   }
 
-  async #record({ sessionKey, turnId, callId, path, before, after }: FileChange): Promise<void> {
+  async #record(change: FileChange): Promise<void> {
+    const { sessionKey, turnId, callId, path, before, after, keepAfter = false, folders = [] } = change;
     await Promise.all([this.#disk.ensure(this.#turns), this.#disk.ensure(this.#copies)]);
     const bytes = before?.bytes ?? null;
     const hash = bytes === null ? null : sha256(bytes);
@@ -124,8 +181,14 @@ export class ChangeLog {
       path,
       before: before === null ? null : { hash, mode: before.mode },
       after: after === null ? null : sha256(after),
+      ...(folders.length === 0 ? {} : { folders: [...folders] }),
     };
     if (bytes !== null && hash !== null) await this.#keep(hash, bytes);
+    if (keepAfter && after !== null) await this.#keep(sha256(after), after);
+    await this.#append(turnId, line);
+  }
+
+  async #append(turnId: string, line: object): Promise<void> {
     const turnFile = this.#turnFile(turnId);
     const file = new AppendFile(turnFile, this.#disk);
     try {
@@ -159,10 +222,10 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-function parseLine(line: string): z.infer<typeof lineSchema> | undefined {
+function parseLine<Line>(line: string, schema: z.ZodType<Line>): Line | undefined {
   if (line === '') return undefined;
   try {
-    return lineSchema.safeParse(JSON.parse(line)).data;
+    return schema.safeParse(JSON.parse(line)).data;
   } catch {
     return undefined;
   }

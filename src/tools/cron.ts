@@ -5,7 +5,7 @@ import { errorResult } from './registry/result.ts';
 import { defineTool, type CallIds, type CallPerson, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
 
 /** What the schedule has to know about the caller of the tool. */
-export interface CronToolCaller extends Pick<CallIds, 'messageId' | 'turnId'>, Pick<CallPerson, 'role'> {}
+export interface CronToolCaller extends CallIds, Pick<CallPerson, 'role'> {}
 
 interface Answer {
   readonly text: string;
@@ -196,7 +196,7 @@ function doneTitle({ action, job = '', text = '' }: Params): string {
 }
 
 function callerOf({ call, person }: ToolContext): CronToolCaller {
-  return { messageId: call.messageId, turnId: call.turnId, role: person.role };
+  return { ...call, role: person.role };
 }
 
 async function silent(cron: CronPort, reason: string, { call }: ToolContext): ReturnType<Tool['execute']> {

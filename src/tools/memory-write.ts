@@ -1,15 +1,25 @@
 import * as z from 'zod';
 import { errorResult } from './registry/result.ts';
-import { defineTool, type DeclaredAction, type Tool, type ToolContext, type ToolDecision } from './tool.ts';
+import {
+  defineTool,
+  type CallIds,
+  type DeclaredAction,
+  type Tool,
+  type ToolContext,
+  type ToolDecision,
+} from './tool.ts';
 
 /** What this tool needs of the memory. */
 export interface FactStore {
   /** Adds, changes or removes one fact. */
-  change(change: {
-    readonly fact: string;
-    readonly replaces?: string;
-    readonly section?: string;
-  }): Promise<
+  change(
+    change: {
+      readonly fact: string;
+      readonly replaces?: string;
+      readonly section?: string;
+    },
+    call: CallIds,
+  ): Promise<
     | { readonly outcome: 'added' | 'changed' | 'removed' | 'unchanged'; readonly fact: string }
     | { readonly outcome: 'no-match' | 'ambiguous'; readonly candidates: readonly string[] }
   >;
@@ -47,7 +57,7 @@ export function memoryWriteTool(memory: FactStore): Tool {
     effect: 'effect',
     decide,
     action,
-    execute: async ({ fact, replaces, section }) => {
+    execute: async ({ fact, replaces, section }, { call }) => {
       const title = 'memory';
       if (blank(fact) && blank(replaces)) {
         return errorResult(title, 'Nothing was done: give a fact, or with replaces the words of the line to remove.');
@@ -58,11 +68,12 @@ export function memoryWriteTool(memory: FactStore): Tool {
           `Nothing was done: the fact has ${fact.length} characters, at most ${LONGEST_FACT} fit.`,
         );
       }
-      const done = await memory.change({
+      const change = {
         fact,
         ...(blank(replaces) ? {} : { replaces }),
         ...(blank(section) ? {} : { section }),
-      });
+      };
+      const done = await memory.change(change, call);
       switch (done.outcome) {
         case 'added':
           return { title: 'remembered', output: `Added: ${done.fact}`, metadata: {}, private: true };

@@ -1,29 +1,68 @@
-import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { undoCommand, type UndoPorts } from '../../src/agent/commands/undo.ts';
+import { undoCommand } from '../../src/agent/commands/undo.ts';
+import { Undo, type UndoPorts } from '../../src/agent/undo/undo.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
+import { plainDisk } from '../../src/storage/disk.ts';
+import { UndoLog } from '../../src/storage/undo-log.ts';
+import { changedBetween } from '../../src/tools/files/changed-between.ts';
 import { restoreFiles } from '../../src/tools/files/restore-files.ts';
+import type { ApprovalAnswer } from '../../src/tools/tool.ts';
 import { anchor, plainTurn, reset, retract, trim, turnEnd, turnStart, user } from '../session/tapes.ts';
 import { commandContext } from '../support/command-context.ts';
 import { historyText, SESSION, sessionsWorld, type SessionsWorld } from './sessions-world.ts';
 
 const EFFECTS = { exec: 'effect', message: 'effect', memory_write: 'idempotent', read_file: 'none' } as const;
 
-function portsOf({ sessions, files }: SessionsWorld): UndoPorts {
-  const { guard, changes, registry } = files;
+const undoneIn = ({ files }: SessionsWorld): UndoLog =>
+  new UndoLog({ folder: join(files.home, 'versions', 'undo', 'done'), disk: plainDisk });
+
+function portsOf(world: SessionsWorld): UndoPorts {
+  const { guard, changes, registry, workspace, clock } = world.files;
   return {
-    openSession: (key) => sessions.open(key),
-    restoreFiles: async (key, turn) => restoreFiles(await changes.of(key, turn), { guard, copies: changes }),
+    openSession: (key) => world.sessions.open(key),
+    subagents: () => [],
+    restore: async (turns, { dry }) => {
+      const made = await Promise.all(turns.map(({ session, turn }) => changes.of(session, turn)));
+      const files = await restoreFiles(made.flat(), { guard, copies: changes, dry });
+      return files.map(({ path, outcome, reason }) => ({ kind: 'file' as const, name: path, outcome, reason }));
+    },
+    recorded: async () => new Set(),
+    changedBetween: (spans) => changedBetween(workspace, spans),
     tool: (name) => {
       const effect = Object.entries(EFFECTS).find(([known]) => known === name)?.[1];
       return registry.named(name) ?? (effect === undefined ? undefined : { name, effect });
     },
+    log: undoneIn(world),
+    now: () => clock.now(),
   };
 }
 
-async function undo(world: SessionsWorld, ports: Partial<UndoPorts> = {}): Promise<string> {
-  const reply = await undoCommand({ ...portsOf(world), ...ports }).run(commandContext({ sessionKey: SESSION }));
+interface Asked {
+  readonly args?: string;
+  readonly sessionKey?: string;
+  readonly turnId?: string;
+  /** What the owner says to the question. */
+  readonly says?: ApprovalAnswer;
+  /** Takes the question. */
+  readonly asked?: string[];
+}
+
+let commands = 0;
+
+/** As the owner says it; without `turnId` as another message each time. */
+async function undo(world: SessionsWorld, ports: Partial<UndoPorts> = {}, how: Asked = {}): Promise<string> {
+  commands += 1;
+  const { args = '', sessionKey = SESSION, turnId = `command-${commands}`, says = { approved: true }, asked } = how;
+  const command = undoCommand({
+    undo: new Undo({ ...portsOf(world), ...ports }),
+    confirm: async (_context, { title, detail }) => {
+      asked?.push(`${title}?\n${detail}`);
+      return says;
+    },
+  });
+  const reply = await command.run({ ...commandContext({ sessionKey, args }), turnId });
   if (typeof reply !== 'string') throw new Error('/undo replies');
   return reply;
 }
@@ -111,10 +150,11 @@ describe('/undo', () => {
         'Undone: “go” and my answer are no longer part of this conversation.',
         'Files:',
         '- `a.txt`: not changed: it changed after I made it',
+        'Messages that I sent stay. If one is wrong, ask me to send a correction:',
+        '- `message hello`',
         'This cannot be undone:',
         '- `exec rm -rf ´pwd´/build`',
         '- `memory_write likes tea`',
-        '- `message hello`',
       ].join('\n'),
     );
   });
@@ -180,33 +220,121 @@ describe('/undo', () => {
   test('in another session is another conversation', async () => {
     await using world = await sessionsWorld();
     await world.append(...plainTurn('t1', 'one', '1'));
-    const other = commandContext({ sessionKey: 'terminal:other' });
-    expect(await undoCommand(portsOf(world)).run(other)).toContain('nothing to undo');
+    expect(await undo(world, {}, { sessionKey: 'terminal:other' })).toContain('nothing to undo');
+  });
+
+  test('shows first what it would do, and does nothing without a yes', async () => {
+    await using world = await sessionsWorld();
+    await world.files.put('a.txt', 'old');
+    await turnWith(world, 't1', 'go', [write('a.txt', 'new'), write('b.txt', 'new'), ['message', { text: 'hello' }]]);
+    await writeFile(join(world.files.workspace, 'b.txt'), 'yours');
+    const asked: string[] = [];
+    const says = { approved: false, reason: 'the owner said no' } as const;
+    expect(await undo(world, {}, { says, asked })).toBe('Nothing was undone: the owner said no.');
+    expect(asked).toEqual([
+      [
+        'Undo this?',
+        '“go” and my answer leave this conversation.',
+        'Files:',
+        '- a.txt: will be restored',
+        '- b.txt: stays: it changed after I made it',
+        'Messages that I sent stay. If one is wrong, ask me to send a correction:',
+        '- message hello',
+      ].join('\n'),
+    ]);
+    expect(await readFile(join(world.files.workspace, 'a.txt'), 'utf8')).toBe('new');
+    expect(historyText(world.session)).toContain('go');
+    expect(await undo(world, {}, { args: 'yes', says, asked })).toContain('`a.txt`: restored');
+    expect(asked).toHaveLength(1);
+  });
+
+  test('does not ask about words alone', async () => {
+    await using world = await sessionsWorld();
+    await world.append(...plainTurn('t1', 'one', '1'));
+    const asked: string[] = [];
+    expect(await undo(world, {}, { asked })).toContain('“one”');
+    expect(asked).toEqual([]);
+  });
+
+  test('with a number takes that many exchanges back at once, each file to before the first of them', async () => {
+    await using world = await sessionsWorld();
+    const path = await world.files.put('a.txt', '0');
+    for (const n of ['1', '2', '3', '4']) await turnWith(world, `t${n}`, `say ${n}`, [write('a.txt', n)]);
+    expect(await undo(world, {}, { args: '3' })).toBe(
+      [
+        'Undone: 3 exchanges are no longer part of this conversation:',
+        '- “say 2”',
+        '- “say 3”',
+        '- “say 4”',
+        'Files:',
+        '- `a.txt`: restored',
+      ].join('\n'),
+    );
+    expect(await readFile(path, 'utf8')).toBe('1');
+    expect(await undo(world, {}, { args: '9 yes' })).toContain('“say 1”');
+    expect(await readFile(path, 'utf8')).toBe('0');
+  });
+
+  test('keeps what somebody else made of a file between two of its turns', async () => {
+    await using world = await sessionsWorld();
+    const path = await world.files.put('a.txt', '0');
+    await turnWith(world, 't1', 'one', [write('a.txt', '1')]);
+    await writeFile(path, 'yours');
+    await turnWith(world, 't2', 'two', [write('a.txt', '2')]);
+    expect(await undo(world, {}, { args: '2' })).toMatch(/`a\.txt`: partly restored: somebody else changed it/u);
+    expect(await readFile(path, 'utf8')).toBe('yours');
+  });
+
+  test('names the files that changed while its commands ran', async () => {
+    await using world = await sessionsWorld();
+    await world.files.put('before.txt', '');
+    await utimes(join(world.files.workspace, 'before.txt'), 1, 1);
+    await turnWith(world, 't1', 'go', [['exec', { command: 'make' }]]);
+    const ran = world.session.turn('t1').find(({ kind }) => kind === 'intent');
+    const made = await world.files.put('out/made.txt', '');
+    const at = (ran?.at ?? 0) / 1_000;
+    await utimes(made, at, at);
+    expect(await undo(world)).toMatch(/Changed while commands ran, and left as they are:\n- `out\/made\.txt`\n/u);
+  });
+
+  test.each(['0', '51', '-1', 'everything', '3 no'])('does not take %j for a number of exchanges', async (args) => {
+    await using world = await sessionsWorld();
+    await world.append(...plainTurn('t1', 'one', '1'));
+    expect(await undo(world, {}, { args })).toMatch(/^Use `\/undo`/u);
+    expect(historyText(world.session)).toContain('one');
   });
 
   test('is for the owner, and waits for a running turn', () => {
-    const command = undoCommand({} as UndoPorts);
+    const command = undoCommand({} as Parameters<typeof undoCommand>[0]);
     expect(command).toMatchObject({ role: 'owner', priority: false, interrupts: false });
   });
 });
 
 describe('cut off in the middle, /undo', () => {
-  test('leaves the exchange in the conversation, and the next one takes the same and finishes it', async () => {
+  test('leaves the exchange in the conversation, and begun again it finishes without another question and names all', async () => {
     await using world = await sessionsWorld();
     for (const name of ['a.txt', 'b.txt']) await world.files.put(name, 'old');
     await world.append(...plainTurn('t1', 'one', '1'));
     await turnWith(world, 't2', 'two', [write('a.txt', 'new'), write('b.txt', 'new')]);
     const { guard, changes } = world.files;
-    const half: UndoPorts['restoreFiles'] = async (key, turn) => {
-      const [first] = await changes.of(key, turn);
+    const half: UndoPorts['restore'] = async (turns, { dry }) => {
+      if (dry) return await portsOf(world).restore(turns, { dry });
+      const [first] = await changes.of(SESSION, 't2');
       await restoreFiles(first === undefined ? [] : [first], { guard, copies: changes });
       throw new Error('the process ends here');
     };
-    await expect(undo(world, { restoreFiles: half })).rejects.toThrow('ends here');
+    await expect(undo(world, { restore: half }, { turnId: 'cut' })).rejects.toThrow('ends here');
     expect(historyText(world.session)).toContain('two');
-    const reply = await undo(world);
-    expect(reply).toContain('“two”');
-    expect(reply).toContain('b.txt');
+    const asked: string[] = [];
+    expect(await undo(world, {}, { turnId: 'cut', asked })).toBe(
+      [
+        'Undone: “two” and my answer are no longer part of this conversation.',
+        'Files:',
+        '- `a.txt`: restored',
+        '- `b.txt`: restored',
+      ].join('\n'),
+    );
+    expect(asked).toEqual([]);
     for (const name of ['a.txt', 'b.txt']) {
       expect(await readFile(join(world.files.workspace, name), 'utf8')).toBe('old');
     }
@@ -218,6 +346,7 @@ describe('cut off in the middle, /undo', () => {
     await turnWith(world, 't1', 'one', [write('a.txt', 'new')]);
     const full: UndoPorts['openSession'] = async () => ({
       window: world.session.window,
+      backwards: () => world.session.backwards(),
       append: async () => {
         throw new Error('ENOSPC');
       },

@@ -54,17 +54,40 @@ describe.concurrent('a process that is killed', () => {
       await using home = await startDyingHome();
       home.reply('Hello.');
       home.say('hello');
-      const child = home.start('retract');
+      const child = home.start('anchor');
       await waitFor(() => home.chat().length === 1, slow);
-      home.say('/undo');
+      home.say('/tape handoff We said hello.');
       await waitFor(() => gone(child), slow);
       home.start('never');
       await waitFor(() => home.chat().length === 2, slow);
-      expect(home.chat()[1]).toBe('I was restarted while running /undo; I cannot tell whether it took effect.');
+      expect(home.chat()[1]).toBe('I was restarted while running /tape; I cannot tell whether it took effect.');
       home.reply('Hello again.');
       home.say('hello?');
       await waitFor(() => home.chat().length === 3, slow);
       expect(home.chat()[2]).toBe('Hello again.');
+    },
+  );
+
+  test.each(['retract', 'retracted'] as const)(
+    'in the middle of /undo (%s) finishes it once, and says all that it did',
+    { timeout: 180_000 },
+    async (stage) => {
+      await using home = await startDyingHome();
+      const file = join(home.folder, 'workspace', 'list.md');
+      home.reply({ calls: [{ name: 'write_file', arguments: { path: 'list.md', content: 'new' } }] });
+      home.reply('Written.');
+      home.say('write the list');
+      const child = home.start(stage);
+      await waitFor(() => home.chat().length === 1, slow);
+      expect(await readFile(file, 'utf8')).toBe('new');
+      home.say('/undo yes');
+      await waitFor(() => gone(child), slow);
+      home.start('never');
+      await waitFor(() => home.chat().length === 2, slow);
+      expect(home.chat()[1]).toMatch(/^Undone: “write the list”.*list\.md: removed, because it was new$/su);
+      await expect(readFile(file)).rejects.toThrow('ENOENT');
+      const tape = await readFile(join(home.folder, 'sessions', tapeName('telegram:42')), 'utf8');
+      expect(tape.match(/"kind":"retract"/gu)).toHaveLength(1);
     },
   );
 

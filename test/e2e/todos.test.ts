@@ -47,7 +47,7 @@ describe.each(['openai', 'anthropic'] as const)('with %s', (dialect) => {
     const found = world.model.requests[1]?.view.toolResults[0]?.text ?? '';
     expect(found).toMatch(/\nlist\.md\n3: TODO: buy milk\nsrc\/main\.ts\n2: \/\/ TODO: stop again$/u);
     world.model.reply('Nothing is left.');
-    await say(world, '/undo');
+    await say(world, '/undo yes');
     await expect(readFile(join(world.workspace, 'notes.md'))).rejects.toThrow('ENOENT');
   });
 

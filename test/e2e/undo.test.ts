@@ -32,7 +32,7 @@ describe('/undo in a chat', () => {
     await say(world, 'hi there');
     await say(world, 'no dairy please');
     expect(await readFile(path, 'utf8')).toBe('oat milk\r\nbread\r\n');
-    const reply = await say(world, '/undo');
+    const reply = await say(world, '/undo yes');
     expect(reply).toMatch(/“no dairy please”.*list\.md: restored.*new\.md: removed/su);
     expect((await readFile(path)).equals(bytes)).toBe(true);
     expect(await readdir(world.workspace)).not.toContain('new.md');
@@ -48,12 +48,12 @@ describe('/undo in a chat', () => {
     world.model.reply(write('a.md', 'one'), 'First.', write('a.md', 'two'), 'Second.', 'Fresh.');
     await say(world, 'write one');
     await say(world, 'write two');
-    expect(await say(world, '/undo')).toContain('“write two”');
+    expect(await say(world, '/undo yes')).toContain('“write two”');
     expect(await readFile(path, 'utf8')).toBe('one');
     await world.restart();
-    expect(await say(world, '/undo')).toContain('“write one”');
+    expect(await say(world, '/undo yes')).toContain('“write one”');
     expect(await readFile(path, 'utf8')).toBe('zero');
-    expect(await say(world, '/undo')).toBe('There is nothing to undo here.');
+    expect(await say(world, '/undo yes')).toBe('There is nothing to undo here.');
     await say(world, 'hello');
     expect(lastRequest(world)).not.toMatch(/write one|write two|First|Second/u);
   });
@@ -67,7 +67,7 @@ describe('/undo in a chat', () => {
     await say(world, 'tidy up');
     await writeFile(at('mine.md'), 'yours');
     await rm(at('gone.md'));
-    const reply = await say(world, '/undo');
+    const reply = await say(world, '/undo yes');
     expect(reply).toMatch(/mine\.md: not changed: it changed after I wrote it/u);
     expect(reply).toMatch(/gone\.md: restored/u);
     expect(reply).toMatch(/cannot be undone:\s.*exec echo made > made\.txt/su);
@@ -81,7 +81,7 @@ describe('/undo in a chat', () => {
     world.model.reply(write('a.md', 'x'), 'Done.');
     await say(world, 'write it');
     await say(world, '/new');
-    expect(await say(world, '/undo')).toContain('since this conversation was started anew');
+    expect(await say(world, '/undo yes')).toContain('since this conversation was started anew');
     expect(await readFile(join(world.workspace, 'a.md'), 'utf8')).toBe('x');
   });
 
@@ -91,11 +91,85 @@ describe('/undo in a chat', () => {
     await say(world, 'hi');
     world.telegram.userSays(OWNER, 'write it');
     await waitFor(() => world.model.inFlight === 1);
-    world.telegram.userSays(OWNER, '/undo');
+    world.telegram.userSays(OWNER, '/undo yes');
     await waitFor(() => chatOf(world).length === 3);
     expect(chatOf(world)[1]).toBe('Done.');
     expect(chatOf(world)[2]).toContain('“write it”');
     expect(await readdir(world.workspace)).not.toContain('a.md');
+  });
+
+  test('shows what it would do with buttons, and does it after a yes', async () => {
+    await using world = await startWorld();
+    world.model.reply(write('a.md', 'x'), 'Done.');
+    await say(world, 'write it');
+    const question = await say(world, '/undo');
+    expect(question).toMatch(/^Undo this\?.*“write it” and my answer leave.*a\.md: will be removed/su);
+    const code = /\/approve (\w+)/u.exec(question)?.[1] ?? '';
+    expect(await readFile(join(world.workspace, 'a.md'), 'utf8')).toBe('x');
+    world.telegram.userSays(OWNER, `/approve ${code}`);
+    await waitFor(() => chatOf(world).some((text) => /^Undone: “write it”.*a\.md: removed/su.test(text)));
+    expect(await readdir(world.workspace)).not.toContain('a.md');
+  });
+
+  test('takes back the whole turn: files, facts, jobs, tasks of the heartbeat and skills', async () => {
+    await using world = await startWorld({ config: { agent: { timezone: 'Europe/Vienna' } } });
+    const at = (name: string): string => join(world.workspace, name);
+    const read = (name: string): Promise<string> => readFile(at(name), 'utf8').catch(() => 'no file');
+    const files = ['USER.md', 'SOUL.md', 'HEARTBEAT.md', 'memory/MEMORY.md', 'skills/tea/SKILL.md'];
+    await writeFile(at('USER.md'), 'Likes tea.\n');
+    await writeFile(at('HEARTBEAT.md'), '- water the plants\n');
+    const before = await Promise.all(files.map(read));
+    const skill = '---\nname: tea\ndescription: Makes tea.\n---\nBoil water.\n';
+    const fact = (text: string): ReturnType<typeof calling> => calling('memory_write', { fact: text });
+    const cron = (args: Args): ReturnType<typeof calling> => calling('cron', args);
+    world.model.reply(
+      cron({ action: 'add', when: '0 9 * * *', text: 'Water the plants' }),
+      'Set.',
+      write('USER.md', 'Likes coffee.\n'),
+      write('SOUL.md', 'Brief.\n'),
+      edit('HEARTBEAT.md', '- water the plants\n', ''),
+      write('skills/tea/SKILL.md', skill),
+      fact('Drinks coffee'),
+      fact('Wakes at six'),
+      cron({ action: 'disable', job: 'water-the-plants' }),
+      cron({ action: 'add', when: '0 6 * * *', text: 'Wake up' }),
+      'All done.',
+    );
+    await say(world, 'remind me of the plants');
+    const jobs = (): Promise<unknown> => world.assistant.request('cron', { action: 'list' }).then((all) => all.jobs);
+    const planned = await jobs();
+    await say(world, 'change everything');
+    expect(await Promise.all(files.map(read))).not.toContain('no file');
+    expect(await jobs()).toHaveLength(2);
+    const reply = await say(world, '/undo yes');
+    expect(await Promise.all(files.map(read))).toEqual(before);
+    expect(await jobs()).toEqual(planned);
+    expect(await readdir(world.workspace)).not.toContain('skills');
+    expect(reply).toContain('Drinks coffee: removed, because it was new');
+    expect(reply).toMatch(/Scheduled jobs:\s.*water-the-plants: restored\s.*wake-up: removed/su);
+    expect(reply).not.toContain('cannot be undone');
+  });
+
+  test('leaves and names a fact and a job that changed since, and takes the fact beside it out', async () => {
+    await using world = await startWorld({ config: { agent: { timezone: 'Europe/Vienna' } } });
+    const memory = join(world.workspace, 'memory', 'MEMORY.md');
+    world.model.reply(
+      calling('memory_write', { fact: 'Drinks coffee' }),
+      calling('memory_write', { fact: 'Wakes at six' }),
+      calling('cron', { action: 'add', when: '0 6 * * *', text: 'Wake up' }),
+      calling('message', { text: 'By the way.' }),
+      'Done.',
+    );
+    world.telegram.userSays(OWNER, 'remember it');
+    await waitFor(() => chatOf(world).length === 2);
+    await writeFile(memory, (await readFile(memory, 'utf8')).replace('at six', 'at seven'));
+    await world.assistant.request('cron', { action: 'disable', id: 'wake-up' });
+    const reply = await say(world, '/undo yes');
+    expect(reply).toContain('Wakes at six: not changed: it was changed or removed since');
+    expect(reply).toContain('Drinks coffee: removed, because it was new');
+    expect(reply).toContain('wake-up: not changed: it was changed since');
+    expect(reply).toMatch(/Messages that I sent stay.*message By the way\./su);
+    expect(await readFile(memory, 'utf8')).toBe('# Memory\n\n- Wakes at seven\n');
   });
 
   test('is the owner’s alone', async () => {
@@ -130,9 +204,9 @@ describe('the tape', () => {
     expect(lastRequest(world)).not.toContain('green tea');
     await say(world, 'what do I like?');
     expect(lastRequest(world)).toMatch(/forget all that.*Forgotten.*what do I like/su);
-    expect(await say(world, '/undo')).toContain('“what do I like?”');
-    expect(await say(world, '/undo')).toContain('“forget all that”');
-    expect(await say(world, '/undo')).toContain('since this conversation was started anew');
+    expect(await say(world, '/undo yes')).toContain('“what do I like?”');
+    expect(await say(world, '/undo yes')).toContain('“forget all that”');
+    expect(await say(world, '/undo yes')).toContain('since this conversation was started anew');
   });
 
   test('/tape tells what is on record', async () => {

@@ -9,6 +9,8 @@ import { questionId } from '../../src/journal/questions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { AuditLog } from '../../src/storage/audit-log.ts';
 import { ChangeLog } from '../../src/storage/change-log.ts';
+import { plainDisk } from '../../src/storage/disk.ts';
+import { UndoLog } from '../../src/storage/undo-log.ts';
 import { PromptParts } from '../../src/storage/prompt-parts.ts';
 import { StorageHealth } from '../../src/storage/storage-health.ts';
 import { vacuumDatabase } from '../../src/storage/vacuum.ts';
@@ -60,9 +62,13 @@ async function openSwept(): Promise<Swept> {
     image: () => undefined,
   });
   const changes = new ChangeLog({ folder: join(paths.versions, 'undo'), clock });
+  const undone = new UndoLog({ folder: join(paths.versions, 'undo', 'done'), disk: plainDisk });
   const audit = new AuditLog(paths.audit, { clock, log, mask: (text) => text });
   const promptParts = new PromptParts(paths.prompts, clock);
-  const sweeper = new Sweeper({ clock, log, paths, storage }, { journal, sessions, changes, audit, promptParts });
+  const sweeper = new Sweeper(
+    { clock, log, paths, storage },
+    { journal, sessions, changes, undone, audit, promptParts },
+  );
   return {
     clock,
     journal,

@@ -6,7 +6,8 @@ import { Session } from '../../src/session/session.ts';
 /**
  * The real assistant in a process of its own that kills itself at a stage. Arguments: the home; `model`: before each
  * model call; `poison`: before one that answers the word "poison"; `render`: when an answer with that word is rendered;
- * `reset`: when /new is about to change the session; `retract`, `retracted`: before and after a turn is taken back; `never`.
+ * `reset`: when /new is about to change the session; `retract`, `retracted`: before and after a turn is taken back;
+ * `anchor`: when /tape handoff is about to change the session; `never`.
  */
 const [home, stage] = process.argv.slice(2);
 const die = (): never => {
@@ -17,7 +18,7 @@ const die = (): never => {
 const append: Session['append'] = Reflect.get(Session.prototype, 'append');
 Session.prototype.append = async function dying(drafts, durability) {
   const has = (kind: string): boolean => drafts.some((draft) => draft.kind === kind);
-  if ((stage === 'reset' && has('reset')) || (stage === 'retract' && has('retract'))) die();
+  if (stage !== undefined && ['reset', 'retract', 'anchor'].includes(stage) && has(stage)) die();
   const written = await append.call(this, drafts, durability);
   return stage === 'retracted' && has('retract') ? die() : written;
 };

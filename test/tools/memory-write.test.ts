@@ -20,7 +20,7 @@ function call(
     redact: (text) => text,
     maxOutput: 16_000,
   });
-  registry.register(memoryWriteTool(world.store));
+  registry.register(memoryWriteTool({ change: (change) => world.store.change(change) }));
   asked.length = 0;
   const approve: TestCall['approve'] = async (request) => {
     asked.push(request);
@@ -113,7 +113,10 @@ describe('memory_write', () => {
 
   test('is refused where nobody knows what kind of chat it is', async () => {
     await using world = await memoryWorld();
-    const decision = await memoryWriteTool(world.store).decide?.({ fact: 'x' }, testToolContext({ chatType: null }));
+    const decision = await memoryWriteTool({ change: (change) => world.store.change(change) }).decide?.(
+      { fact: 'x' },
+      testToolContext({ chatType: null }),
+    );
     expect(decision).toMatchObject({ decision: 'deny' });
   });
 

@@ -38,11 +38,11 @@ describe('what file tools did is taken back', () => {
   test.each([
     ['write_file', { path: 'sub/new.txt', content: 'x' }],
     ['edit_file', { path: 'sub/new.txt', oldText: '', newText: 'x' }],
-  ])('a file that %s made is removed', async (tool, args) => {
+  ])('a file that %s made is removed, with the folder that was made for it', async (tool, args) => {
     await using files = await fileTools();
     await files.call(tool, args);
     expect(await undo(files)).toEqual([{ path: join('sub', 'new.txt'), outcome: 'removed', reason: '' }]);
-    expect(await readdir(at(files, 'sub'))).toEqual([]);
+    expect(await readdir(files.workspace)).toEqual([]);
   });
 
   test('several changes of one file lead back to what was before the first', async () => {

@@ -3,7 +3,7 @@ import { isByPeople, type TapeEntry, saidIn } from '../../session/entry.ts';
 import { WindowScan, type Window } from '../../session/history-window.ts';
 
 /** The last messages that a person wrote, and the turns that answered them. */
-interface Exchange {
+export interface Exchange {
   readonly turn: string;
   /** The turn, then earlier turns that answered the same messages and were retracted for it, newest first. */
   readonly attempts: readonly string[];
@@ -16,8 +16,11 @@ export interface NoExchange {
   readonly boundary: Window['boundary'];
 }
 
-/** The newest ended turn that answered a person and was not retracted. */
-export function lastExchange(entries: readonly TapeEntry[]): Exchange | NoExchange {
+/** The newest ended turns that answered people and were not retracted, newest first, at most `most`. */
+export function exchanges(
+  entries: readonly TapeEntry[],
+  most: number,
+): { readonly found: readonly Exchange[] } & NoExchange {
   const window = windowOf(entries);
   const retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
   const starts = new Map(
@@ -25,18 +28,20 @@ export function lastExchange(entries: readonly TapeEntry[]): Exchange | NoExchan
       entry.kind === 'turn-start' && entry.turn !== null ? [[entry.turn, entry] as const] : [],
     ),
   );
-  const end = window.entries.slice(window.from).findLast(({ kind, turn }) => {
-    if (kind !== 'turn-end' || turn === null || retracted.has(turn)) return false;
-    return isByPeople(starts.get(turn)?.origin ?? 'user') && wordsIn(window.entries, turn).length > 0;
-  });
-  const turn = end?.turn ?? null;
-  if (turn === null) return { boundary: window.boundary };
-  const sources = new Set(starts.get(turn)?.sources);
-  const earlier = [...starts]
-    .filter(([id, start]) => id !== turn && retracted.has(id) && start.sources.some((source) => sources.has(source)))
-    .map(([id]) => id)
-    .toReversed();
-  return { turn, attempts: [turn, ...earlier], said: wordsIn(window.entries, turn) };
+  const found: Exchange[] = [];
+  for (const { kind, turn } of window.entries.slice(window.from).toReversed()) {
+    if (found.length === most) break;
+    if (kind !== 'turn-end' || turn === null || retracted.has(turn)) continue;
+    const said = wordsIn(window.entries, turn);
+    if (!isByPeople(starts.get(turn)?.origin ?? 'user') || said.length === 0) continue;
+    const sources = new Set(starts.get(turn)?.sources);
+    const earlier = [...starts]
+      .filter(([id, start]) => id !== turn && retracted.has(id) && start.sources.some((source) => sources.has(source)))
+      .map(([id]) => id)
+      .toReversed();
+    found.push({ turn, attempts: [turn, ...earlier], said });
+  }
+  return { found, boundary: window.boundary };
 }
 
 interface StartedCall {

@@ -31,7 +31,7 @@ export function createPersonaFile(options: PersonaFileOptions): Parameters<typeo
     replace: (text, before) =>
       file.alone(async () => {
         const now = await file.read();
-        return now.text === before && (await file.put(text, now, '/soul')).ok;
+        return now.text === before && (await file.put(text, now, { reason: '/soul' })).ok;
       }),
     ask: (question, message) => ask(question, message, options),
   };

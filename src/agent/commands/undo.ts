@@ -1,54 +1,55 @@
-import type { Session } from '../../session/session.ts';
-import { BATCH } from '../../tools/batch.ts';
-import { FILE_TOOLS } from '../../tools/files/access.ts';
-import type { RestoredFile } from '../../tools/files/restore-files.ts';
-import { callTitle } from '../../tools/registry/result.ts';
-import type { Tool } from '../../tools/tool.ts';
-import { oneLine, plural } from '../../util/text.ts';
-import { lastExchange, startedCalls, type NoExchange } from './last-exchange.ts';
-import type { ChatCommand } from './command.ts';
+import type { ApprovalAnswer } from '../../tools/tool.ts';
+import { plural } from '../../util/text.ts';
+import { undoText } from '../undo/text.ts';
+import type { Undo, UndoPlan } from '../undo/undo.ts';
+import type { ChatCommand, CommandContext } from './command.ts';
+import type { NoExchange } from './last-exchange.ts';
 
-export interface UndoPorts {
-  openSession(sessionKey: string): Promise<Pick<Session, 'window' | 'append'>>;
-  /** Restores the files that file tools changed in a turn. Called again after a crash, it finishes the work. */
-  restoreFiles(sessionKey: string, turnId: string): Promise<readonly RestoredFile[]>;
-  /** The tool with this name; undefined when it no longer exists. */
-  tool(name: string): Pick<Tool, 'name' | 'effect'> | undefined;
+interface UndoCommandPorts {
+  readonly undo: Pick<Undo, 'planLast' | 'perform' | 'finish'>;
+  /** Shows the owner what would happen and waits for their answer. */
+  readonly confirm: (
+    context: CommandContext,
+    question: { readonly title: string; readonly detail: string },
+  ) => Promise<ApprovalAnswer>;
 }
 
-/** Most files, and most calls, that the reply lists. */
-const MOST_NAMED = 20;
+/** Most exchanges that one command takes back. */
+const MOST = 50;
+const USAGE = `Use \`/undo\` for your last message, or \`/undo 3\` for the last three (at most ${MOST}); \`/undo yes\` and \`/undo 3 yes\` do not ask.`;
 
 /**
- * /undo: removes the last exchange from the conversation. Files are restored first: after a crash the exchange is still
- * there, so that another /undo finishes the same one.
+ * /undo: takes the last exchanges back, with what they changed. What they changed is shown first and waits for a yes; an
+ * exchange that only talked leaves at once. After a crash it asks again, or finishes what was agreed to.
  */
-export const undoCommand = (ports: UndoPorts): ChatCommand => ({
+export const undoCommand = ({ undo, confirm }: UndoCommandPorts): ChatCommand => ({
   name: 'undo',
-  description: 'take back your last message and what I did about it, including changed files',
+  description: 'take back your last message and all that I changed for it; `/undo 3` the last three',
   role: 'owner',
   priority: false,
   interrupts: false,
-  run: async ({ message: { sessionKey } }) => {
-    const session = await ports.openSession(sessionKey);
-    const entries = session.window;
-    const last = lastExchange(entries);
-    if (!('turn' in last)) return nothingLeft(last);
-    const files = new Map<string, RestoredFile>();
-    for (const turn of last.attempts) {
-      for (const file of await ports.restoreFiles(sessionKey, turn)) files.set(file.path, file);
+  repeatable: true,
+  run: async (context) => {
+    const { turnId, args, message } = context;
+    const begun = await undo.finish(turnId);
+    if (begun !== undefined) return undoText(begun, 'after');
+    const asked = /^(?<count>[1-9]\d?)?\s*(?<yes>yes)?$/iu.exec(args.trim())?.groups;
+    const count = Number(asked?.['count'] ?? 1);
+    if (asked === undefined || count > MOST) return USAGE;
+    const plan = await undo.planLast(message.sessionKey, count);
+    if ('boundary' in plan) return nothingLeft(plan);
+    if (asked['yes'] === undefined && isWorthAQuestion(plan)) {
+      const title = plan.exchanges.length === 1 ? 'Undo this' : `Undo ${plural(plan.exchanges.length, 'exchange')}`;
+      const answer = await confirm(context, { title, detail: undoText(plan, 'before') });
+      if (!answer.approved) return `Nothing was undone: ${answer.reason}.`;
     }
-    await session.append([{ kind: 'retract', turn: null, turns: [last.turn] }]);
-    const calls = last.attempts.toReversed().flatMap((turn) => lastingCalls(entries, turn, ports));
-    const [first = '', ...more] = last.said;
-    const others = more.length === 0 ? '' : ` (and ${plural(more.length, 'more message')})`;
-    return [
-      `Undone: “${oneLine(first, 80)}”${others} and my answer are no longer part of this conversation.`,
-      ...list('Files:', [...files.values()].map(fileLine)),
-      ...list('This cannot be undone:', calls),
-    ].join('\n');
+    return undoText(await undo.perform(turnId, plan), 'after');
   },
 });
+
+function isWorthAQuestion({ exchanges, items, byCommands, sent, lasting }: UndoPlan): boolean {
+  return exchanges.length > 1 || [items, byCommands, sent, lasting].some((part) => part.length > 0);
+}
 
 function nothingLeft({ boundary }: NoExchange): string {
   switch (boundary) {
@@ -61,36 +62,4 @@ function nothingLeft({ boundary }: NoExchange): string {
     case 'trim':
       return 'There is nothing more to undo: earlier messages have left the conversation, because it had become too long.';
   }
-}
-
-/** Titles of the calls whose effects cannot be undone: on anything but files. */
-function lastingCalls(entries: Session['window'], turn: string, ports: UndoPorts): readonly string[] {
-  return startedCalls(entries, turn).flatMap(({ call, intended }) => {
-    const tool = ports.tool(call.name);
-    const lasts =
-      tool === undefined || tool.name === BATCH ? intended : tool.effect !== 'none' && !FILE_TOOLS.has(tool.name);
-    return lasts ? [`- ${code(callTitle(call))}`] : [];
-  });
-}
-
-function fileLine({ path, outcome, reason }: RestoredFile): string {
-  switch (outcome) {
-    case 'restored':
-      return `- ${code(path)}: restored`;
-    case 'removed':
-      return `- ${code(path)}: removed, because it was new`;
-    case 'left':
-      return `- ${code(path)}: not changed: ${reason}`;
-  }
-}
-
-/** Shows a name or command as code, because it may contain Markdown. */
-function code(text: string): string {
-  return `\`${text.replaceAll('`', '´')}\``;
-}
-
-function list(title: string, lines: readonly string[]): readonly string[] {
-  if (lines.length === 0) return [];
-  const rest = lines.length - MOST_NAMED;
-  return [title, ...lines.slice(0, MOST_NAMED), ...(rest > 0 ? [`- and ${rest} more`] : [])];
 }

@@ -1,6 +1,7 @@
 import type { TurnSkills } from '../../agent/prompt/active-skills.ts';
 import type { Consolidation } from '../../agent/consolidation/consolidation.ts';
 import type { Questions } from '../../agent/questions/questions.ts';
+import type { Undo } from '../../agent/undo/undo.ts';
 import { answerCommands } from '../../agent/commands/answers.ts';
 import { commaCommand } from '../../agent/commands/comma.ts';
 import type { ChatCommand, CommandContext, ModelChoice, StatusReport } from '../../agent/commands/command.ts';
@@ -21,7 +22,6 @@ import { usageCommand } from '../../agent/commands/usage.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
-import { restoreFiles } from '../../tools/files/restore-files.ts';
 import { contextOutsideTurn } from '../../tools/registry/outside-turn.ts';
 import type { TapeActions } from '../../tools/tape.ts';
 import type { ToolContext } from '../../tools/tool.ts';
@@ -45,6 +45,7 @@ export interface CommandParts {
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
   readonly questions: Questions;
+  readonly undo: Undo;
   /** /cron. */
   readonly cron: ChatCommand;
   /** /mem, /memory and /soul. */
@@ -66,7 +67,7 @@ export function createCommands(
   const { clock } = base;
   const { timezone } = base.config.agent;
   const { status, restart } = parts;
-  const { journal, sessions, changes } = parts.stores;
+  const { journal } = parts.stores;
   const models: ModelChoice = {
     get standard() {
       return fullName(parts.models.standard);
@@ -75,7 +76,7 @@ export function createCommands(
     chosen: (sessionKey) => journal.settings.model(sessionKey),
     choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
   };
-  const { registry, guard } = parts.tools;
+  const { registry } = parts.tools;
   const pairing = createPairing(base, {
     journal,
     ownersOnly: () => [
@@ -102,10 +103,12 @@ export function createCommands(
       ...parts.memory,
       tapeCommand(parts.tape),
       undoCommand({
-        openSession: (sessionKey) => sessions.open(sessionKey),
-        restoreFiles: async (sessionKey, turnId) =>
-          restoreFiles(await changes.of(sessionKey, turnId), { guard, copies: changes }),
-        tool: (name) => registry.named(name),
+        undo: parts.undo,
+        confirm: ({ message, turnId, signal }, question) =>
+          parts.questions.approve(
+            { sessionKey: message.sessionKey, callId: `${turnId}.1`, turnId, signal, target: message },
+            { ...question, reason: 'This is what it would do.' },
+          ),
       }),
       skillsCommand({
         skills: () => parts.catalog.read(),

@@ -7,6 +7,8 @@ import type { CronScheduler } from '../../automation/cron-scheduler.ts';
 import type { CronAnswer, CronCaller, CronService } from '../../automation/cron-service.ts';
 import type { JobCreator } from '../../automation/job.ts';
 import type { JobStore } from '../../automation/job-store.ts';
+import type { RestoredJob } from '../../automation/restore-jobs.ts';
+import type { RecordedJob } from '../../storage/change-log.ts';
 import { machineZone } from '../../util/time-zone.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../../bus/messages.ts';
@@ -27,7 +29,7 @@ const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).
 const RESTS = 'I am in safe mode, so scheduled jobs do not run. /restart ends safe mode.';
 
 export interface AutomationParts {
-  readonly stores: Pick<Stores, 'journal'>;
+  readonly stores: Pick<Stores, 'journal' | 'changes'>;
   readonly bus: MessageBus;
 }
 
@@ -37,6 +39,8 @@ export interface Automation extends AsyncDisposable {
   readonly tools: readonly Tool[];
   readonly command: ChatCommand;
   readonly request: (params: RequestParams<'cron'>) => Promise<CronAnswer>;
+  /** Takes recorded changes of jobs back, see `restoreJobs`. */
+  readonly restoreJobs: (changes: readonly RecordedJob[], dry: boolean) => Promise<readonly RestoredJob[]>;
   /** Whether what a scheduled turn says is kept from people. */
   readonly holdBack: PeoplePorts['holdBack'];
   /** The person's time zone, as far as it is known. */
@@ -53,7 +57,7 @@ interface CronServices {
 
 export function createAutomation(base: Base, { stores, bus }: AutomationParts): Automation {
   const { config, log } = base;
-  const { journal } = stores;
+  const { journal, changes } = stores;
   let opened: Promise<CronServices> | undefined;
   let jobStore: JobStore | undefined;
   const services = (): Promise<CronServices> => {
@@ -82,12 +86,24 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
           return service.list(by);
       }
     });
+  const personOf = (by: CronToolCaller): CronCaller => ({
+    ...callerOf(by, journal.inbox.byId([by.messageId])[0]),
+    record: ({ job, before, after }) =>
+      changes.recordJob({
+        sessionKey: by.sessionKey,
+        turnId: by.turnId,
+        callId: by.id,
+        job,
+        before: before && JSON.stringify(before),
+        after: after && JSON.stringify(after),
+      }),
+  });
   const cronPort: CronPort = {
-    add: (by, job) => ask((service) => service.add(callerOf(by, journal.inbox.byId([by.messageId])[0]), job)),
-    list: (by) => ask((service) => service.list(callerOf(by, journal.inbox.byId([by.messageId])[0]))),
-    one: (by, action, id) => one(callerOf(by, journal.inbox.byId([by.messageId])[0]), action, id),
+    add: (by, job) => ask((service) => service.add(personOf(by), job)),
+    list: (by) => ask((service) => service.list(personOf(by))),
+    one: (by, action, id) => one(personOf(by), action, id),
     job: async (by, id) => {
-      const caller = callerOf(by, journal.inbox.byId([by.messageId])[0]);
+      const caller = personOf(by);
       const shown = await ask((service) => service.show(caller, id)).catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'cron-unknown') return null;
         throw error;
@@ -111,6 +127,16 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
       if (job === undefined)
         throw new AppError('cron-refused', 'The job is missing: say when it runs and what it does.');
       return await ask((service) => (action === 'add' ? service.add(by, job) : service.replace(by, id ?? '', job)));
+    },
+    restoreJobs: async (recorded, dry) => {
+      if (recorded.length === 0) return [];
+      const [{ jobStore: store, cron }, { restoreJobs }] = await Promise.all([
+        services(),
+        import('../../automation/restore-jobs.ts'),
+      ]);
+      const restored = await restoreJobs(recorded, { jobStore: store, clock: base.clock, dry });
+      if (!dry) await cron.look();
+      return restored;
     },
     holdBack: async ({ turnId, messages }, { outcome, answer }) => {
       const message = messages.at(-1);

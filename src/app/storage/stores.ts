@@ -13,6 +13,7 @@ import { MediaStore } from '../../storage/media.ts';
 import { PromptParts } from '../../storage/prompt-parts.ts';
 import { SpillStore } from '../../storage/spill.ts';
 import { UntrustedFiles } from '../../storage/untrusted-files.ts';
+import { UndoLog } from '../../storage/undo-log.ts';
 import { Uploads } from '../../storage/uploads.ts';
 import type { AppError } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
@@ -30,6 +31,8 @@ export interface Stores {
   readonly spill: SpillStore;
   /** What file tools replaced, for /undo. */
   readonly changes: ChangeLog;
+  /** What was taken back. */
+  readonly undone: UndoLog;
   readonly audit: AuditLog;
   readonly memory: MemoryStore;
   /** SOUL.md and its like. */
@@ -103,6 +106,7 @@ export async function openStores(
       disk,
     }),
     changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock, disk }),
+    undone: new UndoLog({ folder: join(paths.versions, 'undo', 'done'), disk }),
     audit: stack.use(
       new AuditLog(paths.audit, { clock, log, disk, mask: (text) => redact(text, { knownBy: 'value' }) }),
     ),

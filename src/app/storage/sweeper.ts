@@ -50,7 +50,7 @@ const AUDIT_KEPT_MS = 400 * DAY_MS;
 const MEASURED = { conversations: 'sessions', 'undo copies': 'versions' } as const;
 
 type SweeperBase = Pick<Base, 'clock' | 'log' | 'paths' | 'storage'>;
-type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes' | 'audit' | 'promptParts'>;
+type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes' | 'undone' | 'audit' | 'promptParts'>;
 
 /**
  * Removes what is older than its store keeps it, in slices that no one notices, an hour after the last time. While the
@@ -118,6 +118,7 @@ export class Sweeper implements AsyncDisposable {
       count('audit files', await this.#stores.audit.prune(clock.now() - AUDIT_KEPT_MS));
       count('conversations', await this.#tapes());
       await this.#stores.changes.prune(clock.now());
+      await this.#stores.undone.prune(clock.now());
       count('parts of prompts', await this.#parts());
       for (const [store, place] of Object.entries(MEASURED)) {
         bytes[store] = (await sweepFolder(this.#base.paths[place], null)).bytes;

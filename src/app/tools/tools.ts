@@ -5,6 +5,7 @@ import { createSandbox, type Sandbox } from '../../security/sandbox/sandbox.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
 import { builtinTools } from '../../tools/registry/builtin.ts';
 import type { BackgroundProcesses } from '../../tools/exec/background/background-processes.ts';
+import type { FactStore } from '../../tools/memory-write.ts';
 import { batchTool } from '../../tools/batch.ts';
 import { withFolders } from '../../tools/files/taint.ts';
 import { ToolRegistry, type KeepWhole } from '../../tools/registry/registry.ts';
@@ -92,7 +93,11 @@ export function createTools(base: Base, { stores, catalog, background }: ToolPar
   const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searchHosts], clock });
   const search = { ...web, fetch: searchFetch };
   const files = { guard, changes, origins, keepImage: (bytes: Uint8Array) => media.keep(bytes) };
-  const builtin = builtinTools({ ...files, maxOutput, clock, exec, memory, fetch, search });
+  const facts: FactStore = {
+    change: (change, { sessionKey, turnId, id: callId }) =>
+      memory.change(change, (made) => changes.recordChange({ sessionKey, turnId, callId, ...made, keepAfter: true })),
+  };
+  const builtin = builtinTools({ ...files, maxOutput, clock, exec, memory: facts, fetch, search });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
   return { registry, guard, sandbox };

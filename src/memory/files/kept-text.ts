@@ -1,5 +1,7 @@
+import { readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Disk } from '../../storage/disk.ts';
+import { ifThere } from '../../storage/files.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
@@ -23,6 +25,23 @@ export interface KeptTextOptions {
 export type KeptResult =
   | { readonly ok: true; /** Of the file as it is now. */ readonly hash: string }
   | { readonly ok: false; readonly why: 'changed' };
+
+/** What is about to replace a file, for those who keep what is needed to take it back. */
+export interface Replacement {
+  /** Where the file really lies, absolute. */
+  readonly path: string;
+  /** The file as it is; null: there is none. */
+  readonly before: { readonly bytes: Uint8Array; readonly mode: number } | null;
+  readonly after: Uint8Array;
+}
+
+/** Why a text is replaced. */
+export interface PutReason {
+  /** For the list of versions. */
+  readonly reason: string;
+  /** Keeps what is needed to take the change back; when it rejects, nothing is written. @default nothing is kept */
+  readonly record?: ((replacement: Replacement) => Promise<void>) | undefined;
+}
 
 const MOST_TRIES = 5;
 
@@ -54,7 +73,7 @@ export class KeptText {
     return this.alone(async () => {
       const now = await this.read();
       if (now.hash !== options.ifHash) return { ok: false, why: 'changed' };
-      return await this.put(wellFormed(text), now, options.reason);
+      return await this.put(wellFormed(text), now, options);
     });
   }
 
@@ -71,7 +90,7 @@ export class KeptText {
   restore(id: string): Promise<Version> {
     return this.settle(async (now) => {
       const { version, text } = await this.#versions.read(id);
-      return (await this.put(text, now, `restore of ${id}`)).ok ? version : undefined;
+      return (await this.put(text, now, { reason: `restore of ${id}` })).ok ? version : undefined;
     });
   }
 
@@ -104,22 +123,24 @@ export class KeptText {
     });
   }
 
-  /** Puts a text into the place of `now`. For use within `alone` or `settle`. */
-  async put(next: string, now: MemoryText, reason: string): Promise<KeptResult> {
-    if (next === now.text) return { ok: true, hash: now.hash };
+  /** Puts a text into the place of `now`; null removes the file. For use within `alone` or `settle`. */
+  async put(next: string | null, now: MemoryText, { reason, record }: PutReason): Promise<KeptResult> {
+    if (hashOfBytes(next ?? '') === now.hash && next !== null) return { ok: true, hash: now.hash };
     const { disk } = this.#options;
     try {
       if (now.text.trim() !== '') await this.#versions.keep(now.text, 'kept', reason);
       const path = await realFile(this.path);
       await disk.ensure(dirname(path));
+      if (record !== undefined && next !== null) await record(await replacementOf(path, next));
       // Keeping took a while, in which a person may have saved the file.
       if ((await this.read()).hash !== now.hash) return { ok: false, why: 'changed' };
-      await disk.replace(path, next);
+      if (next === null) await rm(path, { force: true });
+      else await disk.replace(path, next);
     } catch (error) {
       throw unwritable(`${this.path} could not be changed`, error);
     }
     await this.#prune();
-    return { ok: true, hash: hashOfBytes(next) };
+    return { ok: true, hash: hashOfBytes(next ?? '') };
   }
 
   /** Too many versions harm no one. */
@@ -128,6 +149,12 @@ export class KeptText {
       this.#options.log.warn('memory: old versions not removed', { path: this.path, reason: errorMessage(error) });
     });
   }
+}
+
+async function replacementOf(path: string, next: string): Promise<Replacement> {
+  const bytes = await ifThere(readFile(path));
+  const before = bytes === undefined ? null : { bytes, mode: (await stat(path)).mode & 0o777 };
+  return { path, before, after: Buffer.from(next) };
 }
 
 /** With lines ended by `\n`, the last one too. */

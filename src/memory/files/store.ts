@@ -7,8 +7,9 @@ import { Slots } from '../../util/slots.ts';
 import { editFact, type FactChange, type FactOutcome } from './edit-fact.ts';
 import { losesMoreThanHalf } from './facts.ts';
 import { HistoryFile, renderHistory, type HistoryEntry } from './history-file.ts';
-import { KeptText, unwritable, wellFormed, type KeptResult } from './kept-text.ts';
-import { LARGEST_MEMORY, type MemoryText } from './memory-file.ts';
+import { KeptText, unwritable, wellFormed, type KeptResult, type PutReason } from './kept-text.ts';
+import { hashOfBytes, LARGEST_MEMORY, type MemoryText } from './memory-file.ts';
+import { takeBackFact, type TakenFact } from './take-back.ts';
 import type { Version } from './versions.ts';
 
 export interface MemoryStoreOptions {
@@ -83,16 +84,45 @@ export class MemoryStore {
       if (now.hash !== options.ifHash) return { ok: false, why: 'changed' };
       const next = wellFormed(this.#redact(text));
       if (options.allowShrink !== true && losesMoreThanHalf(now.text, next)) return { ok: false, why: 'shrinks' };
-      return await this.#put(next, now, options.reason);
+      return await this.#put(next, now, { reason: options.reason });
     });
   }
 
-  /** Adds, changes or removes one fact, keeping all other changes of the file. */
-  change(change: FactChange): Promise<FactOutcome> {
+  /** Adds, changes or removes one fact, keeping all other changes of the file. `record`: see `PutReason`. */
+  change(change: FactChange, record?: PutReason['record']): Promise<FactOutcome> {
     return this.#memory.settle(async (now) => {
       const { text, ...edit } = editFact(now.text, { ...change, fact: this.#redact(change.fact) });
       const reason = 'fact' in edit ? `memory_write, ${edit.outcome}: ${edit.fact}` : '';
-      return text === now.text || (await this.#put(wellFormed(text), now, reason)).ok ? edit : undefined;
+      return text === now.text || (await this.#put(wellFormed(text), now, { reason, record })).ok ? edit : undefined;
+    });
+  }
+
+  /**
+   * Takes changes of single facts back, the newest first; `recorded` holds them oldest first, with the bytes of the file
+   * before and after each (`before` null: there was no file). A file that is as the last of them left it is as before,
+   * byte for byte; in another one each fact that is as its change left it. `dry` changes nothing.
+   */
+  takeBack(
+    recorded: readonly { readonly before: Uint8Array | null; readonly after: Uint8Array }[],
+    { dry }: { readonly dry: boolean },
+  ): Promise<readonly TakenFact[]> {
+    return this.#memory.settle(async (now) => {
+      if (now.hash === hashOfBytes(recorded[0]?.before ?? '')) return [];
+      let text = now.text;
+      const facts: TakenFact[] = [];
+      for (const { before, after } of recorded.toReversed()) {
+        const done = takeBackFact(text, { before: textOf(before), after: textOf(after) });
+        facts.push(...done.facts);
+        text = done.text;
+      }
+      const whole = recorded.every(
+        ({ before }, n) => n === 0 || hashOfBytes(before ?? '') === hashAfter(recorded[n - 1]),
+      );
+      const first = recorded[0]?.before ?? null;
+      const exact = whole && now.hash === hashAfter(recorded.at(-1));
+      const next = exact ? (first === null ? null : Buffer.from(first).toString()) : text;
+      if (dry || facts.every(({ outcome }) => outcome === 'left')) return facts;
+      return (await this.#memory.put(next, now, { reason: 'undo' })).ok ? facts : undefined;
     });
   }
 
@@ -141,10 +171,19 @@ export class MemoryStore {
     });
   }
 
-  async #put(next: string, now: MemoryText, reason: string): Promise<KeptResult> {
+  async #put(next: string, now: MemoryText, why: PutReason): Promise<KeptResult> {
     if (next !== now.text && Buffer.byteLength(next) > LARGEST_MEMORY) {
       throw new AppError('memory-too-large', 'The memory would be larger than 1 MiB. Keep only lasting facts in it.');
     }
-    return await this.#memory.put(next, now, reason);
+    return await this.#memory.put(next, now, why);
   }
+}
+
+function hashAfter(change: { readonly after: Uint8Array } | undefined): string | null {
+  return change === undefined ? null : hashOfBytes(change.after);
+}
+
+/** As a memory is read: without byte-order mark, lines ended by `\n`. */
+function textOf(bytes: Uint8Array | null): string {
+  return new TextDecoder().decode(bytes ?? new Uint8Array()).replaceAll('\r\n', '\n');
 }

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { lstat, mkdir, open, opendir, type FileHandle } from 'node:fs/promises';
+import { lstat, mkdir, open, opendir, rmdir, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '../../util/errors.ts';
@@ -178,6 +178,18 @@ export class PathGuard {
       await using parent = await this.#parent(old.path, use, roots);
       allowOrThrow(decidePath(join(parent.path, basename(old.path)), 'write', use, roots), use);
       await removeIn(parent, basename(old.path));
+    });
+  }
+
+  /** Removes a folder if it is empty; one that is not, or is not there, stays as it is. */
+  async removeEmptyFolder(path: string, use: PathUse): Promise<void> {
+    await this.#guarded({ path }, async (absolute, roots) => {
+      allowOrThrow(decidePath(await realPlace(absolute), 'write', use, roots), use);
+      await using parent = await pin(dirname(absolute));
+      allowOrThrow(decidePath(join(parent.path, basename(absolute)), 'write', use, roots), use);
+      await rmdir(parent.at(basename(absolute))).catch((error: unknown) => {
+        if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error;
+      });
     });
   }
 

@@ -1,7 +1,10 @@
+import { lstat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { PathAccess, PathDecision } from '../../security/paths/rules.ts';
 import type { OpenedFile, PathGuard, PathUse } from '../../security/paths/guard.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { LARGEST_COPY, type ChangeLog } from '../../storage/change-log.ts';
+import { ifThere } from '../../storage/files.ts';
 import { AppError } from '../../util/errors.ts';
 import type { FileOrigins } from './taint.ts';
 import type { ToolContext, ToolDecision } from '../tool.ts';
@@ -119,6 +122,7 @@ export async function writeThrough(
     turnId,
     callId,
     path: before?.path ?? place.path,
+    folders: before === null ? await missingFolders(place.path) : [],
     before: before === null ? null : { bytes: before.bytes, mode: before.stat.mode & 0o777 },
     after: bytes,
   });
@@ -126,6 +130,15 @@ export async function writeThrough(
     await origins?.mark(path, bytes);
   }
   return await guard.writeFile(path, bytes, { ...useOf(context), unchangedSince: before?.stat ?? null });
+}
+
+/** The folders of a path that there are not yet, the innermost first. */
+async function missingFolders(path: string): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (let folder = dirname(path); (await ifThere(lstat(folder))) === undefined; folder = dirname(folder)) {
+    missing.push(folder);
+  }
+  return missing;
 }
 
 /** What a write replaces; null: nothing. A file too large for a copy comes without its bytes. */

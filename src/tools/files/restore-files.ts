@@ -8,15 +8,20 @@ import { AppError, errorMessage } from '../../util/errors.ts';
 export interface RestoredFile {
   /** Relative to the workspace where it lies in it, else absolute. */
   readonly path: string;
-  /** `restored`: holds what it held before; `removed`: it was new; `left`: nothing was done to it. */
-  readonly outcome: 'restored' | 'removed' | 'left';
-  /** Why it was left; empty otherwise. */
+  /**
+   * `restored`: holds what it held before; `removed`: it was new; `partly`: holds what somebody else had made of it
+   * between two of the changes; `left`: nothing was done to it.
+   */
+  readonly outcome: 'restored' | 'removed' | 'partly' | 'left';
+  /** Why it was left, or only partly restored; empty otherwise. */
   readonly reason: string;
 }
 
 interface RestorePorts {
   readonly guard: PathGuard;
   readonly copies: Pick<ChangeLog, 'copy'>;
+  /** Says what would become of each file, and changes nothing. @default false */
+  readonly dry?: boolean;
 }
 
 /** The owner asks for it, and for nothing but what was there before: files that are asked about need no second yes. */
@@ -29,8 +34,9 @@ const OWNER: PathUse = {
 
 /**
  * Puts back what changes replaced, oldest first as they were recorded: each file gets what it held before the first of
- * them. A file that holds anything but what the changes left there is not touched, nor is what is no plain file at
- * its own place any more. Files that stand as they did before are not named. Done twice it does nothing more.
+ * them, or before the first after which nobody else changed it. A file that holds anything but what the changes left
+ * there is not touched, nor is what is no plain file at its own place any more. Folders that were made for a file leave
+ * with it when they are empty. Files that stand as they did before are not named. Done twice it does nothing more.
  */
 export async function restoreFiles(
   changes: readonly RecordedChange[],
@@ -51,34 +57,58 @@ type Result = Omit<RestoredFile, 'path'> | 'as-before';
 
 const RESTORED: Result = { outcome: 'restored', reason: '' };
 const REMOVED: Result = { outcome: 'removed', reason: '' };
+const PARTLY: Result = {
+  outcome: 'partly',
+  reason: 'somebody else changed it between my changes, so it is as they left it',
+};
 
 function left(reason: string): Result {
   return { outcome: 'left', reason };
 }
 
 async function restore(path: string, changes: readonly RecordedChange[], ports: RestorePorts): Promise<Result> {
-  const { guard, copies } = ports;
-  const before = changes[0]?.before ?? null;
+  const { guard, copies, dry = false } = ports;
   const current = await currentOf(path, guard);
   if (current === 'elsewhere') return left('there is a link in its place now');
+  // A file that was deleted since comes back: nothing is lost by it.
+  const last = current === null ? changes.length - 1 : changes.findLastIndex(({ after }) => after === current.hash);
+  const first = beginningOf(changes, last === -1 ? changes.length - 1 : last);
+  const before = changes[first]?.before ?? null;
   if (before === null) {
     if (current === null) return 'as-before';
-    if (!isOurs(current.hash, changes)) return left('it changed after I made it');
-    await guard.removeFile(path, { ...OWNER, unchangedSince: current.stat });
-    return REMOVED;
+    if (last === -1 || current.hash === null) return left('it changed after I made it');
+    if (!dry) {
+      await guard.removeFile(path, { ...OWNER, unchangedSince: current.stat });
+      for (const folder of changes[first]?.folders ?? []) await guard.removeEmptyFolder(folder, OWNER);
+    }
+    return first === 0 ? REMOVED : PARTLY;
   }
   if (before.hash === null) return left('it was too large to keep a copy of it');
-  if (current?.hash === before.hash) return 'as-before';
-  if (current !== null && !isOurs(current.hash, changes)) return left('it changed after I wrote it');
+  if (current?.hash === before.hash || (last === -1 && current?.hash === changes[0]?.before?.hash)) return 'as-before';
+  if (last === -1 || current?.hash === null) return left('it changed after I wrote it');
   const bytes = await copies.copy(before.hash);
   if (bytes === undefined) return left('the copy of it is not kept any more');
-  await guard.writeFile(path, bytes, { ...OWNER, mode: before.mode, unchangedSince: current?.stat ?? null });
-  return RESTORED;
+  if (!dry) {
+    await guard.writeFile(path, bytes, { ...OWNER, mode: before.mode, unchangedSince: current?.stat ?? null });
+  }
+  return first === 0 ? RESTORED : PARTLY;
 }
 
-/** Whether it is what one of the changes left there. */
-function isOurs(hash: string | null, changes: readonly RecordedChange[]): boolean {
-  return hash !== null && changes.some((change) => change.after === hash);
+/** The earliest change that is joined to change `last` by changes between which nobody else changed the file. */
+function beginningOf(changes: readonly RecordedChange[], last: number): number {
+  let first = last;
+  while (first > 0 && follows(changes[first], changes[first - 1])) first -= 1;
+  return first;
+}
+
+/** Whether a change found what the one before left, or what that one found, if it was recorded and not made. */
+function follows(change: RecordedChange | undefined, earlier: RecordedChange | undefined): boolean {
+  if (change === undefined || earlier === undefined) return false;
+  const found = change.before === null ? 'nothing' : change.before.hash;
+  if (found === null) return false;
+  return (
+    found === (earlier.after ?? 'nothing') || found === (earlier.before === null ? 'nothing' : earlier.before.hash)
+  );
 }
 
 interface Current {
