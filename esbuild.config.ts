@@ -28,6 +28,15 @@ const REPLACED = [
   // Of zod's messages in fifty languages the English ones: the others are half of what is loaded of it.
   // oxlint-disable-next-line require-unicode-regexp
   replacing('one-locale', /zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"),
+  // Bolt has a receiver of ours; its own bring express, OAuth and parsers of bodies with them.
+  replacing(
+    'one-receiver',
+    // oxlint-disable-next-line require-unicode-regexp
+    /@slack\/bolt\/dist\/receivers\/(AwsLambdaReceiver|ExpressReceiver|HTTPModuleFunctions|HTTPReceiver|HTTPResponseAck|SocketModeReceiver)\.js$/,
+    'exports.default = undefined;',
+  ),
+  // oxlint-disable-next-line require-unicode-regexp
+  replacing('no-oauth', /@slack\/oauth\/dist\/index\.js$/, 'module.exports = {};'),
 ];
 
 /**
