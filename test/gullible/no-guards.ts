@@ -51,6 +51,7 @@ vi.mock('../../src/agent/consolidation/memory-change.ts', async (original) => {
 vi.mock('../../src/security/redact/redact.ts', async (original) => ({
   ...(await original<object>()),
   createRedactor: () => (text: string) => text,
+  createLearningRedactor: () => ({ redact: (text: string) => text, learn: () => {} }),
 }));
 /** Secrets do get out here. */
 vi.mock('../support/canaries.ts', async (original) => ({
