@@ -60,7 +60,9 @@ describe.concurrent('a process that is killed', () => {
       await waitFor(() => gone(child), slow);
       home.start('never');
       await waitFor(() => home.chat().length === 2, slow);
-      expect(home.chat()[1]).toBe('I was restarted while running /tape; I cannot tell whether it took effect.');
+      expect(home.chat()[1]).toBe(
+        'I was restarted while running /tape handoff We said hello.; I cannot tell whether it took effect.',
+      );
       home.reply('Hello again.');
       home.say('hello?');
       await waitFor(() => home.chat().length === 3, slow);

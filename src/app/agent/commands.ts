@@ -107,7 +107,7 @@ export function createCommands(
         confirm: ({ message, turnId, signal }, question) =>
           parts.questions.approve(
             { sessionKey: message.sessionKey, callId: `${turnId}.1`, turnId, signal, target: message },
-            { ...question, reason: 'This is what it would do.' },
+            { ...question, reason: 'Nothing is done without your yes.' },
           ),
       }),
       skillsCommand({
