@@ -170,6 +170,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       mcp,
       catalog,
       budget,
+      undo,
       models,
       health,
       http: parts.http,

@@ -1,6 +1,7 @@
 import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { Budget } from '../../agent/context/budget.ts';
 import type { PromptReport } from '../../agent/commands/context.ts';
+import type { Undo } from '../../agent/undo/undo.ts';
 import type { PairingPort } from '../../agent/commands/pair.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import type { HealthFacts } from '../../gateway/operations/health.ts';
@@ -26,6 +27,7 @@ import type { KeptFiles } from '../storage/kept-files.ts';
 import type { Stores } from '../storage/stores.ts';
 import { skillRequests } from './skill-requests.ts';
 import { turnRequests } from './turn-trace.ts';
+import { undoRequests } from './undo-requests.ts';
 import { usageRequests } from './usage-requests.ts';
 
 export interface RequestParts {
@@ -43,6 +45,7 @@ export interface RequestParts {
   readonly plugins: Pick<Plugins, 'list'>;
   readonly catalog: SkillCatalog;
   readonly budget: Budget;
+  readonly undo: Undo;
   readonly models: Models;
   readonly health: () => Promise<HealthFacts>;
   readonly reload: Reloader['reload'];
@@ -109,6 +112,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
     ...sessionRequests({ journal, search, sessions }, base.paths.sessions),
     ...turnRequests(journal, base.paths.sessions),
+    ...undoRequests(parts.undo, journal),
     ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),
     ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),
     ...modelRequests(base, { models: parts.models, journal }),

@@ -123,7 +123,7 @@ function tokensOf({ input, cached, output }: TraceTokens): TraceTokens {
   return { input, cached, output };
 }
 
-function unknownTurn(turn: string | undefined): AppError {
+export function unknownTurn(turn: string | undefined): AppError {
   const list = `To list the newest turns: ${assistantCommand('trace')}`;
   const what = turn === undefined ? 'There was no turn yet.' : `No turn has the id ${JSON.stringify(turn)}.`;
   return new AppError('turn-unknown', turn === undefined ? what : `${what} ${list}`);

@@ -122,6 +122,14 @@ export const trace: Group = {
   ],
 };
 
+export const undo = command({
+  name: 'undo',
+  description: 'take back what a turn changed, after showing what comes back and what stays',
+  arguments: { turn: argument('its id, as `trace` lists it') },
+  options: { dryRun: flag('only show it'), yes: flag('do not ask'), json },
+  load: async () => (await import('../activity/undo.ts')).undoCommand,
+});
+
 export const usage = command({
   name: 'usage',
   description: 'tokens and cost of model calls, by day, model, source, conversation or job',

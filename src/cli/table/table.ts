@@ -1,4 +1,4 @@
-import { audit, inbox, logs, outbox, trace, usage, why } from './activity.ts';
+import { audit, inbox, logs, outbox, trace, undo, usage, why } from './activity.ts';
 import { chat, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
 import { command, type CliCommand, type Group } from './command.ts';
 import { config } from './config.ts';
@@ -44,6 +44,7 @@ export const COMMANDS: readonly (CliCommand | Group)[] = [
   logs,
   why,
   trace,
+  undo,
   audit,
   mcp,
   skills,

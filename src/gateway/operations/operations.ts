@@ -13,6 +13,7 @@ import { sessions } from './sessions.ts';
 import { skills } from './skills.ts';
 import { traces } from './traces.ts';
 import { system } from './system.ts';
+import { undo } from './undo.ts';
 import { usage } from './usage.ts';
 
 /** Everything that may be asked of the assistant beside talking to it; the control socket, HTTP and the command line all call these. */
@@ -29,6 +30,7 @@ export const OPERATIONS = {
   ...usage,
   ...activity,
   ...traces,
+  ...undo,
   ...extensions,
   ...system,
 } satisfies Readonly<Record<string, Operation>>;

@@ -1,0 +1,36 @@
+import { undoText } from '../../agent/undo/text.ts';
+import type { Undo, UndoPlan } from '../../agent/undo/undo.ts';
+import type { RequestHandlers } from '../../gateway/operations/operations.ts';
+import type { UndoneTurn } from '../../gateway/operations/undo.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { AppError } from '../../util/errors.ts';
+import { unknownTurn } from './turn-trace.ts';
+
+/** What a person may ask about taking one turn back, whichever it is. */
+export function undoRequests(
+  undo: Undo,
+  { turnRecords, turns }: Pick<Journal, 'turnRecords' | 'turns'>,
+): Pick<RequestHandlers, 'undoTurn'> {
+  return {
+    undoTurn: async ({ turn, dry }) => {
+      const record = turnRecords.find(turn);
+      if (record === undefined) throw unknownTurn(turn);
+      const { session, id } = record;
+      if (turns.isBusy([session])) {
+        throw new AppError(
+          'undo-refused',
+          `The conversation ${session} has a turn that runs: wait until it has ended.`,
+        );
+      }
+      const plan = await undo.planTurn({ session, turn: id });
+      if (dry) return answerOf(id, plan, false);
+      return answerOf(id, await undo.perform(`turn-${id}`, plan), true);
+    },
+  };
+}
+
+function answerOf(turn: string, plan: UndoPlan, done: boolean): UndoneTurn {
+  const { session, items, byCommands, sent, lasting } = plan;
+  const text = undoText(plan, done ? 'after' : 'before');
+  return { turn, session, done, items, byCommands, sent, lasting, text };
+}

@@ -1,0 +1,30 @@
+import type { CliContext } from '../context.ts';
+import { confirm } from '../confirm.ts';
+import { terminalText } from '../format.ts';
+import { openAssistant } from '../open.ts';
+import { print } from '../print.ts';
+import type { OutputFlags } from '../table/command.ts';
+
+/** `assistant undo TURN`. */
+export async function undoCommand(
+  {
+    turn,
+    dryRun,
+    yes,
+    home,
+    json,
+  }: OutputFlags & { readonly turn: string; readonly dryRun: boolean; readonly yes: boolean },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const plan = await assistant.port.request('undoTurn', { turn, dry: true });
+  if (dryRun) {
+    print(context, json, { facts: plan, lines: plan.text.split('\n'), escape: terminalText });
+    return 0;
+  }
+  if (!yes) print(context, false, { facts: plan, lines: plan.text.split('\n'), escape: terminalText });
+  if (!(await confirm(context, 'Undo it?', { yes }))) return 1;
+  const undone = await assistant.port.request('undoTurn', { turn, dry: false });
+  print(context, json, { facts: undone, lines: undone.text.replaceAll('`', '').split('\n'), escape: terminalText });
+  return 0;
+}
