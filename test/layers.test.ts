@@ -83,6 +83,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'app.ts',
     'app/start/home-at-rest.ts',
     'app/storage/home-trouble.ts',
+    'app/traces/on-disk.ts',
+    'app/traces/replay.ts',
     'app/extensions/skill-installer.ts',
     'channels/markup/terminal.ts',
     'channels/markup/terminal-code.ts',

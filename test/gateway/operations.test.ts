@@ -57,6 +57,7 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   why: { count: 1 },
   turnsList: { count: 1 },
   turnsTrace: { turn: 'nothing' },
+  turnsSave: { turn: 'nothing' },
   undoTurn: { turn: 'nothing', dry: false },
   audit: { count: 1, asked: false, about: '' },
 };

@@ -39,6 +39,8 @@ export interface RequestParts {
   readonly journal: Journal;
   readonly search: Stores['search'];
   readonly sessions: Stores['sessions'];
+  readonly media: Stores['media'];
+  readonly promptParts: Stores['promptParts'];
   readonly audit: Pick<AuditLog, 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
@@ -111,7 +113,10 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...mailRequests(journal.deadLetters),
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
     ...sessionRequests({ journal, search, sessions }, base.paths.sessions),
-    ...turnRequests(journal, base.paths.sessions),
+    ...turnRequests(journal, base.paths.sessions, async (record) => {
+      const { saveTurn } = await import('../traces/save-turn.ts');
+      return saveTurn(record, base, { media: parts.media, promptParts: parts.promptParts, body: parts.models.body });
+    }),
     ...undoRequests(parts.undo, journal),
     ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),
     ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),

@@ -6,6 +6,7 @@ import { type CallRecord, type EntryOf, saidIn, type TapeEntry } from '../../ses
 import { hasTape, readTape } from '../../session/reader.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
+import type { saveTurn } from '../traces/save-turn.ts';
 import { cut } from '../../util/text.ts';
 
 const LONGEST_TEXT = 2_000;
@@ -14,13 +15,20 @@ const LONGEST_TEXT = 2_000;
 export function turnRequests(
   { turnRecords }: Pick<Journal, 'turnRecords'>,
   folder: string,
-): Pick<RequestHandlers, 'turnsList' | 'turnsTrace'> {
+  save: (record: TurnRecord) => ReturnType<typeof saveTurn>,
+): Pick<RequestHandlers, 'turnsList' | 'turnsTrace' | 'turnsSave'> {
   return {
     turnsList: async ({ count, before }) => turnRecords.newest(count, before).map(factsOf),
     turnsTrace: async ({ turn }) => {
       const record = turn === undefined ? turnRecords.newest(1)[0] : turnRecords.find(turn);
       if (record === undefined) throw unknownTurn(turn);
       return traceOf(record, await entriesOf(folder, record));
+    },
+    turnsSave: async ({ turn }) => {
+      const record = turnRecords.find(turn);
+      if (record === undefined) throw unknownTurn(turn);
+      if ((await entriesOf(folder, record)).length > 0) return { turn, ...(await save(record)) };
+      throw new AppError('turn-gone', `Of the turn ${turn} nothing is left: its conversation was deleted.`);
     },
   };
 }

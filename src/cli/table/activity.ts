@@ -119,6 +119,30 @@ export const trace: Group = {
       options: { json },
       load: async () => (await import('../activity/trace.ts')).traceShowCommand,
     }),
+    command({
+      name: 'save',
+      description: 'write a turn into a file, without secrets, so that it can be replayed',
+      arguments: { turn: argument('its id, as the list or `audit` shows it') },
+      options: { out: text('<file>', 'the file to write (default: trace-TURN.jsonl in this folder)'), json },
+      after: 'The file holds the conversation, the prompt and the results of tools; only you can read it.',
+      load: async () => (await import('../activity/trace-files.ts')).traceSaveCommand,
+    }),
+    command({
+      name: 'replay',
+      description: 'build the model requests of a saved turn again and compare them byte for byte, without a network',
+      arguments: { file: argument('the file that `trace save` wrote') },
+      options: { json },
+      exits: { 1: 'a request differs or cannot be built' },
+      load: async () => (await import('../activity/trace-files.ts')).traceReplayCommand,
+    }),
+    command({
+      name: 'test',
+      description: 'replay each trace (*.jsonl) of a folder, such as before an upgrade',
+      arguments: { folder: argument('the folder with the files that `trace save` wrote') },
+      options: { json },
+      exits: { 1: 'a trace differs, cannot be built, or there is none' },
+      load: async () => (await import('../activity/trace-files.ts')).traceTestCommand,
+    }),
   ],
 };
 
