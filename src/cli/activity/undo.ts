@@ -19,12 +19,17 @@ export async function undoCommand(
   await using assistant = await openAssistant(context, home);
   const plan = await assistant.port.request('undoTurn', { turn, dry: true });
   if (dryRun) {
-    print(context, json, { facts: plan, lines: plan.text.split('\n'), escape: terminalText });
+    print(context, json, { facts: plan, lines: linesOf(plan), escape: terminalText });
     return 0;
   }
-  if (!yes) print(context, false, { facts: plan, lines: plan.text.split('\n'), escape: terminalText });
+  if (!yes) print(context, false, { facts: plan, lines: linesOf(plan), escape: terminalText });
   if (!(await confirm(context, 'Undo it?', { yes }))) return 1;
   const undone = await assistant.port.request('undoTurn', { turn, dry: false });
-  print(context, json, { facts: undone, lines: undone.text.replaceAll('`', '').split('\n'), escape: terminalText });
+  print(context, json, { facts: undone, lines: linesOf(undone), escape: terminalText });
   return 0;
+}
+
+/** Without the marks that chats show as code. */
+function linesOf({ text }: { readonly text: string }): readonly string[] {
+  return text.replaceAll('`', '').split('\n');
 }
