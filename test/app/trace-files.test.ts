@@ -137,6 +137,24 @@ test('no secret is in a trace, and it is replayed all the same', async () => {
   );
 });
 
+test('a secret that became known after the turn is in no trace either', async () => {
+  const late = 'garden-gate-4417-blue';
+  world.model.reply({ text: 'Noted.', usage: null });
+  await say(world, `the word is ${late}`);
+  const file = join(world.home, 'config.json');
+  const settings = JSON.parse(await readFile(file, 'utf8')) as { readonly providers: object };
+  const providers = { ...settings.providers, groq: { apiKey: late } };
+  await writeFile(file, JSON.stringify({ ...settings, providers }));
+  await world.assistant.request('configReload', {});
+  await save('late.jsonl');
+  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  // Without the control socket, which takes secrets out of all that it sends.
+  const trace = await world.assistant.request('turnsSave', { turn: newest?.turn ?? '' });
+  expect(trace.text).toContain('the word is [redacted]');
+  expect(trace.text).not.toContain(late);
+  expect((await run('trace', 'replay', join(folder, 'late.jsonl'))).out).toContain('1 request, the same to the byte.');
+});
+
 test('what is not kept any more is named in the trace and by the command', async () => {
   world.model.reply({ text: 'Yes.', usage: null });
   await say(world, 'and now?');

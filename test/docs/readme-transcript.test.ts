@@ -37,9 +37,14 @@ test.skipIf(!hasTmux || noBubblewrap !== undefined)(
     });
     for (const [line, answered] of TALK) {
       await terminal.type(line);
+      let before = '';
+      // What is typed before the turn has ended stands above the end of its answer, so the screen has to be still.
       const looks = async (): Promise<boolean> => {
-        await delay(200);
-        return isAnswered(await terminal.screen(), line, answered);
+        await delay(400);
+        const screen = await terminal.screen();
+        const isStill = screen === before;
+        before = screen;
+        return isStill && isAnswered(screen, line, answered);
       };
       await waitFor(looks, { what: line, timeoutMs: 40_000 });
     }

@@ -118,7 +118,7 @@ test('a second /mem archives nothing and says so, until something new was said',
   expect(second === undefined ? '' : asked(second).conversation).toContain('word five');
   expect(second === undefined ? '' : asked(second).conversation).not.toContain('word four');
   // Another word.
-  expect(await say(world, '/memory')).toContain('There is no command /memory.');
+  expect(await say(world, '/memo')).toContain('There is no command /memo.');
 });
 
 test('a /mem that fails says so, sets no anchor, and may be tried again', async () => {

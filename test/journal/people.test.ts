@@ -104,6 +104,15 @@ describe('a stranger who writes', () => {
     expect(await Promise.all([world.requestPairing('7'), world.requestPairing('7')])).toEqual([true, false]);
   });
 
+  test('who may have none costs no write, however often they write', async () => {
+    const world = await pairingWorld();
+    expect(await world.requestPairing('7')).toBe(true);
+    using other = new DatabaseSync(world.path);
+    other.exec('BEGIN IMMEDIATE');
+    expect(await world.requestPairing('7')).toBe(false);
+    other.exec('ROLLBACK');
+  });
+
   test('gets none while three wait in that channel; another channel has three of its own', async () => {
     const world = await pairingWorld();
     for (const id of ['1', '2', '3']) expect(await world.requestPairing(id)).toBe(true);

@@ -22,10 +22,13 @@ const ATTACKS = [
 const ALL = ATTACKS.join('\n\n');
 
 async function isHarmless(page: Page): Promise<void> {
-  for (const link of await page.locator('a[href]').all()) {
-    const href = (await link.getAttribute('href')) ?? '';
+  // All at one moment: the page may be drawn anew between two looks.
+  const links = await page
+    .locator('a[href]')
+    .evaluateAll((found) => found.map((link) => [link.getAttribute('href') ?? '', link.getAttribute('rel')] as const));
+  for (const [href, rel] of links) {
     expect(href).toMatch(/^(?:#\/|https?:|mailto:|\/api\/)/u);
-    if (/^https?:/u.test(href)) expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
+    if (/^https?:/u.test(href)) expect(rel).toBe('noopener noreferrer');
   }
   expect(await page.evaluate(() => 'taken' in window)).toBe(false);
   const foreign = 'iframe, object, embed, base, [onerror], [onload], img:not([src^="/"], [src^="blob:"])';

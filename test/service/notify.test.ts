@@ -58,7 +58,7 @@ describe('what systemd is told', () => {
     await expect
       .poll(() => heard.filter((text) => text === 'WATCHDOG=1').length, { timeout: 10_000 })
       .toBeGreaterThan(1);
-    expect(heard[0]).toBe('READY=1|STATUS=demo/scripted, terminal|WATCHDOG=1');
+    expect(heard[0]).toBe('READY=1|STATUS=demo/scripted, no chat platform|WATCHDOG=1');
     line.signal('SIGTERM');
     expect(await ended).toBe(0);
     await expect.poll(() => heard.at(-1)).toBe('STOPPING=1|STATUS=Stopping');
