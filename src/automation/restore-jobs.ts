@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
+import { firstJoined } from '../util/first-joined.ts';
 import { jobSchema, scheduleOf } from './job.ts';
 import type { JobState, JobStore } from './job-store.ts';
 import { nextRuns } from './schedule.ts';
@@ -58,7 +59,7 @@ async function restore(id: string, changes: readonly JobChange[], ports: Restore
   const { jobStore, clock, dry } = ports;
   const current = jobStore.state(id);
   const last = changes.findLastIndex(({ after }) => same(read(after), current));
-  const first = beginningOf(changes, last === -1 ? changes.length - 1 : last);
+  const first = firstJoined(changes, last === -1 ? changes.length - 1 : last, follows);
   const before = read(changes[first]?.before ?? null);
   const made = read(changes.at(-1)?.after ?? null);
   if (same(before, current)) {
@@ -75,15 +76,10 @@ async function restore(id: string, changes: readonly JobChange[], ports: Restore
   return { outcome: 'restored', reason: '' };
 }
 
-/** The earliest change that is joined to change `last` by changes between which nobody else changed the job. */
-function beginningOf(changes: readonly JobChange[], last: number): number {
-  let first = last;
-  while (first > 0) {
-    const [found, earlier] = [read(changes[first]?.before ?? null), changes[first - 1]];
-    if (!same(found, read(earlier?.after ?? null)) && !same(found, read(earlier?.before ?? null))) break;
-    first -= 1;
-  }
-  return first;
+/** Whether a change found what the one before left, or what that one found, if it was recorded and not made. */
+function follows(change: JobChange, earlier: JobChange): boolean {
+  const found = read(change.before);
+  return same(found, read(earlier.after)) || same(found, read(earlier.before));
 }
 
 function read(text: string | null): JobState | null {

@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import type { PathGuard, PathUse } from '../../security/paths/guard.ts';
 import { LARGEST_COPY, sha256, type ChangeLog, type RecordedChange } from '../../storage/change-log.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
+import { firstJoined } from '../../util/first-joined.ts';
 
 /** What became of a file that was to be put back. */
 export interface RestoredFile {
@@ -72,7 +73,7 @@ async function restore(path: string, changes: readonly RecordedChange[], ports: 
   if (current === 'elsewhere') return left('there is a link in its place now');
   // A file that was deleted since comes back: nothing is lost by it.
   const last = current === null ? changes.length - 1 : changes.findLastIndex(({ after }) => after === current.hash);
-  const first = beginningOf(changes, last === -1 ? changes.length - 1 : last);
+  const first = firstJoined(changes, last === -1 ? changes.length - 1 : last, follows);
   const before = changes[first]?.before ?? null;
   if (before === null) {
     if (current === null) return 'as-before';
@@ -94,16 +95,8 @@ async function restore(path: string, changes: readonly RecordedChange[], ports: 
   return first === 0 ? RESTORED : PARTLY;
 }
 
-/** The earliest change that is joined to change `last` by changes between which nobody else changed the file. */
-function beginningOf(changes: readonly RecordedChange[], last: number): number {
-  let first = last;
-  while (first > 0 && follows(changes[first], changes[first - 1])) first -= 1;
-  return first;
-}
-
 /** Whether a change found what the one before left, or what that one found, if it was recorded and not made. */
-function follows(change: RecordedChange | undefined, earlier: RecordedChange | undefined): boolean {
-  if (change === undefined || earlier === undefined) return false;
+function follows(change: RecordedChange, earlier: RecordedChange): boolean {
   const found = change.before === null ? 'nothing' : change.before.hash;
   if (found === null) return false;
   return (
