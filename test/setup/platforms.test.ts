@@ -81,6 +81,8 @@ describe('assistant init with Slack', () => {
     await terminal.sees('socket_mode_enabled: true');
     await terminal.answer('The bot token', `xapp-test-app-token${ENTER}`);
     await terminal.sees('That is the app-level token. The one asked for begins with xoxb-.');
+    await terminal.answer('The bot token', `xoxb-test.token${ENTER}`);
+    await terminal.sees('This token has signs in it that no token of Slack has.');
     await terminal.answer('The bot token', `xoxb-wrong${ENTER}`);
     await terminal.sees('Slack refused this token.');
     await terminal.answer('The bot token', `xoxb-test-bot-token${ENTER}`);

@@ -167,11 +167,12 @@ export async function askSlack(
   before: ChannelSettings | undefined,
   prefix: 'xoxb-' | 'xapp-',
 ): Promise<Checked<string>> {
-  if (!token.startsWith(prefix) || !/^[\w-]+$/u.test(token)) {
+  if (!token.startsWith(prefix)) {
     const other =
       { 'xapp-': 'That is the app-level token. ', 'xoxb-': 'That is the bot token. ' }[token.slice(0, 5)] ?? '';
     return `${other}The one asked for begins with ${prefix}.`;
   }
+  if (!/^[\w-]+$/u.test(token)) return 'This token has signs in it that no token of Slack has. Copy it again.';
   const client = openSlackClient({ botToken: token, apiUrl: apiUrlOf(before) });
   try {
     if (prefix === 'xoxb-') return { facts: (await client.auth.test()).user ?? 'the bot' };
