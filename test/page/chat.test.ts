@@ -312,6 +312,34 @@ inBrowser(
       await page.getByRole('textbox', { name: 'Write to the assistant' }).waitFor();
     });
 
+    test('shows an answer that came while the conversation was still being loaded', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      let isRead = (): void => {};
+      const read = new Promise<void>((resolve) => (isRead = resolve));
+      let letGo = (): void => {};
+      const held = new Promise<void>((resolve) => (letGo = resolve));
+      assistant.model.setHandler(async () => {
+        await read;
+        return 'Long since said.';
+      });
+      // Read before the answer, and there only after the turn has ended.
+      await page.route(
+        '**/history?*',
+        async (route) => {
+          const response = await route.fetch();
+          isRead();
+          await held;
+          await route.fulfill({ response });
+        },
+        { times: 1 },
+      );
+      await visit.write('Say it early');
+      await page.getByRole('status').getByText('The assistant says: Long since said.').waitFor({ state: 'attached' });
+      letGo();
+      await page.locator('.prose', { hasText: 'Long since said.' }).waitFor();
+    });
+
     test('shows the session that a hook names, and goes on in it after a reload', async () => {
       await using visit = await open();
       const { page, assistant, chat } = visit;

@@ -74,7 +74,7 @@ function hear(frame: ServerFrame): void {
     case 'turns':
       takeSnapshot(frame.turns);
       // A turn may have ended while nobody listened.
-      if (conversation.value.state.value !== 'loading') void loadNewer(conversation.value);
+      void loadNewer(conversation.value);
       break;
     case 'live':
       hearLive(frame.event);
@@ -119,8 +119,8 @@ type TurnEnd = Extract<Extract<ServerFrame, { type: 'live' }>['event'], { type: 
 async function endTurn(event: TurnEnd): Promise<void> {
   const open = conversation.value;
   if (open.session === event.sessionKey) {
-    if (open.state.value === 'ready') await loadNewer(open);
     announcement.value = sentenceAbout(event.result);
+    await loadNewer(open);
   }
   dropTurn(event.turnId);
 }

@@ -20,6 +20,8 @@ export interface Conversation {
 }
 
 const PAGE = 50;
+/** A part that takes longer is given up, so that the next can be loaded. */
+const LOAD_MS = 30_000;
 /** What is kept on the page at once. */
 const MOST_ITEMS = 600;
 const MOST_ROWS = 1_000;
@@ -36,8 +38,24 @@ export function newConversation(session: string): Conversation {
   };
 }
 
+/** What loads a part of a conversation, the last of each: one after the other, so that none adds to what another replaces. */
+const loads = new WeakMap<Conversation, Promise<void>>();
+
+async function afterOthers(open: Conversation, load: () => Promise<void>): Promise<void> {
+  const mine = (loads.get(open) ?? Promise.resolve()).then(load);
+  loads.set(
+    open,
+    mine.catch(() => {}),
+  );
+  await mine;
+}
+
 /** Loads the newest part in place of what was loaded. */
 export async function loadNewest(open: Conversation): Promise<void> {
+  await afterOthers(open, async () => await newest(open));
+}
+
+async function newest(open: Conversation): Promise<void> {
   try {
     const { items, rows, more } = await fetchPage(open, {});
     batch(() => {
@@ -54,6 +72,10 @@ export async function loadNewest(open: Conversation): Promise<void> {
 
 /** Loads what came before; what is then too much leaves at the end. */
 export async function loadOlder(open: Conversation): Promise<void> {
+  await afterOthers(open, async () => await older(open));
+}
+
+async function older(open: Conversation): Promise<void> {
   const first = open.items.value[0];
   if (first === undefined || !open.hasOlder.value) return;
   const { items, rows, more } = await fetchPage(open, { before: first.entry });
@@ -66,11 +88,15 @@ export async function loadOlder(open: Conversation): Promise<void> {
   });
 }
 
-/** Loads what came since. */
+/** Loads what came since; while another part is being loaded, after it, since that may have been read too early. */
 export async function loadNewer(open: Conversation): Promise<void> {
+  await afterOthers(open, async () => await newer(open));
+}
+
+async function newer(open: Conversation): Promise<void> {
   if (open.hasNewer.value) return;
   const last = open.items.value.at(-1);
-  if (last === undefined) return await loadNewest(open);
+  if (last === undefined || open.state.value !== 'ready') return await newest(open);
   const known = new Set(open.items.value.map(({ id }) => id));
   try {
     // A page at a time; more than this many came only to those who were away.
@@ -83,7 +109,7 @@ export async function loadNewer(open: Conversation): Promise<void> {
       addRows(open, rows);
       if (!more) return;
     }
-    await loadNewest(open);
+    await newest(open);
   } catch (error) {
     fail(open, error);
   }
@@ -121,7 +147,8 @@ async function fetchPage(
   // A conversation of the page begins with its first message.
   const mayBeNew = chatOf(session) === undefined ? {} : { new: 'yes' };
   const query = new URLSearchParams({ ...where, ...mayBeNew, limit: String(PAGE) });
-  return await ask<HistoryPage>(`/api/sessions/${encodeURIComponent(session)}/history?${query}`);
+  const path = `/api/sessions/${encodeURIComponent(session)}/history?${query}`;
+  return await ask<HistoryPage>(path, { signal: AbortSignal.timeout(LOAD_MS) });
 }
 
 function fail(open: Conversation, error: unknown): void {
