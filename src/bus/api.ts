@@ -20,6 +20,8 @@ const given = z.object({
 const facts = z.object({
   /** What the program says about how to answer; a layer of the prompt. @default '' */
   instructions: z.string().default(''),
+  /** It asked for an answer that is JSON and nothing else. @default false */
+  json: z.boolean().default(false),
   /** What was said before the message, oldest first; it is put on the tape before the turn. @default nothing */
   conversation: z.array(given).default([]),
   /** A short text for the program itself, such as a title: no tools, and a prompt of one sentence. @default false */

@@ -63,6 +63,18 @@ const call = z.object({
   attempts: z.array(attempt),
 });
 
+/** What a tool call changed or tried to change; kinds and outcomes as in tools/tool.ts. */
+const effect = z.object({
+  tool: z.string(),
+  kind: z.string(),
+  /** Null: the tool does not say. */
+  target: z.string().nullable(),
+  outcome: z.string(),
+  exitCode: z.number().exactOptional(),
+  missing: z.boolean().exactOptional(),
+  reads: z.boolean().exactOptional(),
+});
+
 const base = {
   v: z.literal(1),
   /** ULID; a repeated id is ignored on reading, so an append may be repeated after a crash. */
@@ -122,6 +134,7 @@ export const entrySchema = z.discriminatedUnion('kind', [
       /** A person was asked about the call and said yes. */
       approved: z.boolean().optional(),
       images: z.array(image).optional(),
+      effects: z.array(effect).readonly().exactOptional(),
       /** As for a user message. */
       skills: z.array(z.string()).optional(),
     }),
@@ -134,6 +147,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
     outcome: z.string(),
     /** The text that the person gets. For a turn that failed or was stopped it is the reason, see `closingText`. */
     answer: z.string(),
+    /** The program's own line that names what was not done, mostly at the end of `answer`. The model never reads it. */
+    unfinished: z.string().exactOptional(),
     /** The part of an answer that people saw before the turn failed or was stopped. */
     partial: z.string().optional(),
     target: z.object({ channel: z.string(), chatId: z.string(), threadId: z.string().optional() }),

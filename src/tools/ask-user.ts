@@ -23,6 +23,7 @@ export function askUserTool(): Tool {
         ),
     }),
     effect: 'idempotent',
+    targets: () => [],
     waits: true,
     execute: async ({ question, choices = [] }, { people }) => {
       const title = `asked ${oneLine(question, 80)}`;

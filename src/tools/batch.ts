@@ -94,6 +94,8 @@ export function batchTool(options: BatchOptions): Tool {
     description: `Run up to ${MOST_CALLS} tool calls as one. Use it when none needs the result of another and you cannot make several calls in one reply, which does the same. Those that only read run at the same time, others in order; one that fails does not stop the rest. The results share ${maxOutput} characters: read long files by themselves.`,
     parameters,
     effect: 'idempotent',
+    // Those of the calls that it holds.
+    targets: () => [],
     waits: true,
     async execute({ calls }, context) {
       const results = await runAll(calls, context);
@@ -107,6 +109,7 @@ export function batchTool(options: BatchOptions): Tool {
       );
       const failed = results.filter(({ isError }) => isError === true).length;
       const media = results.flatMap((result) => result.media ?? []);
+      const effects = results.flatMap((result) => result.effects ?? []);
       return {
         title: `batch of ${results.length}`,
         output: parts.map((part, i) => `# ${i + 1} of ${parts.length}\n${part}`).join('\n\n'),
@@ -115,6 +118,7 @@ export function batchTool(options: BatchOptions): Tool {
         ...(results.some(({ untrusted }) => untrusted === true) ? { untrusted: true } : {}),
         ...(results.some((result) => result.private === true) ? { private: true } : {}),
         ...(media.length > 0 ? { media } : {}),
+        ...(effects.length > 0 ? { effects } : {}),
       };
     },
   });

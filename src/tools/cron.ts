@@ -84,6 +84,9 @@ const parameters = z.object({
 });
 type Params = z.infer<typeof parameters>;
 
+/** Characters of a task by which a job is known that has no id yet. */
+const LONGEST_TARGET = 200;
+
 const STARTS: ReadonlySet<Params['action']> = new Set(['enable', 'run']);
 const CHANGES: ReadonlySet<Params['action']> = new Set(['add', 'remove', 'enable', 'disable', 'run']);
 
@@ -95,6 +98,8 @@ export function cronTool(cron: CronPort): Tool {
       'Schedule reminders and tasks (jobs), once or repeatedly, and manage them. Use it for all that is to happen later. After add, tell the person the time and zone that the result names.',
     parameters,
     effect: 'effect',
+    targets: ({ action, job, text }) =>
+      CHANGES.has(action) ? [{ kind: 'job', target: job ?? oneLine(text ?? action, LONGEST_TARGET) }] : [],
     shows: ({ action, job }) =>
       action === 'list' || action === 'show'
         ? escapeControlChars(`scheduled jobs${job === undefined ? '' : `: ${job}`}`)

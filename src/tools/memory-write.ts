@@ -55,6 +55,7 @@ export function memoryWriteTool(memory: FactStore): Tool {
     role: 'owner',
     // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.
     effect: 'effect',
+    targets: ({ fact, replaces = '' }) => [{ kind: 'memory', target: blank(fact) ? replaces : fact }],
     decide,
     action,
     execute: async ({ fact, replaces, section }, { call }) => {

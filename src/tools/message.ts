@@ -80,6 +80,9 @@ export function messageTool(options: MessageOptions): Tool {
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
+    targets: ({ chat }, { person }) => [
+      { kind: 'message', target: chat ?? (person.chat === null ? 'this chat' : nameOf(person.chat)) },
+    ],
     decide: async ({ chat, media = [] }, context) => {
       if (isElsewhere(chat, context) && !atLeast(context.person.role, 'owner')) {
         return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };
@@ -109,9 +112,9 @@ export function messageTool(options: MessageOptions): Tool {
         : null,
     execute: async ({ text, chat, buttons = [], media = [] }, context) => {
       const target = chat === undefined ? context.person.chat : addressOf(chat);
-      if (target === null) return errorResult('message', nowhere(chat));
+      if (target === null) return { ...errorResult('message', nowhere(chat)), missing: true };
       const obstacle = options.obstacle(target.channel);
-      if (obstacle !== null) return errorResult('message', obstacle);
+      if (obstacle !== null) return { ...errorResult('message', obstacle), missing: true };
       const long = buttons.find((label) => Buffer.byteLength(label) > LONGEST_LABEL_BYTES);
       if (long !== undefined) {
         return errorResult('message', `The label ${JSON.stringify(long)} is longer than ${LONGEST_LABEL_BYTES} bytes.`);

@@ -63,6 +63,7 @@ export function spawnTool(spawner: Spawner): Tool {
     role: 'owner',
     // Its call names the task: a second start after a crash finds the first one's.
     effect: 'idempotent',
+    targets: ({ task, label }) => [{ kind: 'task', target: oneLine(label ?? task, LONGEST_LABEL) }],
     waits: true,
     execute: async ({ task, label, wait, session, tools, model }, context) => {
       const request = {

@@ -55,6 +55,7 @@ export function tapeTool(actions: TapeActions): Tool {
     }),
     // An anchor has the id of its call, and a second reset in one turn changes nothing.
     effect: 'idempotent',
+    targets: ({ action }) => (CHANGES.has(action) ? [{ kind: 'conversation', target: action }] : []),
     decide: ({ action }, { person }) =>
       person.role === 'guest' && CHANGES.has(action)
         ? { decision: 'deny', reason: `tape ${action} is not for guests.` }

@@ -176,6 +176,27 @@ export interface ToolContext {
 /** Header facts for the model: short scalars such as path, lines, size, truncated, exitCode, durationMs. */
 export type ToolMetadata = Readonly<Record<string, string | number | boolean | null>>;
 
+/** What a call is about: two calls that name the same thing in the same way are about the same. */
+export interface EffectTarget {
+  readonly kind: 'file' | 'command' | 'process' | 'message' | 'job' | 'memory' | 'task' | 'conversation';
+  /** A path, a command line, a chat, the id of a job, ... */
+  readonly target: string;
+  /** It only looks, as far as its words tell. @default false */
+  readonly reads?: boolean;
+}
+
+/** What became of a call with effects, as data. */
+export type Effect = {
+  /** Name of the tool. */
+  readonly tool: string;
+  /** `unknown`: it began and was cut off. */
+  readonly outcome: 'done' | 'failed' | 'refused' | 'unknown';
+  /** Of a command that ended by itself. */
+  readonly exitCode?: number;
+  /** There is nothing of the name of its target. */
+  readonly missing?: boolean;
+} & (EffectTarget | { /** The tool says no more. */ readonly kind: 'call'; readonly target: null });
+
 export interface ToolResult {
   /** What was done, in a few words: `read notes.md`. */
   readonly title: string;
@@ -194,11 +215,17 @@ export interface ToolResult {
   readonly isError?: boolean;
   /** Rules or a person did not let it run. */
   readonly refused?: boolean;
+  /** It began and was cut off, so it may have taken effect. */
+  readonly doubtful?: boolean;
+  /** There is nothing of the name that it was given, such as a file or a job. */
+  readonly missing?: boolean;
   readonly untrusted?: boolean;
   readonly private?: boolean;
   /** A person was asked about the call and said yes; the registry's doing. */
   readonly approved?: boolean;
   readonly media?: readonly Media[];
+  /** What it changed or tried to change; the registry's doing, except for a tool that runs others. */
+  readonly effects?: readonly Effect[];
   /** The skill whose text this is; it is active from now to the end of the turn. As instructions it is never fenced. */
   readonly skill?: string;
 }
@@ -241,6 +268,11 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   shows?(params: z.infer<Schema>, context: ToolContext): string | null;
   /** What a call does beyond this conversation; the registry asks a person where taint demands it. @default null */
   action?(params: z.infer<Schema>, context: ToolContext): DeclaredAction | null | Promise<DeclaredAction | null>;
+  /**
+   * What a call with effects is about, for receipts; none where it only looks. The registry asks when the call is over.
+   * @default the tool itself
+   */
+  targets?(params: z.infer<Schema>, context: ToolContext): readonly EffectTarget[];
   /** Decides about these arguments without doing anything. @default allow */
   decide?(params: z.infer<Schema>, context: ToolContext): ToolDecision | Promise<ToolDecision>;
   /**

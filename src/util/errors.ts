@@ -24,11 +24,18 @@ export class AppError extends Error {
 export class OwnWordsError extends AppError {
   readonly said: string;
   readonly own: string;
+  /** What failed may have been done nevertheless. */
+  readonly doubtful: boolean;
 
-  constructor(code: string, { said, own }: { readonly said: string; readonly own: string }, cause?: unknown) {
+  constructor(
+    code: string,
+    { said, own, doubtful = false }: Pick<OwnWordsError, 'said' | 'own'> & { readonly doubtful?: boolean },
+    cause?: unknown,
+  ) {
     super(code, [said, own].filter((part) => part !== '').join(' '), cause === undefined ? {} : { cause });
     this.said = said;
     this.own = own;
+    this.doubtful = doubtful;
   }
 }
 

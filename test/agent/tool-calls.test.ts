@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
 import { runCalls } from '../../src/agent/turn/tool-calls.ts';
+import type { PendingCall } from '../../src/agent/turn/steps.ts';
 import type { Live } from '../../src/agent/turn/live.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -17,14 +18,27 @@ const CALL = { type: 'tool-call', callId: 'T.1', providerCallId: 'p1', name: 'ac
 async function play(
   execute: Tool['execute'],
   hooks: Hooks = {},
-  { guard = false, given = '{}', live = () => {} }: { guard?: boolean; given?: string; live?: Live } = {},
+  {
+    guard = false,
+    given = '{}',
+    live = () => {},
+    more = {},
+    pending = {},
+  }: {
+    guard?: boolean;
+    given?: string;
+    live?: Live;
+    /** Of the tool. */
+    more?: Partial<Tool>;
+    pending?: Partial<PendingCall>;
+  } = {},
 ): Promise<EntryDraft | undefined> {
   const runner = new HookRunner(silentLog);
   runner.register('test', hooks, { guard });
   const drafts: EntryDraft[] = [];
-  await runCalls([{ call: { ...CALL, arguments: given }, started: false, cutOff: false }], {
+  await runCalls([{ call: { ...CALL, arguments: given }, started: false, cutOff: false, ...pending }], {
     facts: { turnId: 'T', sessionKey: 'terminal:test', messages: [] },
-    registry: makeRegistry([tool('act', { execute })]),
+    registry: makeRegistry([tool('act', { execute, ...more })]),
     hooks: runner,
     live,
     media: { put: async () => 'hash' },
@@ -112,4 +126,25 @@ test('an image that a tool shows is kept with its result, but not where a plugin
   });
   const afterTool: Hooks['afterTool'] = () => ({ type: 'deny', reason: 'not to be seen' });
   expect(await play(() => shown(path), { afterTool })).not.toHaveProperty('images');
+});
+
+const WRITES: Partial<Tool> = { effect: 'effect', targets: ({ text }) => [{ kind: 'file', target: String(text) }] };
+const effect = (outcome: string): object => ({ tool: 'act', kind: 'file', target: 'a.md', outcome });
+
+test.each([
+  ['was done', {}, {}, 'done'],
+  ['was begun when the process ended', {}, { started: true }, 'unknown'],
+  ['was cut off by the output limit', {}, { cutOff: true }, 'failed'],
+  ['a plugin refused', { beforeTool: () => ({ type: 'deny', reason: 'no' }) }, {}, 'refused'],
+  ['a plugin hides the result of', { afterTool: () => ({ type: 'deny', reason: 'not to be seen' }) }, {}, 'done'],
+] satisfies [string, Hooks, Partial<PendingCall>, string][])(
+  'the result of a call with effects says as data what became of one that %s',
+  async (_what, hooks, pending, outcome) => {
+    const entry = await play(async () => result('ok'), hooks, { given: '{"text":"a.md"}', more: WRITES, pending });
+    expect(entry).toMatchObject({ effects: [effect(outcome)] });
+  },
+);
+
+test('a call that only reads leaves no such data', async () => {
+  expect(await play(async () => result('ok'))).not.toHaveProperty('effects');
 });

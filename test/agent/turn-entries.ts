@@ -1,4 +1,4 @@
-import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
+import type { EntryDraft, EntryOf, TapeEntry } from '../../src/session/entry.ts';
 import { stamp } from '../session/tapes.ts';
 
 /** Entries of one turn, for tests of what is read from them. */
@@ -49,7 +49,12 @@ export const says = (text: string, { calls = [], ...rest }: ModelMessageDraft = 
   ...rest,
 });
 
-export const gives = (callId: string, output: string, name = 'exec'): EntryDraft => ({
+export const gives = (
+  callId: string,
+  output: string,
+  name = 'exec',
+  effects: Extract<EntryOf<'message'>, { role: 'tool' }>['effects'] = [],
+): EntryDraft => ({
   kind: 'message',
   role: 'tool',
   turn,
@@ -57,6 +62,7 @@ export const gives = (callId: string, output: string, name = 'exec'): EntryDraft
   name,
   output,
   isError: false,
+  effects,
 });
 
 export const entries = (...drafts: EntryDraft[]): readonly TapeEntry[] => stamp(drafts);

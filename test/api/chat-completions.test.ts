@@ -179,6 +179,25 @@ describe('POST /v1/chat/completions', () => {
     expect(await readdir(api.world.workspace)).toContain('made.txt');
   });
 
+  test('what was not done is named below the answer, also in a stream, but not below JSON that was asked for', async () => {
+    await using api = await startApi();
+    const client = await api.client();
+    const headers = { 'X-Assistant-Session': 'reports' };
+    const ask = { ...hello, messages: [...hello.messages] };
+    const step = { calls: [{ name: 'write_file', arguments: { path: '/etc/a', content: 'x' } }] };
+    api.world.model.reply(step, 'Done.', step, 'Done.', step, '{"ok":true}');
+    const whole = 'Done.\n\nNot done: writing `/etc/a` was refused.';
+    const plain = await client.chat.completions.create(ask, { headers });
+    expect(plain.choices[0]?.message.content).toBe(whole);
+    let text = '';
+    const stream = await client.chat.completions.create({ ...ask, stream: true }, { headers });
+    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+    expect(text).toBe(whole);
+    const json = { ...ask, response_format: { type: 'json_object' as const } };
+    const formed = await client.chat.completions.create(json, { headers });
+    expect(formed.choices[0]?.message.content).toBe('{"ok":true}');
+  });
+
   test('words that are commands elsewhere are words here', async () => {
     await using api = await startApi();
     api.world.model.reply('one', 'two', 'three');

@@ -119,3 +119,18 @@ test('a turn that there is not is one sentence, and a text of any length is cut'
   const last = (await world.assistant.request('turnsTrace', {})).steps.at(-1);
   expect(last?.kind === 'model' ? last.text.length : 0).toBe(2_000);
 });
+
+test('the trace of a turn begins with what it did, and what became of each', async () => {
+  const write = (path: string): object => ({ calls: [{ name: 'write_file', arguments: { path, content: 'x' } }] });
+  world.model.reply(write('plan.md'), write('/etc/plan.md'), 'All is written.');
+  await say('Write the plan', 'All is written.');
+  const { turn, did, unfinished } = await world.assistant.request('turnsTrace', {});
+  expect(did).toMatchObject([
+    { tool: 'write_file', kind: 'file', target: 'plan.md', outcome: 'done', exitCode: null, step: 1 },
+    { tool: 'write_file', kind: 'file', target: '/etc/plan.md', outcome: 'refused', step: 2 },
+  ]);
+  expect(unfinished).toBe('Not done: writing `/etc/plan.md` was refused.');
+  expect(await commandLine('trace', 'show', turn)).toContain(
+    `\nWhat it did:\n✓ file plan.md: done\n✗ file /etc/plan.md: refused\nBelow the answer: ${unfinished}\n`,
+  );
+});

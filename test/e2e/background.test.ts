@@ -72,7 +72,10 @@ describe('a command in the background', () => {
     world.model.reply(toProcess({ action: 'poll', id }), 'The build failed.');
     await writeFile(join(world.workspace, 'go'), '');
     await said(world, 2);
-    expect(chatOf(world)).toEqual(['It runs.', 'The build failed.']);
+    expect(chatOf(world)).toEqual([
+      'It runs.',
+      expect.stringMatching(/^The build failed\.\n\nFailed: echo begun; [^\n]* ended with exit code 3\.$/u),
+    ]);
     const [context = '', text = ''] = userTexts(world).at(-1)?.split('</context>\n') ?? [];
     expect(context).toContain('origin: system');
     expect(text).toMatch(
@@ -173,7 +176,7 @@ describe('a command in the background that a person has to allow', () => {
     await said(world, before + 1);
     expect(chatOf(world)[before]).toMatch(/Write to a command in the background.*cat.*hello/su);
     world.telegram.userSays(OWNER, '/deny');
-    await waitFor(() => chatOf(world).includes('Written.'));
+    await waitFor(() => chatOf(world).includes(`Written.\n\nNot done: process write ${id} was refused.`));
     expect(resultsOf(world)[0]).toContain('Not done');
     world.telegram.userSays(OWNER, '/stop');
     await waitFor(async () => (await records(world)).length === 0);

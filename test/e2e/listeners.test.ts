@@ -66,6 +66,6 @@ test('a program that cannot show a question is a no, and its turn goes on', asyn
   await using world = await startWorld({ config: { tools: { exec: { sandbox: 'off' } } } });
   world.model.reply({ calls: [{ name: 'exec', arguments: { command: 'touch made' } }] }, 'You said no.');
   const result = await world.assistant.run('make a file', { onApproval: broken });
-  expect(result.text).toBe('You said no.');
+  expect(result.text).toBe('You said no.\n\nNot done: `touch made` was refused.');
   expect(world.model.requests).toHaveLength(2);
 });

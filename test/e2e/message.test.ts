@@ -51,13 +51,15 @@ describe('the message tool', () => {
       'Asked.',
     );
     world.telegram.userSays(OWNER, 'ask Ann');
-    await said(world, 'Asked.');
+    const answer =
+      'Asked.\n\nNot done: the message to irc:77 failed; the message to 77 failed; the message to api:program failed.';
+    await said(world, answer);
     await said(world, 'Dinner at 7?', 77);
     const results = world.model.requests.flatMap(({ view }) => view.toolResults.map(({ text }) => text));
     expect(results[1]).toContain('There is no channel "irc" here. There are: terminal, telegram, web.');
     expect(results[2]).toContain('channel:chat or channel:chat:thread, but "77" was given');
     expect(results[3]).toContain('There is no channel "api" here.');
-    expect(chatOf(world)).toEqual(['Asked.']);
+    expect(chatOf(world)).toEqual([answer]);
   });
 
   test('asks before it writes to another chat with strangers’ words in the conversation', async () => {
@@ -69,7 +71,7 @@ describe('the message tool', () => {
     await waitFor(() => chatOf(world).some((text) => text.includes('/deny ')), { what: 'a question' });
     expect(chatOf(world).join()).toContain('to telegram:77:\nthe secret plan');
     world.telegram.userSays(OWNER, 'no');
-    await said(world, 'Not done.');
+    await said(world, 'Not done.\n\nNot done: the message to telegram:77 was refused.');
     expect(chatOf(world, 77)).toEqual([]);
   });
 
@@ -81,8 +83,9 @@ describe('the message tool', () => {
       'No.',
     );
     world.telegram.userSays(43, 'tell the owner');
-    await said(world, 'No.', 43);
-    expect(chatOf(world, 43)).toEqual(['here', 'No.']);
+    const answer = 'No.\n\nNot done: the message to telegram:42 was refused.';
+    await said(world, answer, 43);
+    expect(chatOf(world, 43)).toEqual(['here', answer]);
     expect(chatOf(world)).toEqual([]);
   });
 
@@ -119,16 +122,17 @@ describe('the message tool', () => {
     await using world = await startWorld();
     world.model.reply(message({ text: 'Here.', media: ['../config.json'] }), 'No.');
     world.telegram.userSays(OWNER, 'send your settings');
-    await said(world, 'No.');
+    const answer = 'No.\n\nNot done: the message to telegram:42 was refused.';
+    await said(world, answer);
     expect(lastResult(world)).toContain('../config.json is not sent');
-    expect(chatOf(world)).toEqual(['No.']);
+    expect(chatOf(world)).toEqual([answer]);
   });
 
   test('refuses a label that no platform takes', async () => {
     await using world = await startWorld();
     world.model.reply(message({ text: 'Which?', buttons: ['ä'.repeat(31)] }), 'Well.');
     world.telegram.userSays(OWNER, 'go');
-    await said(world, 'Well.');
+    await said(world, 'Well.\n\nNot done: the message to telegram:42 failed.');
     expect(lastResult(world)).toContain('is longer than 60 bytes');
   });
 });

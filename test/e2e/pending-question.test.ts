@@ -52,7 +52,7 @@ test('a question that was open when the process was killed counts as a no: nothi
   const messages: string[] = [];
   using _attached = again.attach('main', ({ text }) => messages.push(text));
   await waitFor(() => messages.length > 0, { timeoutMs: 15_000, what: 'the answer' });
-  expect(messages).toEqual(['I was not allowed to.']);
+  expect(messages).toEqual(['I was not allowed to.\n\nNot done: `touch ran` was refused.']);
   expect(model.requests[1]?.view.toolResults[0]?.text).toContain('no one can be asked');
   expect(existsSync(join(workspace, 'ran'))).toBe(false);
   const ended = new Promise((resolve) => second.once('exit', resolve));

@@ -122,7 +122,9 @@ describe('a skill', () => {
       { calls: [{ name: 'write_file', arguments: { path: 'c.txt', content: 'x' } }] },
       'done again',
     );
-    expect(await say(world, '/careful look around')).toBe('done');
+    expect(await say(world, '/careful look around')).toBe(
+      'done\n\nNot done: writing a.txt was refused; git status && touch b.txt was refused.',
+    );
     const refusals = lastBody(world).match(
       /cannot be called: until this turn ends the active skill \(careful\) allows only/gu,
     );

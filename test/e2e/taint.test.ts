@@ -26,7 +26,13 @@ async function denied(world: World, before: number): Promise<void> {
   const code = (): string => /\/deny (\w+)/u.exec(chatOf(world).slice(before).join('\n'))?.[1] ?? '';
   await waitFor(() => code() !== '', { what: 'a question' });
   world.telegram.userSays(OWNER, `/deny ${code()}`);
-  await waitFor(() => chatOf(world).slice(before).includes('Not done.'), { what: 'the end of the turn' });
+  await waitFor(
+    () =>
+      chatOf(world)
+        .slice(before)
+        .some((said) => said.startsWith('Not done.')),
+    { what: 'the end of the turn' },
+  );
 }
 
 const memoryOf = (world: World): Promise<string> =>

@@ -50,7 +50,10 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
     for (let at = 0; at < forms.length; at += CALLS_AT_ONCE) {
       const some = forms.slice(at, at + CALLS_AT_ONCE);
       world.model.reply({ calls: some.map((form) => ({ name: 'write_file', arguments: form })) }, 'done');
-      expect(await world.assistant.run('write it'), String(some)).toMatchObject({ isError: false, text: 'done' });
+      expect(await world.assistant.run('write it'), String(some)).toMatchObject({
+        isError: false,
+        text: 'done\n\nNot done: `write_file` failed.',
+      });
       const { toolResults } = world.model.requests.at(-1)?.view ?? { toolResults: [] };
       expect(toolResults, String(some)).toHaveLength(some.length);
       for (const [n, form] of some.entries()) expect(toolResults[n]?.text, form).toMatch(/nothing was done/iu);
@@ -133,7 +136,9 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
     const call = { name: 'write_file', arguments: { path: 'made.txt', content: 'x' } };
     const cut = { finishReason: dialect === 'anthropic' ? 'max_tokens' : 'length' };
     world.model.reply({ calls: [call], ...cut }, 'I will make it smaller.');
-    expect(await world.assistant.run('write')).toMatchObject({ text: 'I will make it smaller.' });
+    expect(await world.assistant.run('write')).toMatchObject({
+      text: 'I will make it smaller.\n\nNot done: writing `made.txt` failed.',
+    });
     expect(world.model.requests[1]?.view.toolResults[0]?.text).toContain('output limit');
     expect(await readdir(world.workspace)).not.toContain('made.txt');
   });

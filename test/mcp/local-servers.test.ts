@@ -37,6 +37,7 @@ describe('a local server', () => {
       output: 'echo {"text":"hi"}',
       metadata: {},
       untrusted: true,
+      effects: [{ tool: 'mcp_fix_echo', kind: 'call', target: null, outcome: 'done' }],
     });
     expect(await starts(file)).toHaveLength(2);
     expect(await world.call('mcp_fix_echo', { text: 5 })).toMatchObject({ output: 'echo {"text":"5"}' });

@@ -112,6 +112,15 @@ describe('a batch', () => {
     expect(entry.isError).toBe(false);
   });
 
+  test('says of each call that it holds what became of it', async () => {
+    const log: string[] = [];
+    const { entry } = await play([{ tool: 'act', arguments: { what: 'a' } }, { tool: 'act' }], { tools: [act(log)] });
+    expect(entry.effects?.map(({ tool: name, outcome }) => [name, outcome])).toEqual([
+      ['act', 'done'],
+      ['act', 'failed'],
+    ]);
+  });
+
   test('goes on after a call that fails, and is an error only when all do', async () => {
     const tools = [
       tool('breaks', {

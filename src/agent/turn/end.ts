@@ -1,7 +1,10 @@
+import { apiFactsOf } from '../../bus/api.ts';
 import type { InboundMessage, TurnOutcome } from '../../bus/messages.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
+import { unfinishedLine } from '../receipt/line.ts';
 import { answeringModel, signed } from './answering-model.ts';
+import { choseSilence } from './answer-text.ts';
 import { iterationsOf, pendingCalls } from './steps.ts';
 import { toolEntry } from './tool-calls.ts';
 import type { Turn } from './current-turn.ts';
@@ -47,10 +50,15 @@ export function endDraft(
   entries: readonly TapeEntry[] = turn.session.turn(turn.facts.turnId),
 ): EntryDraft {
   const { facts, chosen } = turn;
+  const unfinished = outcome === 'answered' ? lineBelow(turn, answer, entries) : '';
+  // A program that asked for JSON would read no other word.
+  const isJson = apiFactsOf(facts.messages.at(-1))?.json === true;
+  const whole = [answer, isJson ? '' : unfinished].filter((text) => text !== '').join('\n\n');
   return turnEndEntry({
     turnId: facts.turnId,
     outcome,
-    answer: outcome === 'answered' ? signed(answer, entries, chosen) : answer,
+    answer: outcome === 'answered' ? signed(whole, entries, chosen) : answer,
+    unfinished,
     target: facts.messages.at(-1),
     usage: usageOf(entries),
     costUsd: turn.costUsd(),
@@ -59,10 +67,23 @@ export function endDraft(
   });
 }
 
+/**
+ * The line that names what a turn did not get done, for the end of its answer; '' for none. It is added in one place and
+ * written with the `turn-end`, in one append, so it is there once however often the turn is resumed or its answer sent.
+ */
+function lineBelow({ role, facts }: Turn, answer: string, entries: readonly TapeEntry[]): string {
+  if (answer === '' && choseSilence(entries)) return '';
+  // Guests, and the others in a group, see no paths, commands and chats.
+  const named = role !== 'guest' && facts.messages.at(-1)?.chatType === 'direct';
+  return unfinishedLine(entries, { named });
+}
+
 export function turnEndEntry(end: {
   turnId: string;
   outcome: TurnOutcome;
   answer: string;
+  /** The line in it that names what was not done. @default none */
+  unfinished?: string;
   target: InboundMessage | undefined;
   usage: Usage;
   /** @default unknown */
@@ -70,12 +91,13 @@ export function turnEndEntry(end: {
   model: string | null;
   iterations: number;
 }): EntryDraft {
-  const { target } = end;
+  const { target, unfinished = '' } = end;
   return {
     kind: 'turn-end',
     turn: end.turnId,
     outcome: end.outcome,
     answer: end.answer,
+    ...(unfinished === '' ? {} : { unfinished }),
     target: {
       channel: target?.channel ?? '',
       chatId: target?.chatId ?? '',

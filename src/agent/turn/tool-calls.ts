@@ -74,14 +74,11 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
   const { callId, name } = pending.call;
   if (pending.started) {
     await turn.interrupted(callId, name);
-    return toolEntry(
-      turn.facts.turnId,
-      pending,
-      { title: name, output: INTERRUPTED, metadata: {}, isError: true },
-      true,
-    );
+    return toolEntry(turn.facts.turnId, pending, withoutRun(pending.call, INTERRUPTED, 'unknown', turn), true);
   }
-  if (pending.cutOff) return toolEntry(turn.facts.turnId, pending, errorResult(name, CUT_OFF), false);
+  if (pending.cutOff) {
+    return toolEntry(turn.facts.turnId, pending, withoutRun(pending.call, CUT_OFF, 'failed', turn), false);
+  }
   turn.live({ type: 'tool-start', callId, name, title: callTitle(pending.call) });
   const runPart = callsInside(pending, turn);
   const result = await run(pending.call, { ...turn, context: (id) => ({ ...turn.context(id), runPart }) });
@@ -119,11 +116,11 @@ function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): RunP
   };
   return async (n, { name, arguments: given }) => {
     const callId = `${outer.callId}.${n}`;
+    const call = { ...outer, callId, name, arguments: given };
     if (begun?.has(callId) === true) {
       await turn.interrupted(callId, name);
-      return errorResult(name, INTERRUPTED);
+      return withoutRun(call, INTERRUPTED, 'unknown', turn);
     }
-    const call = { ...outer, callId, name, arguments: given };
     turn.live({ type: 'tool-start', callId, name, title: callTitle(call) });
     const result = await run(call, { ...turn, context: inTurn });
     turn.live(toolEnd(call, result));
@@ -145,7 +142,7 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
   const before = await turn.hooks.decide('beforeTool', { name: call.name, arguments: call.arguments }, (hooks, value) =>
     hooks.beforeTool?.(turn.facts, value),
   );
-  if ('denied' in before) return { title: call.name, output: before.denied, metadata: {}, isError: true };
+  if ('denied' in before) return withoutRun(call, before.denied, 'refused', turn);
   const hooked = before.value;
   const intent = (name: string): EntryDraft => ({
     kind: 'intent',
@@ -165,12 +162,23 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
   );
   const { media: _unseen, failure: _replaced, ...unshown } = result;
   const shown = 'denied' in after ? { ...unshown, output: after.denied, isError: true } : after.value;
-  // A result that a hook rewrote keeps the marks of the original.
+  // A result that a hook rewrote keeps the marks of the original, and what it did.
   return {
     ...shown,
+    ...(result.effects === undefined ? {} : { effects: result.effects }),
     ...(result.untrusted === true ? { untrusted: true } : {}),
     ...(result.private === true ? { private: true } : {}),
   };
+}
+
+/** The result of a call that is not run. */
+function withoutRun(
+  call: ToolCallPart,
+  output: string,
+  outcome: 'unknown' | 'failed' | 'refused',
+  { registry, context }: Pick<ToolCalls, 'registry' | 'context'>,
+): ToolResult {
+  return { ...errorResult(call.name, output), effects: registry.effectsOf(call, context(call.callId), { outcome }) };
 }
 
 /** The result of a call as the tape keeps it. */
@@ -190,6 +198,7 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
     ...(result.private === true ? { private: true } : {}),
     ...(result.untrusted === true ? { source: sourceOfResult(call.name) } : {}),
     ...(result.approved === true ? { approved: true } : {}),
+    ...(result.effects === undefined ? {} : { effects: result.effects }),
     ...(result.skill === undefined ? {} : { skills: [result.skill] }),
   };
 }

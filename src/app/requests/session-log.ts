@@ -72,7 +72,7 @@ function eventsOf(entry: TapeEntry): readonly SessionEvent[] {
 export function markOf(entry: TapeEntry): string | null {
   switch (entry.kind) {
     case 'turn-end':
-      return closingText({ ...entry, partial: '' });
+      return closingText({ ...entry, partial: '' }) ?? entry.unfinished ?? null;
     case 'reset':
       return 'A fresh start: what came before is no longer part of the conversation.';
     case 'anchor':

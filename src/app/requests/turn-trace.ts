@@ -1,3 +1,4 @@
+import { receiptOf } from '../../agent/receipt/receipt.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import type { TraceStep, TraceTokens, TurnFacts, TurnTrace } from '../../gateway/operations/traces.ts';
 import type { Journal } from '../../journal/journal.ts';
@@ -59,6 +60,8 @@ function traceOf(record: TurnRecord, entries: readonly TapeEntry[]): TurnTrace {
     model: end?.model ?? null,
     tokens: end === undefined ? null : tokensOf(end.usage),
     costUsd: end?.costUsd ?? null,
+    did: receiptOf(entries),
+    unfinished: end?.unfinished ?? null,
     steps: stepsOf(entries),
   };
 }

@@ -32,7 +32,10 @@ export async function traceShowCommand(
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const trace = await assistant.port.request('turnsTrace', turn === undefined ? {} : { turn });
-  print(context, json, { facts: trace, lines: [...headOf(trace), '', ...trace.steps.flatMap(linesOf)] });
+  print(context, json, {
+    facts: trace,
+    lines: [...headOf(trace), ...didOf(trace), '', ...trace.steps.flatMap(linesOf)],
+  });
   return 0;
 }
 
@@ -44,6 +47,25 @@ function headOf(trace: TurnTrace): readonly string[] {
     `Turn ${turn} in ${session}`,
     `Began ${localMinute(startedAt, null)} (${origin}, ${role}), ${outcome ?? 'running'}${time}.`,
     ...(tokens === null ? [] : [`${model ?? 'No model'}: ${tokensText(tokens)}, ${cost}.`]),
+  ];
+}
+
+/** What it did, one line for each. */
+function didOf({ did, unfinished }: TurnTrace): readonly string[] {
+  if (did.length === 0) return [];
+  return [
+    '',
+    'What it did:',
+    ...did.map(({ kind, tool, target, outcome, exitCode, approved }) => {
+      const what = target === null ? tool : `${kind} ${oneLine(target, LONGEST)}`;
+      const how = [
+        outcome === 'unknown' ? 'cut off, so it may or may not be done' : outcome,
+        ...(exitCode === null ? [] : [`exit code ${exitCode}`]),
+        ...(approved ? ['approved'] : []),
+      ];
+      return `${outcome === 'done' ? '✓' : '✗'} ${what}: ${how.join(', ')}`;
+    }),
+    ...(unfinished === null ? [] : [`Below the answer: ${unfinished}`]),
   ];
 }
 

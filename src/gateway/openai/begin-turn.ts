@@ -35,12 +35,12 @@ export async function beginTurn({ ref, request, ask, light }: Asked, ports: Open
   if (newest === undefined || newest.content.every((part) => part.type === 'text' && part.text.trim() === '')) {
     throw new ApiError(400, 'The message to answer is empty.');
   }
-  const { instructions } = request;
+  const { instructions, json } = request;
   const conversation = messages.slice(0, -1).map(givenOf);
   const draft: InboundDraft = {
     ...draftOf(ref, textOf(newest), ports),
     media: newest.images.map(mediaOf),
-    metadata: { [API_CHANNEL]: { instructions, conversation, light, ask } },
+    metadata: { [API_CHANNEL]: { instructions, json, conversation, light, ask } },
   };
   const turn = new FollowedTurn(ref, ports.bus.sessionOf(draft), ports);
   try {

@@ -48,6 +48,7 @@ export function readChat({ messages, tool_choice, response_format }: z.output<ty
       param: 'messages',
     });
   }
-  instructions.push(...formatInstruction(response_format));
-  return { instructions: instructions.join('\n\n'), conversation, newest };
+  const format = formatInstruction(response_format);
+  instructions.push(...format);
+  return { instructions: instructions.join('\n\n'), json: format.length > 0, conversation, newest };
 }

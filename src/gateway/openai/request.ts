@@ -8,6 +8,8 @@ import { namedConversation, type Conversation } from './identity.ts';
 export interface ReadRequest {
   /** Its system texts. */
   readonly instructions: string;
+  /** It asks for an answer that is JSON and nothing else. */
+  readonly json: boolean;
   /** What was said before, oldest first. */
   readonly conversation: readonly ReadMessage[];
   /** The message to answer. */

@@ -52,6 +52,7 @@ export function readResponses(body: z.output<typeof responsesSchema>): ReadReque
       param: 'input',
     });
   }
-  instructions.push(...formatInstruction(body.text?.format));
-  return { instructions: instructions.join('\n\n'), conversation, newest };
+  const format = formatInstruction(body.text?.format);
+  instructions.push(...format);
+  return { instructions: instructions.join('\n\n'), json: format.length > 0, conversation, newest };
 }

@@ -17,6 +17,29 @@ export interface TraceTokens {
   readonly output: number;
 }
 
+/** What a tool call did or tried to do. */
+export interface TurnEffect {
+  readonly callId: string;
+  /** Milliseconds since 1970 of its result. */
+  readonly at: number;
+  readonly tool: string;
+  /** `file`, `command`, `process`, `message`, `job`, `memory`, `task`, `conversation`, or `call` of a tool that says no more. */
+  readonly kind: string;
+  /** A path, a command line, a chat, a job, …; null: the tool does not say. */
+  readonly target: string | null;
+  /** `done`, `failed`, `refused`, or `unknown`: it was cut off. */
+  readonly outcome: string;
+  readonly exitCode: number | null;
+  /** There was nothing of the name of its target. */
+  readonly missing: boolean;
+  /** A command that only looks. */
+  readonly reads: boolean;
+  /** A person was asked and said yes. */
+  readonly approved: boolean;
+  /** Which answer of the model asked for it, counted from 1. */
+  readonly step: number;
+}
+
 /** One thing that happened in a turn. `at` is when it was over, `tookMs` how long after the one before. */
 export type TraceStep = { readonly at: number; readonly tookMs: number } & (
   | { readonly kind: 'message'; readonly text: string }
@@ -62,6 +85,10 @@ export interface TurnTrace extends TurnFacts {
   readonly tokens: TraceTokens | null;
   /** US dollars; null: the price is unknown, or it is running. */
   readonly costUsd: number | null;
+  /** What its tool calls did or tried to do, in their order. */
+  readonly did: readonly TurnEffect[];
+  /** The line below its answer that names what was not done; null: there is none. */
+  readonly unfinished: string | null;
   /** Oldest first. Texts have at most 2,000 characters. */
   readonly steps: readonly TraceStep[];
 }

@@ -2,6 +2,7 @@ import { defineTool, type Tool } from '../tool.ts';
 import { ExecDecisions, requestFor } from './decision.ts';
 import { Enclosure } from './enclosure.ts';
 import { Execution } from './execution.ts';
+import { onlyReads } from './only-reads.ts';
 import type { ExecOptions } from './options.ts';
 import { descriptionOf, LONGEST_SECONDS, parametersFor } from './spec.ts';
 
@@ -18,6 +19,7 @@ export function createExecTool(options: ExecOptions): Tool {
     description: descriptionOf(options),
     parameters: parametersFor(Math.min(options.timeoutSeconds, LONGEST_SECONDS)),
     effect: 'effect',
+    targets: ({ command }) => [{ kind: 'command', target: command, ...(onlyReads(command) ? { reads: true } : {}) }],
     role: 'owner',
     timeoutMs: TOOL_TIMEOUT_MS,
     decide: (params, context) => decisions.decide(params, context),

@@ -4,12 +4,14 @@ import { sleep, type Clock } from '../../util/clock.ts';
 import { oneLine } from '../../util/text.ts';
 import type { BackgroundProcesses } from './background/background-processes.ts';
 import type { BackgroundProcess, OutputPage } from './background/process.ts';
+import { onlyReads } from './only-reads.ts';
 import { withNotes } from './result.ts';
 import type { ResultBits } from '../files/taint.ts';
 import { errorResult } from '../registry/result.ts';
 import {
   defineTool,
   type DeclaredAction,
+  type EffectTarget,
   type Tool,
   type ToolContext,
   type ToolDecision,
@@ -71,6 +73,7 @@ export function processTool(options: ProcessToolOptions): Tool {
       'Look after the commands that exec started in the background in this conversation. When one ends by itself, you get a new turn: use waitSeconds only for short waits.',
     parameters,
     effect: 'idempotent',
+    targets: (params, context) => targetsOf(params, find(params, context)),
     role: 'owner',
     shows: ({ action, id = '' }) =>
       action === 'poll' || action === 'kill' ? escapeControlChars(`the output of ${id}`) : null,
@@ -103,6 +106,14 @@ export function processTool(options: ProcessToolOptions): Tool {
       }
     },
   });
+}
+
+/** To look at a command that is over tells what became of it. */
+function targetsOf({ action, id = '' }: Params, process: BackgroundProcess | undefined): readonly EffectTarget[] {
+  if (action === 'write' || action === 'kill') return [{ kind: 'process', target: `${action} ${id}` }];
+  if (action !== 'poll' || process === undefined || process.end === null) return [];
+  const { command } = process.command;
+  return [{ kind: 'command', target: command, ...(onlyReads(command) ? { reads: true } : {}) }];
 }
 
 async function poll(

@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import type { PathAccess, PathDecision } from '../../security/paths/rules.ts';
 import type { OpenedFile, PathGuard, PathUse } from '../../security/paths/guard.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
@@ -7,7 +7,7 @@ import { LARGEST_COPY, type ChangeLog } from '../../storage/change-log.ts';
 import { ifThere } from '../../storage/files.ts';
 import { AppError } from '../../util/errors.ts';
 import type { FileOrigins } from './taint.ts';
-import type { ToolContext, ToolDecision } from '../tool.ts';
+import type { EffectTarget, ToolContext, ToolDecision } from '../tool.ts';
 
 /** Larger files are not read whole; of all that are a copy can be kept. */
 const MOST_BYTES = LARGEST_COPY;
@@ -94,6 +94,13 @@ export async function readWhole(
 
 /** A file as `readWhole` found it. */
 export type WholeFile = Awaited<ReturnType<typeof readWhole>>;
+
+/** The file of a path as a receipt names it: from the workspace on where it lies in it. */
+export function fileTarget(path: string, { files: { workingDirectory } }: ToolContext): EffectTarget {
+  const whole = resolve(workingDirectory, path);
+  const inside = relative(workingDirectory, whole);
+  return { kind: 'file', target: inside === '' || inside.startsWith('..') ? whole : inside };
+}
 
 interface FileWrite {
   readonly path: string;

@@ -3,7 +3,7 @@ import { filePeek } from '../../security/paths/file-peek.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { plural } from '../../util/text.ts';
 import { previewOf } from './change-preview.ts';
-import { useOf, writeThrough, type FileAccess } from './access.ts';
+import { fileTarget, useOf, writeThrough, type FileAccess } from './access.ts';
 import { bitsOfFiles } from './taint.ts';
 import { errorResult, failureLine } from '../registry/result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolDecision } from '../tool.ts';
@@ -29,6 +29,8 @@ export function applyPatchTool(files: FileAccess): Tool {
     }),
     // Done twice it would fail, or change other places: after a crash its outcome counts as unknown.
     effect: 'effect',
+    targets: ({ edits }, context) =>
+      [...new Set(edits.map(({ path }) => path))].map((path) => fileTarget(path, context)),
     // What does not fit is answered with the lines that stand there.
     shows: ({ edits }) => (edits.every(({ oldText }) => oldText === '') ? null : previewOfEdits(edits)),
     decide: ({ edits }, context) => decidePatch(edits, files, context),

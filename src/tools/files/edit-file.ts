@@ -3,7 +3,7 @@ import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { AppError } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { previewOf } from './change-preview.ts';
-import { decidePathUse, readWhole, writeThrough, type FileAccess } from './access.ts';
+import { decidePathUse, fileTarget, readWhole, writeThrough, type FileAccess } from './access.ts';
 import { bitsOfFile } from './taint.ts';
 import { decodeText, encodeText } from './file-text.ts';
 import { editText, fileEditSchema } from './text-edit.ts';
@@ -19,6 +19,7 @@ export function editFileTool(files: FileAccess): Tool {
     parameters: fileEditSchema,
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',
+    targets: ({ path }, context) => [fileTarget(path, context)],
     // What does not fit is answered with the lines that stand there.
     shows: ({ path, oldText, newText }) =>
       oldText === '' ? null : `${escapeControlChars(path)}\n${previewOf(oldText, newText)}`,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { plural } from '../../util/text.ts';
 import { replacement } from './change-preview.ts';
-import { decidePathUse, writeThrough, type FileAccess } from './access.ts';
+import { decidePathUse, fileTarget, writeThrough, type FileAccess } from './access.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
 export function writeFileTool(files: FileAccess): Tool {
@@ -15,6 +15,7 @@ export function writeFileTool(files: FileAccess): Tool {
     }),
     // The same content may be written again after a crash.
     effect: 'idempotent',
+    targets: ({ path }, context) => [fileTarget(path, context)],
     decide: ({ path, content }, context) =>
       decidePathUse(files.guard, path, 'write', context, () =>
         replacement(files.guard, { path, after: content }, context),

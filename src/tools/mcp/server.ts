@@ -142,7 +142,7 @@ export class McpServer implements AsyncDisposable {
         context.signal.throwIfAborted();
         const { reason } = call.signal;
         throw reason instanceof CallDeadline
-          ? this.#failure('', `The MCP server ${name} ${reason.message}. It may have taken effect.`)
+          ? this.#failure('', `The MCP server ${name} ${reason.message}. It may have taken effect.`, true)
           : reason;
       }
       if (error instanceof AppError && error.code === 'mcp-tool') throw error;
@@ -157,6 +157,7 @@ export class McpServer implements AsyncDisposable {
       throw this.#failure(
         `was lost while this ran (${why})`,
         'It may have taken effect. The next call starts it again.',
+        true,
       );
     } finally {
       this.#calls.delete(call);
@@ -301,9 +302,10 @@ export class McpServer implements AsyncDisposable {
   }
 
   /** `what` may hold the server's words; `own` is what the program says about it. */
-  #failure(what: string, own = ''): OwnWordsError {
+  /** `doubtful`: what was asked of it may have been done. */
+  #failure(what: string, own = '', doubtful = false): OwnWordsError {
     const said = what === '' ? '' : `The MCP server ${this.#ports.name} ${what}.`;
-    return new OwnWordsError('mcp-server', { said, own });
+    return new OwnWordsError('mcp-server', { said, own, doubtful });
   }
 }
 

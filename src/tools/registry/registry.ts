@@ -1,17 +1,19 @@
 import type { Role } from '../../bus/messages.ts';
 import type { ToolSpec } from '../../providers/provider.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
-import { AppError, OwnWordsError } from '../../util/errors.ts';
+import { AppError } from '../../util/errors.ts';
 import { nearest, sentences } from '../../util/text.ts';
 import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './ask-about.ts';
 import { auditOf, isAudited, type Audit } from './audited.ts';
+import { becameOf, effectsOf } from './effects.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
-import { capOutput, errorResult, failureLine, refusedResult, uncallable } from './result.ts';
+import { doubted, ownError, refusal, thrownResult } from './own-results.ts';
+import { capOutput, failureLine, refusedResult, uncallable } from './result.ts';
 import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { shownToGroup, withTaint } from './tainted-call.ts';
-import type { CallIds, CallPerson, EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from '../tool.ts';
+import type { CallIds, CallPerson, Effect, EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from '../tool.ts';
 
 /** Names of tools in other programs, which models call by habit → our name. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -167,7 +169,20 @@ export class ToolRegistry {
     const isPrivate =
       result.private === true || (untrusted && context.conversation.taint.private && this.#repeats(call, context));
     const bits = { ...(untrusted ? { untrusted } : {}), ...(isPrivate ? { private: true } : {}) };
-    return this.#clean({ ...result, ...bits }, context);
+    const effects = result.effects ?? this.effectsOf(call, context, becameOf(result));
+    return this.#clean({ ...result, ...bits, ...(effects.length === 0 ? {} : { effects }) }, context);
+  }
+
+  /** What a call that ended so changed or meant to change, without secrets. Never throws. */
+  effectsOf(
+    call: RequestedCall,
+    context: ToolContext,
+    became: Pick<Effect, 'outcome' | 'exitCode' | 'missing'>,
+  ): readonly Effect[] {
+    const ended = { tool: this.#find(call.name), arguments: call.arguments, context };
+    return effectsOf(ended, became).map((effect) =>
+      effect.target === null ? effect : { ...effect, target: this.#options.redact(effect.target) },
+    );
   }
 
   async #run(call: RequestedCall, context: ToolContext, options: ToolRunOptions): Promise<ToolResult> {
@@ -214,7 +229,7 @@ export class ToolRegistry {
       });
     } catch (error) {
       if (context.signal.aborted) {
-        return ownError(tool, started ? CUT_OFF + doubt(tool) : `${CUT_OFF} It had not started.`);
+        return started ? doubted(tool, CUT_OFF) : ownError(tool, `${CUT_OFF} It had not started.`);
       }
       if (!started && tool.effect !== 'none') throw error;
       return thrownResult(tool, error);
@@ -232,10 +247,8 @@ export class ToolRegistry {
       return await this.#cleanedUp(running, signal, context.signal);
     } catch (error) {
       if (!limit.signal.aborted || context.signal.aborted) throw error;
-      return ownError(
-        tool,
-        `The call was stopped after ${Math.round(limitMs / 1000)} s, the longest that this tool may take.${doubt(tool)}`,
-      );
+      const seconds = Math.round(limitMs / 1000);
+      return doubted(tool, `The call was stopped after ${seconds} s, the longest that this tool may take.`);
     }
   }
 
@@ -320,29 +333,6 @@ export class ToolRegistry {
       return undefined;
     }
   }
-}
-
-/** A warning for a call that started and was cut off, if its tool has effects. */
-function doubt(tool: Tool): string {
-  return tool.effect === 'none' ? '' : ' It may have taken effect.';
-}
-
-/** An error text of the program. For a tool whose results are fenced as untrusted, it is put outside of the fence (`note`). */
-function ownError(tool: Tool, words: string): ToolResult {
-  return tool.untrusted === true
-    ? { title: tool.name, output: '', note: words, metadata: {}, isError: true }
-    : errorResult(tool.name, words);
-}
-
-/** The result of a call that the policy or a person refused. */
-function refusal(tool: Tool, words: string): ToolResult {
-  return { ...ownError(tool, words), refused: true };
-}
-
-/** The result for an error that a tool threw. Its text may be untrusted, except `own` of an `OwnWordsError`. */
-function thrownResult(tool: Tool, error: unknown): ToolResult {
-  if (!(error instanceof OwnWordsError)) return errorResult(tool.name, failureLine(error));
-  return { ...errorResult(tool.name, failureLine(error.said)), note: error.own };
 }
 
 function unlimited<T>(task: () => Promise<T>): Promise<T> {
