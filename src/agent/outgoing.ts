@@ -1,4 +1,4 @@
-import { FROM, type InboundMessage, type OutboundMessage } from '../bus/messages.ts';
+import { FROM, ONLY_TO, type InboundMessage, type OutboundMessage } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
 import type { Redact } from '../security/redact/redact.ts';
 import type { ChatAddress } from '../tools/tool.ts';
@@ -45,6 +45,7 @@ export function outboundTo(target: InboundMessage, content: OutboundText, now: n
       ...(content.own === true ? { own: true } : {}),
       ...(content.plain === true ? { plain: true } : {}),
       ...fromOf(target),
+      ...(typeof target.metadata[ONLY_TO] === 'string' ? { [ONLY_TO]: target.metadata[ONLY_TO] } : {}),
     },
   };
 }

@@ -23,6 +23,9 @@ export const COMMAND_NAMES: readonly string[] = [
   'setup',
 ];
 
+/** The command that people call on a message from its menu, and its name there. */
+export const ON_MESSAGE = { command: 'why', label: 'Why?' } as const;
+
 /** Matches the slash of a command that is not part of a path or an address. */
 const COMMAND = new RegExp(String.raw`(?<![\w/.:~-])/(?=(?:${COMMAND_NAMES.join('|')})(?![\w/-]|\.\w))`, 'gu');
 const FENCE = /^\s*(?<fence>`{3,}|~{3,})/u;

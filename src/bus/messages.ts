@@ -109,6 +109,12 @@ export const SAY_BUTTON = 'say:';
 /** Key of an outbound message's metadata: what sent it by itself, e.g. `the reminder tea`. Terminals show it. */
 export const FROM = 'from';
 
+/**
+ * Key of a message's metadata: its reply is shown to nobody but the person who asked. The value is what the channel needs
+ * for that, such as the id of the person.
+ */
+export const ONLY_TO = 'onlyTo';
+
 export interface Button {
   readonly id: string;
   readonly label: string;

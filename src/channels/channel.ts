@@ -26,6 +26,8 @@ export interface OutgoingPart {
   readonly turnId?: string;
   /** What sent the message by itself; see `FROM`. */
   readonly from?: string;
+  /** It may be shown to one person alone; see `ONLY_TO`. A channel that cannot do so throws a permanent `SendError`. */
+  readonly onlyTo?: string;
   readonly chatId: string;
   readonly threadId?: string;
   /** Rendered by the channel's own `render`. */

@@ -1,4 +1,4 @@
-import type { OutboundMessage } from '../bus/messages.ts';
+import { ONLY_TO, type OutboundMessage } from '../bus/messages.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { parseOutbound, type JournalPorts } from './rows.ts';
@@ -20,9 +20,12 @@ const OWED = {
   inItsChat: 2,
 } as const;
 
-/** SQL: messages of a turn or job, whose loss is reported. The loss of questions and other notices is not. */
-const IS_OWED = `(kind IN ('answer', 'part')
-  OR (kind = 'notice' AND (turn_id IS NOT NULL OR json_extract(payload, '$.metadata.job') IS NOT NULL)))`;
+/**
+ * SQL: messages of a turn or job, whose loss is reported. The loss of questions and other notices is not, nor of what one
+ * person alone may see.
+ */
+const IS_OWED = `(json_extract(payload, '$.metadata.${ONLY_TO}') IS NULL AND (kind IN ('answer', 'part')
+  OR (kind = 'notice' AND (turn_id IS NOT NULL OR json_extract(payload, '$.metadata.job') IS NOT NULL))))`;
 
 /** Part of an UPDATE that ends rows of `outbound` without success. */
 export const SET_OWED = `owed = CASE WHEN ${IS_OWED} THEN ${OWED.untold} ELSE 0 END`;

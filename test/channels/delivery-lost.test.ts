@@ -196,6 +196,16 @@ describe('an answer that ends without arriving', () => {
     expect(world.channel.texts).toEqual([expect.stringContaining('“the lost words”'), 'next']);
   });
 
+  test('is not told where others read along, when one person alone might see it', async () => {
+    await using world = await DeliveryWorld.open();
+    world.channel.next([failing.permanent()]);
+    world.delivery.start();
+    await world.say('the private words', { kind: 'notice', turnId: 'T', metadata: { onlyTo: 'ann' } });
+    await world.say('next');
+    await settled(world);
+    expect(world.channel.texts).toEqual(['next']);
+  });
+
   test('is not told when somebody stopped it', async () => {
     await using world = await DeliveryWorld.open();
     const asked = inboundMessage({ channel: 'test', chatId: 'chat' });

@@ -224,6 +224,16 @@ describe('a button or a command', () => {
     expect(read.action).toBeUndefined();
   });
 
+  test('on a message is a command in reply to it, whose answer nobody else sees', () => {
+    const data = { type: 3, name: 'Why?', target_id: '599' };
+    expect(draftOf(uses({ type: 2, user: ANN, data }))).toMatchObject({
+      text: '/why',
+      replyTo: { externalId: 'm:599' },
+      metadata: { onlyTo: '600' },
+    });
+    expect(uses({ type: 2, user: ANN, data: { ...data, name: 'Other' } })).toEqual({ type: 'nothing' });
+  });
+
   test('is nothing of a bot, of nobody, or of an unknown kind, and of a stranger no more than that', () => {
     expect(uses({ type: 3, user: { ...BOB, bot: true }, data: { custom_id: 'x' } })).toEqual({ type: 'nothing' });
     expect(uses({ type: 3, data: { custom_id: 'x' } })).toEqual({ type: 'nothing' });

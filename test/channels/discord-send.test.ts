@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OutgoingPart } from '../../src/channels/channel.ts';
-import { openApi, type DiscordApi } from '../../src/channels/discord/api.ts';
+import { EPHEMERAL, openApi, type DiscordApi } from '../../src/channels/discord/api.ts';
+import { fill } from '../../src/channels/discord/command-answer.ts';
 import { toSendError } from '../../src/channels/discord/errors.ts';
 import { sendPart } from '../../src/channels/discord/send.ts';
+import { Deferrals } from '../../src/channels/discord/slash-commands.ts';
 import type { DiscordPlace } from '../support/discord-chats.ts';
 import { somebody } from '../support/discord-world.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 import { startFakeDiscord, type DiscordFault, type FakeDiscord } from '../support/fake-discord.ts';
 
 const SEND = /^POST .*\/messages$/u;
@@ -129,3 +132,71 @@ describe('a part sent to Discord', () => {
     await expect(send(part('see', { media }))).rejects.toMatchObject({ failure: 'permanent' });
   });
 });
+
+describe('an answer that one person alone may see', () => {
+  test('takes the place of its command in all its parts, and nothing else does', async () => {
+    await using world = await privatePlace();
+    const { discord, chat, part, sent } = world;
+    const { onlyTo: _, ...everybodys } = part({});
+    expect(await fill(world, everybodys, signal)).toBeUndefined();
+    await fill(world, part({ text: 'one' }), signal);
+    await fill(world, part({ text: 'two' }), signal);
+    expect(sent()).toEqual([
+      ['one', 'ann'],
+      ['two', 'ann'],
+    ]);
+    expect(discord.sent(chat)).toHaveLength(2);
+    // Something stands there, so it is not taken away at the end.
+    expect(world.deferrals.takeAll()).toEqual([]);
+  });
+
+  test('is not sent at all once Discord shows it to everybody', async () => {
+    await using world = await privatePlace();
+    world.discord.faultNext(/^PATCH .*@original$/u, { status: 401, description: 'Invalid Webhook Token' });
+    await expect(fill(world, world.part({}), signal)).rejects.toMatchObject({ failure: 'permanent' });
+    await using late = await privatePlace();
+    await late.clock.advance(15 * 60_000);
+    await expect(fill(late, late.part({}), signal)).rejects.toMatchObject({ failure: 'permanent' });
+    expect([...world.sent(), ...late.sent()]).toEqual([]);
+  });
+});
+
+/** A command that Ann called on a message and that waits for its answer. */
+async function privatePlace() {
+  const discord = await startFakeDiscord();
+  const api = openApi(discord);
+  const clock = new VirtualClock();
+  const deferrals = new Deferrals(clock);
+  const ann = somebody('Ann', { id: '77' });
+  const chat = discord.direct(ann);
+  const post = discord.sends(chat, ann, 'hi');
+  const { id, token } = discord.commandsOn(chat, ann, 'Why?', post.id);
+  await api.confirm({ id, token }, { type: 5, flags: EPHEMERAL }, signal);
+  deferrals.put({ chatId: chat.id, onlyTo: id }, token, Promise.resolve(true));
+  const part = (more: Partial<OutgoingPart>): OutgoingPart => ({
+    messageId: 'm',
+    kind: 'notice',
+    chatId: chat.id,
+    text: 'why',
+    media: [],
+    nonce: 'n',
+    onlyTo: id,
+    ...more,
+  });
+  const sent = (): readonly unknown[] =>
+    discord.sent(chat).map(({ content, onlyFor }) => [content, onlyFor === ann.id ? 'ann' : onlyFor]);
+  return {
+    discord,
+    api,
+    clock,
+    deferrals,
+    chat,
+    part,
+    sent,
+    listener: { application: discord.application },
+    [Symbol.asyncDispose]: async () => {
+      api[Symbol.dispose]();
+      await discord.close();
+    },
+  };
+}

@@ -92,6 +92,22 @@ describe('on Discord', () => {
     expect(textsIn(world, direct)).toHaveLength(1);
   });
 
+  test('“Why?” in the menu of a message is answered to the one who asked alone', async () => {
+    const place = world.discord.addChannel();
+    world.model.reply('Blue.');
+    world.discord.sends(place, friend, mention('which colour?'));
+    const answer = await reads(world, place, 'Blue.');
+    const open = world.discord.commandsOn(place, friend, 'Why?', answer.id);
+    const own = await waitFor(() => open.post, { what: 'an answer' });
+    expect(open.answered).toBe(5);
+    expect(own).toMatchObject({ onlyFor: friend.id, visible: expect.stringContaining('/why') });
+    // What is said next stands in no place of its own.
+    world.model.reply('Green.');
+    world.discord.sends(place, friend, mention('and now?'));
+    expect((await reads(world, place, 'Green.')).onlyFor).toBeUndefined();
+    expect(postsIn(world, place).filter(({ onlyFor }) => onlyFor === undefined)).toHaveLength(2);
+  });
+
   test.each([
     ['', 0],
     [', also by whoever is faster than the record of what was sent', 2000],

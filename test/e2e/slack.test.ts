@@ -121,6 +121,32 @@ describe('Slack', () => {
     await waitFor(() => world.slack.sockets.unacknowledged.length === 0);
   });
 
+  test('the shortcut “Why?” of a message is answered to the one who took it alone', async () => {
+    world.model.reply('Blue.');
+    world.slack.sends(FRIEND, 'C0WHY', `${BOT} which colour?`);
+    await said('Blue.', 'C0WHY');
+    const answer = world.slack.sentPosts.find(({ chatId }) => chatId === 'C0WHY');
+    world.slack.shortcut(FRIEND, 'why', { chatId: 'C0WHY', ts: answer?.ts ?? '' });
+    const own = await waitFor(() => world.slack.sentPosts.find(({ onlyFor }) => onlyFor === FRIEND), {
+      what: 'an answer',
+    });
+    expect(own).toMatchObject({ chatId: 'C0WHY', text: expect.stringContaining('why') });
+    expect(postsIn(world, 'C0WHY').length).toBe(2);
+    await waitFor(() => world.slack.sockets.unacknowledged.length === 0);
+  });
+
+  test('a shortcut of another name, and one of a stranger, are nothing', async () => {
+    const before = world.slack.sentPosts.length;
+    const ts = world.slack.sends(FRIEND, 'C0WHY', 'just a word', { as: 'nothing' });
+    world.slack.shortcut(FRIEND, 'other', { chatId: 'C0WHY', ts });
+    world.slack.shortcut(STRANGER, 'why', { chatId: 'C0WHY', ts });
+    await waitFor(() => world.slack.sockets.unacknowledged.length === 0);
+    world.model.reply('Still here.');
+    world.slack.sends(OWNER, DIRECT, 'are you there?');
+    await said('Still here.');
+    expect(world.slack.sentPosts.length).toBe(before + 1);
+  });
+
   test('in a channel a question for a yes is shown to the owner alone, and goes when it is answered', async () => {
     world.model.reply({ calls: [{ name: 'exec', arguments: { command: 'touch a.txt' } }] }, 'Done.');
     world.slack.sends(OWNER, 'C0ASK', `${BOT} make a file`);

@@ -55,6 +55,8 @@ export interface DiscordPost {
   components: readonly Payload[];
   readonly files: readonly UploadedFile[];
   readonly replyTo: string | undefined;
+  /** Who alone sees it; undefined: everybody there. */
+  readonly onlyFor: string | undefined;
   /** Everything else that its message object has. */
   facts: Payload;
   editedAt: string | null;
@@ -122,6 +124,7 @@ export class DiscordChats {
       files: [],
       replyTo: undefined,
       facts: {},
+      onlyFor: undefined,
       editedAt: null,
       ...more,
     };
@@ -129,8 +132,13 @@ export class DiscordChats {
     return post;
   }
 
-  /** What the bot sends; `isReply`: into the place of an interaction. */
-  send(placeId: string, body: Payload, files: readonly UploadedFile[], isReply = false): DiscordPost {
+  /** What the bot sends; `isReply`: into the place of an interaction, `onlyFor`: where one person alone sees it. */
+  send(
+    placeId: string,
+    body: Payload,
+    files: readonly UploadedFile[],
+    { isReply = false, onlyFor }: { readonly isReply?: boolean; readonly onlyFor?: string | undefined } = {},
+  ): DiscordPost {
     const { nonce, enforce_nonce: enforced } = body;
     const checked = this.#check(body, files);
     if (!isReply && (typeof nonce !== 'string' || nonce.length > 25 || enforced !== true)) {
@@ -141,7 +149,7 @@ export class DiscordChats {
     if (known !== undefined) return known;
     const reference = body['message_reference'];
     const replyTo = isRecord(reference) ? String(reference['message_id']) : undefined;
-    const post = this.write(placeId, this.bot, checked.content, { ...checked, files, replyTo });
+    const post = this.write(placeId, this.bot, checked.content, { ...checked, files, replyTo, onlyFor });
     if (typeof nonce === 'string') this.#byNonce.set(key, post);
     return post;
   }

@@ -20,6 +20,10 @@ export interface OpenInteraction {
   answered: number | undefined;
   /** What stands in its place now. */
   post: DiscordPost | undefined;
+  /** Who alone sees what stands there. */
+  onlyFor: string | undefined;
+  /** Who began it. */
+  readonly by: string;
   /** The place of its answer was taken away. */
   isGone: boolean;
 }
@@ -44,6 +48,7 @@ interface RouteCall extends DiscordBody {
 }
 
 const empty = undefined;
+const EPHEMERAL = 64;
 
 /** Every call but the Gateway's: what the API answers (undefined: 204), or a thrown `DiscordRefusal`. */
 export function discordRoutes(
@@ -110,7 +115,9 @@ export function discordRoutes(
         chats.place(id);
         const after = query.get('after');
         const limit = Math.min(100, Number(query.get('limit') ?? 50));
-        const posts = chats.in(id).filter((post) => after === null || compareIds(post.id, after) > 0);
+        const posts = chats
+          .in(id)
+          .filter((post) => post.onlyFor === undefined && (after === null || compareIds(post.id, after) > 0));
         const page = after === null ? posts.slice(-limit) : posts.slice(0, limit);
         return page.map((post) => chats.asMessage(post)).toReversed();
       },
@@ -139,6 +146,8 @@ export function discordRoutes(
         if (open.answered !== undefined)
           throw new DiscordRefusal(400, 40_060, 'Interaction has already been acknowledged.');
         open.answered = Number(recordOf(json)['type']);
+        const facts = recordOf(json)['data'];
+        if (isRecord(facts) && Number(facts['flags']) === EPHEMERAL) open.onlyFor = open.by;
         return empty;
       },
     },
@@ -149,8 +158,22 @@ export function discordRoutes(
         const open = state.interactions.get(token);
         if (open?.answered !== 5 || open.isGone) throw new DiscordRefusal(404, 10_015, 'Unknown Webhook');
         if (open.post !== undefined) return chats.asMessage(chats.edit(open.post, recordOf(json)));
-        open.post = chats.send(open.placeId, recordOf(json), files, true);
-        return sent(open.post);
+        open.post = chats.send(open.placeId, recordOf(json), files, { isReply: true, onlyFor: open.onlyFor });
+        return open.onlyFor === undefined ? sent(open.post) : chats.asMessage(open.post);
+      },
+    },
+    {
+      method: 'POST',
+      path: /^\/webhooks\/(\d+)\/([^/]+)$/u,
+      run: ({ parts: [, token = ''], json, files }) => {
+        const open = state.interactions.get(token);
+        if (open?.post === undefined || open.isGone) throw new DiscordRefusal(404, 10_015, 'Unknown Webhook');
+        const isPrivate = (Number(recordOf(json)['flags']) & EPHEMERAL) !== 0;
+        const post = chats.send(open.placeId, recordOf(json), files, {
+          isReply: true,
+          onlyFor: isPrivate ? open.by : undefined,
+        });
+        return isPrivate ? chats.asMessage(post) : sent(post);
       },
     },
     {

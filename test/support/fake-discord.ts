@@ -59,6 +59,8 @@ export interface FakeDiscord extends AsyncDisposable {
   deletes(place: DiscordPlace, post: string): void;
   presses(place: DiscordPlace, post: string, customId: string, by: DiscordPerson): OpenInteraction;
   commandsOf(place: DiscordPlace, by: DiscordPerson, name: string, text?: string): OpenInteraction;
+  /** Calls a command from the menu of a message. */
+  commandsOn(place: DiscordPlace, by: DiscordPerson, name: string, post: string): OpenInteraction;
   /** The bot's messages there, oldest first. */
   sent(place: Pick<DiscordPlace, 'id'>): readonly DiscordPost[];
   /** Decides for each call; undefined: no handler. */
@@ -230,6 +232,8 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
       placeId: place.id,
       answered: undefined,
       post: undefined,
+      onlyFor: undefined,
+      by: by.id,
       isGone: false,
     };
     interactions.set(open.token, open);
@@ -306,6 +310,17 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
       interact(place, by, {
         type: 2,
         data: { id: '1', type: 1, name, options: text === undefined ? [] : [{ name: 'text', type: 3, value: text }] },
+      }),
+    commandsOn: (place, by, name, post) =>
+      interact(place, by, {
+        type: 2,
+        data: {
+          id: '2',
+          type: 3,
+          name,
+          target_id: post,
+          resolved: { messages: { [post]: chats.asMessage(chats.find(place.id, post)) } },
+        },
       }),
     sent: ({ id }) => chats.in(id).filter(({ author }) => author.id === bot.id),
     setFaultHandler(handler) {

@@ -49,6 +49,8 @@ export interface FakeSlack extends AsyncDisposable {
   edits(chatId: string, ts: string, text: string): void;
   presses(user: string, post: SlackPost, label: string): void;
   commands(user: string, chatId: string, text: string): void;
+  /** Somebody takes a shortcut from the menu of a post. */
+  shortcut(user: string, callbackId: string, place: { readonly chatId: string; readonly ts: string }): void;
   opensHome(user: string): void;
   addFile(name: string, mimetype: string, bytes: Uint8Array, extra?: Content): StoredFile;
   /** The next `times` calls of the method fail so. @default once */
@@ -253,6 +255,22 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
         team_id: 'T0TEST',
         trigger_id: workspace.newId('trigger'),
         response_url: `${base}/respond/0`,
+      });
+    },
+    shortcut(user, callbackId, { chatId, ts }) {
+      const post = workspace.find(chatId, ts);
+      if (post === undefined) throw new Error(`there is no post ${ts}`);
+      sockets.bring('interactive', {
+        type: 'message_action',
+        callback_id: callbackId,
+        action_ts: workspace.newTime(),
+        trigger_id: workspace.newId('trigger'),
+        response_url: `${base}/respond/${ts}`,
+        team: { id: 'T0TEST' },
+        user: { id: user, name: 'somebody' },
+        channel: { id: chatId, name: 'chat' },
+        message_ts: ts,
+        message: { type: 'message', ...workspace.content(post) },
       });
     },
     opensHome(user) {

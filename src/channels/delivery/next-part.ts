@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { FROM } from '../../bus/messages.ts';
+import { FROM, ONLY_TO } from '../../bus/messages.ts';
 import type { OutboundState, Outbox, OutboxPart } from '../../journal/outbox.ts';
 import type { DeliveryFailure } from '../../journal/undelivered.ts';
 import type { Durability } from '../../storage/files.ts';
@@ -263,7 +263,7 @@ function outgoing(
     nonce: part.nonce,
     ...(again ? { resend: { since: createdAt, isKnown: (id) => outbox.isSent(message, id) } } : {}),
     ...(message.turnId === undefined ? {} : { turnId: message.turnId }),
-    ...fromOf(message),
+    ...factsOf(message),
     ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
     ...(message.replyTo === undefined || part.n > 0 ? {} : { replyTo: message.replyTo }),
     // Buttons belong under the last part.
@@ -271,10 +271,10 @@ function outgoing(
   };
 }
 
-/** What the message says about who sent it by itself. */
-function fromOf({ metadata }: OutboundState['message']): { readonly from?: string } {
-  const from = metadata[FROM];
-  return typeof from === 'string' ? { from } : {};
+/** Who sent the message by itself, and who alone may see it. */
+function factsOf({ metadata }: OutboundState['message']): Pick<OutgoingPart, 'from' | 'onlyTo'> {
+  const { [FROM]: from, [ONLY_TO]: onlyTo } = metadata;
+  return { ...(typeof from === 'string' ? { from } : {}), ...(typeof onlyTo === 'string' ? { onlyTo } : {}) };
 }
 
 /** Sends a part within its deadline, or edits the message `place` (a platform id) to it. Resolves with the platform id. */

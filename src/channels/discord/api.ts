@@ -11,6 +11,9 @@ const DISCORD = 'https://discord.com/api';
 /** Types of an interaction response. https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object */
 export const CALLBACK = { thinking: 5, seen: 6 } as const;
 
+/** Flag of a message that only the person of its interaction sees. */
+export const EPHEMERAL = 64;
+
 export interface UploadFile {
   readonly name: string;
   readonly data: Buffer;
@@ -51,8 +54,12 @@ export interface DiscordApi extends Disposable {
   readonly react: (place: string, message: string, emoji: string) => Promise<void>;
   readonly place: (place: string, signal: AbortSignal) => Promise<unknown>;
   readonly register: (application: string, commands: readonly RequestBody[], signal: AbortSignal) => Promise<void>;
-  /** Acknowledges an interaction; Discord waits 3 s for that. */
-  readonly confirm: (interaction: InteractionKey, type: number, signal: AbortSignal) => Promise<void>;
+  /** Acknowledges an interaction; Discord waits 3 s for that. `flags`: of the message that will come. */
+  readonly confirm: (
+    interaction: InteractionKey,
+    callback: { readonly type: number; readonly flags?: number },
+    signal: AbortSignal,
+  ) => Promise<void>;
   /** Replaces the placeholder of a deferred response by a message. */
   readonly fill: (
     application: string,
@@ -61,6 +68,8 @@ export interface DiscordApi extends Disposable {
     files: readonly UploadFile[],
     signal: AbortSignal,
   ) => Promise<SentMessage>;
+  /** Adds a message below the first one of a deferred response. */
+  readonly follow: DiscordApi['fill'];
   /** Deletes the placeholder of a deferred response. */
   readonly unfill: (application: string, token: string, signal: AbortSignal) => Promise<void>;
   /** Fetches fresh addresses for an attachment whose address has expired. */
@@ -103,14 +112,25 @@ export function openApi({ token, apiBase }: { token: string; apiBase?: string | 
     register: async (application, commands, signal) => {
       await rest.put(`/applications/${application}/commands`, { body: commands, signal });
     },
-    confirm: async ({ id, token: key }, type, signal) => {
-      await rest.post(`/interactions/${id}/${key}/callback`, { body: { type }, auth: false, signal });
+    confirm: async ({ id, token: key }, { type, flags }, signal) => {
+      const body = { type, ...(flags === undefined ? {} : { data: { flags } }) };
+      await rest.post(`/interactions/${id}/${key}/callback`, { body, auth: false, signal });
     },
     fill: async (application, key, body, files, signal) =>
       payloads.sentMessage.parse(
         await restFor(files).patch(`/webhooks/${application}/${key}/messages/@original`, {
           body,
           files: [...files],
+          auth: false,
+          signal,
+        }),
+      ),
+    follow: async (application, key, body, files, signal) =>
+      payloads.sentMessage.parse(
+        await restFor(files).post(`/webhooks/${application}/${key}`, {
+          body,
+          files: [...files],
+          query: new URLSearchParams({ wait: 'true' }),
           auth: false,
           signal,
         }),

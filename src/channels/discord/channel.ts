@@ -1,15 +1,16 @@
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
-import type { ChannelContext, OutgoingPart } from '../channel.ts';
+import type { ChannelContext } from '../channel.ts';
 import { discordMarkup } from '../markup/discord.ts';
 import type { Link, Platform } from '../platform.ts';
-import { openApi, type DiscordApi, type SentMessage } from './api.ts';
+import { openApi, type DiscordApi } from './api.ts';
+import { fill } from './command-answer.ts';
 import { download, guardedFetch } from './download.ts';
-import { callFailure, isRefused, tokenRefused, toSendError } from './errors.ts';
+import { callFailure, tokenRefused, toSendError } from './errors.ts';
 import { openGateway } from './gateway.ts';
 import { Listener } from './listener.ts';
 import type { DiscordOptions } from './options.ts';
-import { bodyOf, filesOf, placeOf, sendPart } from './send.ts';
+import { bodyOf, placeOf, sendPart } from './send.ts';
 import { Deferrals, menuOf } from './slash-commands.ts';
 
 const MENU_DEADLINE_MS = 30_000;
@@ -73,27 +74,6 @@ async function connect({ token, apiBase, ...options }: DiscordOptions, link: Lin
   const open = stack.move();
   const fetch = guardedFetch(apiBase, clock);
   return { api, listener, deferrals, fetch, context, [Symbol.asyncDispose]: () => open.disposeAsync() };
-}
-
-/** Puts a message into the place of the command from the menu that waits for it; undefined: none does. */
-async function fill(
-  { api, listener, deferrals }: DiscordConnection,
-  part: OutgoingPart,
-  signal: AbortSignal,
-): Promise<SentMessage | undefined> {
-  const token = await deferrals.waiting(part);
-  if (token === undefined) return undefined;
-  try {
-    const files = await filesOf(part.media);
-    const sent = await api.fill(listener.application, token, bodyOf(part), files, signal);
-    deferrals.done(part, token);
-    return sent;
-  } catch (error) {
-    // The token is over: what is to be said is a message like others.
-    if (!isRefused(error) && callFailure(error).status !== 401) throw error;
-    deferrals.done(part, token);
-    return undefined;
-  }
 }
 
 /** What still waits for an answer now will not get it in its place. */

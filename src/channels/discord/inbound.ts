@@ -1,4 +1,5 @@
 import { textOfPress } from '../../bus/buttons.ts';
+import { ON_MESSAGE } from '../../bus/commands.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
@@ -15,6 +16,7 @@ const WRITTEN: ReadonlySet<number> = new Set([0, 19]);
 const FORWARD = 1;
 const COMMAND = 2;
 const BUTTON = 3;
+const ON_A_MESSAGE = 3;
 
 export interface ReadingContext {
   readonly channel: string;
@@ -59,30 +61,38 @@ export function readMessage(message: DiscordMessage, arrival: Arrival, context: 
   });
 }
 
-/** Reads the press of a button or a slash command. Both always address the bot. */
+/** Reads the press of a button, a slash command, or a command that was called on a message. All of them address the bot. */
 export function readInteraction(
   interaction: DiscordInteraction,
   arrival: Omit<Arrival, 'isEdit'>,
   context: ReadingContext,
 ): InboundResult {
-  const { id, type, member, data } = interaction;
+  const { id, member } = interaction;
   const user = member?.user ?? interaction.user;
   if (user === undefined) return nothing;
-  const value = type === BUTTON ? data?.custom_id : type === COMMAND ? commandOf(data) : undefined;
-  if (value === undefined) return nothing;
+  const act = actIn(interaction);
+  if (act === undefined) return nothing;
   const by = senderAccess({ user, nick: member?.nick, isBot: user.bot === true }, arrival, context);
   const { decision, sender, chatId } = by;
   const isStranger = !decision.allowed && decision.stranger !== null;
   if (isStranger) return { type: 'stranger', sender, chatId, where: decision.stranger };
-  const act = type === COMMAND ? { text: value } : { text: textOfPress(value), action: { id: value, value } };
   const draft = actOf(by, { id, ...act });
   return draft === null ? nothing : { type: 'message', draft };
 }
 
-function commandOf(data: DiscordInteraction['data']): string | undefined {
-  if (data?.name === undefined) return undefined;
+/** What an interaction says; undefined: nothing that is understood. */
+function actIn({ id, type, data }: DiscordInteraction): Omit<Parameters<typeof actOf>[1], 'id'> | undefined {
+  if (type === BUTTON && data?.custom_id !== undefined) {
+    const value = data.custom_id;
+    return { text: textOfPress(value), action: { id: value, value } };
+  }
+  if (type !== COMMAND || data?.name === undefined) return undefined;
+  if (data.type === ON_A_MESSAGE) {
+    if (data.name !== ON_MESSAGE.label || data.target_id === undefined) return undefined;
+    return { text: `/${ON_MESSAGE.command}`, replyTo: { externalId: `m:${data.target_id}` }, onlyTo: id };
+  }
   const words = (data.options ?? []).map(({ value }) => String(value)).join(' ');
-  return `/${data.name}${words === '' ? '' : ` ${words}`}`;
+  return { text: `/${data.name}${words === '' ? '' : ` ${words}`}` };
 }
 
 interface Who {

@@ -1,4 +1,4 @@
-import type { InboundDraft } from '../../bus/messages.ts';
+import { ONLY_TO, type InboundDraft } from '../../bus/messages.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { withoutAnswered } from '../inbound/answered-before.ts';
 import { Backfill } from '../inbound/backfill.ts';
@@ -8,7 +8,7 @@ import { receive, type Received } from '../inbound/writer.ts';
 import { notifyGap } from '../inbound/gap-notice.ts';
 import { unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
 import type { Link } from '../platform.ts';
-import { CALLBACK, type DiscordApi } from './api.ts';
+import { CALLBACK, EPHEMERAL, type DiscordApi } from './api.ts';
 import { callFailure, isRefused } from './errors.ts';
 import { readInteraction, readMessage, type ReadingContext } from './inbound.ts';
 import type { DiscordOptions } from './options.ts';
@@ -223,10 +223,15 @@ export class Listener implements AsyncDisposable {
     const draft = this.#heard(readInteraction(interaction, { place, at: context.clock.now() }, reading));
     if (draft === null) return;
     const shown = Promise.withResolvers<boolean>();
-    if (type === COMMAND) deferrals.put(place.address, token, shown.promise);
+    const onlyTo = draft.metadata[ONLY_TO];
+    const isPrivate = typeof onlyTo === 'string';
+    if (type === COMMAND) {
+      deferrals.put({ ...place.address, ...(isPrivate ? { onlyTo } : {}) }, token, shown.promise);
+    }
     try {
       await context.accept([draft]);
-      await this.#confirm(interaction, type === COMMAND ? CALLBACK.thinking : CALLBACK.seen, context.clock);
+      const callback = type === COMMAND ? CALLBACK.thinking : CALLBACK.seen;
+      await this.#confirm(interaction, { type: callback, ...(isPrivate ? { flags: EPHEMERAL } : {}) }, context.clock);
       shown.resolve(true);
     } finally {
       shown.resolve(false);
@@ -234,9 +239,13 @@ export class Listener implements AsyncDisposable {
   }
 
   /** Ends the waiting look of a button, or says that an answer will come. */
-  async #confirm(interaction: DiscordInteraction, type: number, clock: Clock): Promise<void> {
+  async #confirm(
+    interaction: DiscordInteraction,
+    callback: Parameters<DiscordApi['confirm']>[1],
+    clock: Clock,
+  ): Promise<void> {
     using limit = deadline(clock, CONFIRM_DEADLINE_MS, 'Confirming an interaction');
-    await raceAbort(this.#ports.api.confirm(interaction, type, limit.signal), limit.signal);
+    await raceAbort(this.#ports.api.confirm(interaction, callback, limit.signal), limit.signal);
   }
 
   /** The message of a reading, if something is to be done about it. Unknown senders get a pairing code. */

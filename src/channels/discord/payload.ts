@@ -119,6 +119,9 @@ const interaction = z.object({
   data: odd(
     z.object({
       name: z.string().optional(),
+      /** Of a command: 3, one that was called on a message. */
+      type: z.number().optional(),
+      target_id: id.optional(),
       custom_id: z.string().optional(),
       options: odd(z.array(z.object({ name: z.string(), value: z.unknown() }))),
     }),

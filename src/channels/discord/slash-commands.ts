@@ -1,5 +1,6 @@
+import { ON_MESSAGE } from '../../bus/commands.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { MenuCommand } from '../channel.ts';
+import type { MenuCommand, OutgoingPart } from '../channel.ts';
 import type { RequestBody } from './api.ts';
 import type { Address } from './channel-cache.ts';
 
@@ -8,6 +9,7 @@ const NAME = /^[-_a-z0-9]{1,32}$/u;
 const LONGEST_DESCRIPTION = 100;
 const MOST = 100;
 const CHAT_INPUT = 1;
+const ON_A_MESSAGE = 3;
 const STRING = 3;
 /** Shown to those who run a server; everywhere else the assistant itself says who may. */
 const NOBODY_ELSE = '0';
@@ -16,9 +18,12 @@ const NOBODY_ELSE = '0';
 const HOLDS_MS = 14 * 60_000;
 const MOST_WAITING = 200;
 
-/** The commands as Discord's menu shows them. */
+/** The commands as Discord's menus show them: that of the field, and that of a message. */
 export function menuOf(commands: readonly MenuCommand[]): readonly RequestBody[] {
-  return commands
+  const inMenus = commands.some(({ name }) => name === ON_MESSAGE.command)
+    ? [{ type: ON_A_MESSAGE, name: ON_MESSAGE.label }]
+    : [];
+  const typed = commands
     .filter(({ name }) => NAME.test(name))
     .slice(0, MOST)
     .map(({ name, description, isOwners }) => ({
@@ -28,6 +33,7 @@ export function menuOf(commands: readonly MenuCommand[]): readonly RequestBody[]
       options: [{ type: STRING, name: 'text', description: 'What comes after the command', required: false }],
       ...(isOwners ? { default_member_permissions: NOBODY_ELSE } : {}),
     }));
+  return [...typed, ...inMenus];
 }
 
 interface Deferred {
@@ -36,11 +42,17 @@ interface Deferred {
   readonly shown: Promise<boolean>;
   /** By `Clock.now`. */
   readonly until: number;
+  /** A message stands in its place; further ones follow below it. */
+  isFilled: boolean;
 }
 
+/** Where an answer is awaited. `onlyTo`: by one person alone, in an interaction with this id. */
+type Place = Address & Pick<OutgoingPart, 'onlyTo'>;
+
 /**
- * Commands from the menu whose answer was put off: the next message to their chat takes its place. Their tokens live in
- * memory alone; after a restart an answer is a message of its own.
+ * Commands from the menu whose answer was put off: the next message to their chat takes its place. One that a single person
+ * sees waits for its own answer, and for all parts of it. Their tokens live in memory alone; after a restart an answer is a
+ * message of its own.
  */
 export class Deferrals {
   readonly #waiting = new Map<string, Deferred>();
@@ -50,35 +62,44 @@ export class Deferrals {
     this.#clock = clock;
   }
 
-  put(address: Address, token: string, shown: Promise<boolean>): void {
-    const key = keyOf(address);
+  put(place: Place, token: string, shown: Promise<boolean>): void {
+    const key = keyOf(place);
     this.#waiting.delete(key);
-    this.#waiting.set(key, { token, shown, until: this.#clock.now() + HOLDS_MS });
+    this.#waiting.set(key, { token, shown, until: this.#clock.now() + HOLDS_MS, isFilled: false });
     const [oldest] = this.#waiting.keys();
     if (this.#waiting.size > MOST_WAITING && oldest !== undefined) this.#waiting.delete(oldest);
   }
 
-  /** The token of the command that waits there. */
-  async waiting(address: Address): Promise<string | undefined> {
-    const found = this.#waiting.get(keyOf(address));
+  /** The command that waits there. */
+  async waiting(place: Place): Promise<Pick<Deferred, 'token' | 'isFilled'> | undefined> {
+    const found = this.#waiting.get(keyOf(place));
     if (found === undefined) return undefined;
-    if (found.until > this.#clock.now() && (await found.shown)) return found.token;
-    this.done(address, found.token);
+    if (found.until > this.#clock.now() && (await found.shown)) return found;
+    this.over(place, found.token);
     return undefined;
   }
 
-  done(address: Address, token: string): void {
-    if (this.#waiting.get(keyOf(address))?.token === token) this.#waiting.delete(keyOf(address));
+  /** A message took the place. */
+  filled(place: Place, token: string): void {
+    const found = this.#waiting.get(keyOf(place));
+    if (found?.token !== token) return;
+    if (place.onlyTo === undefined) this.over(place, token);
+    else found.isFilled = true;
   }
 
-  /** Removes and returns the tokens that are still waiting. */
+  /** Nothing more can take the place. */
+  over(place: Place, token: string): void {
+    if (this.#waiting.get(keyOf(place))?.token === token) this.#waiting.delete(keyOf(place));
+  }
+
+  /** Removes what is still waiting; returns the tokens of those in whose place nothing stands. */
   takeAll(): readonly string[] {
-    const tokens = [...this.#waiting.values()].map(({ token }) => token);
+    const tokens = [...this.#waiting.values()].filter(({ isFilled }) => !isFilled).map(({ token }) => token);
     this.#waiting.clear();
     return tokens;
   }
 }
 
-function keyOf({ chatId, threadId }: Address): string {
-  return JSON.stringify([chatId, threadId]);
+function keyOf({ chatId, threadId, onlyTo }: Place): string {
+  return JSON.stringify(onlyTo === undefined ? [chatId, threadId] : onlyTo);
 }

@@ -1,4 +1,4 @@
-import type { InboundDraft } from '../../bus/messages.ts';
+import { ONLY_TO, type InboundDraft } from '../../bus/messages.ts';
 import type { AccessDecision } from '../../security/access/access.ts';
 import { nothing, type InboundResult } from './inbound-result.ts';
 
@@ -72,14 +72,17 @@ function editedTo(
   };
 }
 
+interface Act extends Pick<InboundDraft, 'text' | 'action' | 'replyTo'> {
+  readonly id: string;
+  /** The reply is shown to nobody else; see `ONLY_TO`. @default everybody may see it */
+  readonly onlyTo?: string;
+}
+
 /** Makes the draft of an action such as a button press, which always addresses the bot. Null: the sender may not write. */
-export function actOf(
-  by: SenderAccess,
-  act: { readonly id: string; readonly text: string; readonly action?: InboundDraft['action'] },
-): InboundDraft | null {
+export function actOf(by: SenderAccess, act: Act): InboundDraft | null {
   const { decision, ...who } = by;
   if (!decision.allowed) return null;
-  const { id, text, action } = act;
+  const { id, text, action, replyTo, onlyTo } = act;
   return {
     ...who,
     role: decision.role,
@@ -91,6 +94,7 @@ export function actOf(
     origin: 'user',
     untrusted: false,
     ...(action === undefined ? {} : { action }),
-    metadata: {},
+    ...(replyTo === undefined ? {} : { replyTo }),
+    metadata: onlyTo === undefined ? {} : { [ONLY_TO]: onlyTo },
   };
 }

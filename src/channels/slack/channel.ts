@@ -1,5 +1,5 @@
 import { configuredOwners } from '../../security/access/access.ts';
-import type { OutgoingPart } from '../channel.ts';
+import { SendError, type OutgoingPart } from '../channel.ts';
 import { slackMarkup } from '../markup/slack.ts';
 import type { Platform } from '../platform.ts';
 import { connect, type SlackConnection } from './connection.ts';
@@ -37,6 +37,11 @@ async function send(
   given: OutgoingPart,
   signal: AbortSignal,
 ): Promise<string> {
+  if (given.onlyTo !== undefined) {
+    const shown = await postPrivately(client, given, { people: [given.onlyTo], signal });
+    if (shown !== null) return shown;
+    throw new SendError('permanent', 'the bot is not in this conversation, so it cannot show a person anything there');
+  }
   const earlier = given.resend !== undefined ? await findEarlier(client, given, signal) : null;
   const part = earlier === null || typeof earlier === 'string' ? given : earlier;
   const [file] = part.media;

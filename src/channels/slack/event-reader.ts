@@ -11,7 +11,15 @@ import { notifyGap } from '../inbound/gap-notice.ts';
 import { unknownShape, type InboundResult } from '../inbound/inbound-result.ts';
 import type { Link } from '../platform.ts';
 import { callFailure, isRefused } from './errors.ts';
-import { isFromSelf, namesNeeded, readCommand, readPost, readPress, type ReadingContext } from './inbound.ts';
+import {
+  isFromSelf,
+  namesNeeded,
+  readCommand,
+  readPost,
+  readPress,
+  readShortcut,
+  type ReadingContext,
+} from './inbound.ts';
 import { conversationsOf, idsByTime, missedIn, type SlackData } from './missed.ts';
 import { UserNames } from './user-names.ts';
 import type { SlackOptions } from './options.ts';
@@ -21,6 +29,7 @@ import {
   eventBody,
   placedPost,
   pressBody,
+  shortcutBody,
   timeOf,
   type BotAccount,
   type PlacedPost,
@@ -150,6 +159,10 @@ export class EventReader implements AsyncDisposable {
       case 'interactive': {
         const press = pressBody.safeParse(body);
         if (press.success) await this.#act(press.data.user.id, body, (reading) => readPress(press.data, reading));
+        const shortcut = shortcutBody.safeParse(body);
+        if (shortcut.success) {
+          await this.#act(shortcut.data.user.id, body, (reading) => readShortcut(shortcut.data, reading));
+        }
         break;
       }
       case 'slash_commands': {

@@ -1,10 +1,19 @@
 import { textOfPress } from '../../bus/buttons.ts';
+import { ON_MESSAGE } from '../../bus/commands.ts';
 import type { ContextMessage, InboundDraft, PairedRole, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf } from './attachments.ts';
-import { chatTypeOf, timeOf, type BotAccount, type PlacedPost, type SlackCommand, type SlackPress } from './post.ts';
+import {
+  chatTypeOf,
+  timeOf,
+  type BotAccount,
+  type PlacedPost,
+  type SlackCommand,
+  type SlackPress,
+  type SlackShortcut,
+} from './post.ts';
 import { mentionedIds, mentions, withNames, withoutAddress, type NameOf } from './mentions.ts';
 
 export interface ReadingContext {
@@ -67,6 +76,18 @@ export function readPress(press: SlackPress, context: ReadingContext): InboundDr
   const id = `${ts}:${action.action_ts}:${user.id}`;
   const by = { ...actorOf(user.id, channel.id, context), ...thread };
   return actOf(by, { id, text: textOfPress(value), action: { id: value, value } });
+}
+
+/** Reads a shortcut from the menu of a message, as the command that it stands for, in reply to that message and privately. */
+export function readShortcut(shortcut: SlackShortcut, context: ReadingContext): InboundDraft | null {
+  const { user, channel, message, action_ts: at } = shortcut;
+  const by = { ...actorOf(user.id, channel.id, context), ...threadOf(message.thread_ts, message.ts) };
+  return actOf(by, {
+    id: `${message.ts}:${at}:${user.id}`,
+    text: `/${ON_MESSAGE.command}`,
+    replyTo: { externalId: `m:${message.ts}` },
+    onlyTo: user.id,
+  });
 }
 
 /** `/assistant status` is the command of that name; other words are simply said. */

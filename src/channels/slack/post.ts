@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ON_MESSAGE } from '../../bus/commands.ts';
 
 /** The parts of Slack's messages and interactions that are read here (https://docs.slack.dev/reference/events). */
 
@@ -78,6 +79,16 @@ export const pressBody = z.object({
   actions: z.array(z.object({ action_ts: z.string(), value: odd(z.string()) })).min(1),
 });
 
+/** A shortcut from the menu of a message. */
+export const shortcutBody = z.object({
+  type: z.literal('message_action'),
+  callback_id: z.literal(ON_MESSAGE.command),
+  action_ts: z.string(),
+  user: z.object({ id: z.string() }),
+  channel: z.object({ id: z.string() }),
+  message: z.object({ ts: z.string(), thread_ts: odd(z.string()) }),
+});
+
 export const commandBody = z.object({
   command: z.string(),
   text: z.string().default(''),
@@ -90,6 +101,7 @@ export const commandBody = z.object({
 export type SlackFile = z.output<typeof file>;
 export type HistoryPost = z.output<typeof historyPost>;
 export type SlackPress = z.output<typeof pressBody>;
+export type SlackShortcut = z.output<typeof shortcutBody>;
 export type SlackCommand = z.output<typeof commandBody>;
 
 /** A post and where it stands. */
