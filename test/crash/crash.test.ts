@@ -5,8 +5,9 @@ import { crashRun, UNHARMED, type CrashReport } from '../support/crash-run.ts';
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 
 function expectWhole(report: CrashReport): void {
-  console.log(`seed ${seed}: ${JSON.stringify(report)}`);
-  expect(report).toMatchObject(UNHARMED);
+  const said = `seed ${seed}: ${JSON.stringify(report)}`;
+  console.log(said);
+  expect(report, said).toMatchObject(UNHARMED);
   expect(report.inside / report.kills).toBeGreaterThanOrEqual(0.8);
 }
 
@@ -23,8 +24,9 @@ test.concurrent(
   { timeout: 400_000 },
   async () => {
     const report = await crashWithStops({ kills: 2, seed });
-    console.log(`seed ${seed}, stops: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject({ open: 0, doubled: [], tripled: [], repeatedEffects: [] });
+    const said = `seed ${seed}, stops: ${JSON.stringify(report)}`;
+    console.log(said);
+    expect(report, said).toMatchObject({ open: 0, doubled: [], tripled: [], repeatedEffects: [] });
     expect(report.stopReplies + report.markedReplies + report.toldReplies).toBeGreaterThanOrEqual(report.stops);
   },
 );

@@ -13,8 +13,9 @@ test.skipIf(!hasDisk).each(runs)(
   '10 power losses at random instants lose nothing and double nothing (seed $seed, $dialect)',
   async (run) => {
     const report = await crashRun({ ...run, kills: 10, power: true });
-    console.log(`seed ${run.seed}, power: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject(UNHARMED);
+    const said = `seed ${run.seed}, power: ${JSON.stringify(report)}`;
+    console.log(said);
+    expect(report, said).toMatchObject(UNHARMED);
   },
 );
 
@@ -22,8 +23,9 @@ test.skipIf(!hasDisk).each(runs.slice(0, 15))(
   '3 power losses, each with a recovery that is killed three times, lose nothing and double nothing (seed $seed, $dialect)',
   async (run) => {
     const report = await crashRun({ ...run, kills: 3, power: true, during: 3 });
-    console.log(`seed ${run.seed}, power and recovery: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject(UNHARMED);
+    const said = `seed ${run.seed}, power and recovery: ${JSON.stringify(report)}`;
+    console.log(said);
+    expect(report, said).toMatchObject(UNHARMED);
   },
 );
 
@@ -31,7 +33,8 @@ test.each(runs.slice(15))(
   '3 kills, each with a recovery that is killed three times, lose nothing and double nothing (seed $seed, $dialect)',
   async (run) => {
     const report = await crashRun({ ...run, kills: 3, during: 3 });
-    console.log(`seed ${run.seed}, recovery: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject(UNHARMED);
+    const said = `seed ${run.seed}, recovery: ${JSON.stringify(report)}`;
+    console.log(said);
+    expect(report, said).toMatchObject(UNHARMED);
   },
 );

@@ -10,8 +10,9 @@ powerTest(
   { timeout: 400_000 },
   async () => {
     const report = await crashRun({ kills: 2, seed, dialect: 'openai', power: true });
-    console.log(`seed ${seed}: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject(UNHARMED);
+    const said = `seed ${seed}: ${JSON.stringify(report)}`;
+    console.log(said);
+    expect(report, said).toMatchObject(UNHARMED);
   },
 );
 
@@ -20,7 +21,8 @@ powerTest(
   { timeout: 400_000 },
   async () => {
     const report = await crashRun({ kills: 1, seed, dialect: 'anthropic', power: true, during: 3 });
-    console.log(`seed ${seed}: ${JSON.stringify(report)}`);
-    expect(report).toMatchObject(UNHARMED);
+    const said = `seed ${seed}: ${JSON.stringify(report)}`;
+    console.log(said);
+    expect(report, said).toMatchObject(UNHARMED);
   },
 );

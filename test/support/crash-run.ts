@@ -48,7 +48,7 @@ export interface CrashReport extends Verdict, EffectVerdict {
   readonly inside: number;
   readonly histogram: Readonly<Record<CrashStep, number>>;
   readonly messages: number;
-  /** What the journal says of those that were lost, and the tapes of effects that are missing. */
+  /** What is known of those that were lost, and what the tapes have of effects that are missing. */
   readonly traces: readonly unknown[];
   readonly interruptedNotices: number;
   /** Calls whose outcome nobody knows, by the tapes. */
@@ -170,7 +170,7 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     histogram,
     messages: sent,
     traces: [
-      ...verdict.lost.map((name) => traceOf(machine.home, Number(name.split(' ')[1]))),
+      ...verdict.lost.map((name) => lifeOf(Number(name.split(' ')[1]), machine.home, texts)),
       ...effects.missingEffects.map((name) => linesOf(machine.home, Number(name))),
     ],
     interruptedNotices: texts.filter((text) => text.includes('whether it took effect')).length,
@@ -178,6 +178,12 @@ export async function crashRun(plan: CrashPlan): Promise<CrashReport> {
     unannounced: interruptedCalls.filter((id) => !notices.includes(id)),
     open,
   };
+}
+
+/** What is known of a message that was lost: the journal's rows, the tape's lines, and each text that people saw of it. */
+function lifeOf(n: number, home: string, texts: readonly string[]): unknown {
+  const seen = texts.filter((text) => numbersNamed(text).includes(n)).map((text) => text.slice(0, 300));
+  return { journal: traceOf(home, n), tape: linesOf(home, n), seen };
 }
 
 /** The numbers in the file that commands appended to, in order. */
