@@ -31,6 +31,7 @@ import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { LogFile } from './storage/log-file.ts';
 import { StorageHealth } from './storage/storage-health.ts';
+import type { Tool } from './tools/tool.ts';
 import { systemClock, type Clock } from './util/clock.ts';
 import { errorMessage, type AppError } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
@@ -75,6 +76,8 @@ export interface AssistantSettings {
   readonly boot?: string | null;
   /** A trial that reaches no one: MCP servers, schedule, heartbeat and plugins are off, as in safe mode. @default false */
   readonly rehearsal?: boolean;
+  /** Each tool as it is registered, for a trial. @default as it is */
+  readonly wrapTool?: (tool: Tool) => Tool;
   /** Ends a start that waits for a full or read-only disk; its reason is thrown. */
   readonly signal?: AbortSignal;
 }
@@ -260,6 +263,7 @@ async function startOnce(
     restart: parts.onRestart,
     reload: () => reloader.reload(),
     http,
+    wrapTool: parts.wrapTool,
   });
   const { sandbox, consolidation, mcp, registry } = agent;
   const { learnSecrets } = parts;

@@ -86,6 +86,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'app/traces/on-disk.ts',
     'app/traces/replay.ts',
     'app/extensions/skill-installer.ts',
+    'app/skill-lab/skill-lab.ts',
     'channels/markup/terminal.ts',
     'channels/markup/terminal-code.ts',
     'channels/markup/terminal-text.ts',

@@ -17,6 +17,7 @@ import type { ToolRegistry } from '../tools/registry/registry.ts';
 import type { Sandbox } from '../security/sandbox/sandbox.ts';
 import type { BackgroundProcesses } from '../tools/exec/background/background-processes.ts';
 import type { TapeActions } from '../tools/tape.ts';
+import type { Tool } from '../tools/tool.ts';
 import { storageSentence } from '../storage/storage-health.ts';
 import { createAutomation, type Automation } from './automation/automation.ts';
 import { createBackground } from './tools/background.ts';
@@ -55,6 +56,8 @@ export interface AgentParts {
   /** Takes up what has changed in the configuration. */
   readonly reload: Reloader['reload'];
   readonly http: HttpSlot;
+  /** Each tool as it is registered, for a trial. */
+  readonly wrapTool: ((tool: Tool) => Tool) | undefined;
 }
 
 /** The agent, joined with all it works with. */
@@ -88,7 +91,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const questions = createQuestions(base, stores, channels);
   const catalog = openSkills(config, paths, base);
   const background = createBackground(base, { stores });
-  const tools = createTools(base, { stores, catalog, background });
+  const tools = createTools(base, { ...parts, catalog, background });
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});

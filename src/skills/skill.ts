@@ -1,3 +1,6 @@
+/** The file beside a SKILL.md that says how the skill is tested. A model does not hear of it: it names what is expected. */
+export const CASES_FILE = 'cases.yaml';
+
 /** The content of a `SKILL.md`, read leniently: mistakes are listed in `warnings`, never thrown. */
 export interface SkillText {
   /** Usable as a word in a command and in `$name`: lower case letters, digits, hyphens. */

@@ -97,6 +97,7 @@ export function batchTool(options: BatchOptions): Tool {
     // Those of the calls that it holds.
     targets: () => [],
     waits: true,
+    onlyParts: true,
     async execute({ calls }, context) {
       const results = await runAll(calls, context);
       const rendered = results.map(renderResult);

@@ -257,6 +257,8 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly timeoutMs?: number;
   /** It waits for a person: it holds no slot, and has no deadline but its own. @default false */
   readonly waits?: boolean;
+  /** All that it does are calls of other tools, by `runPart`. @default false */
+  readonly onlyParts?: boolean;
   /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
   readonly untrusted?: boolean;
   /**

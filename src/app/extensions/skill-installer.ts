@@ -10,6 +10,7 @@ import {
   planInstall,
   removeSkill,
   type InstallPlan,
+  type PlanFile,
 } from '../../skills/install.ts';
 import { addPins } from '../../skills/pins.ts';
 import type { Skill } from '../../skills/skill.ts';
@@ -28,6 +29,8 @@ export interface SkillInstaller {
   readonly plan: (path: string) => Promise<InstallPlan>;
   /** Reads a skill from the bytes of a zip archive, in memory. */
   readonly planArchive: (bytes: Uint8Array) => Promise<InstallPlan>;
+  /** A skill of files that are in memory. */
+  readonly planOf: (files: readonly PlanFile[], name: string) => InstallPlan;
   /** Why a plan cannot be carried out as things are; null: it can. */
   readonly obstacle: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string | null>;
   /** Copies what was planned into the workspace; returns the new folder. */
@@ -57,6 +60,7 @@ export function openSkillInstaller(
       const { files, folderName } = unzipSkill(bytes);
       return planFiles(files, { folder: 'The archive', folderName });
     },
+    planOf: (files, name) => planFiles(files, { folder: name, folderName: name }),
     obstacle,
     add: (plan, { replace }) => installSkill(plan, { workspaceSkills: folder, replace }),
     enable: async (plan) => {

@@ -2,12 +2,13 @@ import { createSubagentSupervisor } from '../../agent/subagents/supervisor.ts';
 import type { TurnRunner } from '../../agent/turn/runner.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
+import { CASES_FILE } from '../../skills/skill.ts';
 import { askUserTool } from '../../tools/ask-user.ts';
 import { memorySearchTool } from '../../tools/memory-search.ts';
 import { API_CHANNEL } from '../../bus/api.ts';
 import { messageTool } from '../../tools/message.ts';
 import { PAGE_MARGIN } from '../../tools/registry/builtin.ts';
-import { skillTool } from '../../tools/skill.ts';
+import { skillTool, type SkillSource } from '../../tools/skill.ts';
 import { spawnTool } from '../../tools/spawn.ts';
 import { staySilentTool } from '../../tools/stay-silent.ts';
 import { tapeTool, type TapeActions } from '../../tools/tape.ts';
@@ -58,7 +59,9 @@ export function registerTools(base: Base, parts: RegisterParts): void {
   );
   registry.register(tapeTool(tape));
   registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
-  registry.register(skillTool({ skills: catalog, pageChars: config.agent.toolResultChars - PAGE_MARGIN }));
+  registry.register(
+    skillTool({ skills: withoutCases(catalog), pageChars: config.agent.toolResultChars - PAGE_MARGIN }),
+  );
   for (const tool of automation.tools) registry.register(tool);
   if (config.agent.maxSubagents > 0) {
     const subagents = createSubagentSupervisor({
@@ -75,6 +78,19 @@ export function registerTools(base: Base, parts: RegisterParts): void {
     registry.register(spawnTool(subagents));
   }
   registerPluginTools(base, registry);
+}
+
+/** The skills as the model sees them. */
+function withoutCases(catalog: SkillCatalog): SkillSource {
+  return {
+    read: () => catalog.read(),
+    load: (name) => catalog.load(name),
+    files: async (skill, most) => {
+      const { paths, more } = await catalog.files(skill, most + 1);
+      const others = paths.filter((path) => path !== CASES_FILE);
+      return { paths: others.slice(0, most), more: more || others.length > most };
+    },
+  };
 }
 
 /** A tool that there is already stays what it is. */

@@ -10,6 +10,7 @@ import { batchTool } from '../../tools/batch.ts';
 import { withFolders } from '../../tools/files/taint.ts';
 import { ToolRegistry, type KeepWhole } from '../../tools/registry/registry.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
+import type { Tool } from '../../tools/tool.ts';
 import type { Base } from '../base.ts';
 import { ownerTrouble } from '../people/owners.ts';
 import type { Stores } from '../storage/stores.ts';
@@ -25,10 +26,12 @@ interface ToolParts {
   readonly stores: Stores;
   readonly catalog: Pick<SkillCatalog, 'read'>;
   readonly background: BackgroundProcesses;
+  /** Each tool as it is registered, for a trial. */
+  readonly wrapTool: ((tool: Tool) => Tool) | undefined;
 }
 
 /** Builds the registry with the built-in tools, and the path guard and sandbox that they use. */
-export function createTools(base: Base, { stores, catalog, background }: ToolParts): Tools {
+export function createTools(base: Base, { stores, catalog, background, wrapTool }: ToolParts): Tools {
   const { journal, spill, media, changes, memory, origins: marks, audit } = stores;
   const { config, loaded, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
@@ -53,6 +56,7 @@ export function createTools(base: Base, { stores, catalog, background }: ToolPar
     clock,
     redact,
     maxOutput,
+    wrap: wrapTool,
     spill: keepWhole,
     audit: audit.record,
     ownerless: (who) =>

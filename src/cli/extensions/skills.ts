@@ -1,27 +1,17 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import {
-  openSkillInstaller,
-  type InstallPlan,
-  type Risk,
-  type Skill,
-  type SkillInstaller,
-} from '../../app/extensions/skill-installer.ts';
-import { loadConfig } from '../../config/load.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { deadline, raceAbort } from '../../util/clock.ts';
+import type { InstallPlan, Risk, Skill, SkillInstaller } from '../../app/extensions/skill-installer.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
-import { nearest, oneLine, plural } from '../../util/text.ts';
+import { plural } from '../../util/text.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
-import { pathsOf } from '../open.ts';
+import { findSkill, openInstaller, tellRunning } from './find-skill.ts';
 import { aboutPlan, aboutSkill, findingLines, listLines } from './skills-text.ts';
 import { terminalText } from '../format.ts';
 import { print } from '../print.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
 const MOST_FILES = 500;
-const TELL_MS = 2_000;
 
 /** `assistant skills [list]`. */
 export async function skillsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
@@ -44,7 +34,7 @@ export async function skillsShowCommand(
   context: CliContext,
 ): Promise<number> {
   const installer = await openInstaller(home, context);
-  const skill = await find(installer, name);
+  const skill = await findSkill(installer, name);
   const { paths } = await installer.catalog.files(skill, MOST_FILES);
   const shown = { ...skill, body: undefined, files: paths, text: skill.body };
   print(context, json, { facts: shown, lines: aboutSkill(skill, paths), escape: terminalText });
@@ -74,7 +64,7 @@ export async function skillsCheckCommand(
     const { skill, folder, risks } = await installer.plan(resolve(which));
     findings.push({ name: skill.name, folder, missing: [], warnings: skill.warnings, risks });
   } else {
-    const wanted = which === undefined ? known : [await find(installer, which)];
+    const wanted = which === undefined ? known : [await findSkill(installer, which)];
     for (const skill of wanted) findings.push(await examine(installer, skill));
   }
   const general = which === undefined ? warnings : [];
@@ -157,7 +147,7 @@ export async function skillsEnableCommand(
 async function nothingToEnable(installer: SkillInstaller, name: string | undefined): Promise<string> {
   if (name === undefined) return 'No skill of another program is waiting to be enabled.';
   const { skills, disabled } = await installer.catalog.survey();
-  const wanted = await find(installer, name);
+  const wanted = await findSkill(installer, name);
   if (skills.some((skill) => skill.name === wanted.name)) return `${wanted.name} is enabled already.`;
   const isOff = disabled.some((skill) => skill.name === wanted.name);
   return `${wanted.name} is ${isOff ? 'left out by the settings: see skills.disabled and skills.entries' : 'not enabled'}.`;
@@ -169,7 +159,7 @@ export async function skillsRemoveCommand(
   context: CliContext,
 ): Promise<number> {
   const installer = await openInstaller(home, context);
-  const skill = await find(installer, name);
+  const skill = await findSkill(installer, name);
   if (skill.source === 'workspace') {
     const { paths } = await installer.catalog.files(skill, MOST_FILES);
     const question = `Remove ${skill.folder} with its ${plural(paths.length + 1, 'file')}?`;
@@ -182,38 +172,6 @@ export async function skillsRemoveCommand(
   await tellRunning(context, home);
   context.stdout.write(`Removed ${skill.name}.\n`);
   return 0;
-}
-
-/** Has an assistant that runs look again, so that an open page shows the change. Without one, or if it fails, the change is made all the same. */
-async function tellRunning(context: CliContext, home: string | undefined): Promise<void> {
-  using waiting = deadline(context.clock, TELL_MS, 'the running assistant');
-  try {
-    await using running = await context.connect(pathsOf(context, home).socket);
-    if (running !== undefined) await raceAbort(running.request('configReload', {}), waiting.signal);
-  } catch {
-    // The page shows it when it is opened next.
-  }
-}
-
-async function openInstaller(home: string | undefined, context: CliContext): Promise<SkillInstaller> {
-  const paths = pathsOf(context, home);
-  const { config, warnings } = await loadConfig({ home: paths.home, env: context.env });
-  for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
-  return openSkillInstaller(config, paths, { env: context.env });
-}
-
-async function find(installer: SkillInstaller, name: string): Promise<Skill> {
-  const { skills, disabled, found } = await installer.catalog.survey();
-  const all = [...skills, ...disabled, ...found];
-  const skill = all.find((candidate) => candidate.name === name.toLowerCase());
-  if (skill !== undefined) return skill;
-  const close = nearest(
-    name,
-    all.map((candidate) => candidate.name),
-  );
-  const hint =
-    close === undefined ? `To see them all, run: ${assistantCommand('skills list')}` : `Did you mean ${close}?`;
-  throw new AppError('unknown-skill', `There is no skill ${JSON.stringify(oneLine(name, 60))}. ${hint}`);
 }
 
 function facts(skill: Skill, { enabled }: { readonly enabled: boolean }) {

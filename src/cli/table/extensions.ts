@@ -1,5 +1,5 @@
 import { command, type Group } from './command.ts';
-import { argument, flag, optionalArgument } from './values.ts';
+import { argument, flag, number, optionalArgument, text } from './values.ts';
 
 // The commands about what it can use: tools, plugins, MCP servers, skills.
 
@@ -70,6 +70,9 @@ export const mcp: Group = {
   ],
 };
 
+const LAB =
+  'It runs in a home of its own that is removed afterwards: conversations, memory, jobs and channels stay as they are. Calls to the model cost money; the first line says how many there are at most.';
+
 export const skills: Group = {
   name: 'skills',
   description: 'skills: instructions for kinds of tasks',
@@ -95,6 +98,42 @@ export const skills: Group = {
       arguments: { skill: optionalArgument('a name or a folder (default: all)') },
       options: { json },
       load: async () => (await import('../extensions/skills.ts')).skillsCheckCommand,
+    }),
+    command({
+      name: 'new',
+      description: 'make a skill in the workspace: a SKILL.md to fill in, and a first case',
+      arguments: { name: argument('its name: lower case letters, digits and hyphens') },
+      options: {
+        description: text('<text>', 'what it is for and when, one line', { fallback: 'What this is for, and when.' }),
+      },
+      load: async () => (await import('../extensions/skill-lab.ts')).skillsNewCommand,
+    }),
+    command({
+      name: 'test',
+      description: 'run the cases of a skill with a real model, with the skill and without it, and compare',
+      exits: { 0: 'every case passed', 1: 'one did not, or was not run' },
+      arguments: { name: argument('the skill') },
+      options: {
+        model: text('<provider/model>', 'another model than the configured one'),
+        trace: text('<file>', 'judge the answers of a saved turn, asking no model'),
+        budget: number('<usd>', 'stop when about this much is spent, in US dollars (default: 1)'),
+        json,
+      },
+      after: LAB,
+      load: async () => (await import('../extensions/skill-lab.ts')).skillsTestCommand,
+    }),
+    command({
+      name: 'try',
+      description: 'let a real model use a skill, where tools with effects only say what they would do',
+      exits: { 0: 'there was an answer', 1: 'there was none' },
+      arguments: { name: argument('the skill'), message: argument('what it is to do') },
+      options: {
+        model: text('<provider/model>', 'another model than the configured one'),
+        budget: number('<usd>', 'stop when about this much is spent, in US dollars (default: 1)'),
+        json,
+      },
+      after: LAB,
+      load: async () => (await import('../extensions/skill-lab.ts')).skillsTryCommand,
     }),
     command({
       name: 'add',

@@ -3,6 +3,7 @@ import type { ToolSpec } from '../../providers/provider.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { nearest, sentences } from '../../util/text.ts';
+import { ownName } from './aliases.ts';
 import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './ask-about.ts';
 import { auditOf, isAudited, type Audit } from './audited.ts';
@@ -14,29 +15,6 @@ import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { shownToGroup, withTaint } from './tainted-call.ts';
 import type { CallIds, CallPerson, Effect, EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from '../tool.ts';
-
-/** Names of tools in other programs, which models call by habit → our name. */
-const ALIASES: Readonly<Record<string, string>> = {
-  read: 'read_file',
-  write: 'write_file',
-  edit: 'edit_file',
-  multiedit: 'apply_patch',
-  ls: 'list_dir',
-  list_directory: 'list_dir',
-  bash: 'exec',
-  shell: 'exec',
-  run_command: 'exec',
-  glob: 'glob',
-  grep: 'grep',
-  websearch: 'web_search',
-  webfetch: 'web_fetch',
-  fetch: 'web_fetch',
-  task: 'spawn',
-  'fs.read': 'read_file',
-  'fs.write': 'write_file',
-  'fs.edit': 'edit_file',
-  'fs.list': 'list_dir',
-};
 
 const TIMEOUT_MS = 120_000;
 /** How long a stopped tool may clean up; less than the 2 s in which a /stop is answered. */
@@ -59,6 +37,8 @@ export interface RegistryOptions {
   readonly spill?: KeepWhole;
   /** Records each decision before the call runs. @default not recorded */
   readonly audit?: Audit;
+  /** Each tool as it is registered, for a trial. @default as it is */
+  readonly wrap?: ((tool: Tool) => Tool) | undefined;
   /** One sentence that the channel of this person (`channel:id`) has no owner; null when it has one. @default always null */
   readonly ownerless?: (who: string) => string | null;
 }
@@ -94,7 +74,8 @@ export class ToolRegistry {
   }
 
   /** Adds a tool; disposing of the result removes it. Throws when the name is taken or its schema has no JSON Schema. */
-  register(tool: Tool): Disposable {
+  register(given: Tool): Disposable {
+    const tool = this.#options.wrap?.(given) ?? given;
     if (this.#tools.has(tool.name)) throw new AppError('tool-exists', `There is a tool named ${tool.name} already.`);
     const { name, description } = tool;
     const parameters = tool.jsonSchema ?? toJsonSchema(tool.parameters);
@@ -304,7 +285,7 @@ export class ToolRegistry {
   }
 
   #find(name: string): Tool | undefined {
-    return (this.#tools.get(name) ?? this.#tools.get(ALIASES[name.toLowerCase()] ?? ''))?.tool;
+    return (this.#tools.get(name) ?? this.#tools.get(ownName(name)))?.tool;
   }
 
   async #clean(result: ToolResult, context: ToolContext): Promise<ToolResult> {

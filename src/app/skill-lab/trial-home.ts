@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Environment } from '../../config/environment.ts';
+import { homePaths, type HomePaths } from '../../config/home.ts';
+import { initHome } from '../../config/init.ts';
+import { installSkill, planFiles, planInstall } from '../../skills/install.ts';
+import { CASES_FILE, type Skill } from '../../skills/skill.ts';
+import { copyFolder } from '../../storage/copy-folder.ts';
+import { ensureDirectory, replaceDurable } from '../../storage/files.ts';
+import { workspaceSkills } from '../extensions/skills.ts';
+
+/** What of a real workspace is copied for a trial. */
+const COPIED = { files: 20_000, bytes: 200_000_000, without: new Set(['.git', 'node_modules']) };
+
+export interface TrialHomeOptions {
+  readonly env: Environment;
+  /** Copied into its workspace; null: it has none, or has it anyway. */
+  readonly skill: Skill | null;
+  /** Laid into its workspace: contents by relative path. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The workspace that its own is a copy of; null, or one that is not there: that of a new home. */
+  readonly workspace: string | null;
+}
+
+/** A home that no one keeps: it is removed when it is disposed of. */
+export interface TrialHome extends AsyncDisposable {
+  readonly paths: HomePaths;
+  /** Files of the real workspace that are not in the copy. */
+  readonly left: number;
+}
+
+/** Makes a home in the folder for temporary files. Keys are never written into it. */
+export async function openTrialHome({ env, skill, files, workspace }: TrialHomeOptions): Promise<TrialHome> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'assistant-trial-')));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const paths = homePaths(folder, env);
+  const isCopied = workspace !== null && existsSync(workspace);
+  const left = isCopied ? await copyFolder(workspace, paths.workspace, COPIED) : 0;
+  if (!isCopied) await initHome(paths, { config: '{}\n' });
+  for (const [path, content] of Object.entries(files)) {
+    const file = join(paths.workspace, path);
+    await ensureDirectory(dirname(file));
+    await replaceDurable(file, content);
+  }
+  if (skill !== null) await putSkill(skill, workspaceSkills(paths));
+  const owned = stack.move();
+  return { paths, left, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The skill as a workspace has it, without its cases: a model that reads them knows what is expected. */
+async function putSkill(skill: Skill, folder: string): Promise<void> {
+  const all = await planInstall(skill.folder);
+  const files = all.files.filter(({ path }) => path !== CASES_FILE);
+  const plan = planFiles(files, { folder: skill.folder, folderName: skill.name });
+  await installSkill(plan, { workspaceSkills: folder, replace: true });
+}

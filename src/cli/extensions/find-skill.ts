@@ -1,0 +1,50 @@
+import { openSkillInstaller, type Skill, type SkillInstaller } from '../../app/extensions/skill-installer.ts';
+import type { HomePaths } from '../../config/home.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
+import { nearest, oneLine } from '../../util/text.ts';
+import type { CliContext } from '../context.ts';
+import { terminalText } from '../format.ts';
+import { pathsOf } from '../open.ts';
+
+const TELL_MS = 2_000;
+
+/** What the command line does with the skills of a home, by its configuration. */
+export async function openInstaller(
+  home: string | undefined,
+  context: CliContext,
+): Promise<SkillInstaller & { readonly config: Config; readonly paths: HomePaths }> {
+  const paths = pathsOf(context, home);
+  const { config, warnings } = await loadConfig({ home: paths.home, env: context.env });
+  for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
+  return { ...openSkillInstaller(config, paths, { env: context.env }), config, paths };
+}
+
+/** The skill of a name, also one that is turned off or not enabled yet. Throws `unknown-skill` with the nearest name. */
+export async function findSkill(installer: SkillInstaller, name: string): Promise<Skill> {
+  const { skills, disabled, found } = await installer.catalog.survey();
+  const all = [...skills, ...disabled, ...found];
+  const skill = all.find((candidate) => candidate.name === name.toLowerCase());
+  if (skill !== undefined) return skill;
+  const close = nearest(
+    name,
+    all.map((candidate) => candidate.name),
+  );
+  const hint =
+    close === undefined ? `To see them all, run: ${assistantCommand('skills list')}` : `Did you mean ${close}?`;
+  throw new AppError('unknown-skill', `There is no skill ${JSON.stringify(oneLine(name, 60))}. ${hint}`);
+}
+
+/** Has an assistant that runs look again, so that an open page shows the change. Without one, or if it fails, the change is made all the same. */
+export async function tellRunning(context: CliContext, home: string | undefined): Promise<void> {
+  using waiting = deadline(context.clock, TELL_MS, 'the running assistant');
+  try {
+    await using running = await context.connect(pathsOf(context, home).socket);
+    if (running !== undefined) await raceAbort(running.request('configReload', {}), waiting.signal);
+  } catch {
+    // The page shows it when it is opened next.
+  }
+}
