@@ -41,7 +41,7 @@ export function traceOf(home: string, n: number): unknown {
   const rows = db
     .prepare(
       `SELECT inbound.state, inbound.reason, inbound.turn_id, turns.state AS turn_state, turns.outcome, turns.attempts,
-         (SELECT group_concat(id || ' ' || state || ' ' || coalesce(reason, ''), ' | ') FROM outbound WHERE outbound.turn_id = turns.id) AS says
+         (SELECT group_concat(id || ' ' || state || ' ' || coalesce(reason, '') || ' ' || json_extract(payload, '$.text'), ' | ') FROM outbound WHERE outbound.turn_id = turns.id) AS says
        FROM inbound LEFT JOIN turns ON turns.id = inbound.turn_id WHERE inbound.payload LIKE ?`,
     )
     .all(`%number ${n}"%`);
