@@ -34,6 +34,10 @@ export async function* testSkill(
 ): AsyncGenerator<CaseResult> {
   const endsAt = ports.clock.monotonic() + limits.minutes * 60_000;
   let usd = limits.usd;
+  // All of them are looked up before the first run: a wrong name costs nothing.
+  const named = cases.flatMap(({ name, tools, calls, never }) =>
+    [...tools, ...calls, ...never].map(({ tool }) => ({ tool, by: name })),
+  );
   const run = async (one: SkillCase, withSkill: boolean): Promise<CaseRun> => {
     const minutes = (endsAt - ports.clock.monotonic()) / 60_000;
     if (usd <= 0) return { state: 'not-run', reason: 'the money for this test is used up' };
@@ -45,7 +49,7 @@ export async function* testSkill(
         prompt: withSkill ? one.prompt : withoutName(one.prompt, lab.skill.name),
         files: one.files,
         answers: one.tools,
-        named: [...one.tools, ...one.calls, ...one.never],
+        named,
         workspace: null,
         limits: { ...limits, usd, minutes: Math.ceil(minutes) },
       },

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { lstat, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
@@ -8,7 +8,8 @@ import { initHome } from '../../config/init.ts';
 import { installSkill, planFiles, planInstall } from '../../skills/install.ts';
 import { CASES_FILE, type Skill } from '../../skills/skill.ts';
 import { copyFolder } from '../../storage/copy-folder.ts';
-import { ensureDirectory, replaceDurable } from '../../storage/files.ts';
+import { ensureDirectory, namesIn, replaceDurable } from '../../storage/files.ts';
+import type { Clock } from '../../util/clock.ts';
 import { workspaceSkills } from '../extensions/skills.ts';
 
 /** What of a real workspace is copied for a trial. */
@@ -16,6 +17,7 @@ const COPIED = { files: 20_000, bytes: 200_000_000, without: new Set(['.git', 'n
 
 export interface TrialHomeOptions {
   readonly env: Environment;
+  readonly clock: Pick<Clock, 'now'>;
   /** Copied into its workspace; null: it has none, or has it anyway. */
   readonly skill: Skill | null;
   /** Laid into its workspace: contents by relative path. */
@@ -31,9 +33,18 @@ export interface TrialHome extends AsyncDisposable {
   readonly left: number;
 }
 
-/** Makes a home in the folder for temporary files. Keys are never written into it. */
-export async function openTrialHome({ env, skill, files, workspace }: TrialHomeOptions): Promise<TrialHome> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'assistant-trial-')));
+const PREFIX = 'assistant-trial-';
+/** A trial ends long before. */
+const OLD_MS = 24 * 3_600_000;
+
+/**
+ * Makes a home in the folder for temporary files, and removes those that a killed process left there a day ago. Keys are
+ * never written into it.
+ */
+export async function openTrialHome({ env, clock, skill, files, workspace }: TrialHomeOptions): Promise<TrialHome> {
+  const parent = await realpath(env['TMPDIR'] ?? tmpdir());
+  await removeOld(parent, clock.now() - OLD_MS);
+  const folder = await mkdtemp(join(parent, PREFIX));
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const paths = homePaths(folder, env);
@@ -48,6 +59,15 @@ export async function openTrialHome({ env, skill, files, workspace }: TrialHomeO
   if (skill !== null) await putSkill(skill, workspaceSkills(paths));
   const owned = stack.move();
   return { paths, left, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function removeOld(parent: string, before: number): Promise<void> {
+  for (const name of await namesIn(parent)) {
+    if (!name.startsWith(PREFIX)) continue;
+    const facts = await lstat(join(parent, name)).catch(() => undefined);
+    const isOld = facts?.isDirectory() === true && facts.uid === process.getuid?.() && facts.mtimeMs < before;
+    if (isOld) await rm(join(parent, name), { recursive: true, force: true });
+  }
 }
 
 /** The skill as a workspace has it, without its cases: a model that reads them knows what is expected. */

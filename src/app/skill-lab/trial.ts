@@ -1,7 +1,7 @@
 import type { HookSet } from '../bus.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { Config } from '../../config/schema.ts';
-import type { CallPattern, CannedAnswer } from '../../skills/cases.ts';
+import type { CannedAnswer } from '../../skills/cases.ts';
 import type { Skill } from '../../skills/skill.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
@@ -71,8 +71,8 @@ export interface TrialPlan {
   readonly prompt: string;
   readonly files: Readonly<Record<string, string>>;
   readonly answers: readonly CannedAnswer[];
-  /** Patterns whose tools must exist. */
-  readonly named: readonly CallPattern[];
+  /** Tools that must exist, by the case that names them. */
+  readonly named: readonly { readonly tool: string; readonly by: string }[];
   /** The configuration of the real home. */
   readonly config: Config;
   /** `provider/model`. @default the configured one */
@@ -98,7 +98,7 @@ export async function runTrial(plan: TrialPlan, ports: TrialPorts): Promise<Tria
   const { skill, withSkill, limits } = plan;
   const { env, clock } = ports;
   const isBrought = withSkill && (plan.workspace === null ? skill.source !== 'package' : skill.source === 'user');
-  await using home = await openTrialHome({ env, ...plan, skill: isBrought ? skill : null });
+  await using home = await openTrialHome({ env, clock, ...plan, skill: isBrought ? skill : null });
   const seen = watch(skill);
   const tools = new Set<string>();
   await using assistant = await ports.start({
@@ -159,13 +159,13 @@ function trialConfig({ config, skill, withSkill, model, limits }: TrialPlan): Re
   };
 }
 
-function requireTools(named: readonly CallPattern[], tools: readonly string[]): void {
-  const unknown = named.find(({ tool }) => !tools.includes(tool))?.tool;
+function requireTools(named: TrialPlan['named'], tools: readonly string[]): void {
+  const unknown = named.find(({ tool }) => !tools.includes(tool));
   if (unknown === undefined) return;
-  const guess = nearest(unknown, tools);
+  const guess = nearest(unknown.tool, tools);
   const hint = guess === undefined ? `There are: ${tools.toSorted().join(', ')}.` : `Did you mean ${guess}?`;
   throw new AppError(
     'unknown-tool',
-    `A case names the tool ${JSON.stringify(unknown)}, which a trial does not have. ${hint} Tools of MCP servers and plugins are off in a trial.`,
+    `The case ${JSON.stringify(unknown.by)} names the tool ${JSON.stringify(unknown.tool)}, which a trial does not have. ${hint} Tools of MCP servers and plugins are off in a trial.`,
   );
 }

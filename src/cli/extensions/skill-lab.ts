@@ -70,7 +70,10 @@ export async function skillsTestCommand(
   { trace, ...flags }: LabFlags & { readonly trace: string | undefined },
   context: CliContext,
 ): Promise<number> {
-  const { name, model, json, home } = flags;
+  const { name, model, budget, json, home } = flags;
+  if (trace !== undefined && (model ?? budget) !== undefined) {
+    throw usageError('--trace asks no model, so it cannot be given together with --model or --budget.');
+  }
   const { config, ...installer } = await openInstaller(home, context);
   const skill = await findSkill(installer, name);
   const cases = await readCases(skill.folder);
