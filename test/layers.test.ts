@@ -28,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'gateway/operations/health.ts',
     'gateway/operations/sessions.ts',
     'gateway/operations/skills.ts',
+    'gateway/operations/traces.ts',
     'gateway/operations/usage.ts',
     'gateway/http/wire.ts',
     'bus/messages.ts',

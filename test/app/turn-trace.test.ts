@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -122,15 +124,35 @@ test('a turn that there is not is one sentence, and a text of any length is cut'
 
 test('the trace of a turn begins with what it did, and what became of each', async () => {
   const write = (path: string): object => ({ calls: [{ name: 'write_file', arguments: { path, content: 'x' } }] });
-  world.model.reply(write('plan.md'), write('/etc/plan.md'), 'All is written.');
+  const edit = { path: 'plan.md', oldText: 'x', newText: 'tea' };
+  const both = { calls: [{ name: 'edit_file', arguments: edit }] };
+  world.model.reply(write('plan.md'), both, write('/etc/plan.md'), 'All is written.');
   await say('Write the plan', 'All is written.');
-  const { turn, did, unfinished } = await world.assistant.request('turnsTrace', {});
+  const { turn, did, changes, unfinished } = await world.assistant.request('turnsTrace', {});
   expect(did).toMatchObject([
     { tool: 'write_file', kind: 'file', target: 'plan.md', outcome: 'done', exitCode: null, step: 1 },
-    { tool: 'write_file', kind: 'file', target: '/etc/plan.md', outcome: 'refused', step: 2 },
+    { tool: 'edit_file', kind: 'file', target: 'plan.md', outcome: 'done', step: 2 },
+    { tool: 'write_file', kind: 'file', target: '/etc/plan.md', outcome: 'refused', step: 3 },
   ]);
+  expect(changes).toEqual([{ kind: 'file', name: 'plan.md', lines: '+ tea' }]);
   expect(unfinished).toBe('Not done: writing `/etc/plan.md` was refused.');
   expect(await commandLine('trace', 'show', turn)).toContain(
-    `\nWhat it did:\n✓ file plan.md: done\n✗ file /etc/plan.md: refused\nBelow the answer: ${unfinished}\n`,
+    `\nWhat it did:\n✓ file plan.md: done\n✓ file plan.md: done\n✗ file /etc/plan.md: refused\nBelow the answer: ${unfinished}\n`,
   );
+});
+
+test('of a file that somebody changed since the lines are shown as long as their text is kept, then not', async () => {
+  const write = (content: string): object => ({
+    calls: [{ name: 'write_file', arguments: { path: 'list.md', content } }],
+  });
+  world.model.reply(write('one'), 'First.', write('two'), 'Second.');
+  await say('Make a list', 'First.');
+  const first = await world.assistant.request('turnsTrace', {});
+  await say('Change it', 'Second.');
+  const second = await world.assistant.request('turnsTrace', {});
+  const linesOf = async (turn: string): Promise<unknown> =>
+    (await world.assistant.request('turnsTrace', { turn })).changes[0]?.lines;
+  expect([await linesOf(first.turn), await linesOf(second.turn)]).toEqual(['+ one', '− one\n+ two']);
+  await writeFile(join(world.workspace, 'list.md'), 'mine');
+  expect([await linesOf(first.turn), await linesOf(second.turn)]).toEqual(['+ one', null]);
 });

@@ -157,7 +157,12 @@ inBrowser(
           - button "Send""
       `);
       const answer = await page.getByRole('main').locator('li.entry').last().ariaSnapshot();
-      expect(answer.replace(/time: .*/u, 'time: …').replace(/text: [\d.]+ s/u, 'text: … s')).toMatchInlineSnapshot(`
+      expect(
+        answer
+          .replace(/time: .*/u, 'time: …')
+          .replace(/url: "#\/why.*/u, 'url: …')
+          .replace(/text: [\d.]+ s/u, 'text: … s'),
+      ).toMatchInlineSnapshot(`
         "- listitem:
           - article "Assistant":
             - paragraph: "Two invoices are open:"
@@ -181,6 +186,8 @@ inBrowser(
               - time: …
               - text: … s
               - button "Copy the answer": Copy
+              - link "Why?":
+                - /url: …
               - button "Retry"
               - button "Undo""
       `);

@@ -93,6 +93,37 @@ inBrowser(
       expect(visit.complaints).toEqual([]);
     });
 
+    test('the story of a turn is behind its answer: what it did, the lines that it changed, and its steps', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      const write = (path: string, content: string): object => ({
+        calls: [{ name: 'write_file', arguments: { path, content } }],
+      });
+      assistant.model.reply(
+        write('tea.md', 'Tea at five.\nBring milk.\n'),
+        write('tea.md', 'Tea at six.\nBring milk.\n'),
+        write('/etc/tea.md', 'Tea'),
+        'The plan is written.',
+      );
+      await visit.converse('Write the plan for tea', 'The plan is written.');
+      await page.locator('p.mark', { hasText: 'Not done: writing' }).waitFor();
+      await page.getByRole('link', { name: 'Why?' }).last().click();
+      const did = page.getByRole('list', { name: 'What it did' });
+      await did.getByText('/etc/tea.md').waitFor();
+      expect(await did.getByRole('listitem').allInnerTexts()).toEqual([
+        expect.stringMatching(/tea\.md\s+done/u),
+        expect.stringMatching(/tea\.md\s+done/u),
+        expect.stringMatching(/\/etc\/tea\.md\s+refused/u),
+      ]);
+      await page.getByText('Changes of the file tea.md').click();
+      await page.getByText('+ Tea at six.').waitFor();
+      expect(await page.getByText('Tea at five.').count()).toBe(0);
+      await page.getByRole('list', { name: 'Step by step' }).getByText('write_file failed').waitFor();
+      await page.getByRole('link', { name: 'Its conversation' }).click();
+      await page.locator('p.said', { hasText: 'Write the plan for tea' }).waitFor();
+      expect(visit.complaints).toEqual([]);
+    });
+
     test('a zip that is dropped is shown with its risks, and is installed after a yes', async () => {
       await using visit = await open();
       const { page } = visit;

@@ -41,6 +41,7 @@ export interface RequestParts {
   readonly sessions: Stores['sessions'];
   readonly media: Stores['media'];
   readonly promptParts: Stores['promptParts'];
+  readonly changes: Stores['changes'];
   readonly audit: Pick<AuditLog, 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
@@ -113,9 +114,14 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...mailRequests(journal.deadLetters),
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
     ...sessionRequests({ journal, search, sessions }, base.paths.sessions),
-    ...turnRequests(journal, base.paths.sessions, async (record) => {
-      const { saveTurn } = await import('../traces/save-turn.ts');
-      return saveTurn(record, base, { media: parts.media, promptParts: parts.promptParts, body: parts.models.body });
+    ...turnRequests(journal, base.paths.sessions, {
+      changes: parts.changes,
+      workspace: base.paths.workspace,
+      redact: base.redact,
+      save: async (record) => {
+        const { saveTurn } = await import('../traces/save-turn.ts');
+        return saveTurn(record, base, { media: parts.media, promptParts: parts.promptParts, body: parts.models.body });
+      },
     }),
     ...undoRequests(parts.undo, journal),
     ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),

@@ -9,6 +9,7 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import type { saveTurn } from '../traces/save-turn.ts';
 import { cut } from '../../util/text.ts';
+import { turnChanges, type ChangesPorts } from './turn-changes.ts';
 
 const LONGEST_TEXT = 2_000;
 
@@ -16,14 +17,16 @@ const LONGEST_TEXT = 2_000;
 export function turnRequests(
   { turnRecords }: Pick<Journal, 'turnRecords'>,
   folder: string,
-  save: (record: TurnRecord) => ReturnType<typeof saveTurn>,
+  { save, ...ports }: ChangesPorts & { readonly save: (record: TurnRecord) => ReturnType<typeof saveTurn> },
 ): Pick<RequestHandlers, 'turnsList' | 'turnsTrace' | 'turnsSave'> {
   return {
     turnsList: async ({ count, before }) => turnRecords.newest(count, before).map(factsOf),
     turnsTrace: async ({ turn }) => {
       const record = turn === undefined ? turnRecords.newest(1)[0] : turnRecords.find(turn);
       if (record === undefined) throw unknownTurn(turn);
-      return traceOf(record, await entriesOf(folder, record));
+      const entries = await entriesOf(folder, record);
+      const did = receiptOf(entries);
+      return { ...traceOf(record, entries), did, changes: await turnChanges(record, did, ports) };
     },
     turnsSave: async ({ turn }) => {
       const record = turnRecords.find(turn);
@@ -49,7 +52,7 @@ async function entriesOf(folder: string, { id, session }: TurnRecord): Promise<r
   return newestFirst.reverse();
 }
 
-function traceOf(record: TurnRecord, entries: readonly TapeEntry[]): TurnTrace {
+function traceOf(record: TurnRecord, entries: readonly TapeEntry[]): Omit<TurnTrace, 'did' | 'changes'> {
   const start = entries.find((entry) => entry.kind === 'turn-start');
   const end = entries.findLast((entry) => entry.kind === 'turn-end');
   return {
@@ -60,7 +63,6 @@ function traceOf(record: TurnRecord, entries: readonly TapeEntry[]): TurnTrace {
     model: end?.model ?? null,
     tokens: end === undefined ? null : tokensOf(end.usage),
     costUsd: end?.costUsd ?? null,
-    did: receiptOf(entries),
     unfinished: end?.unfinished ?? null,
     steps: stepsOf(entries),
   };

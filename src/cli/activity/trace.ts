@@ -51,7 +51,7 @@ function headOf(trace: TurnTrace): readonly string[] {
 }
 
 /** What it did, one line for each. */
-function didOf({ did, unfinished }: TurnTrace): readonly string[] {
+function didOf({ did, changes, unfinished }: TurnTrace): readonly string[] {
   if (did.length === 0) return [];
   return [
     '',
@@ -66,6 +66,11 @@ function didOf({ did, unfinished }: TurnTrace): readonly string[] {
       return `${outcome === 'done' ? '✓' : '✗'} ${what}: ${how.join(', ')}`;
     }),
     ...(unfinished === null ? [] : [`Below the answer: ${unfinished}`]),
+    ...changes.flatMap(({ kind, name, lines }) => [
+      '',
+      `Changes of the ${kind} ${name}:`,
+      ...(lines ?? 'not kept any more').split('\n').map((line) => `    ${line}`),
+    ]),
   ];
 }
 

@@ -40,6 +40,15 @@ export interface TurnEffect {
   readonly step: number;
 }
 
+/** What a turn changed in a file or a job. */
+export interface TurnChange {
+  readonly kind: 'file' | 'job';
+  /** Path from the workspace on, or id of the job. */
+  readonly name: string;
+  /** The lines that are gone (`−`) and that came (`+`); null: its text is not kept any more, or it is none. */
+  readonly lines: string | null;
+}
+
 /** One thing that happened in a turn. `at` is when it was over, `tookMs` how long after the one before. */
 export type TraceStep = { readonly at: number; readonly tookMs: number } & (
   | { readonly kind: 'message'; readonly text: string }
@@ -87,6 +96,8 @@ export interface TurnTrace extends TurnFacts {
   readonly costUsd: number | null;
   /** What its tool calls did or tried to do, in their order. */
   readonly did: readonly TurnEffect[];
+  /** What it changed in files and jobs, as far as it is kept for undo. */
+  readonly changes: readonly TurnChange[];
   /** The line below its answer that names what was not done; null: there is none. */
   readonly unfinished: string | null;
   /** Oldest first. Texts have at most 2,000 characters. */

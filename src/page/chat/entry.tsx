@@ -4,7 +4,7 @@ import type { HistoryUsage, Row, WireMedia } from '../../gateway/http/wire.ts';
 import { CopyButton } from '../parts/copy.tsx';
 import { Time } from '../parts/time.tsx';
 import { conversation } from '../state/app.ts';
-import { chatOf } from '../state/place.ts';
+import { chatOf, hashOf } from '../state/place.ts';
 import { forget, sendAgain, sendMessage, type Unsent } from '../state/unsent.ts';
 import { money, whole } from '../text/figures.ts';
 import { Markdown } from '../text/markdown.tsx';
@@ -52,7 +52,7 @@ function Content({ entry, isLast }: Props): VNode {
     case 'tool':
       return <Tool call={entry.call} result={entry.result} />;
     case 'mark':
-      return <p class="mark">{shown(entry.text)}</p>;
+      return <p class="mark">{shown(entry.text.replaceAll('`', ''))}</p>;
     case 'notice':
       return <Notice row={entry.row} />;
   }
@@ -110,6 +110,7 @@ function Answer({
           {entry.usage === undefined ? null : <UsageLine usage={entry.usage} />}
           <span class="actions">
             <CopyButton text={entry.text} label="Copy the answer" />
+            <WhyLink turn={entry.item?.turn} />
             {isLast ? (
               <>
                 <button type="button" class="quiet" onClick={() => say('/retry')}>
@@ -124,6 +125,16 @@ function Answer({
         </p>
       )}
     </article>
+  );
+}
+
+/** To the story of the turn behind an answer. */
+function WhyLink({ turn }: { readonly turn: string | null | undefined }): VNode | null {
+  if (turn == null) return null;
+  return (
+    <a class="quiet" href={hashOf({ panel: 'why', turn })}>
+      Why?
+    </a>
   );
 }
 
@@ -169,6 +180,7 @@ function Notice({ row }: { readonly row: Row }): VNode {
         <p class="under">
           <Time at={row.at} />
           {row.from === undefined ? null : <span>{shown(`from ${row.from}`)}</span>}
+          {row.kind === 'answer' ? <WhyLink turn={row.turn} /> : null}
         </p>
       )}
     </article>

@@ -4,10 +4,17 @@ import { useLoaded } from '../parts/loaded.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { changes } from '../state/app.ts';
+import { place } from '../state/place.ts';
 import { shown } from '../text/shown.ts';
+import { TurnStory } from './turn.tsx';
 
-/** What it did by itself, and why one heard of it or did not. */
+/** One turn, if the address names it; else what it did by itself, and why one heard of it or did not. */
 export function Why(): VNode {
+  const to = place.value;
+  return 'panel' in to && to.turn !== undefined ? <TurnStory turn={to.turn} /> : <OwnSteps />;
+}
+
+function OwnSteps(): VNode {
   const { value, problem, again } = useLoaded(() => operation('why', { count: 100 }), [changes.schedule.value]);
   return (
     <div class="column">

@@ -13,7 +13,9 @@ export const PANELS = {
 export type PanelName = keyof typeof PANELS;
 
 /** What is shown: a conversation, or one of the panels. */
-export type Place = { readonly session: string } | { readonly panel: PanelName };
+export type Place =
+  | { readonly session: string }
+  | { readonly panel: PanelName; /** Of `why`: the turn that it is about. */ readonly turn?: string };
 
 /** The conversation that opens first: the session to which the assistant takes what is written to the chat `main`. */
 export const main = signal('web:main');
@@ -27,7 +29,7 @@ const fragment = signal(location.hash);
 export const place = computed<Place>(() => read(fragment.value));
 
 export function hashOf(to: Place): string {
-  if ('panel' in to) return `#/${to.panel}`;
+  if ('panel' in to) return `#/${to.panel}${to.turn === undefined ? '' : `/${to.turn}`}`;
   if (to.session === main.value) return '#/';
   const chat = chats.get(to.session);
   return `#/chat/${encodeURIComponent(to.session)}${chat === undefined ? '' : `/${chat}`}`;
@@ -41,7 +43,7 @@ window.addEventListener('hashchange', () => (fragment.value = location.hash));
 
 function read(hash: string): Place {
   const [, first = '', second = '', third = ''] = hash.split('/');
-  if (isPanel(first)) return { panel: first };
+  if (isPanel(first)) return { panel: first, ...(/^[\w-]{1,64}$/u.test(second) ? { turn: second } : {}) };
   const session = first === 'chat' ? decoded(second) : '';
   if (/^[\w-]{1,64}$/u.test(third)) chats.set(session, third);
   return { session: session === '' ? main.value : session };
