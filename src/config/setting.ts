@@ -61,7 +61,7 @@ export function valueAt(value: unknown, path: SettingPath): unknown {
   let at = value;
   for (const key of path) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
-    at = Object.entries(at).find(([name]) => name === key)?.[1];
+    at = Reflect.get(at, key);
   }
   return at;
 }

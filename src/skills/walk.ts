@@ -102,7 +102,9 @@ async function leadsToFile(link: string): Promise<boolean> {
 /** Changes when a file is written or replaced, or when an entry of a folder comes or goes; `-`: there is nothing. */
 export function folderStampOf(path: string): string {
   try {
-    const { dev, ino, size, mtimeMs, ctimeMs } = lstatSync(path);
+    const facts = lstatSync(path, { throwIfNoEntry: false });
+    if (facts === undefined) return '-';
+    const { dev, ino, size, mtimeMs, ctimeMs } = facts;
     return `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`;
   } catch {
     return '-';

@@ -76,6 +76,16 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
       return;
     }
     signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const settled = (): void => signal.removeEventListener('abort', onAbort);
+    promise.then(
+      (value) => {
+        settled();
+        resolve(value);
+      },
+      (error: unknown) => {
+        settled();
+        reject(error);
+      },
+    );
   });
 }

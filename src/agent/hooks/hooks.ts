@@ -188,15 +188,16 @@ export class HookRunner {
   }
 
   async saveState(turn: TurnFacts, state: TurnState): Promise<void> {
-    await this.#each('saveState', async (hooks) => hooks.saveState?.(turn, state));
+    await this.#each('saveState', (hooks) => hooks.saveState?.(turn, state));
   }
 
   async turnEnd(turn: TurnFacts, summary: TurnSummary): Promise<void> {
-    await this.#each('turnEnd', async (hooks) => hooks.turnEnd?.(turn, summary));
+    await this.#each('turnEnd', (hooks) => hooks.turnEnd?.(turn, summary));
   }
 
-  async #each(name: HookName, call: (hooks: Hooks) => Promise<void>): Promise<void> {
+  async #each(name: HookName, call: (hooks: Hooks) => Answer<void>): Promise<void> {
     for (const { owner, hooks } of this.#registered) {
+      if (hooks[name] === undefined) continue;
       try {
         await this.#inTime(name, call(hooks));
       } catch (error) {
@@ -205,8 +206,9 @@ export class HookRunner {
     }
   }
 
-  /** A plugin may bring promises of its own kind, which are awaited like any other. */
+  /** A plugin may bring promises of its own kind, which are awaited like any other; other answers need no deadline. */
   async #inTime<T>(hook: HookName, answer: T | Promise<T>): Promise<T> {
+    if (!(answer instanceof Object) || !('then' in answer)) return answer;
     using limit = deadline(this.#clock, HOOK_MS, `the hook ${hook}`);
     return await raceAbort(Promise.resolve(answer), limit.signal);
   }
