@@ -2,7 +2,16 @@ import { isLocalAddress, type EndpointOptions } from './endpoint.ts';
 import type { ErrorContext } from './errors.ts';
 import { withImagesRead } from './images.ts';
 import type { ModelEvent, ModelRequest, Provider } from './provider.ts';
+import { wireJson } from './wire-json.ts';
 import { clientsFor, streamCall } from './wrappers/stream-call.ts';
+
+/** The options of a streamed request whose body is JSON already, as the SDKs take them. */
+export interface SdkRequest {
+  readonly body: Uint8Array;
+  readonly headers: { readonly 'content-type': 'application/json' };
+  readonly stream: true;
+  readonly signal: AbortSignal;
+}
 
 /** What only one API has, over its official SDK. */
 export interface SdkAdapter<Client, Body extends object, Raw> {
@@ -10,11 +19,7 @@ export interface SdkAdapter<Client, Body extends object, Raw> {
   readonly open: (endpoint: EndpointOptions) => Promise<Client>;
   /** The body of a request whose images were read. The same request always gives the same bytes. */
   readonly body: (request: ModelRequest) => Body;
-  readonly send: (
-    client: Client,
-    body: Body,
-    options: { readonly signal: AbortSignal },
-  ) => PromiseLike<AsyncIterable<Raw>>;
+  readonly send: (client: Client, request: SdkRequest) => PromiseLike<AsyncIterable<Raw>>;
   readonly read: (raw: AsyncIterable<Raw>, context: ErrorContext) => AsyncIterable<ModelEvent>;
 }
 
@@ -35,8 +40,9 @@ export function sdkProvider<Client, Body extends object, Raw>(
         signal,
         open: async (signal, ready) => {
           // A request that cannot be written down fails before anything is loaded or opened.
-          const whole = bodyOf(ready);
-          return await send(await connect(request), whole, { signal });
+          const body = wireJson(bodyOf(ready));
+          const headers = { 'content-type': 'application/json' } as const;
+          return await send(await connect(request), { body, headers, stream: true, signal });
         },
         read,
       }),

@@ -1,5 +1,6 @@
 import { isImage, leftOut, readExchanges, type Exchange, type ImageType, type ToolMessage } from './exchanges.ts';
 import type { ModelRequest, UserPart } from './provider.ts';
+import { perObject } from './wire-json.ts';
 
 export type { Exchange, ToolMessage };
 
@@ -75,9 +76,9 @@ function wellFormed(value: unknown): unknown {
   return isObject(value) ? wellFormedObject(value) : value;
 }
 
-function joinSystem(layers: readonly string[]): string {
-  return layers
+const joinSystem = perObject((layers: readonly string[]) =>
+  layers
     .filter((layer) => layer.trim() !== '')
     .join('\n\n---\n\n')
-    .toWellFormed();
-}
+    .toWellFormed(),
+);

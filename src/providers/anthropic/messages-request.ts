@@ -13,6 +13,7 @@ import {
   type WireRequest,
 } from '../transcript.ts';
 import { perExchange } from '../exchanges.ts';
+import { perObject } from '../wire-json.ts';
 
 type Body = Anthropic.MessageCreateParamsStreaming;
 type Block = Anthropic.ContentBlockParam;
@@ -35,7 +36,7 @@ export function toAnthropicRequest(request: ModelRequest, target: AnthropicTarge
   return {
     model: request.model,
     max_tokens: request.maxOutputTokens,
-    ...(request.tools.length === 0 ? {} : { tools: toTools(request) }),
+    ...(request.tools.length === 0 ? {} : { tools: toTools(request.tools) }),
     ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...CACHED }] }),
     messages: withCacheMarks(messages),
     ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice)),
@@ -44,14 +45,14 @@ export function toAnthropicRequest(request: ModelRequest, target: AnthropicTarge
   };
 }
 
-function toTools(request: ModelRequest): Anthropic.Tool[] {
-  return request.tools.map((tool, index) => ({
+const toTools = perObject((tools: ModelRequest['tools']): Anthropic.Tool[] =>
+  tools.map((tool, index) => ({
     name: tool.name,
     description: tool.description,
     input_schema: { ...tool.parameters, type: 'object' },
-    ...(index === request.tools.length - 1 ? CACHED : {}),
-  }));
-}
+    ...(index === tools.length - 1 ? CACHED : {}),
+  })),
+);
 
 function toChoice(choice: ToolChoice): Pick<Body, 'tool_choice'> {
   if (choice === 'auto') return {};

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { deadlinesOf, forThinking, type EndpointOptions } from '../endpoint.ts';
 import { endpointFetch } from '../wrappers/stream-call.ts';
+import { wireJson } from '../wire-json.ts';
 import { createWatchedFetch, type Fetch } from '../wrappers/watchdog.ts';
 import type { OllamaBody } from './chat-request.ts';
 import { ollamaRoot, readOllamaModel, UNKNOWN_MODEL, type OllamaModel } from './model.ts';
@@ -36,7 +37,7 @@ export function createOllamaClient(endpoint: EndpointOptions): OllamaClient {
   const patient = endpointFetch(endpoint);
   const morePatient = endpointFetch(forThinking(endpoint));
   const asking = createWatchedFetch({ clock: endpoint.clock, ...deadlinesOf(endpoint) });
-  const post = async (path: string, body: unknown, call: { fetch: Fetch; signal: AbortSignal }): Promise<Response> => {
+  const post = async (path: string, body: object, call: { fetch: Fetch; signal: AbortSignal }): Promise<Response> => {
     const response = await call.fetch(root + path, {
       method: 'POST',
       headers: {
@@ -44,7 +45,7 @@ export function createOllamaClient(endpoint: EndpointOptions): OllamaClient {
         ...(endpoint.apiKey === null ? {} : { authorization: `Bearer ${endpoint.apiKey}` }),
         ...endpoint.headers,
       },
-      body: JSON.stringify(body),
+      body: wireJson(body),
       signal: call.signal,
     });
     if (!response.ok) throw new OllamaError(saidIn(await response.text()), response.status, response.headers);

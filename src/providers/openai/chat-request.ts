@@ -14,6 +14,7 @@ import {
   type WireRequest,
 } from '../transcript.ts';
 import { perExchange } from '../exchanges.ts';
+import { perObject } from '../wire-json.ts';
 
 type Body = OpenAI.ChatCompletionCreateParamsStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -31,7 +32,7 @@ export function toOpenAiRequest(request: ModelRequest, target: OpenAiTarget): Bo
   const { system, exchanges, idOf } = wireRequest(request, { provider, legalId: quirks.callId });
   return {
     model: request.model,
-    ...(request.tools.length === 0 ? {} : { tools: toTools(request) }),
+    ...(request.tools.length === 0 ? {} : { tools: toTools(request.tools) }),
     messages: [
       ...(system === '' ? [] : [{ role: quirks.systemRole, content: system }]),
       ...exchanges.flatMap((exchange) => messagesFor(quirks)(exchange, idOf)),
@@ -65,12 +66,12 @@ function toReasoning(reasoning: Reasoning, { reasoning: way }: Quirks): Record<s
   }
 }
 
-function toTools(request: ModelRequest): OpenAI.ChatCompletionTool[] {
-  return request.tools.map(({ name, description, parameters }) => ({
+const toTools = perObject((tools: ModelRequest['tools']): OpenAI.ChatCompletionTool[] =>
+  tools.map(({ name, description, parameters }) => ({
     type: 'function',
     function: { name, description, parameters },
-  }));
-}
+  })),
+);
 
 function toChoice(choice: ToolChoice, { choiceNone }: Quirks): Pick<Body, 'tool_choice'> {
   if (choice === 'auto' || (choice === 'none' && !choiceNone)) return {};

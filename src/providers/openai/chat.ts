@@ -1,3 +1,4 @@
+import type OpenAI from 'openai';
 import type { EndpointOptions } from '../endpoint.ts';
 import { COMPATIBLE, OFFICIAL } from '../presets.ts';
 import type { Provider } from '../provider.ts';
@@ -12,7 +13,7 @@ export function createOpenAiProvider(endpoint: EndpointOptions): Provider {
   return sdkProvider(endpoint, {
     open: openClient,
     body: (request) => toOpenAiRequest(request, { provider: endpoint.name, quirks }),
-    send: (client, body, options) => client.chat.completions.create(body, options),
+    send: (client, request) => client.post<AsyncIterable<OpenAI.ChatCompletionChunk>>('/chat/completions', request),
     read: fromOpenAiEvents,
   });
 }

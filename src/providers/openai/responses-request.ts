@@ -13,6 +13,7 @@ import {
   type WireRequest,
 } from '../transcript.ts';
 import { perExchange } from '../exchanges.ts';
+import { perObject } from '../wire-json.ts';
 
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming;
 type Item = OpenAI.Responses.ResponseInputItem;
@@ -27,7 +28,7 @@ export function toResponsesRequest(request: ModelRequest, provider: string): Bod
   return {
     model: request.model,
     ...(instructions === '' ? {} : { instructions }),
-    ...(request.tools.length === 0 ? {} : { tools: toTools(request), ...toChoice(request.toolChoice) }),
+    ...(request.tools.length === 0 ? {} : { tools: toTools(request.tools), ...toChoice(request.toolChoice) }),
     input: exchanges.flatMap((exchange) => itemsOf(exchange, idOf)),
     // The least that the API accepts.
     max_output_tokens: Math.max(16, maxOutputTokens),
@@ -40,15 +41,15 @@ export function toResponsesRequest(request: ModelRequest, provider: string): Bod
   };
 }
 
-function toTools(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
-  return request.tools.map(({ name, description, parameters }) => ({
+const toTools = perObject((tools: ModelRequest['tools']): OpenAI.Responses.FunctionTool[] =>
+  tools.map(({ name, description, parameters }) => ({
     type: 'function',
     name,
     description,
     parameters,
     strict: false,
-  }));
-}
+  })),
+);
 
 function toChoice(choice: ToolChoice): Pick<Body, 'tool_choice'> {
   if (choice === 'auto') return {};

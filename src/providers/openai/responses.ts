@@ -1,3 +1,4 @@
+import type OpenAI from 'openai';
 import type { EndpointOptions } from '../endpoint.ts';
 import type { Provider } from '../provider.ts';
 import { sdkProvider } from '../sdk-provider.ts';
@@ -10,7 +11,7 @@ export function createOpenAiResponsesProvider(endpoint: EndpointOptions): Provid
   return sdkProvider(endpoint, {
     open: openClient,
     body: (request) => toResponsesRequest(request, endpoint.name),
-    send: (client, body, options) => client.responses.create(body, options),
+    send: (client, request) => client.post<AsyncIterable<OpenAI.Responses.ResponseStreamEvent>>('/responses', request),
     read: fromResponsesEvents,
   });
 }
