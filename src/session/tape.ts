@@ -25,8 +25,8 @@ export interface TapeOptions {
   readonly openAppend?: OpenAppend;
 }
 
-/** Kinds that may be appended without being durable. */
-const LAZY_KINDS: ReadonlySet<TapeEntry['kind']> = new Set(['session', 'turn-start', 'message']);
+/** Kinds that may be appended without being durable; every other one is, and so shows that all before it was. */
+const LAZY_KINDS: ReadonlySet<TapeEntry['kind']> = new Set(['session', 'turn-start', 'note', 'message']);
 
 /** `dropOldest` looks for the end of a turn within this many bytes after the place of the cut. */
 const LONGEST_TURN = 1024 * 1024;
@@ -60,13 +60,15 @@ export class Tape {
 
   /**
    * Gives the drafts version, id and time, and appends them in one write. Resolves when they, and all before them, are as
-   * durable as `durability` says. Rejects with `tape-entry-invalid`, before anything is written, when a draft does not fit
-   * the schema. After a failed append the tape is as before.
+   * durable as `durability` says; entries of a kind that recovery takes for durable always are. Rejects with
+   * `tape-entry-invalid`, before anything is written, when a draft does not fit the schema. After a failed append the tape is
+   * as before.
    */
   async append(drafts: readonly EntryDraft[], durability: Durability = 'durable'): Promise<readonly TapeEntry[]> {
     const lines = drafts.map((draft) => this.#line(draft));
     const text = lines.map((line) => line.text).join('');
-    if (lines.length > 0 || durability === 'durable') await this.#file.append(Buffer.from(text), durability);
+    const isLazy = durability === 'lazy' && drafts.every(({ kind }) => LAZY_KINDS.has(kind));
+    if (lines.length > 0 || !isLazy) await this.#file.append(Buffer.from(text), isLazy ? 'lazy' : 'durable');
     return lines.map((line) => line.entry);
   }
 

@@ -112,6 +112,33 @@ describe('a tape', () => {
     expect(await kept()).toContain(`${gap}\n${behind}`);
   });
 
+  test('after a power loss a gap in front of a model call ends the tape too', async () => {
+    const gap = '\0'.repeat(40);
+    const tape = await Tape.open(options);
+    await tape.append([...plainTurn('t1', 'hello', 'hi')]);
+    await tape.append([{ kind: 'turn-start', turn: 't2', sources: ['m2'], role: 'owner', origin: 'user' }], 'lazy');
+    await tape.close();
+    const whole = await readFile(options.path, 'utf8');
+    await appendFile(options.path, `${gap}\n`);
+    const later = await Tape.open(options);
+    // As a turn records a model call: together with what the model said, and not yet durable.
+    await later.append([{ kind: 'note', turn: 't2', text: 'model call' }, user('t2', 'words')], 'lazy');
+    await later.close();
+    await (await Tape.open({ ...options, mayHaveLost: true })).close();
+    expect(await readFile(options.path, 'utf8')).toBe(whole);
+  });
+
+  test('makes durable what would else be taken for a sign that all before it is durable', async () => {
+    const disk = new FakeDisk();
+    const tape = await Tape.open({ ...options, openAppend: disk.open });
+    await tape.append([note('only written')], 'lazy');
+    expect(disk.syncs).toBe(0);
+    const [, , , end] = plainTurn('t1', 'hello', 'hi');
+    await tape.append(end === undefined ? [] : [end], 'lazy');
+    expect(disk.syncs).toBe(1);
+    await tape.close();
+  });
+
   test('after a power loss keeps what was durable behind a line that was damaged long ago', async () => {
     const tape = await Tape.open(options);
     await tape.append([...plainTurn('t1', 'hello', 'hi')]);
