@@ -8,7 +8,7 @@ import { createOpenAiPorts } from './app/requests/openai.ts';
 import { createModels, fullName } from './app/agent/models.ts';
 import { openPlugins, reportHungHooks } from './app/extensions/plugins.ts';
 import { createReloader, type Reloader } from './app/reload.ts';
-import { safeConfig, safeModeSentence } from './app/start/safe-mode.ts';
+import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
 import { reportStorageTrouble } from './app/storage/storage-notices.ts';
@@ -74,7 +74,10 @@ export interface AssistantSettings {
   readonly clock?: Clock;
   /** Id of this boot of the machine, which tells a power loss from a process that died. @default the kernel's boot id */
   readonly boot?: string | null;
-  /** A trial that reaches no one: MCP servers, schedule, heartbeat and plugins are off, as in safe mode. @default false */
+  /**
+   * A start that reaches no one: MCP servers, schedule, heartbeat and plugins are off, as in safe mode; with `wrapTool` the
+   * agreed tools of MCP servers are there, and no server is started before one of them runs. @default false
+   */
   readonly rehearsal?: boolean;
   /** Each tool as it is registered, for a trial. @default as it is */
   readonly wrapTool?: (tool: Tool) => Tool;
@@ -179,9 +182,10 @@ function openHomeLog({ paths, loaded, serve, logsToFile = false }: Parts): Promi
 }
 
 /** Reads the settings and loads the plugins. The start is counted before: a plugin that kills the process counts too. */
-async function openBase(ground: Ground, starts: Starts, isRehearsal: boolean): Promise<Base> {
-  const safe = starts.isLoop || isRehearsal;
-  const settings = new SettingsStore(ground.loaded, safe ? safeConfig : undefined);
+async function openBase(ground: Ground, starts: Starts, { rehearsal = false, wrapTool }: Parts): Promise<Base> {
+  const safe = starts.isLoop || rehearsal;
+  const restricted = wrapTool === undefined ? safeConfig : trialConfig;
+  const settings = new SettingsStore(ground.loaded, safe ? restricted : undefined);
   const { config } = settings;
   const plugins = await openPlugins(ground.paths.plugins, config, { clock: ground.clock, safe });
   return {
@@ -227,7 +231,7 @@ async function startOnce(
     else parts.onUnusable(error);
   });
   const { journal } = stores;
-  const base = await openBase(ground, journal.starts, parts.rehearsal === true);
+  const base = await openBase(ground, journal.starts, parts);
   const hooks = openHooks(base, parts.hooks ?? []);
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());

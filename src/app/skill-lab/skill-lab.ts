@@ -24,7 +24,7 @@ export interface CaseResult {
   readonly without: CaseRun | null;
 }
 
-type Lab = Pick<TrialPlan, 'skill' | 'config' | 'model'>;
+type Lab = Pick<TrialPlan, 'skill' | 'config' | 'model' | 'real'>;
 
 /** Runs each case with the skill and without it, one after the other, in homes that no one keeps. */
 export async function* testSkill(
@@ -50,7 +50,7 @@ export async function* testSkill(
         files: one.files,
         answers: one.tools,
         named,
-        workspace: null,
+        workspace: 'new',
         limits: { ...limits, usd, minutes: Math.ceil(minutes) },
       },
       ports,
@@ -80,13 +80,13 @@ export function testRecorded(cases: readonly SkillCase[], { prompt, trial }: Rec
 /** One prompt that calls the skill, on a copy of the workspace. */
 export function trySkill(
   prompt: string,
-  { workspace, ...lab }: Lab & { readonly workspace: string; readonly limits: TrialLimits },
+  lab: Lab & { readonly limits: TrialLimits },
   ports: TrialPorts,
 ): Promise<Trial> {
   const { name, userInvocable } = lab.skill;
   const called = userInvocable ? `/${name} ${prompt}` : `Use the skill ${name}. ${prompt}`;
   const nothing = { files: {}, answers: [], named: [] };
-  return runTrial({ ...lab, ...nothing, withSkill: true, prompt: called, workspace }, ports);
+  return runTrial({ ...lab, ...nothing, withSkill: true, prompt: called, workspace: 'copy' }, ports);
 }
 
 function judged(one: SkillCase, trial: Trial, withSkill: boolean): CaseRun {

@@ -8,9 +8,10 @@ import { initHome } from '../../config/init.ts';
 import { installSkill, planFiles, planInstall } from '../../skills/install.ts';
 import { CASES_FILE, type Skill } from '../../skills/skill.ts';
 import { copyFolder } from '../../storage/copy-folder.ts';
-import { ensureDirectory, namesIn, replaceDurable } from '../../storage/files.ts';
+import { ensureDirectory, namesIn, readIfExists, replaceDurable } from '../../storage/files.ts';
 import type { Clock } from '../../util/clock.ts';
 import { workspaceSkills } from '../extensions/skills.ts';
+import { agreedToolsFile } from '../tools/mcp.ts';
 
 /** What of a real workspace is copied for a trial. */
 const COPIED = { files: 20_000, bytes: 200_000_000, without: new Set(['.git', 'node_modules']) };
@@ -20,10 +21,12 @@ export interface TrialHomeOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Copied into its workspace; null: it has none, or has it anyway. */
   readonly skill: Skill | null;
+  /** The real home, whose agreed tools of MCP servers it knows. */
+  readonly real: Pick<HomePaths, 'home' | 'workspace'>;
   /** Laid into its workspace: contents by relative path. */
   readonly files: Readonly<Record<string, string>>;
-  /** The workspace that its own is a copy of; null, or one that is not there: that of a new home. */
-  readonly workspace: string | null;
+  /** Its workspace: a copy of the real one, where there is one, or that of a new home. */
+  readonly workspace: 'copy' | 'new';
 }
 
 /** A home that no one keeps: it is removed when it is disposed of. */
@@ -41,16 +44,25 @@ const OLD_MS = 24 * 3_600_000;
  * Makes a home in the folder for temporary files, and removes those that a killed process left there a day ago. Keys are
  * never written into it.
  */
-export async function openTrialHome({ env, clock, skill, files, workspace }: TrialHomeOptions): Promise<TrialHome> {
+export async function openTrialHome({
+  env,
+  clock,
+  skill,
+  real,
+  files,
+  workspace,
+}: TrialHomeOptions): Promise<TrialHome> {
   const parent = await realpath(env['TMPDIR'] ?? tmpdir());
   await removeOld(parent, clock.now() - OLD_MS);
   const folder = await mkdtemp(join(parent, PREFIX));
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const paths = homePaths(folder, env);
-  const isCopied = workspace !== null && existsSync(workspace);
-  const left = isCopied ? await copyFolder(workspace, paths.workspace, COPIED) : 0;
+  const isCopied = workspace === 'copy' && existsSync(real.workspace);
+  const left = isCopied ? await copyFolder(real.workspace, paths.workspace, COPIED) : 0;
   if (!isCopied) await initHome(paths, { config: '{}\n' });
+  const agreed = await readIfExists(agreedToolsFile(real));
+  if (agreed !== undefined) await replaceDurable(agreedToolsFile(paths), agreed);
   for (const [path, content] of Object.entries(files)) {
     const file = join(paths.workspace, path);
     await ensureDirectory(dirname(file));

@@ -9,7 +9,7 @@ import { AppError } from '../../util/errors.ts';
 import { silentLog, type Logger } from '../../util/log.ts';
 import { nearest } from '../../util/text.ts';
 import type { Usage } from '../../util/token-usage.ts';
-import { openTrialHome } from './trial-home.ts';
+import { openTrialHome, type TrialHomeOptions } from './trial-home.ts';
 import { trialTool } from './trial-tools.ts';
 import { watch, type TrialCall } from './watch.ts';
 
@@ -77,8 +77,8 @@ export interface TrialPlan {
   readonly config: Config;
   /** `provider/model`. @default the configured one */
   readonly model: string | undefined;
-  /** The workspace to copy; null: that of a new home. */
-  readonly workspace: string | null;
+  readonly real: TrialHomeOptions['real'];
+  readonly workspace: TrialHomeOptions['workspace'];
   readonly limits: TrialLimits;
 }
 
@@ -97,7 +97,7 @@ export interface TrialLimits {
 export async function runTrial(plan: TrialPlan, ports: TrialPorts): Promise<Trial> {
   const { skill, withSkill, limits } = plan;
   const { env, clock } = ports;
-  const isBrought = withSkill && (plan.workspace === null ? skill.source !== 'package' : skill.source === 'user');
+  const isBrought = withSkill && (plan.workspace === 'new' ? skill.source !== 'package' : skill.source === 'user');
   await using home = await openTrialHome({ env, clock, ...plan, skill: isBrought ? skill : null });
   const seen = watch(skill);
   const tools = new Set<string>();
@@ -166,6 +166,6 @@ function requireTools(named: TrialPlan['named'], tools: readonly string[]): void
   const hint = guess === undefined ? `There are: ${tools.toSorted().join(', ')}.` : `Did you mean ${guess}?`;
   throw new AppError(
     'unknown-tool',
-    `The case ${JSON.stringify(unknown.by)} names the tool ${JSON.stringify(unknown.tool)}, which a trial does not have. ${hint} Tools of MCP servers and plugins are off in a trial.`,
+    `The case ${JSON.stringify(unknown.by)} names the tool ${JSON.stringify(unknown.tool)}, which a trial does not have. ${hint} Of MCP servers it has the tools that you agreed to, of plugins none.`,
   );
 }

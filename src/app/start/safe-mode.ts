@@ -21,11 +21,12 @@ export function safeModeSentence({ recent }: { readonly recent: number }): strin
  */
 export function safeConfig(config: Config): Config {
   const servers = Object.entries(config.mcpServers).map(([name, server]) => [name, { ...server, enabled: false }]);
-  return {
-    ...config,
-    mcpServers: Object.fromEntries(servers),
-    heartbeat: { ...config.heartbeat, enabled: false },
-  };
+  return { ...trialConfig(config), mcpServers: Object.fromEntries(servers) };
+}
+
+/** The configuration without the heartbeat, for a trial that is offered the tools of servers and runs none of them. */
+export function trialConfig(config: Config): Config {
+  return { ...config, heartbeat: { ...config.heartbeat, enabled: false } };
 }
 
 /** Tells the owner, once for a row of starts. Never rejects. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { execEnvironment, type Environment } from '../../config/environment.ts';
+import type { HomePaths } from '../../config/home.ts';
 import type { McpServerSettings } from '../../config/schema/tools.ts';
 import { createStreamingFetch, type StreamingFetch } from '../../security/fetch/stream-fetch.ts';
 import { ensureDirectory, replaceDurable } from '../../storage/files.ts';
@@ -50,7 +51,7 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
     clients = await McpClients.open({
       servers,
       registry,
-      pins: { path: join(paths.home, 'mcp-pins.json'), quarantine: paths.quarantine },
+      pins: { path: agreedToolsFile(paths), quarantine: paths.quarantine },
       environment: mcpEnvironment(env),
       workspace: paths.workspace,
       version,
@@ -75,7 +76,9 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
       if (clients === undefined) return await open();
       for (const name of names) await clients.replace(name, used()[name]);
     },
-    connectNew: () => clients?.connectNew(),
+    connectNew: () => {
+      if (!base.safe) clients?.connectNew();
+    },
     list: () => {
       const facts = new Map(clients?.list().map((one) => [one.name, one]));
       return all().map(([name, settings]) => facts.get(name) ?? switchedOff(name, settings, redact));
@@ -85,6 +88,11 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
     troubles: () => clients?.troubles() ?? [],
     [Symbol.asyncDispose]: async () => await clients?.[Symbol.asyncDispose](),
   };
+}
+
+/** The file with the tools of MCP servers that the owner of a home agreed to. */
+export function agreedToolsFile({ home }: Pick<HomePaths, 'home'>): string {
+  return join(home, 'mcp-pins.json');
 }
 
 /** What local servers see of our environment. */

@@ -74,7 +74,7 @@ export async function skillsTestCommand(
   if (trace !== undefined && (model ?? budget) !== undefined) {
     throw usageError('--trace asks no model, so it cannot be given together with --model or --budget.');
   }
-  const { config, ...installer } = await openInstaller(home, context);
+  const { config, paths, ...installer } = await openInstaller(home, context);
   const skill = await findSkill(installer, name);
   const cases = await readCases(skill.folder);
   if (trace !== undefined) {
@@ -98,7 +98,7 @@ export async function skillsTestCommand(
   next();
   const ports = await portsOf(context, stop.signal);
   try {
-    for await (const result of testSkill(cases, { skill, config, model, limits }, ports)) {
+    for await (const result of testSkill(cases, { skill, config, model, real: paths, limits }, ports)) {
       progress.hide();
       results.push(result);
       say(caseLines(result, cases));
@@ -129,7 +129,7 @@ export async function skillsTryCommand(
   using progress = openProgress(context);
   progress.show(`${skill.name} …`);
   const ports = await portsOf(context, stop.signal);
-  const lab = { skill, config, model, limits, workspace: paths.workspace };
+  const lab = { skill, config, model, real: paths, limits };
   try {
     const trial = await trySkill(message, lab, ports);
     progress.hide();

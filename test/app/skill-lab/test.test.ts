@@ -123,7 +123,9 @@ describe('assistant skills test', () => {
     const heard: string[] = [];
     world.model.setHandler(({ view, text }) => {
       heard.push(text);
-      return teaModel(view);
+      if (view.toolResults.length > 0) return 'Four minutes.';
+      const look = { name: 'list_dir', arguments: { path: 'skills/tea' } };
+      return { calls: [{ name: 'skill', arguments: { name: 'tea' } }, look] };
     });
     await lab(home, 'test', 'tea');
     expect(heard.some((text) => text.includes('pots.md'))).toBe(true);
@@ -219,8 +221,10 @@ describe('assistant skills test', () => {
 
   test('the bundled skill weather passes its own cases with a model that follows it', async () => {
     const home = world.homeWith();
+    const heard: string[] = [];
     const fetched = (url: string): Step => ({ calls: [{ name: 'web_fetch', arguments: { url } }] });
-    world.model.setHandler(({ view }) => {
+    world.model.setHandler(({ view, text }) => {
+      heard.push(text);
       const { lastUserText: asked, system, toolResults } = view;
       const read = toolResults.map(({ text }) => text).join('\n');
       if (asked.includes('17 times 3')) return '51';
@@ -237,6 +241,7 @@ describe('assistant skills test', () => {
     });
     const { code, out } = await lab(home, 'test', 'weather');
     expect(out).toContain('3 of 3 cases passed.');
+    expect(heard.filter((text) => text.includes('cases.yaml'))).toEqual([]);
     expect(code).toBe(0);
   });
 });

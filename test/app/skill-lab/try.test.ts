@@ -1,6 +1,9 @@
-import { existsSync, utimesSync } from 'node:fs';
+import { existsSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../config/temporary-home.ts';
+import { FIXTURE_SERVER } from '../../mcp/built-fixture.ts';
+import { runCommand } from '../../support/command-run.ts';
 import { startServer } from '../../support/http.ts';
 import type { Step } from '../../support/model-script.ts';
 import { filesOf, lab, lineOf, put, skillLab } from './world.ts';
@@ -142,4 +145,34 @@ describe('assistant skills try', () => {
     expect(out).toContain('No such world.model.');
     expect(code).toBe(1);
   });
+});
+
+test('the agreed tools of an MCP server are offered and answered, and the server is not started', async () => {
+  const starts = join(temporaryFolder(), 'starts');
+  const command = `echo started >> ${starts}; exec ${process.execPath} ${FIXTURE_SERVER}`;
+  const unknown = { command: '/bin/sh', args: ['-c', `echo unknown >> ${starts}; exec cat`] };
+  const mcpServers = { notes: { command: '/bin/sh', args: ['-c', command] }, unknown };
+  const home = world.homeWith({
+    settings: { mcpServers },
+    cases: `
+- prompt: Say hello.
+  tools: [{ tool: mcp_notes_echo, answer: Hello from the case. }]
+  calls: mcp_notes_echo
+  contains: From the case
+`,
+  });
+  expect(await runCommand(['mcp', 'test', 'notes'], home)).toMatchObject({ code: 0 });
+  expect(readFileSync(starts, 'utf8')).toBe('started\n');
+  world.model.setHandler(({ view: { tools, toolResults } }) => {
+    if (toolResults.some(({ text }) => text.includes('Hello from the case.'))) return 'It came from the case.';
+    if (toolResults.length > 0) return 'Nothing came.';
+    return tools.includes('mcp_notes_echo')
+      ? { calls: [{ name: 'mcp_notes_echo', arguments: { text: 'hi' } }] }
+      : 'There is no such tool.';
+  });
+  expect(await lab(home, 'test', 'tea')).toMatchObject({ code: 0 });
+  expect((await lab(home, 'try', 'tea', 'Say hello.')).out).toContain(
+    '○ mcp_notes_echo {"text":"hi"}\n    not done: would',
+  );
+  expect(readFileSync(starts, 'utf8')).toBe('started\n');
 });

@@ -129,4 +129,46 @@ export const SKILL_GUARDS: readonly Guard[] = [
       },
     ],
   ),
+  ...guardsIn(
+    'app/skill-lab/trial-tools.ts',
+    ['app/skill-lab/try.test.ts'],
+    [
+      {
+        name: 'trial-effects',
+        holds: 'A trial of a skill changes nothing: calls with effects only say what they would do.',
+        find: "tool.effect === 'none' && tool.untrusted !== true",
+        replace: 'tool.untrusted !== true',
+      },
+      {
+        name: 'trial-outside',
+        holds: 'A trial of a skill asks no one outside but the model.',
+        find: "tool.effect === 'none' && tool.untrusted !== true",
+        replace: "tool.effect === 'none'",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'app/skill-lab/trial-home.ts',
+    ['app/skill-lab/test.test.ts'],
+    [
+      {
+        name: 'trial-cases-hidden',
+        holds: 'The model that is tested does not see what is expected of it.',
+        find: 'all.files.filter(({ path }) => path !== CASES_FILE)',
+        replace: 'all.files',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'app/tools/mcp.ts',
+    ['app/skill-lab/try.test.ts'],
+    [
+      {
+        name: 'trial-new-servers',
+        holds: 'A trial of a skill starts no MCP server.',
+        find: 'if (!base.safe) clients?.connectNew();',
+        replace: 'clients?.connectNew();',
+      },
+    ],
+  ),
 ];
