@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { oneLine } from '../util/text.ts';
 import { errorResult } from './registry/result.ts';
-import { defineTool, type Tool } from './tool.ts';
+import { defineTool, NO_TARGETS, type Tool } from './tool.ts';
 
 const MOST_CHOICES = 8;
 const LONGEST_CHOICE = 60;
@@ -23,7 +23,7 @@ export function askUserTool(): Tool {
         ),
     }),
     effect: 'idempotent',
-    targets: () => [],
+    targets: NO_TARGETS,
     waits: true,
     execute: async ({ question, choices = [] }, { people }) => {
       const title = `asked ${oneLine(question, 80)}`;

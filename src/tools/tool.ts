@@ -286,6 +286,9 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
   execute(params: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
 }
 
+/** Of a tool with effects of which nothing is to be told, whatever its arguments are. */
+export const NO_TARGETS = (): readonly EffectTarget[] => [];
+
 /** A tool whose schema type is forgotten, as the registry keeps it. */
 export type Tool = ToolDefinition;
 

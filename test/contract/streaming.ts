@@ -32,7 +32,7 @@ export const streamingBehaviours: readonly Behaviour[] = [
 
   behaviour('shows what a tool does in one line that goes away', ['previews'], async (stage) => {
     const chat = await stage.chat('owner');
-    const slow = { name: 'batch', arguments: { calls: [] } };
+    const slow = { name: 'list_dir', arguments: { path: '.' } };
     chat.scripted({ ...slowly(ANSWER.slice(0, 150)), calls: [slow] }, { text: 'Done with it.', delayMs: 2_500 });
     chat.sends('look around');
     await chat.sees((texts) => texts.includes('Done with it.'), 'the answer');

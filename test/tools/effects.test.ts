@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { onlyReads } from '../../src/tools/exec/only-reads.ts';
+import { NO_TARGETS } from '../../src/tools/tool.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { call, makeRegistry, result, TOKEN, tool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
@@ -62,6 +63,11 @@ describe('what a call did, as data', () => {
       { ...none, outcome: 'failed' },
     ]);
     expect((await registry.run(call('act'), testToolContext())).effects).toEqual([{ ...none, outcome: 'done' }]);
+  });
+
+  test('is nothing of a tool that only asks a person, whatever its arguments are', async () => {
+    const registry = makeRegistry([tool('ask', { effect: 'idempotent', targets: NO_TARGETS })]);
+    expect(await registry.run(call('ask', '[1]'), testToolContext())).not.toHaveProperty('effects');
   });
 
   test('has a long target in few characters, and two that differ at their ends stay two', async () => {

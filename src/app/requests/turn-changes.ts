@@ -31,6 +31,8 @@ export async function turnChanges(
 ): Promise<readonly TurnChange[]> {
   // A change is recorded before it is made; a call inside another has an id that begins with that of the outer one.
   const isDone = ({ call }: { readonly call: string }): boolean =>
+    // A turn of an older version says nothing of what it did.
+    did.length === 0 ||
     did.some(({ callId, outcome }) => outcome === 'done' && (call === callId || call.startsWith(`${callId}.`)));
   const [files, jobs] = await Promise.all([changes.of(session, id), changes.jobsOf(session, id)]);
   const root = await realpath(workspace).catch(() => workspace);

@@ -31,7 +31,7 @@ function Story({ trace }: { readonly trace: TurnTrace }): VNode {
       </p>
       {unfinished === null ? null : <p class="note-bad">{shown(unfinished.replaceAll('`', ''))}</p>}
       <h2>What it did</h2>
-      {did.length === 0 ? <p class="faint">Nothing but answer.</p> : null}
+      {did.length === 0 ? <p class="faint">Nothing is recorded but what it read and said.</p> : null}
       <ul class="cards" aria-label="What it did">
         {did.map((effect, at) => (
           <Effect key={at} effect={effect} />

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { cut } from '../../util/text.ts';
-import type { Effect, Tool, ToolContext, ToolResult } from '../tool.ts';
+import { NO_TARGETS, type Effect, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
 import { parseArguments } from './arguments.ts';
 
 /** Characters of a target on the tape, such as a script in a command line. */
@@ -30,7 +30,7 @@ export function becameOf({ isError, refused, doubtful, missing, metadata: { exit
 
 /** What a call that ended so changed or meant to change; nothing for a tool without effects. Never throws. */
 export function effectsOf({ tool, arguments: given, context }: EndedCall, became: Became): readonly Effect[] {
-  if (tool === undefined || tool.effect === 'none') return [];
+  if (tool === undefined || tool.effect === 'none' || tool.targets === NO_TARGETS) return [];
   const targets = targetsOf(tool, given, context);
   const { exitCode: _, ...other } = became;
   if (targets === null) return [{ tool: tool.name, ...other, kind: 'call', target: null }];

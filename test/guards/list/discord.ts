@@ -50,4 +50,22 @@ export const DISCORD_GUARDS: readonly Guard[] = [
       },
     ],
   ),
+  ...guardsIn(
+    'channels/discord/command-answer.ts',
+    ['channels/discord-send.test.ts'],
+    [
+      {
+        name: 'discord-private-late',
+        holds: 'An answer for one person alone is not sent to all once its place is over.',
+        find: 'if (waits === undefined && isPrivate) throw tooLate();',
+        replace: '',
+      },
+      {
+        name: 'discord-private-refused',
+        holds: 'Nor where Discord refuses its place.',
+        find: 'if (isPrivate) throw tooLate();',
+        replace: '',
+      },
+    ],
+  ),
 ];

@@ -51,6 +51,12 @@ export const SLACK_GUARDS: readonly Guard[] = [
         find: "isApproval(part) && chatTypeOf(part.chatId) === 'group'",
         replace: 'false',
       },
+      {
+        name: 'slack-private-answers',
+        holds: 'The answer to a shortcut is shown to the person who took it alone.',
+        find: 'if (given.onlyTo !== undefined) {',
+        replace: 'if (given.onlyTo === null) {',
+      },
     ],
   ),
 ];
