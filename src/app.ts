@@ -276,6 +276,7 @@ async function startOnce(
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.providers);
   stack.use(agent.background);
+  stack.use(agent.catalog);
   stack.use(consolidation);
   stack.use(mcp);
   await mcp.open();

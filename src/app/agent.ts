@@ -77,6 +77,8 @@ export interface Agent {
   /** Commands that run beside the turns. */
   readonly background: BackgroundProcesses;
   readonly undo: Undo;
+  /** Closing it ends the watches of the folders of skills. */
+  readonly catalog: Disposable;
   /** What the person should know now, beside the warnings of the start, one sentence each. */
   readonly troubles: () => readonly string[];
   /** Loads what the first turn needs. */
@@ -189,6 +191,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     background,
     undo,
     troubles,
+    catalog,
     warm: (model) => Promise.all([bounds.warm(model).then(checkSpace), catalog.read(), sandbox?.probe()]),
   };
 }

@@ -5,6 +5,7 @@ import { lookUpNeeds, type SkillNeeds, type SkillHost } from './needs.ts';
 import { decodePlain, readPlainFile } from './plain-file.ts';
 import type { Skill, SkillText } from './skill.ts';
 import { isCurrent, folderStampOf, type Stamps, walkRoot, type FoundSkill, type SkillRoot } from './walk.ts';
+import { WatchedStamps } from './watched-stamps.ts';
 import { LARGEST_SKILL, pinOf, readPins, type SkillPins } from './pins.ts';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,6 +29,8 @@ export interface SkillCatalogOptions extends SkillHost {
   /** What is read at most: skills altogether, folders of one root. @default 2,000 and 10,000 */
   readonly most?: { readonly skills?: number; readonly folders?: number };
   readonly log: Logger;
+  /** Tells `current` of changes. @default the system's watches */
+  readonly watched?: WatchedStamps;
 }
 
 /** A skill of another program that no one agreed to yet, or not as it is now. */
@@ -76,8 +79,9 @@ interface Candidate extends FoundSkill {
 }
 
 /** Every skill that lies in some folders, as they are now. */
-export class SkillCatalog {
+export class SkillCatalog implements Disposable {
   readonly #options: SkillCatalogOptions;
+  readonly #watched: WatchedStamps;
   #files: ReadonlyMap<string, ReadFile> = new Map();
   #candidates: readonly Candidate[] = [];
   #warnings: readonly string[] = [];
@@ -94,11 +98,28 @@ export class SkillCatalog {
 
   constructor(options: SkillCatalogOptions) {
     this.#options = options;
+    this.#watched = options.watched ?? new WatchedStamps();
   }
 
   /** The skills that are not left out, by name. The same array as long as nothing changed. Never throws. */
   async read(): Promise<readonly Skill[]> {
     return (await this.survey()).skills;
+  }
+
+  /**
+   * As `read`, for the beginning of each turn: folders of skills are watched from the first call on, and not looked at
+   * one by one while nothing changed in them. `dispose` ends that.
+   */
+  async current(): Promise<readonly Skill[]> {
+    if (this.#watched.isCurrent && this.#isJudged()) return this.#survey.skills;
+    const looked = this.#watched.begin();
+    const skills = await this.read();
+    looked(this.#stamps);
+    return skills;
+  }
+
+  [Symbol.dispose](): void {
+    this.#watched[Symbol.dispose]();
   }
 
   /** As `read`, but of the last look where there was one: for what is asked many times in a turn, which began with a look. */
@@ -145,7 +166,7 @@ export class SkillCatalog {
   async #refresh(): Promise<SkillSurvey> {
     const isKnown = this.#stamps !== undefined && isCurrent(this.#stamps);
     if (!isKnown) await this.#scan();
-    else if (this.#needs !== undefined && isCurrent(this.#needs.stamps) && this.#isJudged()) return this.#survey;
+    else if (this.#isJudged()) return this.#survey;
     this.#needs = lookUpNeeds(this.#options);
     const before = new Set(this.#survey.warnings);
     this.#survey = this.#judge(this.#needs);
@@ -217,10 +238,11 @@ export class SkillCatalog {
     };
   }
 
-  /** Whether the settings are those of the last look. */
+  /** Whether the settings and the installed programs are those of the last look. */
   #isJudged(): boolean {
     const { disabled, entries } = this.#options;
-    return this.#judgedBy?.disabled === disabled && this.#judgedBy.entries === entries;
+    if (this.#judgedBy?.disabled !== disabled || this.#judgedBy.entries !== entries) return false;
+    return this.#needs !== undefined && isCurrent(this.#needs.stamps);
   }
 
   /** Which name goes to which skill, what is left out, what is missing. */

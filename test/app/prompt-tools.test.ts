@@ -12,7 +12,7 @@ function promptsOf(policy: 'open' | 'mention') {
     plugged: {},
     config: configSchema.parse({ channels: { telegram: { token: 't', groups: { policy } } } }),
     workspace: '/nowhere',
-    catalog: { read: async () => [], load: async () => undefined },
+    catalog: { current: async () => [], load: async () => undefined },
     registry: { specs: () => SPECS },
     pairedRoles: () => [],
     redact: (text) => text,

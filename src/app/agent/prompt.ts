@@ -26,7 +26,7 @@ export interface PromptsOptions {
   readonly plugged: PluggedKinds;
   readonly config: Config;
   readonly workspace: string;
-  readonly catalog: Pick<SkillCatalog, 'read' | 'load'>;
+  readonly catalog: Pick<SkillCatalog, 'current' | 'load'>;
   readonly registry: Pick<ToolRegistry, 'specs'>;
   /** Roles that pairing codes gave on a channel. */
   readonly pairedRoles: (channel: string) => readonly PairedRole[];

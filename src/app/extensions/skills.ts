@@ -49,11 +49,11 @@ export function openSkills(
 
 /** The two layers of the prompt that skills make up; rendered again when a skill changed. */
 export function skillLayers(
-  catalog: Pick<SkillCatalog, 'read' | 'load'>,
+  catalog: Pick<SkillCatalog, 'current' | 'load'>,
 ): () => Promise<{ readonly active: string | null; readonly index: string | null }> {
   let made: { from: readonly Skill[]; layers: { active: string | null; index: string | null } } | undefined;
   return async () => {
-    const skills = await catalog.read();
+    const skills = await catalog.current();
     if (made?.from === skills) return made.layers;
     const always = skills.filter(({ always, missing }) => always && missing.length === 0);
     const loaded = await Promise.all(always.map(({ name }) => catalog.load(name)));
