@@ -72,7 +72,7 @@ const effect = z.object({
   outcome: z.string(),
   exitCode: z.number().exactOptional(),
   missing: z.boolean().exactOptional(),
-  reads: z.boolean().exactOptional(),
+  minor: z.boolean().exactOptional(),
 });
 
 const base = {

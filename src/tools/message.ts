@@ -80,9 +80,12 @@ export function messageTool(options: MessageOptions): Tool {
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
-    targets: ({ chat }, { person }) => [
-      { kind: 'message', target: chat ?? (person.chat === null ? 'this chat' : nameOf(person.chat)) },
-    ],
+    targets: ({ chat, media = [] }, context) => {
+      const { chat: here } = context.person;
+      const target = chat ?? (here === null ? 'this chat' : nameOf(here));
+      // What it did not say here, the answer can.
+      return [{ kind: 'message', target, ...(isElsewhere(chat, context) || media.length > 0 ? {} : { minor: true }) }];
+    },
     decide: async ({ chat, media = [] }, context) => {
       if (isElsewhere(chat, context) && !atLeast(context.person.role, 'owner')) {
         return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };

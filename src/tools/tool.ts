@@ -181,8 +181,8 @@ export interface EffectTarget {
   readonly kind: 'file' | 'command' | 'process' | 'message' | 'job' | 'memory' | 'task' | 'conversation';
   /** A path, a command line, a chat, the id of a job, ... */
   readonly target: string;
-  /** It only looks, as far as its words tell. @default false */
-  readonly reads?: boolean;
+  /** Its failure is not worth a line: it only looks, as far as its words tell, or the answer says the same. @default false */
+  readonly minor?: boolean;
 }
 
 /** What became of a call with effects, as data. */

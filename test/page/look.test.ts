@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { inBrowser, OWNER, type Visit } from './world.ts';
 
-const PLACES = ['', '#/memory', '#/skills', '#/schedule', '#/usage', '#/people', '#/health', '#/why'];
+const PLACES = ['', '#/memory', '#/skills', '#/schedule', '#/usage', '#/people', '#/health', '#/why', '#/why/TURN'];
 const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 interface Finding {
@@ -65,7 +65,11 @@ inBrowser(
       return visit;
     };
     const chatOf = (): string => `#/chat/${encodeURIComponent(first.session)}`;
-    const placed = (place: string): string => (place === '' ? chatOf() : place);
+    const placed = async ({ assistant }: Visit, place: string): Promise<string> => {
+      if (place !== '#/why/TURN') return place === '' ? chatOf() : place;
+      const turns = await assistant.assistant.request('turnsList', { count: 100 });
+      return `#/why/${turns.find(({ session }) => session === first.session)?.turn}`;
+    };
 
     test.each([
       ['light', []],
@@ -75,7 +79,7 @@ inBrowser(
       await using visit = await again({ colorScheme });
       const { page, assistant } = visit;
       for (const place of PLACES) {
-        await visit.show(placed(place));
+        await visit.show(await placed(visit, place));
         await isSettled(page, place);
         expect({ place, findings: await findingsOf(page, rules) }).toEqual({ place, findings: [] });
       }
@@ -99,7 +103,7 @@ inBrowser(
     test('fits on a screen of 360 pixels, in every place', async () => {
       await using visit = await again({ viewport: { width: 360, height: 700 } });
       for (const place of PLACES) {
-        await visit.show(placed(place));
+        await visit.show(await placed(visit, place));
         await isSettled(visit.page, place);
         const size = await visit.page.evaluate(() => [
           document.documentElement.scrollWidth,

@@ -14,8 +14,8 @@ export interface ReceiptItem {
   readonly exitCode: number | null;
   /** There was nothing of the name of its target. */
   readonly missing: boolean;
-  /** It only looked. */
-  readonly reads: boolean;
+  /** Its failure gets no line: it only looked, or the answer says the same. */
+  readonly minor: boolean;
   /** A person was asked and said yes. */
   readonly approved: boolean;
   /** Which answer of the model asked for it, counted from 1: a call can only make up for one of an earlier answer. */
@@ -32,13 +32,13 @@ export function receiptOf(entries: readonly TapeEntry[]): readonly ReceiptItem[]
       return [];
     }
     const { callId, at, approved = false, effects = [] } = entry;
-    return effects.map(({ exitCode = null, missing = false, reads = false, ...effect }) => ({
+    return effects.map(({ exitCode = null, missing = false, minor = false, ...effect }) => ({
       ...effect,
       callId,
       at,
       exitCode,
       missing,
-      reads,
+      minor,
       approved,
       step,
     }));
@@ -47,13 +47,13 @@ export function receiptOf(entries: readonly TapeEntry[]): readonly ReceiptItem[]
 
 /**
  * The effects of a turn that failed, were refused or ended unknown, and for which nothing made up later: the newest of each
- * target. What only looked is left out.
+ * target. What is minor is left out.
  */
 export function unfinished(items: readonly ReceiptItem[]): readonly ReceiptItem[] {
   return items.filter(
     (item, at) =>
       item.outcome !== 'done' &&
-      !item.reads &&
+      !item.minor &&
       !items.some((other, n) =>
         other.outcome === 'done' ? other.step > item.step && makesUp(other, item) : n > at && isSame(other, item),
       ),
@@ -66,7 +66,7 @@ export function unfinished(items: readonly ReceiptItem[]): readonly ReceiptItem[
  */
 function makesUp(done: ReceiptItem, item: ReceiptItem): boolean {
   if (item.target === null) return done.tool === item.tool;
-  return isSame(done, item) || (item.missing && done.kind === item.kind && !done.reads);
+  return isSame(done, item) || (item.missing && done.kind === item.kind && !done.minor);
 }
 
 /** Whether both are about the same thing; a line of the memory may be named by more or fewer of its words. */

@@ -32,8 +32,8 @@ export interface TurnEffect {
   readonly exitCode: number | null;
   /** There was nothing of the name of its target. */
   readonly missing: boolean;
-  /** A command that only looks. */
-  readonly reads: boolean;
+  /** Its failure gets no line: a command that only looks, or words to the chat that reads the answer. */
+  readonly minor: boolean;
   /** A person was asked and said yes. */
   readonly approved: boolean;
   /** Which answer of the model asked for it, counted from 1. */

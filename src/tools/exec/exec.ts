@@ -19,7 +19,7 @@ export function createExecTool(options: ExecOptions): Tool {
     description: descriptionOf(options),
     parameters: parametersFor(Math.min(options.timeoutSeconds, LONGEST_SECONDS)),
     effect: 'effect',
-    targets: ({ command }) => [{ kind: 'command', target: command, ...(onlyReads(command) ? { reads: true } : {}) }],
+    targets: ({ command }) => [{ kind: 'command', target: command, ...(onlyReads(command) ? { minor: true } : {}) }],
     role: 'owner',
     timeoutMs: TOOL_TIMEOUT_MS,
     decide: (params, context) => decisions.decide(params, context),

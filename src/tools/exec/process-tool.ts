@@ -113,7 +113,7 @@ function targetsOf({ action, id = '' }: Params, process: BackgroundProcess | und
   if (action === 'write' || action === 'kill') return [{ kind: 'process', target: `${action} ${id}` }];
   if (action !== 'poll' || process === undefined || process.end === null) return [];
   const { command } = process.command;
-  return [{ kind: 'command', target: command, ...(onlyReads(command) ? { reads: true } : {}) }];
+  return [{ kind: 'command', target: command, ...(onlyReads(command) ? { minor: true } : {}) }];
 }
 
 async function poll(

@@ -96,14 +96,14 @@ test('for a name that there is not any later change of that kind makes up, and r
   expect(line([slip])).toBe('Not done: writing `note.md` failed.');
   expect(line([slip], [file('notes.md', 'done', 'edit_file')])).toBe('');
   const unknown = command('pip install x', 127, { missing: true });
-  expect(line([unknown], [command('ls', 0, { reads: true })])).toContain('pip install x');
+  expect(line([unknown], [command('ls', 0, { minor: true })])).toContain('pip install x');
   expect(line([unknown], [command('pip3 install x', 0)])).toBe('');
 });
 
 test('a command that only looks is in the receipt and never in the line', () => {
-  const steps = [[command('grep -r todo notes', 1, { reads: true })]];
+  const steps = [[command('grep -r todo notes', 1, { minor: true })]];
   expect(line(...steps)).toBe('');
-  expect(receiptOf(turn(...steps))).toMatchObject([{ kind: 'command', exitCode: 1, reads: true, step: 1 }]);
+  expect(receiptOf(turn(...steps))).toMatchObject([{ kind: 'command', exitCode: 1, minor: true, step: 1 }]);
 });
 
 test('where others read along the line says what kind of thing it was, and no name', () => {
