@@ -23,21 +23,27 @@ export interface SessionsOptions extends FoldOptions {
   readonly log: Logger;
   /** How many unused sessions stay open and in memory. @default 128 */
   readonly maxOpen?: number;
+  /** For how long an unused session stays open and in memory, ms. @default 10 min */
+  readonly idleMs?: number;
   /** The machine may have lost power while an earlier process wrote. @default false */
   readonly mayHaveLost?: boolean;
   /** @default the real disk */
   readonly openAppend?: OpenAppend;
 }
 
+const IDLE_MS = 600_000;
+
 /**
- * All sessions of a home. There is never more than one `Session` object of a key: a session that leaves the
- * least-recently-used list closes its file handle, but is returned again as long as other code still references it.
+ * All sessions of a home. There is never more than one `Session` object of a key: a session that was not
+ * used for a while, or is not among the last that were used, closes its file handle, but is returned again as long as
+ * other code still references it.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #maxOpen: number;
-  /** Least recently used first. */
-  readonly #recent = new Map<string, Session>();
+  /** Least recently used first; `at` is on the monotonic clock. */
+  readonly #recent = new Map<string, { readonly session: Session; readonly at: number }>();
+  #idle: Disposable | undefined;
   /** When `#alive` has this many entries, those of collected sessions are deleted. */
   #sweepAt = 0;
   readonly #alive = new Map<string, WeakRef<Session>>();
@@ -105,6 +111,7 @@ export class Sessions {
   /** Finishes all appends and closes the files; sessions cannot be used afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#idle?.[Symbol.dispose]();
     await Promise.allSettled(this.#opening.values());
     const open = Array.from(this.#alive.keys()).flatMap((key) => this.#find(key) ?? []);
     await Promise.all(open.map((session) => session.close()));
@@ -144,17 +151,35 @@ export class Sessions {
   }
 
   #use(session: Session): void {
+    const { clock, idleMs = IDLE_MS } = this.#options;
     this.#recent.delete(session.key);
-    this.#recent.set(session.key, session);
-    for (const [key, oldest] of this.#recent) {
+    this.#recent.set(session.key, { session, at: clock.monotonic() });
+    for (const oldest of this.#recent.values()) {
       if (this.#recent.size <= this.#maxOpen) break;
-      this.#recent.delete(key);
-      oldest.rest().catch((error: unknown) => {
-        this.#options.log.warn('session: file not closed', { session: key, error: errorMessage(error) });
-      });
+      this.#rest(oldest.session);
     }
+    this.#idle ??= clock.timer(idleMs, () => this.#restIdle(idleMs));
     if (this.#alive.size < this.#sweepAt) return;
     for (const [key, ref] of this.#alive) if (ref.deref() === undefined) this.#alive.delete(key);
     this.#sweepAt = 2 * Math.max(this.#maxOpen, this.#alive.size);
+  }
+
+  #restIdle(idleMs: number): void {
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    for (const { session, at } of this.#recent.values()) {
+      if (now - at < idleMs) break;
+      this.#rest(session);
+    }
+    const [oldest] = this.#recent.values();
+    this.#idle = oldest === undefined ? undefined : clock.timer(oldest.at + idleMs - now, () => this.#restIdle(idleMs));
+  }
+
+  /** What is in memory of the session goes when no other code holds it. */
+  #rest(session: Session): void {
+    this.#recent.delete(session.key);
+    session.rest().catch((error: unknown) => {
+      this.#options.log.warn('session: file not closed', { session: session.key, error: errorMessage(error) });
+    });
   }
 }

@@ -11,6 +11,8 @@ import { tapeName } from '../../src/session/tape-name.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { collectGarbage } from '../support/collect-garbage.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 import { problemsOf } from './legality.ts';
 import { orderlyTape } from './random-tapes.ts';
 import {
@@ -273,6 +275,28 @@ describe('the sessions', () => {
     expect(disk.opened).toBe(disk.closed);
     const texts = (await linesOf('a')).flatMap((line) => /"text":"(\d)"/u.exec(line)?.[1] ?? []);
     expect(texts).toEqual(['1', '2', '3', '4']);
+  });
+
+  test('that were not used for ten minutes are closed and leave memory; what was said is read again', async () => {
+    const disk = new FakeDisk();
+    const clock = new VirtualClock();
+    const sessions = new Sessions({ ...options, clock, openAppend: disk.open });
+    const talk = async (key: string): Promise<{ readonly said: string; readonly session: WeakRef<object> }> => {
+      const session = await sessions.open(key);
+      await session.append([user('t1', `hello ${key}`)]);
+      return { said: JSON.stringify(session.history()), session: new WeakRef(session) };
+    };
+    const silent = await talk('silent');
+    await clock.advance(300_000);
+    const busy = await talk('busy');
+    await clock.advance(300_000);
+    await expect.poll(() => disk.opened - disk.closed).toBe(1);
+    await expect.poll(() => (collectGarbage(), silent.session.deref() === undefined)).toBe(true);
+    expect(busy.session.deref()).toBe(await sessions.open('busy'));
+    await clock.advance(600_000);
+    await expect.poll(() => disk.opened - disk.closed).toBe(0);
+    expect(JSON.stringify((await sessions.open('silent')).history())).toBe(silent.said);
+    await sessions.close();
   });
 
   test('lists what has a tape, long keys too, and nothing else', async () => {

@@ -2,7 +2,6 @@ import { imagesOf } from '../../providers/images.ts';
 import type { ImagePart, ModelMessage, ModelRequest } from '../../providers/provider.ts';
 import type { Session } from '../../session/session.ts';
 import type { Logger } from '../../util/log.ts';
-import { RecentMap } from '../../util/recent-map.ts';
 
 export interface WatchedRequest {
   readonly session: Pick<Session, 'key' | 'turningPoint'>;
@@ -36,9 +35,6 @@ interface Seen {
   readonly messages: readonly ModelMessage[];
 }
 
-/** Most sessions that are watched at the same time. */
-const WATCHED_SESSIONS = 128;
-
 /**
  * Checks that each request of a session extends the one before, because only then can a provider use its prompt cache.
  * A break is expected after a trim, anchor, reset or retract, with another model or tool list, and when a file changed
@@ -46,7 +42,8 @@ const WATCHED_SESSIONS = 128;
  */
 export class PrefixWatch {
   readonly #log: Logger;
-  readonly #seen = new RecentMap<string, Seen>(WATCHED_SESSIONS);
+  /** What was sent goes with its session, which leaves memory when it is not used. */
+  readonly #seen = new WeakMap<WatchedRequest['session'], Seen>();
   #breaks = 0;
 
   constructor(log: Logger) {
@@ -61,9 +58,9 @@ export class PrefixWatch {
   /** Compares a request with the session's last one; null if it extends that one. */
   check(watched: WatchedRequest): PrefixBreak | null {
     const { session } = watched;
-    const before = this.#seen.get(session.key);
+    const before = this.#seen.get(session);
     const now = seen(watched);
-    this.#seen.set(session.key, now);
+    this.#seen.set(session, now);
     const found = before === undefined ? null : compare(before, now);
     if (found === null) return null;
     const facts = { session: session.key, layer: found.layer, byte: found.byte };
