@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --max-semi-space-size=4
 // Starts the assistant on Node 24 or newer. Written so that any older Node can read it and say what is needed.
 'use strict';
 
@@ -62,6 +62,7 @@ function bundledNode() {
 function runWith(node) {
   var child = require('child_process').spawn(node, ['--max-semi-space-size=4', main].concat(process.argv.slice(2)), {
     stdio: 'inherit',
+    env: Object.assign({ MALLOC_ARENA_MAX: '2' }, process.env),
   });
   ['SIGINT', 'SIGTERM', 'SIGHUP'].forEach(function (signal) {
     process.on(signal, function () {

@@ -56,6 +56,9 @@ if [ "\${1:-}" = --check ]; then
   exit 0
 fi
 ${variables === null ? LEAF_GROUP : variablesOf(variables)}
+# With more arenas glibc keeps tens of megabytes that no one uses. Other systems do not know the variable.
+MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}"
+export MALLOC_ARENA_MAX
 # Commands that the assistant runs find this Node too.
 PATH="$(dirname "$node"):$PATH"
 exec "$node" --max-semi-space-size=4 "$program" gateway

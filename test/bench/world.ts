@@ -52,7 +52,8 @@ export class World {
     { env = {}, running = 0, node = [], entry = this.entry }: Omit<Started, 'channels' | 'prepare'> = {},
   ): Promise<Child> {
     const args = ['--max-semi-space-size=4', ...node, entry, 'gateway', '--port', '0', '--home', home];
-    return await startChild(args, env, running);
+    // As its service starts it.
+    return await startChild(args, { MALLOC_ARENA_MAX: '2', ...env }, running);
   }
 
   async home(channels: Readonly<Record<string, unknown>> = {}): Promise<string> {

@@ -47,6 +47,16 @@ describe('the launcher of the service', () => {
     expect(start(installed, { args: ['--check'] }).stdout).toBe(`${installed.node}\n${installed.program}\n`);
   });
 
+  test('gives glibc two arenas of memory, or as many as the variables of the service say', () => {
+    const folder = temporaryFolder();
+    const node = writeProgram(join(folder, 'node'), '#!/bin/sh\n[ "$1" = -e ] || echo "$MALLOC_ARENA_MAX"\n');
+    const installed = { node, program: program(join(folder, 'launcher.cjs')) };
+    expect(start(installed).stdout).toBe('2\n');
+    const variables = join(folder, 'environment');
+    writeFileSync(variables, 'MALLOC_ARENA_MAX=5\n');
+    expect(start(installed, { variables }).stdout).toBe('5\n');
+  });
+
   test('finds both again when a version manager has put another version in their place', () => {
     const folder = temporaryFolder();
     const at = (version: string): InstalledProgram => ({
