@@ -23,6 +23,7 @@ import { createAutomation, type Automation } from './automation/automation.ts';
 import { createBackground } from './tools/background.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
+import { Why } from './agent/why.ts';
 import { createCommands } from './agent/commands.ts';
 import { createHeartbeat, type HeartbeatService } from './automation/heartbeat.ts';
 import { createMcp, type Mcp } from './tools/mcp.ts';
@@ -144,9 +145,17 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const health = (): Promise<HealthFacts> =>
     healthOf(base, { journal, manager: channels.manager, runningTurns, sandbox, troubles, providers });
   const undo = createUndo(base, { stores, tools, automation });
+  const why = new Why({
+    journal,
+    folder: base.paths.sessions,
+    channels: () => channels.manager.health(),
+    redact: base.redact,
+    clock: base.clock,
+  });
   const { table, pairing } = createCommands(base, {
     ...parts,
     undo,
+    why,
     prompt,
     tools,
     tape,
@@ -176,6 +185,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       catalog,
       budget,
       undo,
+      why,
       models,
       health,
       http: parts.http,

@@ -14,6 +14,7 @@ import { Heartbeats } from './heartbeats.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { InboundPlaces } from './inbound-places.ts';
 import { Inbox } from './inbox.ts';
+import { Lives } from './lives.ts';
 import { Outbox } from './outbox.ts';
 import { PreviewStore } from './previews.ts';
 import { PairingCodes } from './pairing.ts';
@@ -36,6 +37,7 @@ export interface Journal extends Disposable {
   readonly places: InboundPlaces;
   readonly turns: Turns;
   readonly turnRecords: TurnRecords;
+  readonly lives: Lives;
   readonly outbox: Outbox;
   readonly usage: UsageStore;
   readonly settings: SessionSettings;
@@ -120,6 +122,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     places: new InboundPlaces(db),
     turns: new Turns({ ...shared, outbox, inbox }),
     turnRecords: new TurnRecords(shared),
+    lives: new Lives(shared),
     usage: new UsageStore(shared),
     settings: new SessionSettings(shared),
     deadLetters: new DeadLetters(shared),

@@ -31,7 +31,8 @@ export interface UsageDay {
   ofSession(session: string): UsageSum;
 }
 
-const SUMS = `coalesce(sum(calls), 0) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(cached), 0) AS cached,
+/** SQL: the columns of a `UsageSum`; `toSum` reads them. */
+export const SUMS = `coalesce(sum(calls), 0) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(cached), 0) AS cached,
   coalesce(sum(cache_write), 0) AS cache_write, coalesce(sum(output), 0) AS output,
   coalesce(sum(reasoning), 0) AS reasoning, coalesce(sum(cost_usd), 0) AS cost,
   coalesce(sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END), 0) AS unpriced`;
@@ -214,7 +215,7 @@ export function addSums(a: UsageSum, b: UsageSum): UsageSum {
   };
 }
 
-function toSum(row: Row | undefined): UsageSum {
+export function toSum(row: Row | undefined): UsageSum {
   const sum = (column: string): number => row?.number(column) ?? 0;
   return {
     calls: sum('calls'),

@@ -1,3 +1,4 @@
+import { assistantCommand } from '../util/assistant-command.ts';
 import { CASES_FILE } from './skill.ts';
 
 /** The files of a new skill: a SKILL.md to fill in, and a first case. */
@@ -16,7 +17,7 @@ description: ${JSON.stringify(description)}
 2. What a good result looks like, and what to do when it fails.
 3. What needs a yes before it is done (sending, buying, deleting).
 `;
-  const cases = `# How this skill is tested: assistant skills test ${name}
+  const cases = `# How this skill is tested: ${assistantCommand(`skills test ${name}`)}
 - name: it is used where it fits
   prompt: ${JSON.stringify(`Please help me with this: ${description}`)}
   activates: true

@@ -10,7 +10,7 @@ import { transcriptsOf, type Line } from './transcript.ts';
 
 /** Monday, nine o'clock in Vienna. */
 const START = Date.UTC(2027, 2, 1, 8);
-const PAGES = ['schedule', 'heartbeat', 'subagents', 'undo', 'receipts'] as const;
+const PAGES = ['schedule', 'heartbeat', 'subagents', 'undo', 'receipts', 'why'] as const;
 
 describe.each(PAGES)('docs/%s.md', (page) => {
   test('shows conversations that go as it says', async () => {

@@ -100,7 +100,10 @@ describe('on Discord', () => {
     const open = world.discord.commandsOn(place, friend, 'Why?', answer.id);
     const own = await waitFor(() => open.post, { what: 'an answer' });
     expect(open.answered).toBe(5);
-    expect(own).toMatchObject({ onlyFor: friend.id, visible: expect.stringContaining('/why') });
+    expect(own).toMatchObject({
+      onlyFor: friend.id,
+      visible: expect.stringContaining('“which colour?”: It was answered.'),
+    });
     // What is said next stands in no place of its own.
     world.model.reply('Green.');
     world.discord.sends(place, friend, mention('and now?'));

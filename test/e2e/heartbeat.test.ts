@@ -240,8 +240,8 @@ describe('whether the owner is told', () => {
     b.world.model.reply(heartbeat('run'), 'The backup ran.', verdict(false, 'as always'));
     await b.beat();
     await waitFor(() => b.look()?.['told'] === 0);
-    const lines = await b.world.assistant.request('why', { count: 10 });
-    expect(lines).toMatchObject([{ what: 'heartbeat: check the backup', outcome: 'silent', reason: 'as always' }]);
+    const { own } = await b.world.assistant.request('why', { count: 10 });
+    expect(own).toMatchObject([{ what: 'heartbeat: check the backup', outcome: 'silent', reason: 'as always' }]);
   });
 });
 

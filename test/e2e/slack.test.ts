@@ -130,7 +130,7 @@ describe('Slack', () => {
     const own = await waitFor(() => world.slack.sentPosts.find(({ onlyFor }) => onlyFor === FRIEND), {
       what: 'an answer',
     });
-    expect(own).toMatchObject({ chatId: 'C0WHY', text: expect.stringContaining('why') });
+    expect(own).toMatchObject({ chatId: 'C0WHY', text: expect.stringContaining('“which colour?”: It was answered.') });
     expect(postsIn(world, 'C0WHY').length).toBe(2);
     await waitFor(() => world.slack.sockets.unacknowledged.length === 0);
   });

@@ -92,6 +92,18 @@ async function useAll(journal: Journal): Promise<void> {
   turns.last(session);
   turnRecords.newest(5);
   turnRecords.find('01ZT1');
+  const { lives } = journal;
+  lives.message(message.id);
+  lives.messageAt(message, message.externalId);
+  lives.turnOfReply(message, '77');
+  lives.newest(session, 5);
+  lives.since(0);
+  lives.running(session);
+  lives.messagesOf('01ZT1');
+  lives.replies('01ZT1');
+  lives.questions('01ZT1');
+  const turn = lives.turn('01ZT1');
+  if (turn !== undefined) lives.cost(turn);
   turns.open();
   turns.messages('01ZT1');
   turns.unanswered(session, 0);

@@ -50,7 +50,7 @@ async function fill({ assistant, converse }: Visit): Promise<void> {
   const job = { when: 'every 2h', text: 'Read my mail', kind: 'message', id: 'mail' } as const;
   await port.request('cron', { action: 'add', job });
   await port.request('cron', { action: 'run', id: 'mail' });
-  await expect.poll(async () => (await port.request('why', { count: 10 })).length).toBeGreaterThan(0);
+  await expect.poll(async () => (await port.request('why', { count: 10 })).own.length).toBeGreaterThan(0);
 }
 
 inBrowser(

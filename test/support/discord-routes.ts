@@ -227,14 +227,17 @@ function recordOf(value: unknown): Payload {
 
 function checkCommands(commands: unknown): readonly Payload[] {
   const list: readonly unknown[] = Array.isArray(commands) ? commands : [];
+  // The pattern of names is that of typed commands (1); one on a message (3) has no description.
   const isFine = list.every(
     (one) =>
       isRecord(one) &&
-      /^[-_a-z0-9]{1,32}$/u.test(String(one['name'])) &&
-      /^.{1,100}$/su.test(String(one['description'])) &&
-      one['type'] === 1,
+      (one['type'] === 3
+        ? /^.{1,32}$/u.test(String(one['name'])) && !('description' in one) && !('options' in one)
+        : one['type'] === 1 &&
+          /^[-_a-z0-9]{1,32}$/u.test(String(one['name'])) &&
+          /^.{1,100}$/su.test(String(one['description']))),
   );
-  const names = list.map((one) => (isRecord(one) ? one['name'] : undefined));
+  const names = list.map((one) => (isRecord(one) ? `${String(one['type'])} ${String(one['name'])}` : undefined));
   if (!isFine || list.length > 100 || new Set(names).size < list.length) {
     throw new DiscordRefusal(400, 50_035, 'Invalid Form Body');
   }

@@ -19,6 +19,7 @@ import { CommandTable } from '../../agent/commands/table.ts';
 import { tapeCommand } from '../../agent/commands/tape.ts';
 import { undoCommand } from '../../agent/commands/undo.ts';
 import { usageCommand } from '../../agent/commands/usage.ts';
+import { whyCommand } from '../../agent/commands/why.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
@@ -32,6 +33,7 @@ import type { Base } from '../base.ts';
 import { fullName, type Models } from './models.ts';
 import { createPairing } from '../people/pairing.ts';
 import type { Stores } from '../storage/stores.ts';
+import type { Why } from './why.ts';
 import type { Tools } from '../tools/tools.ts';
 
 export interface CommandParts {
@@ -46,6 +48,7 @@ export interface CommandParts {
   readonly skills: TurnSkills;
   readonly questions: Questions;
   readonly undo: Undo;
+  readonly why: Why;
   /** /cron. */
   readonly cron: ChatCommand;
   /** /mem, /memory and /soul. */
@@ -94,6 +97,7 @@ export function createCommands(
         turnOf: (message, externalId) => journal.turns.ofMessage(message, externalId),
       }),
       statusCommand({ status }),
+      whyCommand({ story: (message) => parts.why.askedIn(message), timezone }),
       usageCommand({
         usage: (since, sessionKey) => journal.usage.since(since, sessionKey),
         today: () => startOfDay(clock.now(), timezone),

@@ -13,6 +13,7 @@ import type { AuditLog } from '../../storage/audit-log.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Models } from '../agent/models.ts';
+import type { Why } from '../agent/why.ts';
 import type { Base } from '../base.ts';
 import type { Automation } from '../automation/automation.ts';
 import type { Mcp } from '../tools/mcp.ts';
@@ -21,7 +22,7 @@ import type { Reloader } from '../reload.ts';
 import { fileRequests } from './file-requests.ts';
 import { mailRequests } from './mail-requests.ts';
 import { modelRequests } from './model-requests.ts';
-import { ownSteps } from './own-steps.ts';
+import { whyAnswer } from './own-steps.ts';
 import { sessionRequests } from './session-requests.ts';
 import type { KeptFiles } from '../storage/kept-files.ts';
 import type { Stores } from '../storage/stores.ts';
@@ -49,6 +50,7 @@ export interface RequestParts {
   readonly catalog: SkillCatalog;
   readonly budget: Budget;
   readonly undo: Undo;
+  readonly why: Why;
   readonly models: Models;
   readonly health: () => Promise<HealthFacts>;
   readonly reload: Reloader['reload'];
@@ -128,7 +130,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),
     ...modelRequests(base, { models: parts.models, journal }),
     health: () => parts.health(),
-    why: async ({ count }) => ownSteps(journal, count),
+    why: (asked) => whyAnswer(asked, { journal, why: parts.why }),
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();
       return audit.newest(

@@ -4,9 +4,9 @@ import type { TraceStep, TraceTokens, TurnFacts, TurnTrace } from '../../gateway
 import type { Journal } from '../../journal/journal.ts';
 import type { TurnRecord } from '../../journal/turn-records.ts';
 import { type CallRecord, type EntryOf, saidIn, type TapeEntry } from '../../session/entry.ts';
-import { hasTape, readTape } from '../../session/reader.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
+import { entriesOfTurn } from '../agent/why.ts';
 import type { saveTurn } from '../traces/save-turn.ts';
 import { cut } from '../../util/text.ts';
 import { turnChanges, type ChangesPorts } from './turn-changes.ts';
@@ -24,14 +24,14 @@ export function turnRequests(
     turnsTrace: async ({ turn }) => {
       const record = turn === undefined ? turnRecords.newest(1)[0] : turnRecords.find(turn);
       if (record === undefined) throw unknownTurn(turn);
-      const entries = await entriesOf(folder, record);
+      const entries = await entriesOfTurn(folder, record);
       const did = receiptOf(entries);
       return { ...traceOf(record, entries), did, changes: await turnChanges(record, did, ports) };
     },
     turnsSave: async ({ turn }) => {
       const record = turnRecords.find(turn);
       if (record === undefined) throw unknownTurn(turn);
-      if ((await entriesOf(folder, record)).length > 0) return { turn, ...(await save(record)) };
+      if ((await entriesOfTurn(folder, record)).length > 0) return { turn, ...(await save(record)) };
       throw new AppError('turn-gone', `Of the turn ${turn} nothing is left: its conversation was deleted.`);
     },
   };
@@ -39,17 +39,6 @@ export function turnRequests(
 
 function factsOf({ id, session, startedAt, outcome }: TurnRecord): TurnFacts {
   return { turn: id, session, startedAt, outcome };
-}
-
-/** The entries of a turn, oldest first; none: its conversation was deleted, or its tape was not written yet. */
-async function entriesOf(folder: string, { id, session }: TurnRecord): Promise<readonly TapeEntry[]> {
-  if (!(await hasTape(folder, session))) return [];
-  const newestFirst: TapeEntry[] = [];
-  for await (const entry of readTape(folder, session)) {
-    if (entry.turn === id) newestFirst.push(entry);
-    if (entry.turn === id && entry.kind === 'turn-start') break;
-  }
-  return newestFirst.reverse();
 }
 
 function traceOf(record: TurnRecord, entries: readonly TapeEntry[]): Omit<TurnTrace, 'did' | 'changes'> {

@@ -1,19 +1,66 @@
+import type { RequestResult } from '../../gateway/operations/operations.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
+import { readMoment } from './moment.ts';
 
-/** `assistant why`: what it did by itself, oldest first, and why that was told or kept silent. */
-export async function whyCommand(
-  { home, json, last }: OutputFlags & { readonly last: number },
-  context: CliContext,
-): Promise<number> {
+type WhyTold = RequestResult<'why'>['stories'][number];
+type OwnStep = RequestResult<'why'>['own'][number];
+
+interface WhyFlags extends OutputFlags {
+  readonly about: string | undefined;
+  readonly since: string | undefined;
+  readonly last: number;
+}
+
+/**
+ * `assistant why [ABOUT]`: why a message, a turn or a job became what it became; with --since everything in that time, and
+ * without both what the assistant did by itself. Oldest first.
+ */
+export async function whyCommand({ about, since, last, json, home }: WhyFlags, context: CliContext): Promise<number> {
+  const from = since === undefined ? undefined : readMoment(since, { option: '--since', now: context.clock.now() });
   await using assistant = await openAssistant(context, home);
-  const facts = (await assistant.port.request('why', { count: last })).toReversed();
-  const lines = facts.map(({ at, what, outcome, reason }) => {
-    const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
-    return `${time}  ${outcome.padEnd(13)}  ${what}${reason === null ? '' : `\n    ${reason}`}`;
+  const { stories, own } = await assistant.port.request('why', {
+    count: last,
+    ...(about === undefined ? {} : { about }),
+    ...(from === undefined ? {} : { since: from }),
   });
-  print(context, json, { facts, lines, nothing: 'No scheduled job or heartbeat has run yet.' });
+  const facts = { stories: stories.toReversed(), own: own.toReversed() };
+  const [one] = stories;
+  const lines =
+    about !== undefined && one !== undefined
+      ? whole(one)
+      : [...facts.stories.map(short), ...facts.own.map(ownLine)]
+          .toSorted((a, b) => a.at - b.at)
+          .map(({ line }) => line);
+  print(context, json, { facts, lines, nothing: nothingText(since) });
   return 0;
+}
+
+function whole({ subject, cause, steps, cost, turn }: WhyTold): readonly string[] {
+  return [
+    `About ${subject}:`,
+    cause,
+    '',
+    ...steps.map(({ at, what }) => `${timeOf(at)}  ${what}`),
+    ...(cost === null ? [] : ['', `Cost: ${cost}`]),
+    ...(turn === null ? [] : [`Turn: ${turn}`]),
+  ];
+}
+
+function short({ at, subject, cause, session }: WhyTold): { readonly at: number; readonly line: string } {
+  return { at, line: `${timeOf(at)}  ${session}  ${subject}\n    ${cause}` };
+}
+
+function ownLine({ at, what, outcome, reason }: OwnStep): { readonly at: number; readonly line: string } {
+  return { at, line: `${timeOf(at)}  ${outcome.padEnd(13)}  ${what}${reason === null ? '' : `\n    ${reason}`}` };
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+function nothingText(since: string | undefined): string {
+  return since === undefined ? 'No scheduled job or heartbeat has run yet.' : 'Nothing came in, and nothing was done.';
 }

@@ -84,8 +84,15 @@ export const logs = command({
 
 export const why = command({
   name: 'why',
-  description: 'show scheduled and heartbeat runs, and why you were or were not told about them',
-  options: { last: last(999), json },
+  description: 'why a message was answered as it was, late or not at all; without an id, scheduled and heartbeat runs',
+  arguments: {
+    about: optionalArgument('id of a message, a turn, a job, a conversation such as telegram:123, or heartbeat'),
+  },
+  options: {
+    since: text('<time>', 'all that happened since then: 30m, 2h or 3d ago, 2027-03-01 or 2027-03-01T09:00'),
+    last: last(999),
+    json,
+  },
   load: async () => (await import('../activity/why.ts')).whyCommand,
 });
 

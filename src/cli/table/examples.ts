@@ -51,7 +51,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'inbox drop': ['inbox drop 01K9ZQ3V5T8N'],
   usage: ['usage', 'usage --by model --days 7', 'usage --by job'],
   logs: ['logs --follow', 'logs --level warn --since 2h', 'logs --json --since 2027-03-01 > log.jsonl'],
-  why: ['why --last 10'],
+  why: ['why telegram:123', 'why --since 2h'],
   undo: ['undo 01K9ZQ3V5T8N0M2R4W6Y8ABCDE --dry-run', 'undo 01K9ZQ3V5T8N0M2R4W6Y8ABCDE --yes'],
   'trace list': ['trace', 'trace list --last 5'],
   'trace show': ['trace show', 'trace show 01K9ZQ3V5T8N0M2R4W6Y8ABCDE'],

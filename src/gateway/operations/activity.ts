@@ -11,6 +11,29 @@ export interface OwnStep {
   readonly reason: string | null;
 }
 
+/** Why something happened, or did not. Times are milliseconds since 1970. */
+export interface WhyTold {
+  /** What it is about, in a few words. */
+  readonly subject: string;
+  /** The cause, in plain words. */
+  readonly cause: string;
+  /** Id of the turn; null: there was none. */
+  readonly turn: string | null;
+  readonly session: string;
+  readonly at: number;
+  /** Oldest first. */
+  readonly steps: readonly { readonly at: number; readonly what: string }[];
+  /** Tokens and US dollars of the turn, in words; null: no model was asked. */
+  readonly cost: string | null;
+}
+
+export interface WhyAnswer {
+  /** Of messages and turns, newest first. */
+  readonly stories: readonly WhyTold[];
+  /** What it did by itself, newest first. */
+  readonly own: readonly OwnStep[];
+}
+
 export interface AuditedDecision {
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -29,11 +52,25 @@ export interface AuditedDecision {
 }
 
 export const activity = {
-  why: answers<readonly OwnStep[]>()({
-    description: 'Lists what the assistant did by itself, newest first, and why people were or were not told about it.',
+  why: answers<WhyAnswer>()({
+    description:
+      'Tells why a message was answered as it was, or not, and lists what the assistant did by itself and why people were or were not told; `why-unknown` if nothing has that id.',
     role: 'owner',
     changes: false,
-    params: z.object({ count: z.int().min(1).max(1_000).describe('How many entries at most.') }),
+    params: z.object({
+      count: z.int().min(1).max(1_000).describe('How many entries at most.'),
+      about: z
+        .string()
+        .min(1)
+        .max(200)
+        .exactOptional()
+        .describe('Id of a message, turn, job or conversation, or `heartbeat`; without it, what it did by itself.'),
+      since: z
+        .int()
+        .min(0)
+        .exactOptional()
+        .describe('Milliseconds since 1970: the messages and what it did by itself since then.'),
+    }),
   }),
   audit: answers<readonly AuditedDecision[]>()({
     description: 'Lists what was allowed, approved and refused, newest first.',

@@ -15,7 +15,10 @@ export function Why(): VNode {
 }
 
 function OwnSteps(): VNode {
-  const { value, problem, again } = useLoaded(() => operation('why', { count: 100 }), [changes.schedule.value]);
+  const { value, problem, again } = useLoaded(
+    () => operation('why', { count: 100 }).then(({ own }) => own),
+    [changes.schedule.value],
+  );
   return (
     <div class="column">
       <p class="lead">What the assistant did without being asked, newest first, and why you heard of it or did not.</p>

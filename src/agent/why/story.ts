@@ -1,0 +1,91 @@
+import type { MessageLife } from '../../journal/lives.ts';
+import type { CallRecord, TapeEntry } from '../../session/entry.ts';
+import { costText, countText, oneLine } from '../../util/text.ts';
+import { receiptOf } from '../receipt/receipt.ts';
+import { askedFor, causeOf } from './cause.ts';
+import type { WhyFacts, WhyStep, WhyStory } from './facts.ts';
+
+const QUOTED = 80;
+
+/** What the asker may see: an owner everything, others neither prices nor what models and tools were told. */
+export interface StoryFor {
+  readonly isOwner: boolean;
+}
+
+/** Tells why something happened, or did not, from what the stores know. */
+export function storyOf(facts: WhyFacts, { isOwner }: StoryFor): WhyStory {
+  const { message, turn, cost, now } = facts;
+  return {
+    subject: subjectOf(facts),
+    cause: causeOf(facts),
+    turn: turn?.id ?? null,
+    session: turn?.session ?? message?.session ?? '',
+    at: message?.receivedAt ?? turn?.startedAt ?? now,
+    steps: stepsOf(facts, isOwner).toSorted((a, b) => a.at - b.at),
+    cost:
+      isOwner && cost !== null && cost.calls > 0
+        ? `${countText(cost.usage.input + cost.usage.output)} tokens, ${costText(cost)}`
+        : null,
+  };
+}
+
+function subjectOf({ message, turn }: WhyFacts): string {
+  if (message !== undefined) return message.text === '' ? 'a message' : `“${oneLine(message.text, QUOTED)}”`;
+  return turn === undefined ? 'a message that I do not know' : `turn ${turn.id}`;
+}
+
+function stepsOf(facts: WhyFacts, isOwner: boolean): readonly WhyStep[] {
+  const { message, others, turn, entries, replies, questions } = facts;
+  const received = message === undefined ? [] : [message, ...others];
+  return [
+    ...received.map((one) => ({ at: one.receivedAt, what: cameFrom(one) })),
+    ...(turn === undefined ? [] : [{ at: turn.startedAt, what: 'turn began' }]),
+    ...(isOwner ? [...entries.flatMap(modelStep), ...didSteps(entries)] : []),
+    ...questions.flatMap(({ state, answeredBy, askedAt, updatedAt, ...about }) => [
+      { at: askedAt, what: `asked about “${askedFor(about)}”` },
+      ...(state === 'waiting'
+        ? []
+        : [{ at: updatedAt, what: `${state}${answeredBy === null ? '' : ` by ${answeredBy}`}` }]),
+    ]),
+    ...entries.flatMap((entry) =>
+      entry.kind === 'turn-end' ? [{ at: entry.at, what: `turn ended: ${entry.outcome}` }] : [],
+    ),
+    ...replies.map(({ kind, state, reason, updatedAt, isRepeated }) => ({
+      at: updatedAt,
+      what: `${kind} ${state}${isRepeated ? ', after it was sent twice' : ''}${reason === null ? '' : ` (${reason})`}`,
+    })),
+  ];
+}
+
+function cameFrom({ channel, origin, text }: MessageLife): string {
+  const where = origin === 'user' ? `received on ${channel}` : `began by itself (${origin})`;
+  return text === '' ? where : `${where}: “${oneLine(text, QUOTED)}”`;
+}
+
+function modelStep(entry: TapeEntry): readonly WhyStep[] {
+  if (entry.kind === 'trim') return [{ at: entry.at, what: 'the oldest part of the conversation was left out' }];
+  if (entry.kind === 'note' && entry.call !== undefined) return failedAttempts(entry.at, entry.call);
+  if (entry.kind !== 'message' || entry.role !== 'assistant') return [];
+  const { usage, provider, model } = entry;
+  const tokens =
+    usage === null
+      ? ''
+      : `: ${countText(usage.input)} tokens in (${countText(usage.cached)} cached), ${countText(usage.output)} out`;
+  return [{ at: entry.at, what: `${provider}/${model} answered${tokens}` }];
+}
+
+function failedAttempts(at: number, { attempts }: CallRecord): readonly WhyStep[] {
+  return attempts.flatMap(({ provider, model, failed }) =>
+    failed === undefined
+      ? []
+      : [{ at, what: `${provider}/${model} failed: ${failed.kind}, ${oneLine(failed.reason, QUOTED)}` }],
+  );
+}
+
+function didSteps(entries: readonly TapeEntry[]): readonly WhyStep[] {
+  return receiptOf(entries).map(({ at, kind, tool, target, outcome, exitCode, approved }) => {
+    const what = target === null ? tool : `${kind} ${oneLine(target, QUOTED)}`;
+    const facts = [outcome, ...(exitCode === null ? [] : [`exit code ${exitCode}`]), ...(approved ? ['approved'] : [])];
+    return { at, what: `${what}: ${facts.join(', ')}` };
+  });
+}

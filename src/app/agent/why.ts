@@ -1,0 +1,126 @@
+import type { WhyFacts, WhyStory } from '../../agent/why/facts.ts';
+import { storyOf } from '../../agent/why/story.ts';
+import type { InboundMessage } from '../../bus/messages.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { MessageLife, TurnLife } from '../../journal/lives.ts';
+import type { TapeEntry } from '../../session/entry.ts';
+import { hasTape, readTape } from '../../session/reader.ts';
+import type { Clock } from '../../util/clock.ts';
+
+interface WhyPorts {
+  readonly journal: Pick<Journal, 'lives'>;
+  /** The folder of the tapes. */
+  readonly folder: string;
+  /** State of the channels, by name. */
+  readonly channels: () => Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
+  readonly redact: (text: string) => string;
+  readonly clock: Clock;
+}
+
+/** Platform ids of messages have this in front of them. */
+const OF_A_MESSAGE = /^m:/u;
+
+/** Finds out what became of messages and turns. */
+export class Why {
+  readonly #ports: WhyPorts;
+
+  constructor(ports: WhyPorts) {
+    this.#ports = ports;
+  }
+
+  /**
+   * The story of the message that this one replies to, else of the newest message of its conversation. Undefined: it is not
+   * for the asker, who is no owner and did not write it.
+   */
+  async askedIn(message: InboundMessage): Promise<WhyStory | undefined> {
+    const { lives } = this.#ports.journal;
+    const { replyTo, role, sender } = message;
+    const isOwner = role === 'owner';
+    const [newest] = replyTo === undefined ? lives.newest(message.sessionKey, 1) : [];
+    const found = replyTo === undefined ? newest : lives.messageAt(message, replyTo.externalId);
+    const byReply = replyTo?.externalId.replace(OF_A_MESSAGE, '');
+    const turn = found?.turn ?? (byReply === undefined ? null : lives.turnOfReply(message, byReply));
+    const about = found ?? (turn === null ? undefined : lives.messagesOf(turn)[0]);
+    if (!isOwner && (about === undefined ? turn !== null : about.sender !== sender.id)) return undefined;
+    const { sessionKey: session, channel, chatType } = message;
+    return await this.#story({ message: about, turn, session, channel, chatType }, isOwner);
+  }
+
+  /** For an owner: the story of a message, a turn or the newest message of a conversation, by its id; undefined: it is unknown. */
+  async find(id: string): Promise<WhyStory | undefined> {
+    const { lives } = this.#ports.journal;
+    const [plain = id] = id.split(/(?<=^[0-9A-Z]{26}):/u);
+    const message = lives.message(plain) ?? lives.newest(id, 1)[0];
+    const turn = lives.turn(plain);
+    if (message === undefined && turn === undefined) return undefined;
+    return await this.#story({ message, turn: turn?.id ?? message?.turn ?? null }, true);
+  }
+
+  /** For an owner: the stories of the messages since a time (milliseconds since 1970), newest first, at most `limit`. */
+  async since(time: number, limit: number): Promise<readonly WhyStory[]> {
+    const stories: WhyStory[] = [];
+    for (const message of this.#ports.journal.lives.since(time).slice(0, limit)) {
+      stories.push(await this.#story({ message, turn: message.turn }, true));
+    }
+    return stories;
+  }
+
+  async #story(
+    asked: {
+      readonly message: MessageLife | undefined;
+      readonly turn: string | null;
+      readonly session?: string;
+      readonly channel?: string;
+      readonly chatType?: 'direct' | 'group';
+    },
+    isOwner: boolean,
+  ): Promise<WhyStory> {
+    const { journal, clock, channels, redact } = this.#ports;
+    const { lives } = journal;
+    const turn = asked.turn === null ? undefined : lives.turn(asked.turn);
+    const received = asked.turn === null ? [] : lives.messagesOf(asked.turn);
+    const message = asked.message ?? received[0];
+    const session = turn?.session ?? message?.session ?? asked.session ?? '';
+    const busyWith = lives.running(session);
+    const channel = channels()[asked.channel ?? message?.channel ?? ''];
+    const facts: WhyFacts = {
+      message,
+      others: received.filter(({ id }) => id !== message?.id),
+      turn,
+      busyWith: busyWith?.id === turn?.id ? undefined : busyWith,
+      entries: turn === undefined ? [] : await this.#entries(turn),
+      replies: turn === undefined ? [] : lives.replies(turn.id),
+      questions: turn === undefined ? [] : lives.questions(turn.id),
+      cost: turn === undefined ? null : lives.cost(turn),
+      chatType: asked.chatType ?? null,
+      channel: channel === undefined ? undefined : { name: asked.channel ?? message?.channel ?? '', ...channel },
+      now: clock.now(),
+    };
+    const story = storyOf(facts, { isOwner });
+    return {
+      ...story,
+      subject: redact(story.subject),
+      cause: redact(story.cause),
+      steps: story.steps.map(({ at, what }) => ({ at, what: redact(what) })),
+    };
+  }
+
+  /** What the tape has of a turn, oldest first. */
+  async #entries({ id, session }: TurnLife): Promise<readonly TapeEntry[]> {
+    return await entriesOfTurn(this.#ports.folder, { id, session });
+  }
+}
+
+/** The entries of a turn, oldest first; none: its conversation was deleted, or its tape was not written yet. */
+export async function entriesOfTurn(
+  folder: string,
+  { id, session }: { readonly id: string; readonly session: string },
+): Promise<readonly TapeEntry[]> {
+  if (!(await hasTape(folder, session))) return [];
+  const newestFirst: TapeEntry[] = [];
+  for await (const entry of readTape(folder, session)) {
+    if (entry.turn === id) newestFirst.push(entry);
+    if (entry.turn === id && entry.kind === 'turn-start') break;
+  }
+  return newestFirst.reverse();
+}

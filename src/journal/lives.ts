@@ -1,0 +1,227 @@
+import type { Row } from '../storage/database.ts';
+import type { QuestionKind, QuestionState } from './questions.ts';
+import { toSum, SUMS, type UsageSum } from './usage.ts';
+import { parseInbound, type JournalPorts } from './rows.ts';
+
+/** What became of an inbound message. Times are milliseconds since 1970. */
+export interface MessageLife {
+  readonly id: string;
+  readonly session: string;
+  readonly channel: string;
+  /** Platform id of its sender; null: it is not kept any more. */
+  readonly sender: string | null;
+  /** '' when it is not kept any more. */
+  readonly text: string;
+  readonly origin: string;
+  readonly state: 'accepted' | 'running' | 'done' | 'refused' | 'dead';
+  readonly reason: string | null;
+  readonly turn: string | null;
+  readonly receivedAt: number;
+}
+
+/** A turn as the journal knows it. */
+export interface TurnLife {
+  readonly id: string;
+  readonly session: string;
+  readonly state: 'running' | 'stopping' | 'done' | 'dead';
+  /** `answered`, `failed`, `stopped`, `silent`, `command`; null: it is running. */
+  readonly outcome: string | null;
+  /** Attempts that began because the process died. */
+  readonly resumed: number;
+  readonly startedAt: number;
+  /** When it last changed; of one that is over: when it ended. */
+  readonly updatedAt: number;
+}
+
+/** What became of a message that a turn sent. */
+export interface ReplyLife {
+  readonly id: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly attempts: number;
+  readonly updatedAt: number;
+  /** It was sent again, because the first copy may not have arrived. */
+  readonly isRepeated: boolean;
+}
+
+export interface QuestionLife {
+  readonly kind: QuestionKind;
+  readonly state: QuestionState;
+  readonly title: string;
+  /** What exactly was asked about, such as the command line; may be ''. */
+  readonly detail: string;
+  readonly answeredBy: string | null;
+  readonly askedAt: number;
+  readonly updatedAt: number;
+}
+
+const MESSAGES = `SELECT inbound.id, inbound.session, inbound.channel, inbound.payload, inbound.origin, inbound.state,
+  inbound.reason, inbound.turn_id, inbound.received_at FROM inbound`;
+/** The newest messages among which those of a time are looked for. */
+const MOST_LOOKED_AT = 1_000;
+
+/** Reads what became of messages and turns, for people who ask. */
+export class Lives {
+  readonly #db: JournalPorts['db'];
+
+  constructor({ db }: Pick<JournalPorts, 'db'>) {
+    this.#db = db;
+  }
+
+  message(id: string): MessageLife | undefined {
+    return this.#db.all(`${MESSAGES} WHERE id = ?`, id).map(toMessage)[0];
+  }
+
+  /** A message by the id that its platform gave it. */
+  messageAt(
+    { channel, account, chatId }: { readonly channel: string; readonly account: string; readonly chatId: string },
+    externalId: string,
+  ): MessageLife | undefined {
+    return this.#db
+      .all(
+        `${MESSAGES} WHERE channel = ? AND account = ? AND chat = ? AND external_id = ?`,
+        channel,
+        account,
+        chatId,
+        externalId,
+      )
+      .map(toMessage)[0];
+  }
+
+  /** The turn that sent a message, by the id that the platform gave to it or to one of its parts. */
+  turnOfReply({ channel, chatId }: { readonly channel: string; readonly chatId: string }, id: string): string | null {
+    const row = this.#db.get(
+      `SELECT outbound.turn_id FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
+       WHERE parts.platform_id = ? AND outbound.channel = ? AND outbound.chat = ? LIMIT 1`,
+      id,
+      channel,
+      chatId,
+    );
+    return row?.textOrNull('turn_id') ?? null;
+  }
+
+  /** The newest messages of a session that were no chat commands, newest first. */
+  newest(session: string, limit: number): readonly MessageLife[] {
+    return this.#db
+      .all(
+        `${MESSAGES} LEFT JOIN turns ON turns.id = inbound.turn_id
+         WHERE inbound.session = ? AND payload IS NOT NULL AND (outcome IS NULL OR outcome <> 'command')
+         ORDER BY received_at DESC LIMIT ?`,
+        session,
+        limit,
+      )
+      .map(toMessage);
+  }
+
+  /** The messages since `time` that were no chat commands, newest first, among the newest 1,000. */
+  since(time: number): readonly MessageLife[] {
+    return this.#db
+      .all(
+        `${MESSAGES} LEFT JOIN turns ON turns.id = inbound.turn_id
+         WHERE seq > (SELECT coalesce(max(seq), 0) - ? FROM inbound) AND inbound.received_at >= ?
+           AND (outcome IS NULL OR outcome <> 'command') ORDER BY seq DESC`,
+        MOST_LOOKED_AT,
+        time,
+      )
+      .map(toMessage);
+  }
+
+  turn(id: string): TurnLife | undefined {
+    return this.#db
+      .all('SELECT id, session, state, outcome, resumed, started_at, updated_at FROM turns WHERE id = ?', id)
+      .map(toTurn)[0];
+  }
+
+  /** The turn of a session that is not over. */
+  running(session: string): TurnLife | undefined {
+    return this.#db
+      .all(
+        `SELECT id, session, state, outcome, resumed, started_at, updated_at FROM turns
+         WHERE session = ? AND state IN ('running', 'stopping')`,
+        session,
+      )
+      .map(toTurn)[0];
+  }
+
+  /** The messages that a turn answers, in order of arrival. */
+  messagesOf(turn: string): readonly MessageLife[] {
+    return this.#db.all(`${MESSAGES} WHERE turn_id = ? ORDER BY seq`, turn).map(toMessage);
+  }
+
+  /** What a turn sent, in the order in which it was queued. */
+  replies(turn: string): readonly ReplyLife[] {
+    return this.#db
+      .all(
+        `SELECT id, kind, state, reason, attempts, updated_at,
+           EXISTS (SELECT 1 FROM parts WHERE outbound_id = outbound.id AND resends > 0) AS again
+         FROM outbound WHERE turn_id = ? ORDER BY seq`,
+        turn,
+      )
+      .map((row) => ({
+        id: row.text('id'),
+        kind: row.text('kind'),
+        state: row.text('state'),
+        reason: row.textOrNull('reason'),
+        attempts: row.number('attempts'),
+        updatedAt: row.number('updated_at'),
+        isRepeated: row.number('again') === 1,
+      }));
+  }
+
+  /** The questions that a turn asked, oldest first. Their ids begin with that of the turn. */
+  questions(turn: string): readonly QuestionLife[] {
+    return this.#db
+      .all(
+        `SELECT kind, state, json_extract(request, '$.title') AS title,
+           json_extract(request, '$.detail') AS detail, answered_by, created_at, updated_at FROM questions
+         WHERE call_id > ? AND call_id < ? ORDER BY call_id`,
+        `${turn}.`,
+        `${turn}/`,
+      )
+      .map((row) => ({
+        kind: row.text('kind') as QuestionKind,
+        state: row.text('state') as QuestionState,
+        title: row.textOrNull('title') ?? '',
+        detail: row.textOrNull('detail') ?? '',
+        answeredBy: row.textOrNull('answered_by'),
+        askedAt: row.number('created_at'),
+        updatedAt: row.number('updated_at'),
+      }));
+  }
+
+  /** The model calls of a turn, as `usage` counts them. */
+  cost({ id, session, startedAt }: TurnLife): UsageSum {
+    const sql = `SELECT ${SUMS} FROM usage WHERE session = ? AND at >= ? AND turn_id = ?`;
+    return toSum(this.#db.get(sql, session, startedAt, id));
+  }
+}
+
+function toMessage(row: Row): MessageLife {
+  const payload = row.textOrNull('payload');
+  const message = payload === null ? null : parseInbound(payload);
+  return {
+    id: row.text('id'),
+    session: row.text('session'),
+    channel: row.text('channel'),
+    sender: message?.sender.id ?? null,
+    text: message?.text ?? '',
+    origin: row.text('origin'),
+    state: row.text('state') as MessageLife['state'],
+    reason: row.textOrNull('reason'),
+    turn: row.textOrNull('turn_id'),
+    receivedAt: row.number('received_at'),
+  };
+}
+
+function toTurn(row: Row): TurnLife {
+  return {
+    id: row.text('id'),
+    session: row.text('session'),
+    state: row.text('state') as TurnLife['state'],
+    outcome: row.textOrNull('outcome'),
+    resumed: row.number('resumed'),
+    startedAt: row.number('started_at'),
+    updatedAt: row.number('updated_at'),
+  };
+}

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Answer, Step } from '../support/model-script.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+const GUEST = 44;
+const GROUP = -100;
+const call = (name: string, args: Readonly<Record<string, unknown>>): Answer => ({
+  calls: [{ name, arguments: args }],
+});
+
+let world: World;
+beforeAll(async () => {
+  const telegram = { allowFrom: [String(OWNER), '*'], owners: [String(OWNER)], groups: { debounceMs: 0 } };
+  const providers = {
+    openai: { prices: { 'scripted-model': { input: 1_000, output: 1_000 } } },
+  };
+  world = await startWorld({
+    config: {
+      channels: { telegram },
+      providers,
+      agent: { fallbacks: ['openai/other-model'] },
+      tools: { exec: { mode: 'ask', sandbox: 'off' } },
+    },
+  });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Says something and waits for its answer; gives the id of what was said. */
+async function say(text: string, chat = OWNER, ...steps: Step[]): Promise<number> {
+  world.model.reply(...steps);
+  const before = chatOf(world, chat).length;
+  const { messageId } = world.telegram.userSays(chat, text);
+  await waitFor(() => chatOf(world, chat).length > before, { what: `an answer to ${text}` });
+  return messageId;
+}
+
+/** Asks why about a message, or alone, and gives the first line of the reply: the cause. */
+async function why(about?: number, chat = OWNER): Promise<string> {
+  return (await whole(about, chat)).split('\n')[0] ?? '';
+}
+
+async function whole(about?: number, chat = OWNER): Promise<string> {
+  const before = chatOf(world, chat).length;
+  const replied = { message_id: about, date: 1, chat: { id: chat, type: 'private' }, text: 'x' };
+  world.telegram.userSays(chat, '/why', about === undefined ? {} : { reply_to_message: replied });
+  const told = await waitFor(
+    () =>
+      chatOf(world, chat)
+        .slice(before)
+        .find((text) => text.startsWith('About ')),
+    {
+      what: 'the story',
+    },
+  );
+  return told;
+}
+
+describe('/why names the cause first', () => {
+  test('of an answer', async () => {
+    await say('how are you?', OWNER, 'Fine.');
+    expect(await why()).toBe('About “how are you?”: It was answered.');
+  });
+
+  test('of an answer to which one replies, and of what it replied to', async () => {
+    const asked = await say('which day?', OWNER, 'Thursday.');
+    await say('and the next?', OWNER, 'Friday.');
+    const answer = world.telegram.sentMessages.find(({ visibleText }) => visibleText === 'Thursday.');
+    expect(await why(answer?.messageId)).toBe('About “which day?”: It was answered.');
+    expect(await why(asked)).toBe('About “which day?”: It was answered.');
+  });
+
+  test('of an answer whose tool was refused', async () => {
+    const asked = await say('write', OWNER, call('write_file', { path: '/etc/x.md', content: 'x' }), 'Done.');
+    expect(await why(asked)).toBe('About “write”: Not done: writing /etc/x.md was refused.');
+  });
+
+  test('of a command that somebody did not allow, while it waits and after', async () => {
+    world.model.reply(call('exec', { command: 'touch made' }), 'Then not.');
+    const { messageId } = world.telegram.userSays(OWNER, 'make it');
+    const code = await waitFor(
+      () => /\/deny (\w+)/u.exec(chatOf(world).find((text) => text.includes('touch made')) ?? '')?.[1],
+      { what: 'the question' },
+    );
+    expect(await why(messageId)).toContain('It waits for an answer to the question about “touch made”.');
+    world.telegram.userSays(OWNER, `/deny ${code}`);
+    await waitFor(() => chatOf(world).some((text) => text.startsWith('Then not.')), { what: 'the answer' });
+    expect(await why(messageId)).toBe('About “make it”: “touch made” was not done: telegram:42 said no.');
+  });
+
+  test('of what is being worked on, of what joined it, and of both when it was stopped', async () => {
+    let isHeld = true;
+    const held = waitFor(() => !isHeld, { timeoutMs: 60_000, what: 'the stop' });
+    world.model.setHandler(async () => {
+      await held;
+      return 'Too late.';
+    });
+    const first = world.telegram.userSays(OWNER, 'think long').messageId;
+    await waitFor(() => world.model.inFlight > 0, { what: 'the model call' });
+    expect(await why(first)).toMatch(
+      /^About “think long”: I am still working on it, for \d+ s: the model is being asked\.$/u,
+    );
+    const stop = world.telegram.userSays(OWNER, '/stop').messageId;
+    await waitFor(() => chatOf(world).at(-1)?.includes('topped') === true, { what: 'the reply to the stop' });
+    isHeld = false;
+    expect(await why(first)).toBe('About “think long”: It was stopped.');
+    expect(await why(stop)).toContain('It was the request to stop');
+  });
+
+  test('of an empty answer', async () => {
+    const asked = await say('nothing?', OWNER, '', '', '');
+    expect(await why(asked)).toContain('I could not answer it. The model gave an empty answer');
+  });
+
+  test('of an answer that the platform refused', async () => {
+    world.telegram.setFaultHandler(({ method, payload }) =>
+      method === 'sendMessage' && JSON.stringify(payload).includes('Blocked words')
+        ? { status: 400, description: 'Bad Request: message text is forbidden' }
+        : undefined,
+    );
+    world.model.reply('Blocked words.');
+    const { messageId } = world.telegram.userSays(OWNER, 'say it');
+    await waitFor(async () => /did not arrive/u.test(await why(messageId)), { what: 'the failure' });
+    expect(await why(messageId)).toContain('The answer was written but did not arrive');
+    world.telegram.setFaultHandler(() => undefined);
+  });
+
+  test('of a message that never came', async () => {
+    expect(await why(987_654)).toMatch(
+      /^About a message that I do not know: I never received it\. The channel telegram is running now\.$/u,
+    );
+  });
+
+  test('to guests only of their own messages, without prices', async () => {
+    await say('hello', GUEST, 'Hello.');
+    const own = await whole(undefined, GUEST);
+    expect(own).toContain('About “hello”: It was answered.');
+    expect(own).not.toMatch(/Cost|scripted-model|Turn:/u);
+    const mine = world.telegram.userSays(GROUP, '@test_bot hi', {
+      entities: [{ type: 'mention', offset: 0, length: 9 }],
+      from: { id: OWNER },
+    }).messageId;
+    world.model.reply('Hi.');
+    await waitFor(() => chatOf(world, GROUP).length > 0, { what: 'the answer in the group' });
+    world.telegram.userSays(GROUP, '/why@test_bot', {
+      entities: [{ type: 'bot_command', offset: 0, length: 13 }],
+      from: { id: GUEST },
+      reply_to_message: { message_id: mine, date: 1, chat: { id: GROUP, type: 'group' }, text: 'x' },
+    });
+    await waitFor(() => chatOf(world, GROUP).includes('I can tell you that only of your own messages.'), {
+      what: 'the refusal',
+    });
+  });
+
+  test('of an answer by another model', async () => {
+    const refused: Step = { error: { status: 401 } };
+    const asked = await say('who answers?', OWNER, refused, 'The other one.');
+    expect(await why(asked)).toMatch(
+      /^About “who answers\?”: openai\/other-model answered, because openai\/scripted-model failed \(auth.*\): openai refused the key/u,
+    );
+  });
+
+  test('of a failure', async () => {
+    const asked = await say('fail', OWNER, { error: { status: 401 } }, { error: { status: 401 } });
+    expect(await why(asked)).toMatch(/^About “fail”: I could not answer it\. .*refused the API key/u);
+  });
+});
