@@ -67,9 +67,11 @@ export function perExchange<Made>(
 ): (exchange: Exchange, idOf: Exchanges['idOf']) => Made {
   const made = new WeakMap<Exchange, { readonly value: Made }>();
   return (exchange, idOf) => {
-    const known = made.get(exchange) ?? { value: make(exchange, idOf) };
-    made.set(exchange, known);
-    return known.value;
+    const known = made.get(exchange);
+    if (known !== undefined) return known.value;
+    const value = make(exchange, idOf);
+    made.set(exchange, { value });
+    return value;
   };
 }
 

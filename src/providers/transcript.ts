@@ -76,6 +76,12 @@ function wellFormed(value: unknown): unknown {
   return isObject(value) ? wellFormedObject(value) : value;
 }
 
+/** The system prompt as a message; the same object for the same layers. */
+export const systemMessage = {
+  system: perObject((layers: readonly string[]) => ({ role: 'system' as const, content: joinSystem(layers) })),
+  developer: perObject((layers: readonly string[]) => ({ role: 'developer' as const, content: joinSystem(layers) })),
+};
+
 const joinSystem = perObject((layers: readonly string[]) =>
   layers
     .filter((layer) => layer.trim() !== '')

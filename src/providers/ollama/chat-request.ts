@@ -5,6 +5,7 @@ import {
   EMPTY_ANSWER,
   outputText,
   readablePart,
+  systemMessage,
   wireName,
   wireRequest,
   type Exchange,
@@ -62,7 +63,7 @@ export function toOllamaRequest(request: ModelRequest, { provider, model, window
     model: request.model,
     ...(offersTools ? { tools: toTools(request) } : {}),
     messages: [
-      ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
+      ...(system === '' ? [] : [systemMessage.system(request.system)]),
       ...exchanges.flatMap((exchange) => messagesOf(exchange, idOf)),
     ],
     ...(think === undefined ? {} : { think }),

@@ -7,6 +7,7 @@ import {
   legalArguments,
   outputText,
   readablePart,
+  systemMessage,
   wireName,
   wireRequest,
   type Exchange,
@@ -34,7 +35,7 @@ export function toOpenAiRequest(request: ModelRequest, target: OpenAiTarget): Bo
     model: request.model,
     ...(request.tools.length === 0 ? {} : { tools: toTools(request.tools) }),
     messages: [
-      ...(system === '' ? [] : [{ role: quirks.systemRole, content: system }]),
+      ...(system === '' ? [] : [systemMessage[quirks.systemRole](request.system)]),
       ...exchanges.flatMap((exchange) => messagesFor(quirks)(exchange, idOf)),
     ],
     ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice, quirks)),
