@@ -108,6 +108,10 @@ inBrowser(
       await visit.converse('Write the plan for tea', 'The plan is written.');
       await page.locator('p.mark', { hasText: 'Not done: writing' }).waitFor();
       await page.getByRole('link', { name: 'Why?' }).last().click();
+      await page.getByRole('heading', { name: '“Write the plan for tea”' }).waitFor();
+      expect(await page.locator('main').getByText('Not done: writing /etc/tea.md was refused.').count()).toBe(1);
+      await page.getByText('How it came about').click();
+      await page.getByText('turn began').waitFor();
       const did = page.getByRole('list', { name: 'What it did' });
       await did.getByText('/etc/tea.md').waitFor();
       expect(await did.getByRole('listitem').allInnerTexts()).toEqual([
@@ -119,6 +123,11 @@ inBrowser(
       await page.getByText('+ Tea at six.').waitFor();
       expect(await page.getByText('Tea at five.').count()).toBe(0);
       await page.getByRole('list', { name: 'Step by step' }).getByText('write_file failed').waitFor();
+      await visit.show('#/why');
+      const messages = page.getByRole('list', { name: 'Messages of the last day' });
+      const one = messages.getByRole('listitem').filter({ hasText: 'Write the plan for tea' });
+      await one.getByText('Not done: writing /etc/tea.md was refused.').waitFor();
+      await one.getByRole('link', { name: 'The whole story' }).click();
       await page.getByRole('link', { name: 'Its conversation' }).click();
       await page.locator('p.said', { hasText: 'Write the plan for tea' }).waitFor();
       expect(visit.complaints).toEqual([]);

@@ -22,14 +22,49 @@ export function TurnStory({ turn }: { readonly turn: string }): VNode {
   );
 }
 
-function Story({ trace }: { readonly trace: TurnTrace }): VNode {
-  const { session, did, changes: changed, unfinished, steps } = trace;
+/** Why it came out so, from all that is known of its message, and what became of its answer. */
+function Cause({ trace: { turn, unfinished } }: { readonly trace: TurnTrace }): VNode {
+  const { value } = useLoaded(() => operation('why', { count: 1, about: turn }), [turn, changes.sessions.value]);
+  const story = value?.stories[0];
+  const isTold = unfinished === null || (story !== undefined && plain(story.cause).includes(plain(unfinished)));
   return (
     <>
+      {story === undefined ? null : (
+        <>
+          <h2>{shown(story.subject)}</h2>
+          <p class={unfinished === null ? '' : 'note-bad'}>{plain(story.cause)}</p>
+        </>
+      )}
+      {isTold ? null : <p class="note-bad">{plain(unfinished)}</p>}
+      {story === undefined ? null : (
+        <details class="step">
+          <summary>How it came about</summary>
+          <ol class="needs">
+            {story.steps.map(({ at, what }, n) => (
+              <li key={n}>
+                {plain(what)} · <Time at={at} />
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Without the marks of code. */
+function plain(text: string): string {
+  return shown(text.replaceAll('`', ''));
+}
+
+function Story({ trace }: { readonly trace: TurnTrace }): VNode {
+  const { session, did, changes: changed, steps } = trace;
+  return (
+    <>
+      <Cause trace={trace} />
       <p class="lead">
         {shown(headOf(trace))} <a href={hashOf({ session })}>Its conversation</a>
       </p>
-      {unfinished === null ? null : <p class="note-bad">{shown(unfinished.replaceAll('`', ''))}</p>}
       <h2>What it did</h2>
       {did.length === 0 ? <p class="faint">Nothing is recorded but what it read and said.</p> : null}
       <ul class="cards" aria-label="What it did">
