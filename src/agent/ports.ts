@@ -1,6 +1,8 @@
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
+import type { Inbox } from '../journal/inbox.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Turns } from '../journal/turns.ts';
 import type { ToolSpec } from '../providers/provider.ts';
 import type { Redact } from '../security/redact/redact.ts';
 import type { EntryOf } from '../session/entry.ts';
@@ -117,4 +119,16 @@ export interface TurnPorts {
   readonly people: PeoplePorts;
   /** The hooks of plugins. */
   readonly hooks: HookRunner;
+}
+
+/** What `runTurn` takes of the ports: a turn runs without channels and without a journal where these few are given. */
+export interface RunPorts extends Omit<TurnPorts, 'store' | 'model' | 'people'> {
+  readonly store: {
+    readonly journal: { readonly inbox: Pick<Inbox, 'correct'>; readonly turns: Pick<Turns, 'absorb'> };
+    readonly bus: Pick<MessageBus, 'publishOutbound'>;
+  };
+  readonly model: Pick<ModelPorts, 'promptParts' | 'temperature' | 'reasoning' | 'timezone'> & {
+    readonly bounds: Pick<CallBounds, 'before' | 'sending' | 'answered' | 'tighten'>;
+  };
+  readonly people: { readonly questions: Pick<Questions, 'approve' | 'ask'> };
 }

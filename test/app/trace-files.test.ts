@@ -57,7 +57,7 @@ test('a saved turn is replayed to the byte, with the history before it and its t
 const CHANGES: readonly (readonly [what: string, layer: RegExp, from: string | RegExp, to: string])[] = [
   [
     'a layer of the prompt',
-    /layer \d of the system prompt/u,
+    /layer 1 of the system prompt \(.*Assistant\)/u,
     /("kind":"part","hash":"[^"]+","text":")(?!\[)/u,
     '$1Else. ',
   ],
@@ -69,7 +69,8 @@ const CHANGES: readonly (readonly [what: string, layer: RegExp, from: string | R
   ['the arguments of a call', /message \d of the conversation/u, /"arguments":"\{\\"path/u, '"arguments":"{\\"file'],
   ['the name of a called tool', /message \d of the conversation/u, '"name":"read_file"', '"name":"glob"'],
   ['the length of the answer', /setting max\w*tokens/iu, /"maxOutputTokens":\d+/gu, '"maxOutputTokens":7'],
-  ['what may be called', /setting tool_choice/u, '"toolChoice":"auto"', '"toolChoice":"none"'],
+  ['the most model calls of a turn', /message 6 of the conversation/u, '"toolChoice":"auto"', '"toolChoice":"none"'],
+  ['the result of a tool', /message \d of the conversation/u, 'The garden needs water.', 'The garden is dry.'],
   ['a field that the provider adds', /setting top_p/u, '"extraBody":{}', '"extraBody":{"top_p":0.5}'],
 ];
 

@@ -39,7 +39,7 @@ export interface Turn {
   readonly steering: Pick<Steering, 'next'>;
   /** Adds messages to `facts.messages`. */
   readonly join: (messages: readonly InboundMessage[]) => void;
-  readonly corrections: Corrections;
+  readonly corrections: Pick<Corrections, 'inPlaceOf' | 'after'>;
   /** Replaces the message of `facts.messages` with the same id. */
   readonly replace: (message: InboundMessage) => void;
 }

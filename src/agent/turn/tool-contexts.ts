@@ -1,6 +1,6 @@
 import type { ToolContext } from '../../tools/tool.ts';
 import { chatOf } from '../outgoing.ts';
-import type { TurnPorts } from '../ports.ts';
+import type { RunPorts } from '../ports.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { withheld } from '../withheld-tools.ts';
 import type { Turn } from './current-turn.ts';
@@ -10,7 +10,7 @@ import { givenTexts } from './provenance.ts';
 /** Makes the contexts of the tool calls of one step: call id → `ToolContext`. */
 export async function toolContexts(
   turn: Turn,
-  { tools, people }: Pick<TurnPorts, 'tools' | 'people'>,
+  { tools, people }: Pick<RunPorts, 'tools' | 'people'>,
 ): Promise<(callId: string) => ToolContext> {
   const { session, facts, live } = turn;
   const target = facts.messages.at(-1);

@@ -4,12 +4,12 @@ import type { HookRunner } from '../hooks/hooks.ts';
 import { asksForRest } from './completion.ts';
 import { iterationsOf } from './steps.ts';
 import { outboundTo } from '../outgoing.ts';
-import type { StorePorts, TurnPorts } from '../ports.ts';
+import type { RunPorts } from '../ports.ts';
 import type { Turn } from './current-turn.ts';
 import type { Joining } from './steering.ts';
 import { userEntry } from '../prompt/user-message.ts';
 
-type MessagePorts = Pick<TurnPorts, 'runtime' | 'store' | 'model' | 'tools' | 'hooks'>;
+type MessagePorts = Pick<RunPorts, 'runtime' | 'store' | 'model' | 'tools' | 'hooks'>;
 
 /** Writes the `turn-start` and the messages that the turn answers to the tape, with their newest edits. */
 export async function beginTurn(turn: Turn, ports: MessagePorts): Promise<void> {
@@ -39,7 +39,7 @@ export async function beginTurn(turn: Turn, ports: MessagePorts): Promise<void> 
 /** Applies waiting edits to messages that are not on the tape yet. False: there are none. */
 async function correct(
   { facts, corrections, replace }: Turn,
-  { journal }: Pick<StorePorts, 'journal'>,
+  { journal }: Pick<RunPorts['store'], 'journal'>,
 ): Promise<boolean> {
   let isCorrected = false;
   for (const { message, admitted } of await corrections.inPlaceOf(facts.messages)) {
@@ -142,7 +142,7 @@ function notOnTape(messages: readonly InboundMessage[], entries: readonly TapeEn
 function userEntries(
   { facts, signal }: Turn,
   messages: readonly InboundMessage[],
-  { runtime, model, tools }: Pick<TurnPorts, 'runtime' | 'model' | 'tools'>,
+  { runtime, model, tools }: Pick<RunPorts, 'runtime' | 'model' | 'tools'>,
 ): Promise<EntryDraft[]> {
   const options = {
     timezone: model.timezone,

@@ -8,7 +8,7 @@ import { afterFailure, lastCallNote, ownNote } from './completion.ts';
 import { withLoopWarning } from './loop-guard.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
 import { outboundTo } from '../outgoing.ts';
-import type { ModelPorts, TurnPorts } from '../ports.ts';
+import type { ModelPorts, RunPorts } from '../ports.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
 import { toolContexts } from './tool-contexts.ts';
 import { unfinishedText } from './answer-text.ts';
@@ -22,7 +22,7 @@ import { beginTurn, addWaitingMessages, isCorrected } from './turn-messages.ts';
  * same function begins a new turn and continues one after a crash. Rejects when the tape or the journal cannot be written,
  * when the process stops (the turn stays open for the next start), or with `EndTurn` when a stop came during a wait for a slot.
  */
-export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
+export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
   const { session, facts, signal } = turn;
   for (;;) {
     const entries = session.turn(facts.turnId);
@@ -54,7 +54,7 @@ export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
 }
 
 /** One model call: new messages join the turn, the model is asked, its answer is recorded. */
-async function think(turn: Turn, ports: Omit<TurnPorts, 'people'>): Promise<void> {
+async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void> {
   const { session, facts, live, chosen } = turn;
   const { runtime, model, limits, hooks } = ports;
   await shortRound();
@@ -106,7 +106,7 @@ async function think(turn: Turn, ports: Omit<TurnPorts, 'people'>): Promise<void
 /** Appends the outcome of a model call to the tape; when the turn is done, its end in the same append. */
 async function record(
   turn: Turn,
-  { runtime, model, limits }: Pick<TurnPorts, 'runtime' | 'model' | 'limits'>,
+  { runtime, model, limits }: Pick<RunPorts, 'runtime' | 'model' | 'limits'>,
   { outcome, last, call }: { readonly outcome: ModelOutcome; readonly last: boolean; readonly call: EntryDraft },
 ): Promise<void> {
   const { session, facts, chosen } = turn;
@@ -190,7 +190,7 @@ function requestOf(
   };
 }
 
-async function runTools(turn: Turn, ports: Omit<TurnPorts, 'model'>, calls: readonly PendingCall[]): Promise<void> {
+async function runTools(turn: Turn, ports: Omit<RunPorts, 'model'>, calls: readonly PendingCall[]): Promise<void> {
   const { session, facts, live } = turn;
   const { runtime, store, tools, limits, hooks } = ports;
   await runCalls(calls, {

@@ -40,11 +40,18 @@ function layerAt(
     (isConversation(top) && ['system', 'developer'].includes(roleAt(before, path)));
   if (isSystem) {
     const layer = layers.findIndex((text) => !recorded.includes(JSON.stringify(text.trim()).slice(1, -1)));
-    return layer === -1 ? 'system prompt' : `layer ${layer + 1} of the system prompt`;
+    return layer === -1
+      ? 'system prompt'
+      : `layer ${layer + 1} of the system prompt (${headingOf(layers[layer] ?? '')})`;
   }
   if (top === 'tools') return 'tools';
   if (isConversation(top)) return index === '' ? 'conversation' : `message ${Number(index) + 1} of the conversation`;
   return top === '' ? 'order of the fields' : `setting ${top}`;
+}
+
+/** The first line of a layer, which names it: `Files of the workspace`. */
+function headingOf(layer: string): string {
+  return oneLine(layer.trim().split('\n')[0] ?? '', 60).replace(/^#+ /u, '');
 }
 
 function isConversation(top: string): boolean {

@@ -1,10 +1,24 @@
-import { createProviders } from '../../providers/registry.ts';
+import type { ModelEvent, ModelRequest, Provider } from '../../providers/provider.ts';
+import { createProviders, type Providers } from '../../providers/registry.ts';
+import { withoutImages } from '../../providers/wrappers/image-fallback.ts';
 import { createRedactor } from '../../security/redact/redact.ts';
+import type { EntryDraft } from '../../session/entry.ts';
 import type { Clock } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
 import { differenceOf, type Difference } from './difference.ts';
-import { callsOf, rebuildFromLines } from './rebuild.ts';
+import { eventsOf } from './recorded-answer.ts';
+import {
+  partsOfTrace,
+  planOf,
+  reasoningOf,
+  recordedMessage,
+  recordedTurn,
+  type RecordedStep,
+  type RecordedTurn,
+} from './recorded-turn.ts';
 import { redactJson } from './redact-lines.ts';
-import { parseTrace } from './trace-file.ts';
+import { runGivenTurn } from './run-turn.ts';
+import { parseTrace, type TraceFile } from './trace-file.ts';
 
 /** What became of one recorded request. */
 export type ReplayedRequest = { readonly call: number; readonly attempt: number } & (
@@ -23,36 +37,113 @@ export interface Replay {
 }
 
 /**
- * Builds each request of a saved turn again with this program, from the trace alone, and compares it with the recorded
- * one. Throws an error of one sentence for a text that is no trace.
+ * Runs a saved turn again with this program: the recorded answers of the model and results of tools, the recorded
+ * clock, no network and no home. Compares each request with the recorded one. Throws an error of one sentence for a text
+ * that is no trace.
  */
 export async function replayTrace(text: string, clock: Clock): Promise<Replay> {
-  const { head, lines } = parseTrace(text);
-  const redact = createRedactor([]);
+  const trace = parseTrace(text);
+  const { head } = trace;
+  const turn = recordedTurn(trace);
+  const providers = providersOf(trace, clock);
+  const requests: ReplayedRequest[] = [];
+  let calls = 0;
+  const provider: Provider = {
+    name: 'replay',
+    async *chat(request): AsyncGenerator<ModelEvent> {
+      const step = turn.steps[calls];
+      calls += 1;
+      if (step === undefined) {
+        const reason = 'The model is asked here, and it was not when the turn was recorded.';
+        requests.push({ call: calls, attempt: 1, result: 'not-built', reason });
+        yield { type: 'error', kind: 'aborted', retryable: false, message: reason };
+        return;
+      }
+      requests.push(...(await compared(request, { trace, turn, step, call: calls, providers })));
+      yield* eventsOf(step);
+    },
+  };
+  const asked = turn.steps[0]?.call.attempts[0];
+  const results = new Map(turn.results.map((entry) => [entry.callId, entry]));
+  const inPlaceOf = (draft: EntryDraft): EntryDraft => {
+    if (draft.kind === 'message' && draft.role === 'tool') return results.get(draft.callId) ?? draft;
+    return recordedMessage(draft, turn);
+  };
+  if (asked !== undefined) {
+    await runGivenTurn({
+      ...planOf(trace, turn, () => turn.steps[calls]),
+      chosen: { provider, providerName: asked.provider, model: asked.model },
+      inPlaceOf,
+    });
+  }
+  requests.push(...notReached(trace, turn.steps, calls));
+  return { turn: head.turn, version: head.version, requests, missing: head.missing };
+}
+
+function providersOf({ head }: TraceFile, clock: Clock): Providers {
   const configs = Object.fromEntries(
     Object.entries(head.providers).map(([name, facts]) => [name, { ...facts, apiKey: 'not-needed' }]),
   );
-  const providers = createProviders({ configs, clock });
-  const parts = new Map(lines.flatMap((line) => (line.kind === 'part' ? [[line.hash, line.text]] : [])));
-  const entries = lines.flatMap((line) => (line.kind === 'entry' ? [line.entry] : []));
-  const requests: ReplayedRequest[] = [];
-  for (const [index, { note, call }] of callsOf(entries, head.turn).entries()) {
-    for (const line of lines) {
-      if (line.kind !== 'request' || line.note !== note) continue;
-      const { attempt } = line;
-      const which = { call: index + 1, attempt: attempt + 1 };
-      const built = await rebuildFromLines({ call, attempt }, lines, (provider, request) =>
-        providers.body(provider, request),
-      );
-      if ('reason' in built) {
-        requests.push({ ...which, result: 'not-built', reason: built.reason });
-        continue;
-      }
-      const layers = call.layers.map((hash) => parts.get(hash) ?? '');
-      const difference = differenceOf(line.body, redactJson(built.body, redact), layers);
-      if (difference !== null) requests.push({ ...which, result: 'differs', ...difference });
-      else requests.push({ ...which, result: 'same', bytes: Buffer.byteLength(line.body) });
+  return createProviders({ configs, clock });
+}
+
+interface Comparison {
+  readonly trace: TraceFile;
+  readonly turn: RecordedTurn;
+  readonly step: RecordedStep;
+  /** Counted from 1. */
+  readonly call: number;
+  readonly providers: Providers;
+}
+
+/** Compares what the turn asks now with each recorded attempt of the call. */
+async function compared(
+  asked: ModelRequest,
+  { trace, turn, step, call, providers }: Comparison,
+): Promise<readonly ReplayedRequest[]> {
+  const redact = createRedactor([]);
+  const parts = partsOfTrace(trace);
+  const layers = parts.layers(step.call);
+  const found: ReplayedRequest[] = [];
+  for (const line of trace.lines) {
+    if (line.kind !== 'request' || line.note !== step.note) continue;
+    const which = { call, attempt: line.attempt + 1 };
+    const sent = step.call.attempts[line.attempt];
+    if (sent === undefined) continue;
+    const isSamePrompt = String(step.call.layers) === String(turn.steps[0]?.call.layers);
+    const isSameTools = step.call.tools === turn.steps[0]?.call.tools;
+    const whole: ModelRequest = {
+      ...asked,
+      model: sent.model,
+      reasoning: reasoningOf({ ...step.call, attempts: [sent] }),
+      // After a start in the middle of the turn they were made anew.
+      ...(isSamePrompt ? {} : { system: layers }),
+      ...(isSameTools ? {} : { tools: parts.tools(step.call) }),
+    };
+    const request = sent.withoutImages === true ? withoutImages(whole) : whole;
+    const body = await providers.body(sent.provider, request).catch((error: unknown) => error);
+    if (typeof body !== 'string') {
+      const reason = body === null ? 'Its provider sends no request.' : errorMessage(body);
+      found.push({ ...which, result: 'not-built', reason });
+      continue;
     }
+    const difference = differenceOf(line.body, redactJson(body, redact), layers);
+    if (difference !== null) found.push({ ...which, result: 'differs', ...difference });
+    else found.push({ ...which, result: 'same', bytes: Buffer.byteLength(line.body) });
   }
-  return { turn: head.turn, version: head.version, requests, missing: head.missing };
+  return found;
+}
+
+/** The recorded requests that the turn does not come to any more. */
+function notReached({ lines }: TraceFile, steps: readonly RecordedStep[], calls: number): readonly ReplayedRequest[] {
+  const reason = 'The turn ends before this request.';
+  return steps.flatMap(({ note }, index) =>
+    index < calls
+      ? []
+      : lines.flatMap((line): readonly ReplayedRequest[] =>
+          line.kind === 'request' && line.note === note
+            ? [{ call: index + 1, attempt: line.attempt + 1, result: 'not-built', reason }]
+            : [],
+        ),
+  );
 }

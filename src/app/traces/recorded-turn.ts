@@ -1,0 +1,160 @@
+import * as z from 'zod';
+import type { ModelRequest, StoredImage, ToolSpec } from '../../providers/provider.ts';
+import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
+import { AppError } from '../../util/errors.ts';
+import { systemClock, type Clock } from '../../util/clock.ts';
+import type { TurnPlan } from './run-turn.ts';
+import type { TraceFile } from './trace-file.ts';
+
+type AssistantEntry = Extract<MessageEntry, { role: 'assistant' }>;
+type ToolEntry = Extract<MessageEntry, { role: 'tool' }>;
+
+/** A model call of a recorded turn. */
+export interface RecordedStep {
+  /** Id of its note on the tape. */
+  readonly note: string;
+  readonly call: CallRecord;
+  /** What the model said; undefined: it failed, or was stopped. */
+  readonly answer: AssistantEntry | undefined;
+  /** Ids of messages that joined before it. */
+  readonly joined: readonly string[];
+  /** What was written beside the turn before it: a trim, a summary, an undo. */
+  readonly meanwhile: readonly TapeEntry[];
+}
+
+/** A recorded turn, taken apart for running it again. */
+export interface RecordedTurn {
+  readonly history: readonly TapeEntry[];
+  readonly entries: readonly TapeEntry[];
+  readonly start: EntryOf<'turn-start'>;
+  readonly steps: readonly RecordedStep[];
+  readonly results: readonly ToolEntry[];
+}
+
+const toolList = z.array(
+  z.object({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()) }),
+);
+const reasonings = z.enum(['off', 'low', 'medium', 'high']);
+
+/** Takes the turn of a trace apart. Throws an error of one sentence when the trace does not hold its beginning. */
+export function recordedTurn({ head, lines }: TraceFile): RecordedTurn {
+  const all = lines.flatMap((line) => (line.kind === 'entry' ? [line.entry] : []));
+  const from = all.findIndex(({ turn }) => turn === head.turn);
+  const after = from === -1 ? [] : all.slice(from);
+  const entries = after.filter(({ turn }) => turn === head.turn);
+  const start = entries.find((entry) => entry.kind === 'turn-start');
+  if (start === undefined) {
+    throw new AppError('trace-incomplete', `The trace does not hold the beginning of the turn ${head.turn}.`);
+  }
+  return {
+    history: all.slice(0, from === -1 ? all.length : from).filter(({ kind }) => kind !== 'session'),
+    entries,
+    start,
+    steps: stepsOf(after, head.turn, new Set(start.sources)),
+    results: entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'tool' ? [entry] : [])),
+  };
+}
+
+function stepsOf(after: readonly TapeEntry[], turn: string, first: ReadonlySet<string>): readonly RecordedStep[] {
+  const steps: (RecordedStep & { answer: AssistantEntry | undefined })[] = [];
+  let joined: string[] = [];
+  let meanwhile: TapeEntry[] = [];
+  for (const entry of after) {
+    if (entry.turn !== turn) meanwhile.push(entry);
+    else if (entry.kind === 'message' && entry.role === 'user') {
+      joined.push(...entry.sources.filter((id) => !first.has(id)));
+    } else if (entry.kind === 'message' && entry.role === 'assistant') {
+      const open = steps.at(-1);
+      if (open !== undefined) open.answer ??= entry;
+    } else if (entry.kind === 'note' && entry.call !== undefined) {
+      steps.push({ note: entry.id, call: entry.call, answer: undefined, joined, meanwhile });
+      joined = [];
+      meanwhile = [];
+    }
+  }
+  return steps;
+}
+
+/** The parts of a trace by their hashes. */
+interface TraceParts {
+  readonly layers: (call: CallRecord) => readonly string[];
+  readonly tools: (call: CallRecord) => readonly ToolSpec[];
+  readonly images: (hash: string) => StoredImage | undefined;
+}
+
+export function partsOfTrace({ lines }: TraceFile): TraceParts {
+  const parts = new Map(lines.flatMap((line) => (line.kind === 'part' ? [[line.hash, line.text]] : [])));
+  const images = new Map(lines.flatMap((line) => (line.kind === 'image' ? [[line.hash, line.data]] : [])));
+  return {
+    layers: (call) => call.layers.flatMap((hash) => parts.get(hash) ?? []),
+    tools: (call) => toolList.safeParse(JSON.parse(parts.get(call.tools) ?? '[]')).data ?? [],
+    images: (hash) => {
+      const data = images.get(hash);
+      return data === undefined ? undefined : { size: Buffer.byteLength(data, 'base64'), read: async () => data };
+    },
+  };
+}
+
+export function reasoningOf(call: CallRecord | undefined): NonNullable<ModelRequest['reasoning']> {
+  return reasonings.safeParse(call?.attempts[0]?.reasoning).data ?? 'off';
+}
+
+/** The plan of the recorded turn without its model and without the answers to its calls. */
+export function planOf(
+  trace: TraceFile,
+  turn: RecordedTurn,
+  asked: () => RecordedStep | undefined,
+): Omit<TurnPlan, 'chosen' | 'inPlaceOf'> {
+  const { head } = trace;
+  const parts = partsOfTrace(trace);
+  const { start, steps, entries, history } = turn;
+  const first = steps[0]?.call;
+  const given = { joined: new Set<RecordedStep>(), meanwhile: new Set<RecordedStep>() };
+  const once = (set: Set<RecordedStep>): RecordedStep | undefined => {
+    const step = asked();
+    if (step === undefined || set.has(step)) return undefined;
+    set.add(step);
+    return step;
+  };
+  const effects = entries.flatMap((entry) => (entry.kind === 'intent' ? [entry.name] : []));
+  return {
+    turn: head.turn,
+    sessionKey: head.session,
+    history,
+    role: start.role,
+    sources: start.sources,
+    system: first === undefined ? [] : parts.layers(first),
+    tools: first === undefined ? [] : parts.tools(first),
+    effects: new Set(effects),
+    images: parts.images,
+    reasoning: reasoningOf(first),
+    temperature: first?.temperature ?? null,
+    maxIterations: mostCalls(steps),
+    clock: clockAt(head.startedAt),
+    joining: () => once(given.joined)?.joined ?? [],
+    meanwhile: () => once(given.meanwhile)?.meanwhile ?? [],
+    maxOutputTokens: () => (asked() ?? steps.at(-1))?.call.maxOutputTokens ?? 1,
+  };
+}
+
+/** The recorded message of a person in place of the one that the turn makes. */
+export function recordedMessage(draft: EntryDraft, { entries }: RecordedTurn): EntryDraft {
+  if (draft.kind === 'turn-start') return entries.find(({ kind }) => kind === 'turn-start') ?? draft;
+  if (draft.kind !== 'message' || draft.role !== 'user' || draft.sources.length === 0) return draft;
+  const recorded = entries.find(
+    (entry) => entry.kind === 'message' && entry.role === 'user' && entry.sources[0] === draft.sources[0],
+  );
+  return recorded ?? draft;
+}
+
+/** The cap of the recorded turn, as its last call without tools shows it; else far away. */
+function mostCalls(steps: readonly RecordedStep[]): number {
+  const last = steps.findIndex(({ call }) => call.toolChoice === 'none');
+  if (last === -1) return 10_000;
+  return steps.slice(0, last).filter(({ answer }) => answer !== undefined).length + 1;
+}
+
+/** A clock that stands at the beginning of the turn; timers run as usual. */
+function clockAt(startedAt: number): Clock {
+  return { ...systemClock, now: () => startedAt };
+}
