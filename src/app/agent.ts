@@ -148,6 +148,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const why = new Why({
     journal,
     folder: base.paths.sessions,
+    promptParts: stores.promptParts,
     channels: () => channels.manager.health(),
     redact: base.redact,
     clock: base.clock,

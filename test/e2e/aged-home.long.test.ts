@@ -8,6 +8,7 @@ test('two years with 70,000 messages and 1.1 million runs of jobs: at most 100 M
   const tables = Object.entries(life.tables).filter(([, bytes]) => bytes > MEGABYTE / 4);
   process.stdout.write(`${JSON.stringify({ ...life, tables: Object.fromEntries(tables) }, null, 2)}\n`);
   expect(life.bytesAfter).toBeLessThanOrEqual(100 * MEGABYTE);
+  expect(Math.max(...life.whyMs)).toBeLessThan(1_000);
   expect(life.sweeping.statement.ms).toBeLessThanOrEqual(3);
   expect(life.living.statement.ms).toBeLessThanOrEqual(3);
   // 3 ms of work, the statement in which they are over, and the commit.

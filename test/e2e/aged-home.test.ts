@@ -10,6 +10,7 @@ test('a home of two years is swept while it is used: no statement is felt, the f
   expect(life.sweeping.transaction.ms).toBeGreaterThan(0);
   // Whatever else the machine was doing.
   expect(Math.max(life.sweeping.outlier.ms, life.living.outlier.ms)).toBeLessThanOrEqual(30);
+  expect(Math.max(...life.whyMs)).toBeLessThan(1_000);
   // What was used meanwhile comes on top.
   const tokens = (text: string): number =>
     Number(/Here in total: ([\d,]+) tokens/u.exec(text)?.[1]?.replaceAll(',', ''));

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer, Step } from '../support/model-script.ts';
 import { waitFor } from '../support/wait.ts';
@@ -12,16 +14,15 @@ const call = (name: string, args: Readonly<Record<string, unknown>>): Answer => 
 let world: World;
 beforeAll(async () => {
   const telegram = { allowFrom: [String(OWNER), '*'], owners: [String(OWNER)], groups: { debounceMs: 0 } };
-  const providers = {
-    openai: { prices: { 'scripted-model': { input: 1_000, output: 1_000 } } },
-  };
+  const models = { 'openai/scripted-model': { price: { input: 1_000, output: 1_000 } } };
   world = await startWorld({
     config: {
       channels: { telegram },
-      providers,
+      models,
       agent: { fallbacks: ['openai/other-model'] },
       tools: { exec: { mode: 'ask', sandbox: 'off' } },
     },
+    furnish: (home) => writeFile(join(home, 'workspace', 'AGENTS.md'), '# Rules\n\nBe brief.\n'),
   });
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -123,6 +124,30 @@ describe('/why names the cause first', () => {
     await waitFor(async () => /did not arrive/u.test(await why(messageId)), { what: 'the failure' });
     expect(await why(messageId)).toContain('The answer was written but did not arrive');
     world.telegram.setFaultHandler(() => undefined);
+  });
+
+  test('and says which line of a file cost the prompt cache, and what the turn cost, as usage has it', async () => {
+    await say('before', OWNER, 'Yes.');
+    await writeFile(join(world.workspace, 'AGENTS.md'), '# Rules\n\nNever shout.\n');
+    const before = (await world.assistant.request('usage', { days: 1, by: 'session' })).rows;
+    const asked = await say('after', OWNER, 'Yes.');
+    const after = (await world.assistant.request('usage', { days: 1, by: 'session' })).rows;
+    const cost = (rows: typeof after): number => rows.find(({ name }) => name === 'telegram:42')?.costUsd ?? 0;
+    const told = await whole(asked);
+    expect(told).toMatch(/The system prompt had changed at “Never shout\.” since the turn before/u);
+    expect(told).toContain(`$${(cost(after) - cost(before)).toFixed(4)}`);
+  });
+
+  test('also for the owner elsewhere: by the id of a message or turn, by the conversation, and for a time', async () => {
+    const since = Date.now();
+    await say('by id?', OWNER, 'Yes.');
+    const ask = async (asked: object): Promise<readonly { cause: string; subject: string; turn: string | null }[]> =>
+      (await world.assistant.request('why', { count: 10, ...asked })).stories;
+    const [newest] = await ask({ about: 'telegram:42' });
+    expect(newest).toMatchObject({ subject: '“by id?”', cause: 'It was answered.' });
+    expect(await ask({ about: newest?.turn ?? '' })).toEqual([newest]);
+    expect(await ask({ since })).toEqual([newest]);
+    await expect(ask({ about: 'nothing' })).rejects.toThrow(/^Nothing is known of "nothing"\. Give the id of/u);
   });
 
   test('of a message that never came', async () => {

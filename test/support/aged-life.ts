@@ -29,6 +29,8 @@ export interface AgedLife {
   readonly living: Measured;
   /** Milliseconds of processor time: the mean of some starts, and the one of the unswept home. */
   readonly startMs: { readonly fresh: number; readonly unswept: number; readonly swept: number };
+  /** Processor time of the story of the newest message, and of those of the newest 30, milliseconds. */
+  readonly whyMs: readonly [one: number, many: number];
   /** What `/usage` said before and after. */
   readonly usage: readonly [string, string];
 }
@@ -69,6 +71,10 @@ export async function liveAged(options: {
   const sweeping = { statement: times.statement, outlier: times.outlier, transaction: times.transaction };
   times.reset();
   const after = await talk(world);
+  const whyMs = [
+    await processorMs(() => world.assistant.request('why', { count: 30, about: `telegram:${OWNER}` })),
+    await processorMs(() => world.assistant.request('why', { count: 30, since: 0 })),
+  ] as const;
   clock.skip(HOUR_MS);
   await talk(world);
   const living = {
@@ -87,14 +93,23 @@ export async function liveAged(options: {
     sweeping,
     living,
     startMs: { fresh, unswept, swept },
+    whyMs,
     usage: [before, after],
   };
+}
+
+/** Processor time of this thread until `work` is done, milliseconds. */
+async function processorMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.threadCpuUsage();
+  await work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
 }
 
 /** A turn and the commands that add things up; returns what `/usage` says of all time. */
 async function talk(world: World): Promise<string> {
   const seen = chatOf(world).length;
-  for (const words of ['Good morning', '/status', '/usage', '/cron']) {
+  for (const words of ['Good morning', '/status', '/why', '/usage', '/cron']) {
     const already = chatOf(world).length;
     world.telegram.userSays(OWNER, words);
     await waitFor(() => chatOf(world).length > already, { what: `an answer to ${words}` });

@@ -57,7 +57,9 @@ function refused(reason: string | null): string {
     case 'channel-full':
       return 'I did not take it: too many messages were waiting on this channel.';
     case 'interrupted':
-      return 'It was dropped before its turn came: a later message began the conversation anew or took its place.';
+      return 'It was dropped before its turn came: a later command began anew.';
+    case 'stopped':
+      return 'It was dropped before its turn came: /stop was sent.';
     case 'dropped by the owner':
       return 'The owner dropped it, so it got no answer.';
     case null:

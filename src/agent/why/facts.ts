@@ -21,6 +21,8 @@ export interface WhyFacts {
   readonly busyWith: TurnLife | undefined;
   /** What the tape has of the turn, oldest first. */
   readonly entries: readonly TapeEntry[];
+  /** How its prompt differs from that of the turn before, as a sentence; null: it begins with the same. */
+  readonly promptChange: string | null;
   readonly replies: readonly ReplyLife[];
   readonly questions: readonly QuestionLife[];
   readonly cost: UsageSum | null;

@@ -35,11 +35,12 @@ function subjectOf({ message, turn }: WhyFacts): string {
 }
 
 function stepsOf(facts: WhyFacts, isOwner: boolean): readonly WhyStep[] {
-  const { message, others, turn, entries, replies, questions } = facts;
+  const { message, others, turn, entries, replies, questions, promptChange } = facts;
   const received = message === undefined ? [] : [message, ...others];
   return [
     ...received.map((one) => ({ at: one.receivedAt, what: cameFrom(one) })),
     ...(turn === undefined ? [] : [{ at: turn.startedAt, what: 'turn began' }]),
+    ...(isOwner && promptChange !== null && turn !== undefined ? [{ at: turn.startedAt, what: promptChange }] : []),
     ...(isOwner ? [...entries.flatMap(modelStep), ...didSteps(entries)] : []),
     ...questions.flatMap(({ state, answeredBy, askedAt, updatedAt, ...about }) => [
       { at: askedAt, what: `asked about “${askedFor(about)}”` },

@@ -1,10 +1,12 @@
 import type { WhyFacts, WhyStory } from '../../agent/why/facts.ts';
+import { neighbourCalls, promptChange } from '../../agent/why/prompt-change.ts';
 import { storyOf } from '../../agent/why/story.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { Journal } from '../../journal/journal.ts';
-import type { MessageLife, TurnLife } from '../../journal/lives.ts';
+import type { MessageLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { hasTape, readTape } from '../../session/reader.ts';
+import type { PromptParts } from '../../storage/prompt-parts.ts';
 import type { Clock } from '../../util/clock.ts';
 
 interface WhyPorts {
@@ -13,10 +15,13 @@ interface WhyPorts {
   readonly folder: string;
   /** State of the channels, by name. */
   readonly channels: () => Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
+  readonly promptParts: Pick<PromptParts, 'read'>;
   readonly redact: (text: string) => string;
   readonly clock: Clock;
 }
 
+/** Entries before a turn among which the model call before it is looked for. */
+const MOST_BEFORE = 100;
 /** Platform ids of messages have this in front of them. */
 const OF_A_MESSAGE = /^m:/u;
 
@@ -75,7 +80,7 @@ export class Why {
     },
     isOwner: boolean,
   ): Promise<WhyStory> {
-    const { journal, clock, channels, redact } = this.#ports;
+    const { journal, folder, promptParts, clock, channels, redact } = this.#ports;
     const { lives } = journal;
     const turn = asked.turn === null ? undefined : lives.turn(asked.turn);
     const received = asked.turn === null ? [] : lives.messagesOf(asked.turn);
@@ -83,12 +88,14 @@ export class Why {
     const session = turn?.session ?? message?.session ?? asked.session ?? '';
     const busyWith = lives.running(session);
     const channel = channels()[asked.channel ?? message?.channel ?? ''];
+    const near = turn === undefined ? [] : await entriesAround(folder, turn);
     const facts: WhyFacts = {
       message,
       others: received.filter(({ id }) => id !== message?.id),
       turn,
       busyWith: busyWith?.id === turn?.id ? undefined : busyWith,
-      entries: turn === undefined ? [] : await this.#entries(turn),
+      entries: near.filter((entry) => entry.turn === turn?.id),
+      promptChange: await promptChange(neighbourCalls(near, turn?.id ?? ''), (hash) => promptParts.read(hash)),
       replies: turn === undefined ? [] : lives.replies(turn.id),
       questions: turn === undefined ? [] : lives.questions(turn.id),
       cost: turn === undefined ? null : lives.cost(turn),
@@ -104,23 +111,29 @@ export class Why {
       steps: story.steps.map(({ at, what }) => ({ at, what: redact(what) })),
     };
   }
-
-  /** What the tape has of a turn, oldest first. */
-  async #entries({ id, session }: TurnLife): Promise<readonly TapeEntry[]> {
-    return await entriesOfTurn(this.#ports.folder, { id, session });
-  }
 }
 
 /** The entries of a turn, oldest first; none: its conversation was deleted, or its tape was not written yet. */
-export async function entriesOfTurn(
-  folder: string,
-  { id, session }: { readonly id: string; readonly session: string },
-): Promise<readonly TapeEntry[]> {
+export async function entriesOfTurn(folder: string, turn: TurnPlace): Promise<readonly TapeEntry[]> {
+  return (await entriesAround(folder, turn)).filter((entry) => entry.turn === turn.id);
+}
+
+interface TurnPlace {
+  readonly id: string;
+  readonly session: string;
+}
+
+/** The entries of a turn and those before it up to a model call, oldest first. */
+async function entriesAround(folder: string, { id, session }: TurnPlace): Promise<readonly TapeEntry[]> {
   if (!(await hasTape(folder, session))) return [];
   const newestFirst: TapeEntry[] = [];
+  let older = Infinity;
   for await (const entry of readTape(folder, session)) {
-    if (entry.turn === id) newestFirst.push(entry);
-    if (entry.turn === id && entry.kind === 'turn-start') break;
+    if (older === 0) break;
+    if (entry.turn === id || older < Infinity) newestFirst.push(entry);
+    if (entry.turn === id && entry.kind === 'turn-start') older = MOST_BEFORE;
+    else if (entry.kind === 'note' && older < Infinity) older = 0;
+    else older -= 1;
   }
   return newestFirst.reverse();
 }
