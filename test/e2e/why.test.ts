@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Asking } from '../support/asking-why.ts';
 import type { Answer, Step } from '../support/model-script.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -12,6 +13,7 @@ const call = (name: string, args: Readonly<Record<string, unknown>>): Answer => 
 });
 
 let world: World;
+let asking: Asking;
 beforeAll(async () => {
   const telegram = { allowFrom: [String(OWNER), '*'], owners: [String(OWNER)], groups: { debounceMs: 0 } };
   const models = { 'openai/scripted-model': { price: { input: 1_000, output: 1_000 } } };
@@ -24,38 +26,13 @@ beforeAll(async () => {
     },
     furnish: (home) => writeFile(join(home, 'workspace', 'AGENTS.md'), '# Rules\n\nBe brief.\n'),
   });
+  asking = new Asking(world);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Says something and waits for its answer; gives the id of what was said. */
-async function say(text: string, chat = OWNER, ...steps: Step[]): Promise<number> {
-  world.model.reply(...steps);
-  const before = chatOf(world, chat).length;
-  const { messageId } = world.telegram.userSays(chat, text);
-  await waitFor(() => chatOf(world, chat).length > before, { what: `an answer to ${text}` });
-  return messageId;
-}
-
-/** Asks why about a message, or alone, and gives the first line of the reply: the cause. */
-async function why(about?: number, chat = OWNER): Promise<string> {
-  return (await whole(about, chat)).split('\n')[0] ?? '';
-}
-
-async function whole(about?: number, chat = OWNER): Promise<string> {
-  const before = chatOf(world, chat).length;
-  const replied = { message_id: about, date: 1, chat: { id: chat, type: 'private' }, text: 'x' };
-  world.telegram.userSays(chat, '/why', about === undefined ? {} : { reply_to_message: replied });
-  const told = await waitFor(
-    () =>
-      chatOf(world, chat)
-        .slice(before)
-        .find((text) => text.startsWith('About ')),
-    {
-      what: 'the story',
-    },
-  );
-  return told;
-}
+const say = (...said: Parameters<Asking['say']>): Promise<number> => asking.say(...said);
+const why = (...about: Parameters<Asking['why']>): Promise<string> => asking.why(...about);
+const whole = (...about: Parameters<Asking['whole']>): Promise<string> => asking.whole(...about);
 
 describe('/why names the cause first', () => {
   test('of an answer', async () => {

@@ -7,10 +7,11 @@ import type { MessageLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { hasTape, readTape } from '../../session/reader.ts';
 import type { PromptParts } from '../../storage/prompt-parts.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import type { Clock } from '../../util/clock.ts';
 
 interface WhyPorts {
-  readonly journal: Pick<Journal, 'lives'>;
+  readonly journal: Pick<Journal, 'lives' | 'pairing'>;
   /** The folder of the tapes. */
   readonly folder: string;
   /** State of the channels, by name. */
@@ -57,8 +58,24 @@ export class Why {
     const [plain = id] = id.split(/(?<=^[0-9A-Z]{26}):/u);
     const message = lives.message(plain) ?? lives.newest(id, 1)[0];
     const turn = lives.turn(plain);
-    if (message === undefined && turn === undefined) return undefined;
+    if (message === undefined && turn === undefined) return this.#strangers(id);
     return await this.#story({ message, turn: turn?.id ?? message?.turn ?? null }, true);
+  }
+
+  /** The story of a person who is not let in, by their conversation; undefined: nobody waits there. */
+  #strangers(session: string): WhyStory | undefined {
+    const asks = this.#ports.journal.pairing.pending().find(({ channel, id }) => `${channel}:${id}` === session);
+    if (asks === undefined) return undefined;
+    const cause = `I did not take what they wrote: nobody has let them in. They were sent a code; to let them in, run: ${assistantCommand(`pair approve ${asks.code}`)}`;
+    return {
+      subject: asks.name ?? session,
+      cause,
+      turn: null,
+      session,
+      at: this.#ports.clock.now(),
+      steps: [],
+      cost: null,
+    };
   }
 
   /** For an owner: the stories of the messages since a time (milliseconds since 1970), newest first, at most `limit`. */
