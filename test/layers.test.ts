@@ -84,6 +84,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'app.ts',
     'app/start/home-at-rest.ts',
     'app/storage/home-trouble.ts',
+    'app/traces/live.ts',
     'app/traces/on-disk.ts',
     'app/traces/replay.ts',
     'app/extensions/skill-installer.ts',

@@ -7,7 +7,7 @@ import type { TurnPlan } from './run-turn.ts';
 import type { TraceFile } from './trace-file.ts';
 
 type AssistantEntry = Extract<MessageEntry, { role: 'assistant' }>;
-type ToolEntry = Extract<MessageEntry, { role: 'tool' }>;
+export type ToolEntry = Extract<MessageEntry, { role: 'tool' }>;
 
 /** A model call of a recorded turn. */
 export interface RecordedStep {

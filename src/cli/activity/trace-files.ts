@@ -1,14 +1,17 @@
 import { resolve } from 'node:path';
+import type { LiveReplay } from '../../app/traces/live.ts';
 import type { Replay, ReplayedRequest } from '../../app/traces/replay.ts';
 import { readTrace, tracesIn, writeTrace } from '../../app/traces/on-disk.ts';
+import { loadConfig } from '../../config/load.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
-import { errorMessage } from '../../util/errors.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
 import { countText, plural } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant, pathsOf } from '../open.ts';
 import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import type { HomeFlag, OutputFlags } from '../table/command.ts';
+import { liveLines, liveVerdict } from './live-text.ts';
 
 /** `assistant trace save TURN`: a turn in a file of its own. */
 export async function traceSaveCommand(
@@ -31,34 +34,69 @@ export async function traceSaveCommand(
   return 0;
 }
 
-/** `assistant trace replay FILE`: the requests of a saved turn, built again and compared. */
+interface LiveFlags {
+  /** `provider/model`; with it a real model is asked. */
+  readonly model: string | undefined;
+}
+
+/** `assistant trace replay FILE`: a saved turn, run again and compared, or run with a real model. */
 export async function traceReplayCommand(
-  { file, json }: OutputFlags & { readonly file: string },
+  {
+    file,
+    modelLive,
+    model,
+    json,
+    home,
+  }: OutputFlags & LiveFlags & { readonly file: string; readonly modelLive: boolean },
   context: CliContext,
 ): Promise<number> {
+  if (modelLive || model !== undefined) {
+    await using live = await openLive({ model, home }, context);
+    const replay = await live.replay(file);
+    const lines = [...liveLines(replay), liveVerdict(replay)];
+    print(context, json, { facts: replay, lines, escape: terminalText });
+    return replay.held ? 0 : 1;
+  }
   const replay = await replayOf(file, context);
   print(context, json, { facts: replay, lines: [...linesOf(replay), verdictOf(replay)], escape: terminalText });
   return isSame(replay) ? 0 : 1;
 }
 
+interface Judged {
+  readonly good: boolean;
+  readonly verdict: string;
+  readonly lines: readonly string[];
+  readonly facts: object;
+}
+
 /** `assistant trace test FOLDER`: each trace of a folder, with a line for each. */
 export async function traceTestCommand(
-  { folder, json }: OutputFlags & { readonly folder: string },
+  { folder, model, json, home }: OutputFlags & LiveFlags & { readonly folder: string },
   context: CliContext,
 ): Promise<number> {
   const files = await tracesIn(resolve(folder));
   const width = Math.max(0, ...[...files.keys()].map((name) => name.length));
+  await using live = model === undefined ? null : await openLive({ model, home }, context);
+  const judge = async (path: string): Promise<Judged> => {
+    if (live !== null) {
+      const replay = await live.replay(path);
+      return { good: replay.held, verdict: liveVerdict(replay), lines: liveLines(replay), facts: replay };
+    }
+    const replay = await replayOf(path, context);
+    return { good: isSame(replay), verdict: verdictOf(replay), lines: linesOf(replay), facts: replay };
+  };
   const facts: object[] = [];
   const lines: string[] = [];
   let failed = 0;
   for (const [name, path] of files) {
-    const result = await replayOf(path, context).catch((error: unknown) => errorMessage(error));
-    const isGood = typeof result === 'object' && isSame(result);
-    if (!isGood) failed += 1;
-    const said = typeof result === 'string' ? result : verdictOf(result);
-    lines.push(`${isGood ? '✓' : '✗'} ${name.padEnd(width)}  ${said}`);
-    if (typeof result === 'object' && !isGood) lines.push(...linesOf(result).map((line) => `    ${line}`));
-    facts.push(typeof result === 'string' ? { file: name, failed: result } : { file: name, ...result });
+    const judged = await judge(path).catch((error: unknown): Judged => {
+      const verdict = errorMessage(error);
+      return { good: false, verdict, lines: [], facts: { failed: verdict } };
+    });
+    if (!judged.good) failed += 1;
+    lines.push(`${judged.good ? '✓' : '✗'} ${name.padEnd(width)}  ${judged.verdict}`);
+    if (!judged.good) lines.push(...judged.lines.map((line) => `    ${line}`));
+    facts.push({ file: name, good: judged.good, ...judged.facts });
   }
   const nothing = `${folder} holds no trace (*.jsonl). To save one: ${assistantCommand('trace save TURN')}`;
   const sum = `${plural(files.size, 'trace')}, ${failed === 0 ? 'all as recorded' : `${failed} not as recorded`}.`;
@@ -70,6 +108,22 @@ async function replayOf(file: string, { clock }: CliContext): Promise<Replay> {
   const text = await readTrace(resolve(file));
   const { replayTrace } = await import('../../app/traces/replay.ts');
   return replayTrace(text, clock);
+}
+
+/** Replays with the configured or the named model; Ctrl-C ends the turn that runs. */
+async function openLive(
+  { model, home }: LiveFlags & HomeFlag,
+  context: CliContext,
+): Promise<{ readonly replay: (file: string) => Promise<LiveReplay> } & AsyncDisposable> {
+  const { env, clock } = context;
+  const loaded = await loadConfig({ home: pathsOf(context, home).home, env });
+  const { replayLive } = await import('../../app/traces/live.ts');
+  const stop = new AbortController();
+  const listening = context.onSignal(() => stop.abort(new AppError('stopped', 'Stopped.')));
+  return {
+    replay: async (file) => replayLive(await readTrace(resolve(file)), { loaded, model, clock, signal: stop.signal }),
+    [Symbol.asyncDispose]: async () => listening[Symbol.dispose](),
+  };
 }
 
 function isSame({ requests }: Replay): boolean {

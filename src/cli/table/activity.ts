@@ -108,6 +108,8 @@ export const audit = command({
   load: async () => (await import('../activity/audit.ts')).auditCommand,
 });
 
+const liveModel = text('<model>', 'ask this model (provider/model) instead of comparing requests; costs what it costs');
+
 export const trace: Group = {
   name: 'trace',
   description: 'what happened in a turn: model calls and tool calls, with time, tokens and cost',
@@ -136,18 +138,26 @@ export const trace: Group = {
     }),
     command({
       name: 'replay',
-      description: 'build the model requests of a saved turn again and compare them byte for byte, without a network',
+      description: 'run a saved turn again and compare its model requests byte for byte, without a network',
       arguments: { file: argument('the file that `trace save` wrote') },
-      options: { json },
-      exits: { 1: 'a request differs or cannot be built' },
+      options: {
+        modelLive: flag(
+          'ask the real model instead, with the recorded results of tools, and show both turns side by side',
+        ),
+        model: liveModel,
+        json,
+      },
+      exits: {
+        1: 'a request differs or cannot be built; with a real model: a call was not recorded, or the turn ended otherwise',
+      },
       load: async () => (await import('../activity/trace-files.ts')).traceReplayCommand,
     }),
     command({
       name: 'test',
       description: 'replay each trace (*.jsonl) of a folder, such as before an upgrade',
       arguments: { folder: argument('the folder with the files that `trace save` wrote') },
-      options: { json },
-      exits: { 1: 'a trace differs, cannot be built, or there is none' },
+      options: { model: liveModel, json },
+      exits: { 1: 'a trace is not as recorded, or there is none' },
       load: async () => (await import('../activity/trace-files.ts')).traceTestCommand,
     }),
   ],
