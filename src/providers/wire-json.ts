@@ -51,7 +51,7 @@ function listJson(list: readonly [unknown, object, ...unknown[]]): readonly Uint
     if (isKept) append(written, text);
     else more.push(text);
   }
-  written.entries = list;
+  written.entries = list.slice(0, written.ends.length);
   lists.set(list[1], written);
   return [written.bytes.subarray(0, ends.at(-1) ?? 0), Buffer.from(`${more.join('')}]`)];
 }

@@ -42,3 +42,10 @@ test('what a list had before and what it has now may differ anywhere', () => {
     { numRuns: 30 },
   );
 });
+
+test('a list that was changed in its place is written as it is now', () => {
+  const messages: object[] = [SYSTEM, { content: 'one' }, { content: 'two' }];
+  wireJson({ messages });
+  messages[2] = { content: 'three' };
+  expect(Buffer.from(wireJson({ messages })).toString()).toBe(JSON.stringify({ messages }));
+});
