@@ -16,8 +16,11 @@ const read = (path: string) => ({ name: 'read_file', arguments: { path } });
 /** What the model does in a turn, in turns. */
 const KINDS: readonly ((n: number) => readonly Step[])[] = [
   (n) => [`Answer ${n}.`],
-  (n) => [{ text: 'I look.', calls: [read('notes.txt')] }, `Read ${n}.`],
-  (n) => [{ calls: [read('notes.txt'), { name: 'list_dir', arguments: { path: '.' } }, read('b.txt')] }, `All ${n}.`],
+  (n) => [{ text: 'I look.', calls: [read('long.txt')] }, `Read ${n}.`],
+  (n) => [
+    { calls: [read('notes.txt'), { name: 'list_dir', arguments: { path: '.' } }, read('long.txt')] },
+    `All ${n}.`,
+  ],
   (n) => [{ calls: [read('nowhere.txt')] }, { text: 'Once more.', calls: [read('b.txt')] }, `Found ${n}.`],
   (n) => [{ error: { status: 429, message: 'slow', headers: { 'retry-after': '0' } } }, `Late ${n}.`],
   (n) => [{ calls: [read('dot.png')] }, `Seen ${n}.`],
@@ -84,7 +87,7 @@ async function saveAll(world: World, folder: string): Promise<readonly string[]>
 test.each<DialectName>(['openai', 'openai-responses', 'anthropic'])(
   'turns with tools, parallel calls, images and failures are run again to the byte: %s',
   async (dialect) => {
-    await using world = await startWorld({ dialect, config: { agent: { contextWindow: 40_000 } } });
+    await using world = await startWorld({ dialect, config: { agent: { contextWindow: 24_000 } } });
     await writeFile(join(world.workspace, 'notes.txt'), 'The garden needs water.\n');
     await writeFile(join(world.workspace, 'b.txt'), 'Second file.\n');
     await writeFile(join(world.workspace, 'dot.png'), Buffer.from(PIXEL, 'base64'));
@@ -102,6 +105,8 @@ test.each<DialectName>(['openai', 'openai-responses', 'anthropic'])(
     const all = texts.join('');
     expect(all.match(/"kind":"request"/gu)?.length).toBeGreaterThan(TURNS);
     expect(all.includes('"kind":"image"')).toBe(true);
+    // The window is small, so that old results are left out while turns run.
+    expect(all.includes('"kind":"trim"')).toBe(true);
     await expectFound(world, texts, {
       what: 'two calls in another order',
       in: /All 2\./u,

@@ -57,6 +57,8 @@ export function recordedTurn({ head, lines }: TraceFile): RecordedTurn {
 
 function stepsOf(after: readonly TapeEntry[], turn: string, first: ReadonlySet<string>): readonly RecordedStep[] {
   const steps: (RecordedStep & { answer: AssistantEntry | undefined })[] = [];
+  const places = new Map(after.map(({ id }, place) => [id, place]));
+  const isBefore = ({ id }: TapeEntry, last: string): boolean => (places.get(id) ?? 0) <= (places.get(last) ?? -1);
   let joined: string[] = [];
   let meanwhile: TapeEntry[] = [];
   for (const entry of after) {
@@ -67,9 +69,12 @@ function stepsOf(after: readonly TapeEntry[], turn: string, first: ReadonlySet<s
       const open = steps.at(-1);
       if (open !== undefined) open.answer ??= entry;
     } else if (entry.kind === 'note' && entry.call !== undefined) {
-      steps.push({ note: entry.id, call: entry.call, answer: undefined, joined, meanwhile });
+      const { id: note, call } = entry;
+      // What came while the model was asked, as a summary may, was not in its request.
+      const seen = meanwhile.filter((one) => isBefore(one, call.after));
+      steps.push({ note, call, answer: undefined, joined, meanwhile: seen });
       joined = [];
-      meanwhile = [];
+      meanwhile = meanwhile.filter((one) => !seen.includes(one));
     }
   }
   return steps;

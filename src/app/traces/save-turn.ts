@@ -70,22 +70,24 @@ export async function saveTurn(
   };
 }
 
-/** The history window before the first model call and all of the turn, oldest first; none: its tape is gone. */
+/**
+ * The history window before the turn, and all that was written while it ran, oldest first; none: its tape is gone. A trim or
+ * a summary belongs to no turn: one that came while this turn ran hides nothing from its first call.
+ */
 async function entriesOf(folder: string, session: string, turn: string): Promise<readonly TapeEntry[]> {
   let found = false;
-  const newestFirst: TapeEntry[] = [];
-  const upToTurn = async function* (): AsyncGenerator<TapeEntry> {
+  let begun = false;
+  const during: TapeEntry[] = [];
+  const beforeTurn = async function* (): AsyncGenerator<TapeEntry> {
     for await (const entry of readTape(folder, session)) {
+      if (begun) yield entry;
       found ||= entry.turn === turn;
-      if (!found) continue;
-      newestFirst.push(entry);
-      // What a trim or a summary of the turn itself hides was still shown to its first call.
-      if (entry.turn !== turn) yield entry;
+      if (found && !begun) during.push(entry);
+      begun ||= entry.turn === turn && entry.kind === 'turn-start';
     }
   };
-  const before = await readTail(upToTurn());
-  const kept = new Set(before.entries.slice(before.windowFrom));
-  return newestFirst.filter((entry) => entry.turn === turn || kept.has(entry)).reverse();
+  const { entries, windowFrom } = await readTail(beforeTurn());
+  return [...entries.slice(windowFrom), ...during.reverse()];
 }
 
 function providersOf(configs: Base['config']['providers'], calls: readonly RecordedCall[]): TraceProviders {
