@@ -42,6 +42,8 @@ async function replay(lines: readonly Line[]): Promise<void> {
         break;
       case 'you':
         await settle();
+        // An answer is seen while its turn still ends; what is told of it then is another story.
+        if (line.text === '/why') await waitFor(() => isOver(world), { what: 'the end of the turn' });
         world.telegram.userSays(OWNER, line.text);
         break;
       case 'passes':
@@ -97,4 +99,8 @@ function leftAfter(lines: readonly Line[], line: Line): number {
   if (line.type === 'subagent') return rest.filter(({ type }) => type === 'subagent').length;
   const whole = lines.length - rest.length;
   return rest.flatMap((one, n) => mainStep(lines, one, whole + n)).length;
+}
+
+async function isOver({ assistant }: Awaited<ReturnType<typeof startWorld>>): Promise<boolean> {
+  return (await assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null;
 }

@@ -71,6 +71,7 @@ describe('/why names', () => {
       );
       isHeld = false;
       await waitFor(() => chatOf(world).includes('To both.'), { what: 'the answer' });
+      await asking.over();
       return messageId;
     });
     expect(cause).toContain('It came while I was already working, and joined that turn.');

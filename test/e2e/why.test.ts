@@ -63,6 +63,7 @@ describe('/why names the cause first', () => {
     expect(await why(messageId)).toContain('It waits for an answer to the question about “touch made”.');
     world.telegram.userSays(OWNER, `/deny ${code}`);
     await waitFor(() => chatOf(world).some((text) => text.startsWith('Then not.')), { what: 'the answer' });
+    await asking.over();
     expect(await why(messageId)).toBe('About “make it”: “touch made” was not done: telegram:42 said no.');
   });
 
@@ -81,6 +82,7 @@ describe('/why names the cause first', () => {
     const stop = world.telegram.userSays(OWNER, '/stop').messageId;
     await waitFor(() => chatOf(world).at(-1)?.includes('topped') === true, { what: 'the reply to the stop' });
     isHeld = false;
+    await asking.over();
     expect(await why(first)).toBe('About “think long”: It was stopped.');
     expect(await why(stop)).toContain('It was the request to stop');
   });
@@ -142,16 +144,39 @@ describe('/why names the cause first', () => {
       entities: [{ type: 'mention', offset: 0, length: 9 }],
       from: { id: OWNER },
     }).messageId;
-    world.model.reply('Hi.');
-    await waitFor(() => chatOf(world, GROUP).length > 0, { what: 'the answer in the group' });
-    world.telegram.userSays(GROUP, '/why@test_bot', {
-      entities: [{ type: 'bot_command', offset: 0, length: 13 }],
-      from: { id: GUEST },
-      reply_to_message: { message_id: mine, date: 1, chat: { id: GROUP, type: 'group' }, text: 'x' },
+    world.model.reply(call('exec', { command: 'touch other' }), 'Hi.');
+    const code = await waitFor(
+      () =>
+        world.telegram.sentMessages
+          .map(({ visibleText }) =>
+            visibleText.includes('touch other') ? /\/deny (\w+)/u.exec(visibleText)?.[1] : undefined,
+          )
+          .find((found) => found !== undefined),
+      { what: 'the question' },
+    );
+    world.telegram.userSays(OWNER, `/deny ${code}`);
+    await waitFor(() => chatOf(world, GROUP).some((text) => text.startsWith('Hi.')), {
+      what: 'the answer in the group',
     });
+    await asking.over();
+    const inGroup = (from: number): void => {
+      world.telegram.userSays(GROUP, '/why@test_bot', {
+        entities: [{ type: 'bot_command', offset: 0, length: 13 }],
+        from: { id: from },
+        reply_to_message: { message_id: mine, date: 1, chat: { id: GROUP, type: 'group' }, text: 'x' },
+      });
+    };
+    inGroup(GUEST);
     await waitFor(() => chatOf(world, GROUP).includes('I can tell you that only of your own messages.'), {
       what: 'the refusal',
     });
+    // Everybody in the group reads what the owner is told there.
+    inGroup(OWNER);
+    const open = await waitFor(() => chatOf(world, GROUP).find((text) => text.startsWith('About ')), {
+      what: 'the story',
+    });
+    expect(open).toContain('Something that needs a yes was not done: the owner said no.');
+    expect(open).not.toMatch(/Cost|scripted-model|Turn:|touch|telegram:42/u);
   });
 
   test('of an answer by another model', async () => {

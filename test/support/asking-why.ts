@@ -10,14 +10,22 @@ export class Asking {
     this.#world = world;
   }
 
-  /** Says something and waits for its answer; gives the platform's id of what was said. */
+  /** Says something and waits until its turn is over; gives the platform's id of what was said. */
   async say(text: string, chat = OWNER, ...steps: Step[]): Promise<number> {
     const { model, telegram } = this.#world;
     model.reply(...steps);
     const before = chatOf(this.#world, chat).length;
     const { messageId } = telegram.userSays(chat, text);
     await waitFor(() => chatOf(this.#world, chat).length > before, { what: `an answer to ${text}` });
+    await this.over();
     return messageId;
+  }
+
+  /** Waits until no turn runs: an answer is seen while its turn still ends. */
+  async over(): Promise<void> {
+    const newest = async (): Promise<string | null | undefined> =>
+      (await this.#world.assistant.request('turnsList', { count: 1 }))[0]?.outcome;
+    await waitFor(async () => (await newest()) !== null, { what: 'the end of the turn' });
   }
 
   /** Asks about a message, or about the last one, and gives the first line of the reply: the cause. */

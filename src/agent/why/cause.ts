@@ -71,7 +71,7 @@ function refused(reason: string | null): string {
 
 function running({ turn, questions, entries, now }: WhyFacts): string {
   const open = questions.find(({ state }) => state === 'waiting');
-  if (open !== undefined) return `It waits for an answer to the question about “${askedFor(open)}”.`;
+  if (open !== undefined) return `It waits for an answer to the question about ${askedFor(open)}.`;
   if (turn?.state === 'stopping') return 'It is being stopped.';
   const last = entries.findLast((entry) => entry.kind === 'intent' || entry.kind === 'message');
   const doing = last?.kind === 'intent' ? `${last.name} runs` : 'the model is being asked';
@@ -136,8 +136,8 @@ function circumstances(facts: WhyFacts): readonly string[] {
 
 function saidNo({ kind, state, title, detail, answeredBy }: QuestionLife): readonly string[] {
   if (kind !== 'approval') return [];
-  const what = `“${askedFor({ title, detail })}” was not done`;
-  if (state === 'denied') return [`${what}: ${answeredBy ?? 'a person'} said no.`];
+  const what = `${askedFor({ title, detail })} was not done`;
+  if (state === 'denied') return [`${what}: ${answeredBy ?? 'the owner'} said no.`];
   return state === 'expired' ? [`${what}: nobody answered the question in time.`] : [];
 }
 
@@ -153,9 +153,10 @@ function failureIn(entries: readonly TapeEntry[]): string | null {
   return `${failed.provider}/${failed.model} failed (${kind}${code}): ${oneLine(reason, LONGEST).replace(/[.]$/u, '')}.`;
 }
 
-/** What a question was about: the command line or the like, else its title. */
+/** What a question was about: the command line or the like, else its title; without both, as for a guest, only that it was one. */
 export function askedFor({ title, detail }: Pick<QuestionLife, 'title' | 'detail'>): string {
-  return oneLine(detail === '' ? title : detail.replaceAll('`', ''), LONGEST_NAME);
+  const about = oneLine(detail === '' ? title : detail.replaceAll('`', ''), LONGEST_NAME);
+  return about === '' ? 'something that needs a yes' : `“${about}”`;
 }
 
 function stateOf({ state, detail }: ChannelNow): string {

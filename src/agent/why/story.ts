@@ -7,13 +7,12 @@ import type { WhyFacts, WhyStep, WhyStory } from './facts.ts';
 
 const QUOTED = 80;
 
-/** What the asker may see: an owner everything, others neither prices nor what models and tools were told. */
-export interface StoryFor {
-  readonly isOwner: boolean;
-}
-
-/** Tells why something happened, or did not, from what the stores know. */
-export function storyOf(facts: WhyFacts, { isOwner }: StoryFor): WhyStory {
+/**
+ * Tells why something happened, or did not, from what the stores know. `seesAll`: for an owner where nobody else reads it;
+ * others read neither prices nor what models, tools and questions to the owner were about.
+ */
+export function storyOf(known: WhyFacts, { seesAll }: { readonly seesAll: boolean }): WhyStory {
+  const facts = seesAll ? known : withoutPrivate(known);
   const { message, turn, cost, now } = facts;
   return {
     subject: subjectOf(facts),
@@ -21,11 +20,25 @@ export function storyOf(facts: WhyFacts, { isOwner }: StoryFor): WhyStory {
     turn: turn?.id ?? null,
     session: turn?.session ?? message?.session ?? '',
     at: message?.receivedAt ?? turn?.startedAt ?? now,
-    steps: stepsOf(facts, isOwner).toSorted((a, b) => a.at - b.at),
+    steps: stepsOf(facts, seesAll).toSorted((a, b) => a.at - b.at),
     cost:
-      isOwner && cost !== null && cost.calls > 0
+      cost !== null && cost.calls > 0
         ? `${countText(cost.usage.input + cost.usage.output)} tokens, ${costText(cost)}`
         : null,
+  };
+}
+
+/** The facts as somebody may read them who is not an owner alone. */
+function withoutPrivate(facts: WhyFacts): WhyFacts {
+  const { entries, others, questions, channel } = facts;
+  return {
+    ...facts,
+    entries: entries.filter(({ kind }) => kind === 'turn-end' || kind === 'trim'),
+    others: others.map((one) => ({ ...one, text: '' })),
+    questions: questions.map((one) => ({ ...one, title: '', detail: '', answeredBy: null })),
+    channel: channel === undefined ? undefined : { name: channel.name, state: channel.state },
+    promptChange: null,
+    cost: null,
   };
 }
 
@@ -34,16 +47,16 @@ function subjectOf({ message, turn }: WhyFacts): string {
   return turn === undefined ? 'a message that I do not know' : `turn ${turn.id}`;
 }
 
-function stepsOf(facts: WhyFacts, isOwner: boolean): readonly WhyStep[] {
+function stepsOf(facts: WhyFacts, seesAll: boolean): readonly WhyStep[] {
   const { message, others, turn, entries, replies, questions, promptChange } = facts;
   const received = message === undefined ? [] : [message, ...others];
   return [
     ...received.map((one) => ({ at: one.receivedAt, what: cameFrom(one) })),
     ...(turn === undefined ? [] : [{ at: turn.startedAt, what: 'turn began' }]),
-    ...(isOwner && promptChange !== null && turn !== undefined ? [{ at: turn.startedAt, what: promptChange }] : []),
-    ...(isOwner ? [...entries.flatMap(modelStep), ...didSteps(entries)] : []),
+    ...(promptChange !== null && turn !== undefined ? [{ at: turn.startedAt, what: promptChange }] : []),
+    ...(seesAll ? [...entries.flatMap(modelStep), ...didSteps(entries)] : []),
     ...questions.flatMap(({ state, answeredBy, askedAt, updatedAt, ...about }) => [
-      { at: askedAt, what: `asked about “${askedFor(about)}”` },
+      { at: askedAt, what: `asked about ${askedFor(about)}` },
       ...(state === 'waiting'
         ? []
         : [{ at: updatedAt, what: `${state}${answeredBy === null ? '' : ` by ${answeredBy}`}` }]),

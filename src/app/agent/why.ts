@@ -1,7 +1,7 @@
 import type { WhyFacts, WhyStory } from '../../agent/why/facts.ts';
 import { neighbourCalls, promptChange } from '../../agent/why/prompt-change.ts';
 import { storyOf } from '../../agent/why/story.ts';
-import type { InboundMessage } from '../../bus/messages.ts';
+import { ONLY_TO, type InboundMessage } from '../../bus/messages.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { MessageLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
@@ -42,6 +42,8 @@ export class Why {
     const { lives } = this.#ports.journal;
     const { replyTo, role, sender } = message;
     const isOwner = role === 'owner';
+    // In a group everybody reads the reply, but for one that is shown to the asker alone.
+    const seesAll = isOwner && (message.chatType === 'direct' || typeof message.metadata[ONLY_TO] === 'string');
     const [newest] = replyTo === undefined ? lives.newest(message.sessionKey, 1) : [];
     const found = replyTo === undefined ? newest : lives.messageAt(message, replyTo.externalId);
     const byReply = replyTo?.externalId.replace(OF_A_MESSAGE, '');
@@ -49,7 +51,7 @@ export class Why {
     const about = found ?? (turn === null ? undefined : lives.messagesOf(turn)[0]);
     if (!isOwner && (about === undefined ? turn !== null : about.sender !== sender.id)) return undefined;
     const { sessionKey: session, channel, chatType } = message;
-    return await this.#story({ message: about, turn, session, channel, chatType }, isOwner);
+    return await this.#story({ message: about, turn, session, channel, chatType }, seesAll);
   }
 
   /** For an owner: the story of a message, a turn or the newest message of a conversation, by its id; undefined: it is unknown. */
@@ -95,7 +97,7 @@ export class Why {
       readonly channel?: string;
       readonly chatType?: 'direct' | 'group';
     },
-    isOwner: boolean,
+    seesAll: boolean,
   ): Promise<WhyStory> {
     const { journal, folder, promptParts, clock, channels, redact } = this.#ports;
     const { lives } = journal;
@@ -120,7 +122,7 @@ export class Why {
       channel: channel === undefined ? undefined : { name: asked.channel ?? message?.channel ?? '', ...channel },
       now: clock.now(),
     };
-    const story = storyOf(facts, { isOwner });
+    const story = storyOf(facts, { seesAll });
     return {
       ...story,
       subject: redact(story.subject),
