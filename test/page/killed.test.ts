@@ -36,16 +36,26 @@ inBrowserAt('the page of a gateway that is killed', startGateway, (open) => {
     await page.getByText('Offline. Your message is kept here').waitFor();
     await page.getByRole('textbox', { name: 'Write to the assistant' }).fill('Half a thou');
 
-    assistant.model.reply({ text: answer, chunkSize: 40, eventDelayMs: 90, delayMs: 1_500 }, 'Brief and kind it is.');
+    // The next process says nothing before the page was looked at, however long it takes to find it.
+    let letGo = (): void => {};
+    const looked = new Promise<void>((resolve) => (letGo = resolve));
+    let asked = 0;
+    assistant.model.setHandler(async () => {
+      asked += 1;
+      if (asked > 1) return 'Brief and kind it is.';
+      await looked;
+      return { text: answer, chunkSize: 40, eventDelayMs: 90 };
+    });
     await assistant.start();
     await page.getByText('Offline.').waitFor({ state: 'detached' });
     expect(await begun.innerText()).toBe(before);
+    letGo();
     await page.locator('.prose', { hasText: 'Brief and kind it is.' }).waitFor();
     await page.locator('[aria-busy]').waitFor({ state: 'detached' });
     const shown = (await page.locator('.entries > li').allInnerTexts()).map((text) => text.split('\n')[0]);
     expect(shown).toEqual(['Tell me everything', answer, 'First, be brief', 'Then, be kind', 'Brief and kind it is.']);
-    const asked = assistant.model.requests.at(-1)?.text ?? '';
-    expect(['First, be brief', 'Then, be kind'].map((text) => asked.split(text).length - 1)).toEqual([1, 1]);
+    const newest = assistant.model.requests.at(-1)?.text ?? '';
+    expect(['First, be brief', 'Then, be kind'].map((text) => newest.split(text).length - 1)).toEqual([1, 1]);
     expect(await page.getByRole('textbox', { name: 'Write to the assistant' }).inputValue()).toBe('Half a thou');
     expect(await page.evaluate(() => Object.hasOwn(globalThis, 'isOfFirstLoad'))).toBe(true);
     expect(visit.complaints).toEqual([]);
