@@ -35,6 +35,8 @@ class World {
   /** Of the places that were told of as not looked at, each time. */
   readonly cut: (readonly string[])[] = [];
   historyFails: Error | undefined;
+  /** A page that was put together comes only when this resolves. */
+  historyWaits: Promise<void> | undefined;
   acceptFails: Error | undefined;
   writer: InboundWriter | undefined;
   pages = 0;
@@ -61,13 +63,17 @@ class World {
     const { writer } = this;
     return {
       ids: idsByAge,
-      missed: async (_, after) => this.#page(after),
+      missed: async (_, after) => {
+        const page = this.#page(after);
+        await this.historyWaits;
+        return page;
+      },
       read: async (_, events) => this.#read(events),
       failureOf: (error) => ({ reason: String(error), isRefused: false }),
       context: { accept, write: (received, options) => writer.write(received, options), clock, log },
       report: () => {},
       notLookedAt: async (places) => void this.cut.push(places),
-      pace: { atOnce: 4, pauseMs: 125, burst: 25, patienceMs: 15_000 },
+      pace: { atOnce: 4, pauseMs: 125, burst: 25 },
       random: steadyRandom,
     };
   }
@@ -183,6 +189,51 @@ describe('what was missed', () => {
     await world.clock.advance(30_000);
     expect(world.accepted).toEqual([4, 2, 3, 4].map(id));
     expect(world.mark).toBe(id(4));
+  });
+
+  test('comes before what comes live, also when the line is lost once more before it was had', async () => {
+    const world = new World(1);
+    world.history.push(2, 3);
+    world.historyFails = new Error('Slack is down');
+    world.backfill.connected();
+    world.backfill.closeGaps();
+    await world.receives(4);
+    world.backfill.lost();
+    await world.clock.advance(5_000);
+    expect(world.accepted).toEqual([]);
+    world.history.push(4);
+    world.historyFails = undefined;
+    world.backfill.connected();
+    world.backfill.closeGaps();
+    await world.clock.advance(1_500);
+    expect([world.accepted, world.mark]).toEqual([[2, 3, 4].map(id), id(4)]);
+  });
+
+  test('holds nothing up longer than half a minute, also while the line stays lost', async () => {
+    const world = new World(1);
+    world.historyFails = new Error('Slack is down');
+    world.backfill.connected();
+    world.backfill.closeGaps();
+    await world.receives(4);
+    world.backfill.lost();
+    await world.clock.advance(30_000);
+    expect([world.accepted, world.mark]).toEqual([[id(4)], id(1)]);
+  });
+
+  test('is asked for again after a line that came anew while the history was read', async () => {
+    const world = new World(1);
+    world.history.push(2);
+    const answer = Promise.withResolvers<void>();
+    world.historyWaits = answer.promise;
+    world.backfill.connected();
+    world.backfill.closeGaps();
+    await settle();
+    world.history.push(3);
+    world.backfill.connected();
+    world.backfill.closeGaps();
+    answer.resolve();
+    await settle();
+    expect([world.accepted, world.mark]).toEqual([[2, 3].map(id), id(3)]);
   });
 
   test('is not looked for where Discord says that there is no news', async () => {

@@ -19,7 +19,7 @@ import { compareIds, idsByAge, timeOf } from './snowflake.ts';
 
 const PAGE = 100;
 /** Discord takes 50 calls a second in all. What waits for its history could hardly be answered sooner either. */
-const PACE: Pace = { atOnce: 4, pauseMs: 125, burst: 25, patienceMs: 15_000 };
+const PACE: Pace = { atOnce: 4, pauseMs: 125, burst: 25 };
 /** How long servers may take to tell of their channels before these are looked at anyway. */
 const GUILDS_WAIT_MS = 5_000;
 const COMMAND = 2;

@@ -55,8 +55,6 @@ export interface Pace {
   readonly atOnce: number;
   readonly pauseMs: number;
   readonly burst: number;
-  /** How long live events wait for missed ones. */
-  readonly patienceMs: number;
 }
 
 export interface WaitingEvent<Data> {

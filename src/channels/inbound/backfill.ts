@@ -13,6 +13,8 @@ const MOST_WAITING = 500;
 const MOST_WAITING_IN_ALL = 5_000;
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const KEEP_EVERY_MS = 60_000;
+/** How long live events wait for missed ones whose history cannot be fetched. */
+const PATIENCE_MS = 15_000;
 /** After a resumed connection, which repeats missed events itself, only this many recently used places are fetched. */
 const LIVELY = { count: 50, withinMs: 86_400_000 };
 
@@ -25,7 +27,9 @@ export class Backfill<Data> implements AsyncDisposable {
   readonly #ports: BackfillPorts<Data>;
   readonly #signal: AbortSignal;
   readonly #cursors: ReadCursors;
-  readonly #gaps = new Set<string>();
+  /** Each place that has a gap, with a number of its own: a gap that opens while another one is fetched is fetched too. */
+  readonly #gaps = new Map<string, number>();
+  #gapCount = 0;
   readonly #lanes = new Map<string, Lane<Data>>();
   readonly #slots: Slots;
   /** Places with messages that were not fetched, which the owner was not told yet. */
@@ -59,7 +63,7 @@ export class Backfill<Data> implements AsyncDisposable {
   /** Call it after a new connection: every place has a gap. */
   connected(): void {
     this.#isDown = false;
-    for (const place of this.#cursors.places) this.#gaps.add(place);
+    for (const place of this.#cursors.places) this.#open(place);
   }
 
   /** Call it after a resumed connection, which repeats missed events: only recently used places have a gap. */
@@ -98,7 +102,7 @@ export class Backfill<Data> implements AsyncDisposable {
   /** Begins to fetch the history of all places that have a gap. */
   closeGaps(): void {
     // The places that were read last are at the end; they come first.
-    for (const place of [...this.#gaps].toReversed()) this.#queue(place);
+    for (const place of [...this.#gaps.keys()].toReversed()) this.#queue(place);
   }
 
   /**
@@ -115,7 +119,7 @@ export class Backfill<Data> implements AsyncDisposable {
       lane.waiting.push({ event, written });
       this.#waiting += 1;
     } else {
-      this.#gaps.add(place);
+      this.#open(place);
       written.reject(new Error('too many messages wait to be written'));
     }
     void this.#wake(place);
@@ -156,11 +160,17 @@ export class Backfill<Data> implements AsyncDisposable {
     const { ids, unreadSince } = this.#ports;
     const since = unreadSince?.();
     this.#cursors.move(place, since ?? ids.before(id));
-    if (since !== undefined) this.#gaps.add(place);
+    if (since !== undefined) this.#open(place);
+  }
+
+  #open(place: string): void {
+    this.#gapCount += 1;
+    // A known place keeps its position, so the places that were read last stay at the end.
+    this.#gaps.set(place, this.#gapCount);
   }
 
   #look(place: string): void {
-    this.#gaps.add(place);
+    this.#open(place);
     this.#queue(place);
   }
 
@@ -214,22 +224,24 @@ export class Backfill<Data> implements AsyncDisposable {
     }
   }
 
-  /** Missed events come first, but live ones wait at most `pace.patienceMs`. Undefined: nothing can be done now. */
+  /** Missed events come first, but live ones wait for them at most `PATIENCE_MS`. Undefined: nothing can be done now. */
   #nextStep(place: string, lane: Lane<Data>): 'fill' | 'write' | undefined {
     const now = this.#ports.context.clock.now();
-    const isBehind = this.#gaps.has(place) && !this.#isDown;
-    if (isBehind && lane.notBefore <= now) return 'fill';
+    const hasGap = this.#gaps.has(place);
+    if (hasGap && !this.#isDown && lane.notBefore <= now) return 'fill';
     if (lane.waiting.length === 0) return undefined;
-    return isBehind && now - (lane.behindSince ?? now) < this.#ports.pace.patienceMs ? undefined : 'write';
+    const isPatient = hasGap && now - (lane.behindSince ?? -Infinity) < PATIENCE_MS;
+    return isPatient ? undefined : 'write';
   }
 
   /** Fetches the missed messages of a place; after a failure it is tried again later. */
   async #fill(place: string, lane: Lane<Data>): Promise<void> {
     const { failureOf, random, context } = this.#ports;
     const { clock, log } = context;
+    const gap = this.#gaps.get(place);
     try {
       const fetched = await this.#catchUp(place);
-      this.#gaps.delete(place);
+      if (this.#gaps.get(place) === gap) this.#gaps.delete(place);
       lane.failures = 0;
       lane.behindSince = undefined;
       const isFetched = ({ event }: WaitingEvent<Data>): boolean => event.type === 'message' && fetched.has(event.id);
@@ -245,7 +257,10 @@ export class Backfill<Data> implements AsyncDisposable {
       }
       lane.failures += 1;
       if (lane.failures === 1) log.warn('backfill: history not read, trying again', { place, reason });
-      lane.behindSince ??= clock.now();
+      if (lane.behindSince === undefined) {
+        lane.behindSince = clock.now();
+        clock.timer(PATIENCE_MS, () => void this.#wake(place));
+      }
       const waitMs = retryAfterMs ?? backoffMs(lane.failures, RETRY, random);
       lane.notBefore = clock.now() + waitMs;
       clock.timer(waitMs, () => {
@@ -289,7 +304,7 @@ export class Backfill<Data> implements AsyncDisposable {
       );
       this.#settle(taken);
     } catch (error) {
-      this.#gaps.add(place);
+      this.#open(place);
       this.#settle(taken, error);
       throw error;
     }

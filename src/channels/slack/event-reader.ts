@@ -43,8 +43,8 @@ const MOST_WAITING = 2_000;
 const MOST_POSTS = 5_000;
 /** Conversations whose names are remembered. */
 const MOST_NAMES = 1_000;
-/** Slack takes about one question a second for histories, and wants to hear within 3 s that a message was received. */
-const PACE: Pace = { atOnce: 1, pauseMs: 1_200, burst: 40, patienceMs: 2_000 };
+/** Slack takes about one question a second for histories. */
+const PACE: Pace = { atOnce: 1, pauseMs: 1_200, burst: 40 };
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 /** The cursor that stands for all conversations: everything everywhere was read so far. */
 const EVERYWHERE = '*';
