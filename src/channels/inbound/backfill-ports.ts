@@ -56,19 +56,3 @@ export interface Pace {
   readonly pauseMs: number;
   readonly burst: number;
 }
-
-export interface WaitingEvent<Data> {
-  readonly event: RawEvent<Data>;
-  readonly written: PromiseWithResolvers<void>;
-}
-
-/** The queue of one place. */
-export interface Lane<Data> {
-  waiting: WaitingEvent<Data>[];
-  working: Promise<void> | undefined;
-  failures: number;
-  /** When fetching the history first failed; undefined: it did not. */
-  behindSince: number | undefined;
-  /** No request of the history before this time, by `Clock.now`. */
-  notBefore: number;
-}

@@ -2,9 +2,10 @@ import { backoffMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
-import type { BackfillPorts, Lane, RawEvent, WaitingEvent } from './backfill-ports.ts';
+import type { BackfillPorts, RawEvent } from './backfill-ports.ts';
+import { emptyLane, nextStep, PATIENCE_MS, type Lane, type WaitingEvent } from './lane.ts';
 import type { Received } from './writer.ts';
-import { ReadCursors } from './read-cursors.ts';
+import { Gaps, ReadCursors } from './read-cursors.ts';
 
 /** Missed messages older than this are not fetched. */
 const OLDEST_MS = 7 * 86_400_000;
@@ -13,8 +14,6 @@ const MOST_WAITING = 500;
 const MOST_WAITING_IN_ALL = 5_000;
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const KEEP_EVERY_MS = 60_000;
-/** How long live events wait for missed ones whose history cannot be fetched. */
-const PATIENCE_MS = 15_000;
 /** After a resumed connection, which repeats missed events itself, only this many recently used places are fetched. */
 const LIVELY = { count: 50, withinMs: 86_400_000 };
 
@@ -27,9 +26,7 @@ export class Backfill<Data> implements AsyncDisposable {
   readonly #ports: BackfillPorts<Data>;
   readonly #signal: AbortSignal;
   readonly #cursors: ReadCursors;
-  /** Each place that has a gap, with a number of its own: a gap that opens while another one is fetched is fetched too. */
-  readonly #gaps = new Map<string, number>();
-  #gapCount = 0;
+  readonly #gaps = new Gaps();
   readonly #lanes = new Map<string, Lane<Data>>();
   readonly #slots: Slots;
   /** Places with messages that were not fetched, which the owner was not told yet. */
@@ -63,7 +60,7 @@ export class Backfill<Data> implements AsyncDisposable {
   /** Call it after a new connection: every place has a gap. */
   connected(): void {
     this.#isDown = false;
-    for (const place of this.#cursors.places) this.#open(place);
+    for (const place of this.#cursors.places) this.#gaps.open(place);
   }
 
   /** Call it after a resumed connection, which repeats missed events: only recently used places have a gap. */
@@ -82,7 +79,7 @@ export class Backfill<Data> implements AsyncDisposable {
     const { compare } = this.#ports.ids;
     const known = this.#cursors.of(place);
     if (known !== undefined) {
-      if (typeof last === 'string' && compare(last, known) <= 0) this.#gaps.delete(place);
+      if (typeof last === 'string' && compare(last, known) <= 0) this.#gaps.close(place);
       else this.#look(place);
       return;
     }
@@ -102,7 +99,7 @@ export class Backfill<Data> implements AsyncDisposable {
   /** Begins to fetch the history of all places that have a gap. */
   closeGaps(): void {
     // The places that were read last are at the end; they come first.
-    for (const place of [...this.#gaps.keys()].toReversed()) this.#queue(place);
+    for (const place of this.#gaps.places.toReversed()) this.#queue(place);
   }
 
   /**
@@ -119,7 +116,7 @@ export class Backfill<Data> implements AsyncDisposable {
       lane.waiting.push({ event, written });
       this.#waiting += 1;
     } else {
-      this.#open(place);
+      this.#gaps.open(place);
       written.reject(new Error('too many messages wait to be written'));
     }
     void this.#wake(place);
@@ -160,17 +157,11 @@ export class Backfill<Data> implements AsyncDisposable {
     const { ids, unreadSince } = this.#ports;
     const since = unreadSince?.();
     this.#cursors.move(place, since ?? ids.before(id));
-    if (since !== undefined) this.#open(place);
-  }
-
-  #open(place: string): void {
-    this.#gapCount += 1;
-    // A known place keeps its position, so the places that were read last stay at the end.
-    this.#gaps.set(place, this.#gapCount);
+    if (since !== undefined) this.#gaps.open(place);
   }
 
   #look(place: string): void {
-    this.#open(place);
+    this.#gaps.open(place);
     this.#queue(place);
   }
 
@@ -186,13 +177,7 @@ export class Backfill<Data> implements AsyncDisposable {
   }
 
   #laneOf(place: string): Lane<Data> {
-    const lane = this.#lanes.get(place) ?? {
-      waiting: [],
-      working: undefined,
-      failures: 0,
-      behindSince: undefined,
-      notBefore: 0,
-    };
+    const lane = this.#lanes.get(place) ?? emptyLane<Data>();
     this.#lanes.set(place, lane);
     return lane;
   }
@@ -224,24 +209,19 @@ export class Backfill<Data> implements AsyncDisposable {
     }
   }
 
-  /** Missed events come first, but live ones wait for them at most `PATIENCE_MS`. Undefined: nothing can be done now. */
-  #nextStep(place: string, lane: Lane<Data>): 'fill' | 'write' | undefined {
+  #nextStep(place: string, lane: Lane<Data>): ReturnType<typeof nextStep> {
     const now = this.#ports.context.clock.now();
-    const hasGap = this.#gaps.has(place);
-    if (hasGap && !this.#isDown && lane.notBefore <= now) return 'fill';
-    if (lane.waiting.length === 0) return undefined;
-    const isPatient = hasGap && now - (lane.behindSince ?? -Infinity) < PATIENCE_MS;
-    return isPatient ? undefined : 'write';
+    return nextStep(lane, { now, hasGap: this.#gaps.has(place), isDown: this.#isDown });
   }
 
   /** Fetches the missed messages of a place; after a failure it is tried again later. */
   async #fill(place: string, lane: Lane<Data>): Promise<void> {
     const { failureOf, random, context } = this.#ports;
     const { clock, log } = context;
-    const gap = this.#gaps.get(place);
+    const gap = this.#gaps.of(place);
     try {
       const fetched = await this.#catchUp(place);
-      if (this.#gaps.get(place) === gap) this.#gaps.delete(place);
+      this.#gaps.close(place, gap);
       lane.failures = 0;
       lane.behindSince = undefined;
       const isFetched = ({ event }: WaitingEvent<Data>): boolean => event.type === 'message' && fetched.has(event.id);
@@ -252,7 +232,7 @@ export class Backfill<Data> implements AsyncDisposable {
       const { reason, retryAfterMs, isRefused } = failureOf(error);
       if (isRefused) {
         log.info('backfill: conversation not readable by the bot', { place, reason });
-        this.#gaps.delete(place);
+        this.#gaps.close(place);
         return;
       }
       lane.failures += 1;
@@ -304,7 +284,7 @@ export class Backfill<Data> implements AsyncDisposable {
       );
       this.#settle(taken);
     } catch (error) {
-      this.#open(place);
+      this.#gaps.open(place);
       this.#settle(taken, error);
       throw error;
     }

@@ -69,3 +69,37 @@ export class ReadCursors {
     for (const { place } of cursors) this.#moved.add(place);
   }
 }
+
+/** The places whose messages may have been missed. Each gap has a number, so that one that opens while another is fetched stays. */
+export class Gaps {
+  readonly #open = new Map<string, number>();
+  #count = 0;
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** In the order in which they first opened. */
+  get places(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
+  has(place: string): boolean {
+    return this.#open.has(place);
+  }
+
+  /** The number of the newest gap of a place. */
+  of(place: string): number | undefined {
+    return this.#open.get(place);
+  }
+
+  open(place: string): void {
+    this.#count += 1;
+    this.#open.set(place, this.#count);
+  }
+
+  /** Closes the gap of a place; with a number only if no newer one opened. */
+  close(place: string, gap = this.of(place)): void {
+    if (this.of(place) === gap) this.#open.delete(place);
+  }
+}
