@@ -15,8 +15,27 @@ const ALONE = [
 /** Tests of the page's modules, which are TSX: Node cannot read these by itself. */
 const PAGE = ['test/page/**/*.test.ts'];
 
+/** Tests that start whole programs or a browser, fill disks or go through a corpus: half of the time of all tests. */
+const SLOW = [
+  'test/benign/**/*.test.ts',
+  'test/crash/{platforms,power,resend,sync-counts,sync-failure}.test.ts',
+  'test/docs/backup.test.ts',
+  'test/e2e/{aged-home,full-disk,images,killed,memory-facts,poison,set-aside,streaming}.test.ts',
+  'test/gullible/**/*.test.ts',
+  'test/page/**/*.test.ts',
+  'test/security/{paths-race,sandbox-probe}.test.ts',
+  'test/service/**/*.test.ts',
+  'test/setup/**/*.test.ts',
+  'test/start/**/*.test.ts',
+  'test/tools/{exec-git,process}.test.ts',
+  'test/tools/web-hostile.test.ts',
+  'test/tools/documents/bombs.test.ts',
+];
+
+const LONG = 'test/**/*.long.test.ts';
+
 /** What takes long begins first, so that the end waits for nobody. */
-const LONG = [
+const FIRST = [
   'crash/',
   'gullible/',
   'e2e/full-disk',
@@ -40,15 +59,42 @@ const LONG = [
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
-      const at = LONG.findIndex((part) => moduleId.includes(`/test/${part}`));
-      return at === -1 ? LONG.length : at;
+      const at = FIRST.findIndex((part) => moduleId.includes(`/test/${part}`));
+      return at === -1 ? FIRST.length : at;
     };
     const sorted = await super.sort(files);
     return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
-const exclude = ['test/**/*.long.test.ts', 'node_modules/**'];
+interface Project {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+const alone = (name: string, { include, exclude }: Project): object => ({
+  extends: true,
+  test: { name, include, exclude: [LONG, ...exclude], isolate: true },
+});
+
+const page = (name: string, { include, exclude }: Project): object => ({
+  extends: true,
+  test: { name, include, exclude: [LONG, ...exclude], isolate: false, expect: { poll: { timeout: 20_000 } } },
+});
+
+const together = (name: string, { include, exclude }: Project): object => ({
+  extends: true,
+  test: {
+    name,
+    include,
+    exclude: [LONG, ...ALONE, ...PAGE, ...exclude],
+    isolate: false,
+    // Node reads the modules itself, as it does in production; the suite takes a sixth less.
+    experimental: { viteModuleRunner: false },
+  },
+});
+
+const slowOnes = (globs: readonly string[]): readonly string[] => SLOW.filter((glob) => globs.includes(glob));
 
 export default defineConfig({
   test: {
@@ -57,28 +103,15 @@ export default defineConfig({
     hookTimeout: 180_000,
     pool: 'forks',
     maxWorkers: 4,
-    sequence: { sequencer: LongestFirst },
-    projects: [
-      {
-        extends: true,
-        test: { name: 'alone', include: ALONE, exclude, isolate: true },
-      },
-      {
-        extends: true,
-        test: { name: 'page', include: PAGE, exclude, isolate: false, expect: { poll: { timeout: 20_000 } } },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'together',
-          include: ['test/**/*.test.ts'],
-          exclude: [...exclude, ...ALONE, ...PAGE],
-          isolate: false,
-          // Node reads the modules itself, as it does in production; the suite takes a sixth less.
-          experimental: { viteModuleRunner: false },
-        },
-      },
-    ],
     maxConcurrency: 16,
+    sequence: { sequencer: LongestFirst },
+    // `npm test` runs those named fast, `npm run test:slow` the others.
+    projects: [
+      together('fast', { include: ['test/**/*.test.ts'], exclude: SLOW }),
+      alone('fast-alone', { include: ALONE, exclude: SLOW }),
+      together('slow', { include: SLOW, exclude: [] }),
+      alone('slow-alone', { include: slowOnes(ALONE), exclude: [] }),
+      page('slow-page', { include: slowOnes(PAGE), exclude: [] }),
+    ],
   },
 });
