@@ -79,6 +79,12 @@ export class AgentLoop {
     return { sessions: this.#working.size, aside: this.#background.size };
   }
 
+  /** What the messages of a session wait for; null: for nothing that the loop knows of, such as the disk. */
+  waitsFor(sessionKey: string): 'place' | 'more' | null {
+    if (this.#turnSlots.isWaiting(sessionKey)) return 'place';
+    return this.#holds.isWaiting(sessionKey) ? 'more' : null;
+  }
+
   /** Takes messages from the bus until it closes. */
   async run(): Promise<void> {
     for await (const message of this.#ports.store.bus.consumeInbound()) {
@@ -231,12 +237,12 @@ export class AgentLoop {
     const { runtime, store, hooks } = this.#ports;
     const { sessionKey } = first;
     // A subagent needs no slot: its parent holds one while it waits for it.
-    using slot = first.origin === 'subagent' ? undefined : await this.#admitTurn();
+    using slot = first.origin === 'subagent' ? undefined : await this.#admitTurn(sessionKey);
     if (slot === null) return;
     const admitted = new Map<InboundMessage, InboundMessage>();
     for (const message of batch) {
       const decision = await hooks.admit(message);
-      if ('denied' in decision) await this.#deny(message, decision.denied);
+      if ('denied' in decision) await this.#deny(message, decision);
       else admitted.set(message, decision.value);
     }
     if (admitted.size === 0) return;
@@ -256,8 +262,8 @@ export class AgentLoop {
   }
 
   /** Waits for a free slot and a quiet event loop. Disposing of the result frees the slot. Null: the process stops. */
-  async #admitTurn(): Promise<Disposable | null> {
-    const slot = await this.#turnSlots.hold(this.#shutdown.signal).catch(() => null);
+  async #admitTurn(sessionKey: string): Promise<Disposable | null> {
+    const slot = await this.#turnSlots.hold(this.#shutdown.signal, sessionKey).catch(() => null);
     const { clock } = this.#ports.runtime;
     for (let waits = 0; waits < MOST_WAITS && !this.#stopping; waits += 1) {
       const began = clock.monotonic();
@@ -269,11 +275,13 @@ export class AgentLoop {
     return null;
   }
 
-  async #deny(message: InboundMessage, reason: string): Promise<void> {
+  async #deny(message: InboundMessage, { denied, by }: { denied: string; by: string }): Promise<void> {
     const { runtime, store } = this.#ports;
     const turn = { id: runtime.newId(), session: message.sessionKey, role: message.role, messages: [message] };
+    const reason = `The plugin ${by} did not let it through: ${denied}`;
+    await this.#written(() => store.journal.inbox.refusedBecause(message.id, reason));
     const claimed = await this.#written(() => store.journal.turns.claim(turn));
-    if (claimed.length > 0) await this.#commands.reply(turn.id, message, reason);
+    if (claimed.length > 0) await this.#commands.reply(turn.id, message, denied);
   }
 
   async #command(message: InboundMessage, found: FoundCommand): Promise<void> {

@@ -78,6 +78,10 @@ export class Debounce {
     this.#held.delete(session);
   }
 
+  isWaiting(session: string): boolean {
+    return this.#held.has(session);
+  }
+
   wake(session: string): void {
     this.#held.get(session)?.abort();
   }

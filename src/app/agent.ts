@@ -150,6 +150,9 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     folder: base.paths.sessions,
     promptParts: stores.promptParts,
     channels: () => channels.manager.health(),
+    waitsFor: (session, turn) =>
+      turn === null ? loop.waitsFor(session) : ports.limits.slots.isWaiting(turn) ? 'place' : null,
+    upSince: base.startedAt,
     redact: base.redact,
     clock: base.clock,
   });
@@ -170,8 +173,9 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       statusOf(base, sessionKey, { journal, manager: channels.manager, health, prompt, heartbeat: heartbeat.state }),
   });
   const loopPorts = { ...ports, runner, commands: { table, audit: stores.audit.record } };
+  const loop = new AgentLoop(loopPorts);
   return {
-    loop: new AgentLoop(loopPorts),
+    loop,
     ports: loopPorts,
     runningTurns,
     questions,

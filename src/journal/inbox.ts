@@ -83,6 +83,12 @@ export class Inbox implements InboxPort {
     });
   }
 
+  /** Records why a message is not worked on, as a sentence. */
+  refusedBecause(id: string, reason: string): Promise<unknown> {
+    const { db } = this.#ports;
+    return db.write(() => db.run('UPDATE inbound SET reason = ? WHERE id = ?', reason, id), 'lazy');
+  }
+
   /** Sets the function that counts the background processes of a session, which the reply to a /stop names. @default 0 */
   countsBackground(count: (session: string) => number): void {
     this.#background = count;

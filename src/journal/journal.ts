@@ -4,6 +4,7 @@ import type { AppError } from '../util/errors.ts';
 import type { Clock } from '../util/clock.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { Allowances } from './allowances.ts';
+import { Around } from './around.ts';
 import { Consolidations } from './consolidations.ts';
 import type { Interpreter } from './answers.ts';
 import { CronRuns } from './cron-runs.ts';
@@ -38,6 +39,7 @@ export interface Journal extends Disposable {
   readonly turns: Turns;
   readonly turnRecords: TurnRecords;
   readonly lives: Lives;
+  readonly around: Around;
   readonly outbox: Outbox;
   readonly usage: UsageStore;
   readonly settings: SessionSettings;
@@ -123,6 +125,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     turns: new Turns({ ...shared, outbox, inbox }),
     turnRecords: new TurnRecords(shared),
     lives: new Lives(shared),
+    around: new Around(shared),
     usage: new UsageStore(shared),
     settings: new SessionSettings(shared),
     deadLetters: new DeadLetters(shared),

@@ -8,6 +8,9 @@ export interface MessageLife {
   readonly id: string;
   readonly session: string;
   readonly channel: string;
+  readonly account: string;
+  readonly chat: string;
+  readonly externalId: string;
   /** Platform id of its sender; null: it is not kept any more. */
   readonly sender: string | null;
   /** '' when it is not kept any more. */
@@ -17,6 +20,8 @@ export interface MessageLife {
   readonly reason: string | null;
   readonly turn: string | null;
   readonly receivedAt: number;
+  /** As `InboundMessage.metadata`; empty when it is not kept any more. */
+  readonly metadata: Readonly<Record<string, unknown>>;
 }
 
 /** A turn as the journal knows it. */
@@ -31,6 +36,16 @@ export interface TurnLife {
   readonly startedAt: number;
   /** When it last changed; of one that is over: when it ended. */
   readonly updatedAt: number;
+}
+
+/** A message that was sent. */
+export interface SentLife {
+  /** As `OutboundMessage.kind`. */
+  readonly kind: string;
+  /** The turn that sent it, or whose command it answers; null: the program sent it by itself. */
+  readonly turn: string | null;
+  /** '' when it is not kept any more. */
+  readonly text: string;
 }
 
 /** What became of a message that a turn sent. */
@@ -56,8 +71,10 @@ export interface QuestionLife {
   readonly updatedAt: number;
 }
 
-const MESSAGES = `SELECT inbound.id, inbound.session, inbound.channel, inbound.payload, inbound.origin, inbound.state,
-  inbound.reason, inbound.turn_id, inbound.received_at FROM inbound`;
+export const MESSAGES = `SELECT inbound.id, inbound.session, inbound.channel, inbound.account, inbound.chat,
+  inbound.external_id, inbound.payload, inbound.origin, inbound.state, inbound.reason, inbound.turn_id,
+  inbound.received_at FROM inbound`;
+export const TURNS = 'SELECT id, session, state, outcome, resumed, started_at, updated_at FROM turns';
 /** The newest messages among which those of a time are looked for. */
 const MOST_LOOKED_AT = 1_000;
 
@@ -89,16 +106,21 @@ export class Lives {
       .map(toMessage)[0];
   }
 
-  /** The turn that sent a message, by the id that the platform gave to it or to one of its parts. */
-  turnOfReply({ channel, chatId }: { readonly channel: string; readonly chatId: string }, id: string): string | null {
+  /** A message that was sent, by the id that the platform gave to it or to one of its parts. */
+  sentAs({ channel, chatId }: { readonly channel: string; readonly chatId: string }, id: string): SentLife | undefined {
     const row = this.#db.get(
-      `SELECT outbound.turn_id FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
+      `SELECT outbound.id, outbound.turn_id, outbound.kind, json_extract(outbound.payload, '$.text') AS text
+       FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
        WHERE parts.platform_id = ? AND outbound.channel = ? AND outbound.chat = ? LIMIT 1`,
       id,
       channel,
       chatId,
     );
-    return row?.textOrNull('turn_id') ?? null;
+    if (row === undefined) return undefined;
+    // The ids of questions begin with the turn that asks.
+    const [asking = ''] = row.text('id').split('.', 1);
+    const turn = row.textOrNull('turn_id') ?? (row.text('kind') === 'approval' ? asking : null);
+    return { kind: row.text('kind'), turn, text: row.textOrNull('text') ?? '' };
   }
 
   /** The newest messages of a session that were no chat commands, newest first. */
@@ -128,20 +150,12 @@ export class Lives {
   }
 
   turn(id: string): TurnLife | undefined {
-    return this.#db
-      .all('SELECT id, session, state, outcome, resumed, started_at, updated_at FROM turns WHERE id = ?', id)
-      .map(toTurn)[0];
+    return this.#db.all(`${TURNS} WHERE id = ?`, id).map(toTurn)[0];
   }
 
   /** The turn of a session that is not over. */
   running(session: string): TurnLife | undefined {
-    return this.#db
-      .all(
-        `SELECT id, session, state, outcome, resumed, started_at, updated_at FROM turns
-         WHERE session = ? AND state IN ('running', 'stopping')`,
-        session,
-      )
-      .map(toTurn)[0];
+    return this.#db.all(`${TURNS} WHERE session = ? AND state IN ('running', 'stopping')`, session).map(toTurn)[0];
   }
 
   /** The messages that a turn answers, in order of arrival. */
@@ -197,13 +211,16 @@ export class Lives {
   }
 }
 
-function toMessage(row: Row): MessageLife {
+export function toMessage(row: Row): MessageLife {
   const payload = row.textOrNull('payload');
   const message = payload === null ? null : parseInbound(payload);
   return {
     id: row.text('id'),
     session: row.text('session'),
     channel: row.text('channel'),
+    account: row.text('account'),
+    chat: row.text('chat'),
+    externalId: row.text('external_id'),
     sender: message?.sender.id ?? null,
     text: message?.text ?? '',
     origin: row.text('origin'),
@@ -211,10 +228,11 @@ function toMessage(row: Row): MessageLife {
     reason: row.textOrNull('reason'),
     turn: row.textOrNull('turn_id'),
     receivedAt: row.number('received_at'),
+    metadata: message?.metadata ?? {},
   };
 }
 
-function toTurn(row: Row): TurnLife {
+export function toTurn(row: Row): TurnLife {
   return {
     id: row.text('id'),
     session: row.text('session'),

@@ -46,7 +46,15 @@ const attempt = z.object({
   bytes: z.number(),
   reasoning: z.string(),
   withoutImages: z.boolean().optional(),
-  failed: z.object({ kind: z.string(), status: z.number().optional(), reason: z.string() }).optional(),
+  failed: z
+    .object({
+      kind: z.string(),
+      status: z.number().optional(),
+      reason: z.string(),
+      /** How long the next attempt waited, ms. */
+      waitMs: z.number().exactOptional(),
+    })
+    .optional(),
 });
 /** The parts of a model request, so that it can be rebuilt from the tape. */
 const call = z.object({
@@ -60,6 +68,10 @@ const call = z.object({
   temperature: z.number().optional(),
   /** A hook changed the messages, so they differ from the tape. */
   changed: z.boolean().optional(),
+  /** The model of the turn, `provider/model`, where none of the attempts asked it. */
+  passedOver: z.string().exactOptional(),
+  /** How long it waited for a free place among those that ask at once, ms; left out below a second. */
+  placeMs: z.number().exactOptional(),
   attempts: z.array(attempt),
 });
 
@@ -131,6 +143,10 @@ export const entrySchema = z.discriminatedUnion('kind', [
       name: z.string(),
       output: z.string(),
       isError: z.boolean(),
+      /** Why it was refused or failed, for people; the model reads `output`. */
+      problem: z.string().exactOptional(),
+      /** It was not run: a rule, a plugin or a person refused it. */
+      refused: z.boolean().exactOptional(),
       /** A person was asked about the call and said yes. */
       approved: z.boolean().optional(),
       images: z.array(image).optional(),

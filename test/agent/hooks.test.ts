@@ -71,6 +71,7 @@ describe('hooks', () => {
     const hooks = runner(['a', { admit: () => ({ type: 'deny', reason: 'no' }) }], ['b', { admit: boom }]);
     expect(await hooks.decide('admit', inboundMessage(), (hook, value) => hook.admit?.(value))).toEqual({
       denied: 'no',
+      by: 'a',
     });
   });
 
@@ -130,6 +131,7 @@ describe('hooks', () => {
     const answers = runner(['a', { beforeTool: () => later }]);
     expect(await answers.decide('beforeTool', call, (hook, value) => hook.beforeTool?.(facts, value))).toEqual({
       denied: 'later',
+      by: 'a',
     });
   });
 

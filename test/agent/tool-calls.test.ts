@@ -55,6 +55,16 @@ test('a call that a plugin refuses does not run, and the model reads why', async
   const entry = await play(execute, { beforeTool: () => ({ type: 'deny', reason: 'not on a Sunday' }) });
   expect(execute).not.toHaveBeenCalled();
   expect(entry).toMatchObject({ isError: true, output: expect.stringContaining('not on a Sunday') });
+  expect(entry).toMatchObject({ problem: 'The plugin test did not allow it: not on a Sunday', refused: true });
+});
+
+test('why a call failed is kept in one line for people; one that worked has no such line', async () => {
+  const failed = await play(async () => {
+    throw new Error('the shelf\nis full');
+  });
+  expect(failed).toMatchObject({ isError: true, problem: 'the shelf is full' });
+  expect(failed).not.toHaveProperty('refused');
+  expect(await play(async () => result('done'))).not.toHaveProperty('problem');
 });
 
 test('nor does it where a guard of a plugin breaks', async () => {

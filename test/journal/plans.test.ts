@@ -73,6 +73,7 @@ async function useAll(journal: Journal): Promise<void> {
   await inbox.acceptOwn(inboundMessage({ id: '01ZM4', origin: 'system' }));
   await inbox.withdrawInternal(inboundMessage());
   await inbox.correct('t0', edit);
+  await inbox.refusedBecause('none', 'No.');
   inbox.page(0, 5);
   places.find(first);
   expect(inbox.arrivals).toBeGreaterThan(0);
@@ -95,7 +96,7 @@ async function useAll(journal: Journal): Promise<void> {
   const { lives } = journal;
   lives.message(message.id);
   lives.messageAt(message, message.externalId);
-  lives.turnOfReply(message, '77');
+  lives.sentAs(message, '77');
   lives.newest(session, 5);
   lives.since(0);
   lives.running(session);
@@ -104,6 +105,14 @@ async function useAll(journal: Journal): Promise<void> {
   lives.questions('01ZT1');
   const turn = lives.turn('01ZT1');
   if (turn !== undefined) lives.cost(turn);
+  const { around } = journal;
+  const place = { channel: message.channel, account: message.account, chat: message.chatId, externalId: 'm:1' };
+  around.edits(place);
+  around.wasReceived(place);
+  around.turnBefore({ id: '01ZT1', session });
+  if (turn !== undefined) around.cameDuring(turn);
+  around.clockLag(message.channel);
+  around.outages();
   turns.open();
   turns.messages('01ZT1');
   turns.unanswered(session, 0);

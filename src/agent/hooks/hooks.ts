@@ -14,7 +14,7 @@ export type Decision<Value> =
   | { readonly type: 'deny'; readonly reason: string };
 
 /** The message after the `admit` hooks, or the reason why one refuses it. */
-type Admission = { readonly value: InboundMessage } | { readonly denied: string };
+type Admission = { readonly value: InboundMessage } | { readonly denied: string; readonly by: string };
 
 type Answer<Value> = Value | undefined | Promise<Value | undefined>;
 
@@ -144,22 +144,22 @@ export class HookRunner {
     return undefined;
   }
 
-  /** Passes a value through all hooks of a stage; the first denial ends the stage. */
+  /** Passes a value through all hooks of a stage; the first denial ends the stage. `by`: the plugin that denied it. */
   async decide<Value>(
     name: DecidingHook,
     value: Value,
     call: (hooks: Hooks, value: Value) => Answer<Decision<Value>>,
-  ): Promise<{ readonly value: Value } | { readonly denied: string }> {
+  ): Promise<{ readonly value: Value } | { readonly denied: string; readonly by: string }> {
     let current = value;
     for (const { owner, hooks, guard } of this.#registered) {
       try {
         const decision = await this.#inTime(name, call(hooks, current));
         checkHookValue(name, decision);
-        if (decision?.type === 'deny') return { denied: decision.reason };
+        if (decision?.type === 'deny') return { denied: decision.reason, by: owner };
         if (decision?.type === 'replace') current = decision.value;
       } catch (error) {
         this.#report(owner, name, error);
-        if (guard) return { denied: `The guard ${owner} failed, so this was not done.` };
+        if (guard) return { denied: `The guard ${owner} failed, so this was not done.`, by: owner };
       }
     }
     return { value: current };

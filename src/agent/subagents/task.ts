@@ -47,7 +47,9 @@ export function subagentOf(message: InboundMessage | undefined): SubagentTask | 
 }
 
 /** The facts in a message that brings a subagent's result; null for any other message. */
-export function resultOf(message: InboundMessage | undefined): SubagentResult | null {
+export function resultOf(
+  message: (Pick<InboundMessage, 'metadata'> & { readonly origin: string }) | undefined,
+): SubagentResult | null {
   if (message?.origin !== 'subagent') return null;
   return resultSchema.safeParse(message.metadata['result']).data ?? null;
 }

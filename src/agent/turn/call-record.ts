@@ -12,11 +12,14 @@ type Failure = NonNullable<Attempt['failed']>;
 /** Cap of the attempts that one record keeps; ordinary retries and failovers stay below it. */
 const MOST_ATTEMPTS = 24;
 const LONGEST_REASON = 300;
+/** A shorter wait for a free place is not recorded. */
+const LONG_PLACE_MS = 1_000;
 
 /** Collects the attempts of one model call while it runs. */
 export class CallAttempts {
   readonly #asked: ModelName;
   readonly #list: Attempt[] = [];
+  #placeMs = 0;
 
   /** `asked`: the model of the call, used for an attempt that does not name its model. */
   constructor(asked: ModelName) {
@@ -26,6 +29,22 @@ export class CallAttempts {
   get list(): readonly Attempt[] {
     if (this.#list.length > 0) return this.#list;
     return [{ ...this.#asked, body: null, bytes: 0, reasoning: 'off' }];
+  }
+
+  /** The model of the call, `provider/model`, if only others were asked. */
+  get passedOver(): string | undefined {
+    const { provider, model } = this.#asked;
+    const isAsked = this.list.some((attempt) => attempt.provider === provider && attempt.model === model);
+    return isAsked ? undefined : `${provider}/${model}`;
+  }
+
+  /** How long the call waited for a free place, ms. */
+  get placeMs(): number {
+    return this.#placeMs;
+  }
+
+  waitedForPlace(ms: number): void {
+    this.#placeMs += Math.round(ms);
   }
 
   began({ provider, model, key, body, bytes, reasoning, withoutImages }: SentRequest): void {
@@ -42,8 +61,13 @@ export class CallAttempts {
   }
 
   /** Marks the newest attempt as failed. A failure without an open attempt becomes an entry of its own. */
-  failed({ kind, status, reason }: { readonly kind: string; readonly status?: number; readonly reason: string }): void {
-    const failed: Failure = { kind, ...(status === undefined ? {} : { status }), reason: cut(reason, LONGEST_REASON) };
+  failed({ kind, status, reason, waitMs = 0 }: Failure): void {
+    const failed: Failure = {
+      kind,
+      ...(status === undefined ? {} : { status }),
+      reason: cut(reason, LONGEST_REASON),
+      ...(waitMs > 0 ? { waitMs } : {}),
+    };
     const last = this.#list.at(-1);
     if (last !== undefined && last.failed === undefined) this.#list.splice(-1, 1, { ...last, failed });
     else if (last === undefined) this.#list.push({ ...this.#asked, body: null, bytes: 0, reasoning: 'off', failed });
@@ -106,6 +130,8 @@ export function recordCall(
           maxOutputTokens,
           ...(temperature === undefined ? {} : { temperature }),
           ...(changed ? { changed } : {}),
+          ...(attempts.passedOver === undefined ? {} : { passedOver: attempts.passedOver }),
+          ...(attempts.placeMs >= LONG_PLACE_MS ? { placeMs: attempts.placeMs } : {}),
           attempts: [...attempts.list],
         },
       };

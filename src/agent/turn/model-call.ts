@@ -68,7 +68,7 @@ export async function askModel({
         show('reasoning', redact(stripReasoning(reasoning, { streaming: true }), { partial: true }));
         break;
       case 'restart':
-        attempts?.failed({ kind: event.reason, reason: redact(event.message) });
+        attempts?.failed({ kind: event.reason, reason: redact(event.message), waitMs: event.waitMs });
         text = before;
         reasoning = '';
         live({ type: 'status', text: redact(event.message) });

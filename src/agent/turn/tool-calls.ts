@@ -133,7 +133,7 @@ function toolEnd(call: ToolCallPart, result: ToolResult): Parameters<Live>[0] {
   const { isError = false, refused, output, failure = output, diff } = result;
   // What was not done has no title of its own: it is named as it was begun.
   const title = result.title === name ? callTitle(call) : result.title;
-  const why = refused === true ? { refused: output } : isError ? { problem: oneLine(failure, LONGEST_PROBLEM) } : {};
+  const why = refused === true ? { refused: failure } : isError ? { problem: oneLine(failure, LONGEST_PROBLEM) } : {};
   const changes = diff === undefined ? {} : { diff: cut(diff, LONGEST_DIFF) };
   return { type: 'tool-end', callId, name, title, isError, ...why, ...changes };
 }
@@ -142,7 +142,10 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
   const before = await turn.hooks.decide('beforeTool', { name: call.name, arguments: call.arguments }, (hooks, value) =>
     hooks.beforeTool?.(turn.facts, value),
   );
-  if ('denied' in before) return withoutRun(call, before.denied, 'refused', turn);
+  if ('denied' in before) {
+    const failure = `The plugin ${before.by} did not allow it: ${before.denied}`;
+    return { ...withoutRun(call, before.denied, 'refused', turn), refused: true, failure };
+  }
   const hooked = before.value;
   const intent = (name: string): EntryDraft => ({
     kind: 'intent',
@@ -194,6 +197,7 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
       result.untrusted === true && result.skill === undefined ? fenced(result, call.name, turnId) : result,
     ),
     isError: result.isError === true,
+    ...problemOf(result),
     ...(result.untrusted === true ? { untrusted: true } : {}),
     ...(result.private === true ? { private: true } : {}),
     ...(result.untrusted === true ? { source: sourceOfResult(call.name) } : {}),
@@ -201,6 +205,15 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
     ...(result.effects === undefined ? {} : { effects: result.effects }),
     ...(result.skill === undefined ? {} : { skills: [result.skill] }),
   };
+}
+
+/** Why a call was refused or failed, in one line for people. */
+function problemOf({ isError, refused, output, note = '', failure }: ToolResult): {
+  readonly problem?: string;
+  readonly refused?: boolean;
+} {
+  const problem = isError === true ? oneLine(failure ?? `${output} ${note}`, LONGEST_PROBLEM) : '';
+  return { ...(problem === '' ? {} : { problem }), ...(refused === true ? { refused } : {}) };
 }
 
 /** Fences the output and makes the header harmless. It is stored so on the tape, because the model reads the tape. */

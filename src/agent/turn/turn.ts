@@ -96,8 +96,12 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     before: unfinishedText(entries),
   };
   // A message that was edited during the wait for a slot is read first: null, and the next step asks again.
-  const ask = async (): Promise<ModelOutcome | null> => ((await isCorrected(turn)) ? null : await askModel(asked));
-  const outcome = await limits.slots.run(ask, turn.signal);
+  const waitedSince = runtime.clock.monotonic();
+  const ask = async (): Promise<ModelOutcome | null> => {
+    call.attempts.waitedForPlace(runtime.clock.monotonic() - waitedSince);
+    return (await isCorrected(turn)) ? null : await askModel(asked);
+  };
+  const outcome = await limits.slots.run(ask, turn.signal, facts.turnId);
   if (outcome === null) return;
   await shortRound();
   await record(turn, ports, { outcome, last, call: await call.entry() });
@@ -209,7 +213,7 @@ async function runTools(turn: Turn, ports: Omit<RunPorts, 'model'>, calls: reado
         durability,
       );
     },
-    slot: (task) => limits.slots.run(task, turn.signal),
+    slot: (task) => limits.slots.run(task, turn.signal, facts.turnId),
     interrupted: async (callId, name) => {
       const target = facts.messages.at(-1);
       if (target === undefined) return;

@@ -2,8 +2,10 @@ import type { MessageLife } from '../../journal/lives.ts';
 import type { CallRecord, TapeEntry } from '../../session/entry.ts';
 import { costText, countText, oneLine } from '../../util/text.ts';
 import { receiptOf } from '../receipt/receipt.ts';
-import { askedFor, causeOf } from './cause.ts';
+import { resultOf } from '../subagents/task.ts';
+import { causeOf } from './cause.ts';
 import type { WhyFacts, WhyStep, WhyStory } from './facts.ts';
+import { askedFor, problemText } from './words.ts';
 
 const QUOTED = 80;
 
@@ -30,11 +32,13 @@ export function storyOf(known: WhyFacts, { seesAll }: { readonly seesAll: boolea
 
 /** The facts as somebody may read them who is not an owner alone. */
 function withoutPrivate(facts: WhyFacts): WhyFacts {
-  const { entries, others, questions, channel } = facts;
+  const { entries, others, questions, channel, tasks } = facts;
   return {
     ...facts,
     entries: entries.filter(({ kind }) => kind === 'turn-end' || kind === 'trim'),
     others: others.map((one) => ({ ...one, text: '' })),
+    tasks: tasks.map((one) => ({ ...one, label: '', answer: '' })),
+    retried: null,
     questions: questions.map((one) => ({ ...one, title: '', detail: '', answeredBy: null })),
     channel: channel === undefined ? undefined : { name: channel.name, state: channel.state },
     promptChange: null,
@@ -42,15 +46,20 @@ function withoutPrivate(facts: WhyFacts): WhyFacts {
   };
 }
 
-function subjectOf({ message, turn }: WhyFacts): string {
-  if (message !== undefined) return message.text === '' ? 'a message' : `“${oneLine(message.text, QUOTED)}”`;
+function subjectOf({ message, turn, sent }: WhyFacts): string {
+  const result = resultOf(message);
+  if (result !== null) return `what the subagent “${oneLine(result.label, QUOTED)}” brought`;
+  const text = message?.text ?? sent?.text ?? '';
+  if (text !== '') return `“${oneLine(text, QUOTED)}”`;
+  if (message !== undefined || sent !== null) return 'a message';
   return turn === undefined ? 'a message that I do not know' : `turn ${turn.id}`;
 }
 
 function stepsOf(facts: WhyFacts, seesAll: boolean): readonly WhyStep[] {
-  const { message, others, turn, entries, replies, questions, promptChange } = facts;
+  const { message, others, edits, turn, entries, replies, questions, promptChange } = facts;
   const received = message === undefined ? [] : [message, ...others];
   return [
+    ...edits.map((one) => ({ at: one.receivedAt, what: 'an edit of it came' })),
     ...received.map((one) => ({ at: one.receivedAt, what: cameFrom(one) })),
     ...(turn === undefined ? [] : [{ at: turn.startedAt, what: 'turn began' }]),
     ...(promptChange !== null && turn !== undefined ? [{ at: turn.startedAt, what: promptChange }] : []),
@@ -97,9 +106,18 @@ function failedAttempts(at: number, { attempts }: CallRecord): readonly WhyStep[
 }
 
 function didSteps(entries: readonly TapeEntry[]): readonly WhyStep[] {
-  return receiptOf(entries).map(({ at, kind, tool, target, outcome, exitCode, approved }) => {
+  const problems = new Map(
+    entries.flatMap((entry) =>
+      entry.kind === 'message' && entry.role === 'tool' && entry.problem !== undefined
+        ? [[entry.callId, entry.problem]]
+        : [],
+    ),
+  );
+  return receiptOf(entries).map(({ callId, at, kind, tool, target, outcome, exitCode, approved }) => {
     const what = target === null ? tool : `${kind} ${oneLine(target, QUOTED)}`;
     const facts = [outcome, ...(exitCode === null ? [] : [`exit code ${exitCode}`]), ...(approved ? ['approved'] : [])];
-    return { at, what: `${what}: ${facts.join(', ')}` };
+    const problem = outcome === 'done' ? undefined : problems.get(callId);
+    const why = problem === undefined ? '' : ` (${problemText(problem, QUOTED)})`;
+    return { at, what: `${what}: ${facts.join(', ')}${why}` };
   });
 }

@@ -1,7 +1,8 @@
-import type { WhyFacts, WhyStory } from '../../agent/why/facts.ts';
+import { subagentOf } from '../../agent/subagents/task.ts';
+import type { EndedTask, WhyFacts, WhyStory } from '../../agent/why/facts.ts';
 import { neighbourCalls, promptChange } from '../../agent/why/prompt-change.ts';
 import { storyOf } from '../../agent/why/story.ts';
-import { ONLY_TO, type InboundMessage } from '../../bus/messages.ts';
+import { ONLY_TO, type InboundMessage, type ReplyReference } from '../../bus/messages.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { MessageLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
@@ -11,14 +12,27 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import type { Clock } from '../../util/clock.ts';
 
 interface WhyPorts {
-  readonly journal: Pick<Journal, 'lives' | 'pairing'>;
+  readonly journal: Pick<Journal, 'lives' | 'around' | 'pairing' | 'subagents'>;
   /** The folder of the tapes. */
   readonly folder: string;
   /** State of the channels, by name. */
   readonly channels: () => Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly promptParts: Pick<PromptParts, 'read'>;
+  /** What a turn waits for or, without one, the messages of a session; null: for nothing that is known. */
+  readonly waitsFor: (session: string, turn: string | null) => WhyFacts['waitsFor'];
+  /** When this process started, milliseconds since 1970. */
+  readonly upSince: number;
   readonly redact: (text: string) => string;
   readonly clock: Clock;
+}
+
+/** What a story is about, and what is known beside the stores. */
+interface Asked extends Partial<Pick<WhyFacts, 'sent' | 'wasReceived'>> {
+  readonly message: MessageLife | undefined;
+  readonly turn: string | null;
+  readonly session?: string;
+  readonly channel?: string;
+  readonly chatType?: 'direct' | 'group';
 }
 
 /** Entries before a turn among which the model call before it is looked for. */
@@ -46,12 +60,25 @@ export class Why {
     const seesAll = isOwner && (message.chatType === 'direct' || typeof message.metadata[ONLY_TO] === 'string');
     const [newest] = replyTo === undefined ? lives.newest(message.sessionKey, 1) : [];
     const found = replyTo === undefined ? newest : lives.messageAt(message, replyTo.externalId);
-    const byReply = replyTo?.externalId.replace(OF_A_MESSAGE, '');
-    const turn = found?.turn ?? (byReply === undefined ? null : lives.turnOfReply(message, byReply));
+    const byReply = replyTo === undefined || found !== undefined ? undefined : this.#repliedTo(message, replyTo);
+    const turn = found?.turn ?? byReply?.turn ?? null;
     const about = found ?? (turn === null ? undefined : lives.messagesOf(turn)[0]);
     if (!isOwner && (about === undefined ? turn !== null : about.sender !== sender.id)) return undefined;
     const { sessionKey: session, channel, chatType } = message;
-    return await this.#story({ message: about, turn, session, channel, chatType }, seesAll);
+    return await this.#story({ message: about, turn, session, channel, chatType, ...byReply?.known }, seesAll);
+  }
+
+  /** What is known of a message with a reply where no message with its id was received. */
+  #repliedTo(
+    message: InboundMessage,
+    { externalId, author }: ReplyReference,
+  ): { readonly turn: string | null; readonly known: Partial<Asked> } {
+    const { lives, around } = this.#ports.journal;
+    const sent = lives.sentAs(message, externalId.replace(OF_A_MESSAGE, ''));
+    if (sent !== undefined) return { turn: sent.turn, known: { sent } };
+    if (author === 'assistant') return { turn: null, known: { sent: { kind: 'notice', text: '' } } };
+    const { channel, account, chatId: chat } = message;
+    return { turn: null, known: { wasReceived: around.wasReceived({ channel, account, chat, externalId }) } };
   }
 
   /** For an owner: the story of a message, a turn or the newest message of a conversation, by its id; undefined: it is unknown. */
@@ -89,18 +116,9 @@ export class Why {
     return stories;
   }
 
-  async #story(
-    asked: {
-      readonly message: MessageLife | undefined;
-      readonly turn: string | null;
-      readonly session?: string;
-      readonly channel?: string;
-      readonly chatType?: 'direct' | 'group';
-    },
-    seesAll: boolean,
-  ): Promise<WhyStory> {
-    const { journal, folder, promptParts, clock, channels, redact } = this.#ports;
-    const { lives } = journal;
+  async #story(asked: Asked, seesAll: boolean): Promise<WhyStory> {
+    const { journal, folder, promptParts, clock, channels, redact, waitsFor, upSince } = this.#ports;
+    const { lives, around } = journal;
     const turn = asked.turn === null ? undefined : lives.turn(asked.turn);
     const received = asked.turn === null ? [] : lives.messagesOf(asked.turn);
     const message = asked.message ?? received[0];
@@ -111,15 +129,27 @@ export class Why {
     const facts: WhyFacts = {
       message,
       others: received.filter(({ id }) => id !== message?.id),
+      edits: message === undefined ? [] : around.edits(message),
+      wasReceived: asked.wasReceived ?? false,
+      sent: asked.sent ?? null,
       turn,
       busyWith: busyWith?.id === turn?.id ? undefined : busyWith,
+      before: turn === undefined ? undefined : around.turnBefore(turn),
+      retried: turn === undefined ? null : await this.#retried(near, turn),
+      cameDuring: turn?.outcome === 'stopped' ? around.cameDuring(turn) : [],
       entries: near.filter((entry) => entry.turn === turn?.id),
+      wasSummarized: near.some(({ kind, turn: of }) => kind === 'anchor' && of !== turn?.id),
+      tasks: turn === undefined ? [] : await this.#tasks(turn.id),
       promptChange: await promptChange(neighbourCalls(near, turn?.id ?? ''), (hash) => promptParts.read(hash)),
       replies: turn === undefined ? [] : lives.replies(turn.id),
       questions: turn === undefined ? [] : lives.questions(turn.id),
       cost: turn === undefined ? null : lives.cost(turn),
       chatType: asked.chatType ?? null,
       channel: channel === undefined ? undefined : { name: asked.channel ?? message?.channel ?? '', ...channel },
+      waitsFor: waitsFor(session, turn?.id ?? null),
+      clockLag: message === undefined ? 0 : around.clockLag(message.channel),
+      outages: around.outages(),
+      upSince,
       now: clock.now(),
     };
     const story = storyOf(facts, { seesAll });
@@ -129,6 +159,33 @@ export class Why {
       cause: redact(story.cause),
       steps: story.steps.map(({ at, what }) => ({ at, what: redact(what) })),
     };
+  }
+
+  /** Why the turn that /retry took back before this one gave no answer; null: there is none. */
+  async #retried(near: readonly TapeEntry[], turn: TurnPlace): Promise<string | null> {
+    const back = near.findLast((entry) => entry.kind === 'retract');
+    const [of] = back?.kind === 'retract' && (back.turn === null || back.turn === turn.id) ? back.turns : [];
+    if (of === undefined) return null;
+    const entries = await entriesOfTurn(this.#ports.folder, { id: of, session: turn.session });
+    const end = entries.findLast((entry) => entry.kind === 'turn-end');
+    return end?.kind === 'turn-end' && end.outcome === 'failed' ? end.answer : 'it had another answer.';
+  }
+
+  async #tasks(turn: string): Promise<readonly EndedTask[]> {
+    const { folder, journal } = this.#ports;
+    const tasks = journal.subagents.ofTurn(turn).flatMap(({ turnId, message }) => {
+      const task = subagentOf(message);
+      // What the turn waited for is a result of its own call.
+      return task === null || task.wait ? [] : [{ id: turnId, session: message.sessionKey, label: task.label }];
+    });
+    return await Promise.all(
+      tasks.map(async ({ label, ...place }) => {
+        const end = (await entriesOfTurn(folder, place)).findLast((entry) => entry.kind === 'turn-end');
+        return end?.kind === 'turn-end'
+          ? { label, outcome: end.outcome, answer: end.answer }
+          : { label, outcome: 'running', answer: '' };
+      }),
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 import { textOfPress } from '../../bus/buttons.ts';
 import { ON_MESSAGE } from '../../bus/commands.ts';
+import { timeOf } from './snowflake.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
@@ -56,7 +57,7 @@ export function readMessage(message: DiscordMessage, arrival: Arrival, context: 
       media,
       untrusted: isForward,
       ...(replyTo === undefined ? {} : { replyTo }),
-      metadata: isForward ? { burst: 'forward' } : {},
+      metadata: { sentAt: timeOf(message.id), ...(isForward ? { burst: 'forward' } : {}) },
     };
   });
 }

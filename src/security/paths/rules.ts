@@ -79,7 +79,8 @@ export function decidePath(path: string, access: PathAccess, caller: PathCaller,
   const readRoot = roots.readRoots.find((root) => within(root, path));
   if (roots.restrictToWorkspace && !within(roots.workspace, path) && (access === 'write' || readRoot === undefined)) {
     const readable = readRoot === undefined ? '' : ' for writing';
-    return deny(`${path} is outside the workspace ${roots.workspace}, which is not allowed${readable}.`);
+    const setting = access === 'write' ? 'tools.restrictToWorkspace' : 'tools.readRoots';
+    return deny(`${path} is outside the workspace ${roots.workspace}, which ${setting} does not allow${readable}.`);
   }
   const decisions = paths.map((place) => decidePlace(place, path, access, caller, roots));
   return (

@@ -1,153 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import { causeOf } from '../../../src/agent/why/cause.ts';
 import type { WhyFacts } from '../../../src/agent/why/facts.ts';
-import type { MessageLife, QuestionLife, ReplyLife, TurnLife } from '../../../src/journal/lives.ts';
-import type { TapeEntry } from '../../../src/session/entry.ts';
-
-const NOW = 1_800_000_000_000;
-const MESSAGE: MessageLife = {
-  id: 'm1',
-  session: 'telegram:42',
-  channel: 'telegram',
-  sender: '42',
-  text: 'hi',
-  origin: 'user',
-  state: 'done',
-  reason: null,
-  turn: 't1',
-  receivedAt: NOW - 60_000,
-};
-const TURN: TurnLife = {
-  id: 't1',
-  session: 'telegram:42',
-  state: 'done',
-  outcome: 'answered',
-  resumed: 0,
-  startedAt: NOW - 60_000,
-  updatedAt: NOW - 50_000,
-};
-const REPLY: ReplyLife = {
-  id: 't1:0',
-  kind: 'answer',
-  state: 'delivered',
-  reason: null,
-  attempts: 1,
-  updatedAt: NOW - 50_000,
-  isRepeated: false,
-};
-const QUESTION: QuestionLife = {
-  kind: 'approval',
-  state: 'waiting',
-  title: 'Run a command',
-  detail: '`make all`',
-  answeredBy: null,
-  askedAt: NOW - 55_000,
-  updatedAt: NOW - 50_000,
-};
-const ANSWERED: WhyFacts = {
-  message: MESSAGE,
-  others: [],
-  turn: TURN,
-  busyWith: undefined,
-  entries: [],
-  promptChange: null,
-  replies: [REPLY],
-  questions: [],
-  cost: null,
-  chatType: 'direct',
-  channel: { name: 'telegram', state: 'running' },
-  now: NOW,
-};
-const WAITING: WhyFacts = {
-  ...ANSWERED,
-  message: { ...MESSAGE, state: 'accepted', turn: null },
-  turn: undefined,
-  replies: [],
-};
-const gone = { v: 1, id: 'e1', at: NOW - 52_000, turn: 't1' } as const;
-const end = (facts: Partial<Extract<TapeEntry, { kind: 'turn-end' }>>): TapeEntry => ({
-  ...gone,
-  kind: 'turn-end',
-  outcome: 'answered',
-  answer: 'Yes.',
-  target: { channel: 'telegram', chatId: '42' },
-  usage: { input: 1, cached: 0, cacheWrite: 0, output: 1, reasoning: 0 },
-  costUsd: null,
-  model: 'openai/second',
-  iterations: 1,
-  ...facts,
-});
-const failed = (kind: string, reason: string, status?: number): TapeEntry => ({
-  ...gone,
-  kind: 'note',
-  text: 'model call',
-  call: {
-    after: '',
-    layers: [],
-    tools: 'a'.repeat(64),
-    toolChoice: 'auto',
-    maxOutputTokens: 1,
-    attempts: [
-      {
-        provider: 'openai',
-        model: 'first',
-        body: null,
-        bytes: 0,
-        reasoning: 'off',
-        failed: { kind, reason, ...(status === undefined ? {} : { status }) },
-      },
-    ],
-  },
-});
-const trim: TapeEntry = { ...gone, kind: 'trim', stubUpTo: null, imagesUpTo: null, dropUpTo: 'e0' };
-const refused = (reason: string | null): WhyFacts => ({
-  ...WAITING,
-  message: { ...MESSAGE, state: 'refused', reason, turn: null },
-});
-const done = (reason: string): WhyFacts => ({ ...WAITING, message: { ...MESSAGE, reason, turn: null } });
-const replied = (reply: Partial<ReplyLife>, more: Partial<WhyFacts> = {}): WhyFacts => ({
-  ...ANSWERED,
-  replies: [{ ...REPLY, ...reply }],
-  ...more,
-});
-const turned = (turn: Partial<TurnLife>, more: Partial<WhyFacts> = {}): WhyFacts => ({
-  ...ANSWERED,
-  turn: { ...TURN, ...turn },
-  ...more,
-});
+import {
+  NOW,
+  MESSAGE,
+  TURN,
+  QUESTION,
+  ANSWERED,
+  WAITING,
+  gone,
+  end,
+  failed,
+  again,
+  passedOver,
+  FAILED_TASK,
+  trim,
+  replied,
+  turned,
+} from '../../support/why-facts.ts';
 
 const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[] = [
-  ['an answer', ANSWERED, 'It was answered.'],
-  [
-    'a message in a group that never came',
-    { ...WAITING, message: undefined, chatType: 'group' },
-    'I never received it. In groups I take only what mentions me or replies to me, from people who are allowed. The channel telegram is running now.',
-  ],
-  [
-    'a message that never came while the channel is down',
-    { ...WAITING, message: undefined, channel: { name: 'slack', state: 'failed', detail: 'the token was refused' } },
-    'I never received it. The channel slack is failed (the token was refused) now.',
-  ],
-  ['too many in the chat', refused('chat-full'), 'I did not take it: too many messages were waiting in this chat.'],
-  [
-    'too many on the channel',
-    refused('channel-full'),
-    'I did not take it: too many messages were waiting on this channel.',
-  ],
-  ['what a /new dropped', refused('interrupted'), 'It was dropped before its turn came: a later command began anew.'],
-  ['what a /stop dropped', refused('stopped'), 'It was dropped before its turn came: /stop was sent.'],
-  ['what the owner dropped', refused('dropped by the owner'), 'The owner dropped it, so it got no answer.'],
-  ['what is told in words', refused('the disk was full'), 'It was dropped before its turn came: the disk was full.'],
-  ['a /stop', done('stop'), 'It was the request to stop, and it was carried out when it came.'],
-  ['an answer to a question', done('answer'), 'It was taken as the answer to a question.'],
-  ['an edit', done('edit'), 'It changed a message that had not been answered yet, so that one has the answer.'],
-  ['what was withdrawn', done('withdrawn'), 'It was withdrawn before its turn came.'],
-  ['one that waits', WAITING, 'It waits for its turn for 60 s: other conversations are being answered first.'],
-  [
-    'one that waits behind another',
-    { ...WAITING, busyWith: { ...TURN, state: 'running', outcome: null } },
-    'It waits for 60 s: an earlier turn of this conversation is still running.',
-  ],
   [
     'one that is worked on',
     turned(
@@ -193,12 +65,12 @@ const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[
   [
     'a failure of which only the call is left',
     turned({ outcome: 'failed' }, { entries: [failed('rate-limit', 'too many requests', 429)] }),
-    'I could not answer it. openai/first failed (rate-limit 429): too many requests.',
+    'I could not answer it. openai/first failed: openai allowed no more requests for the moment (429).',
   ],
   [
     'an answer of another model',
     { ...ANSWERED, entries: [failed('overloaded', 'try later', 529), end({})] },
-    'openai/second answered, because openai/first failed (overloaded 529): try later.',
+    'openai/second answered, because openai/first failed: openai was overloaded or out of order (529).',
   ],
   [
     'an answer after a crash',
@@ -212,8 +84,143 @@ const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[
   ],
   [
     'an answer that came late',
-    turned({ startedAt: NOW - 20_000 }),
+    turned({ startedAt: NOW - 20_000 }, { before: { ...TURN, id: 't0', updatedAt: NOW - 20_000 } }),
     'It waited 40 s for an earlier turn of this conversation.',
+  ],
+  [
+    'an answer that came late for a reason that is not known',
+    turned({ startedAt: NOW - 20_000 }, { before: { ...TURN, id: 't0', updatedAt: NOW - 70_000 } }),
+    'It waited 40 s before its turn began.',
+  ],
+  [
+    'an answer that came late, because the process began anew',
+    turned({ startedAt: NOW - 20_000 }, { upSince: NOW - 30_000 }),
+    'It waited 40 s, because I was stopped before its turn began, and started again.',
+  ],
+  [
+    'a message that the platform brought late',
+    { ...ANSWERED, message: { ...MESSAGE, metadata: { sentAt: NOW - 660_000 } } },
+    'It reached me 10 min after it was sent, because until then I was not running or had no connection to telegram.',
+  ],
+  [
+    'a message of a platform with another clock',
+    { ...ANSWERED, message: { ...MESSAGE, metadata: { sentAt: NOW - 660_000 } }, clockLag: 598_000 },
+    'It was answered.',
+  ],
+  [
+    'a message that came while nothing ran',
+    { ...ANSWERED, message: { ...MESSAGE, metadata: { sentAt: NOW - 660_000 } }, upSince: NOW - 70_000 },
+    'It reached me 10 min after it was sent, because I was not running.',
+  ],
+  [
+    'an answer that a full disk kept waiting',
+    turned(
+      { startedAt: NOW - 20_000, updatedAt: NOW - 10_000 },
+      { outages: [{ since: NOW - 80_000, until: NOW - 25_000 }] },
+    ),
+    'It waited 35 s, because the disk could not be written.',
+  ],
+  [
+    'an answer that had to be asked for again',
+    { ...ANSWERED, entries: [again('rate-limit', 2_000), again('rate-limit', 4_000), end({ model: 'openai/first' })] },
+    'openai/first had to be asked again 2 times, with 6 s of waiting, because openai allowed no more requests for the moment.',
+  ],
+  [
+    'an answer of another model, because the first is left out for a while',
+    { ...ANSWERED, entries: [passedOver, end({})] },
+    'openai/second answered, because openai/first had failed shortly before and was left out.',
+  ],
+  [
+    'a yes that came late',
+    { ...ANSWERED, questions: [{ ...QUESTION, state: 'approved', updatedAt: NOW + 245_000 }] },
+    'It waited 5 min for an answer to the question about “make all”.',
+  ],
+  [
+    'a question of the model that nobody answered',
+    { ...ANSWERED, questions: [{ ...QUESTION, kind: 'ask', state: 'expired', title: 'Tea?', detail: '' }] },
+    'Nobody answered my question “Tea?” in time.',
+  ],
+  [
+    'an answer that could not be sent for a while',
+    replied({ updatedAt: NOW + 550_000 }),
+    'The answer was written, but could only be sent 10 min later.',
+  ],
+  [
+    'several delays, the longest first',
+    turned(
+      { startedAt: NOW - 40_000, resumed: 1 },
+      {
+        before: { ...TURN, id: 't0', updatedAt: NOW - 40_000 },
+        entries: [again('overloaded', 30_000), end({ model: 'openai/first' })],
+      },
+    ),
+    'openai/first had to be asked again after 30 s, because openai was overloaded or out of order. It waited 20 s for an earlier turn of this conversation. The process ended while I worked on it, and the next one went on with it.',
+  ],
+  [
+    'what was not done, before what made it late',
+    turned(
+      { startedAt: NOW - 20_000 },
+      { entries: [end({ unfinished: 'Not done: writing `/etc/x` was refused.' })], tasks: [FAILED_TASK] },
+    ),
+    'Not done: writing /etc/x was refused. The subagent “counting” that it started failed: openai refused the key. It waited 40 s before its turn began.',
+  ],
+  [
+    'a repetition',
+    turned({ startedAt: NOW - 10_000 }, { retried: 'openai refused the API key.' }),
+    'It was answered again by /retry; before that, openai refused the API key.',
+  ],
+  [
+    'what /stop ended',
+    turned({ outcome: 'stopped' }, { cameDuring: [{ ...MESSAGE, id: 'm2', text: 'stop', reason: 'stop' }] }),
+    'It was stopped: /stop was sent.',
+  ],
+  [
+    'what /new ended',
+    turned({ outcome: 'stopped' }, { cameDuring: [{ ...MESSAGE, id: 'm2', text: '/new' }] }),
+    'It was stopped: /new was sent.',
+  ],
+  [
+    'what a newer message ended',
+    turned({ outcome: 'stopped' }, { cameDuring: [{ ...MESSAGE, id: 'm2', text: 'no, wait' }] }),
+    'It was stopped, because a newer message came.',
+  ],
+  [
+    'what a plugin refused',
+    turned(
+      { outcome: 'command' },
+      { message: { ...MESSAGE, reason: 'The plugin quiet did not let it through: Hush.' } },
+    ),
+    'The plugin quiet did not let it through: Hush.',
+  ],
+  [
+    'a message that is not kept any more',
+    { ...WAITING, message: undefined, wasReceived: true },
+    'I received it, but I keep no record of it any more: records are deleted after 90 days.',
+  ],
+  [
+    'a notice',
+    { ...WAITING, message: undefined, sent: { kind: 'notice', text: 'The disk is full.' } },
+    'It is a notice of mine, and no answer to a message.',
+  ],
+  [
+    'a message of the assistant that is not kept any more',
+    { ...WAITING, message: undefined, sent: { kind: 'notice', text: '' } },
+    'It is a message of mine, but what it was about is not kept any more.',
+  ],
+  [
+    'an edit that waits',
+    { ...ANSWERED, edits: [{ ...MESSAGE, id: 'm2', turn: null, state: 'accepted' }] },
+    'It was edited after I had read it, and the new words wait for their turn.',
+  ],
+  [
+    'a conversation that was summed up',
+    { ...ANSWERED, wasSummarized: true },
+    'Before it, the older part of the conversation was replaced by a summary.',
+  ],
+  [
+    'one that is being prepared',
+    turned({ state: 'running', outcome: null }),
+    'I am still working on it, for 60 s: it is being prepared.',
   ],
   [
     'one that joined',

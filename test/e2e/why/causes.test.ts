@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { Asking } from '../support/asking-why.ts';
-import type { Answer } from '../support/model-script.ts';
-import { waitFor } from '../support/wait.ts';
-import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+import { Asking } from '../../support/asking-why.ts';
+import type { Answer } from '../../support/model-script.ts';
+import { waitFor } from '../../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../../support/world.ts';
 
 const STRANGER = 99;
 const GROUP = -100;
@@ -26,7 +26,9 @@ describe('/why names', () => {
     const cause = await causeOf(FULL, (asking) =>
       asking.say('clean', OWNER, call('exec', { command: 'rm -rf /' }), 'Done.'),
     );
-    expect(cause).toBe('Not done: rm -rf / was refused.');
+    expect(cause).toBe(
+      'Not done: rm -rf / was refused. This command is refused in every mode: it would delete the root of the system or a system directory.',
+    );
   });
 
   test('the command that failed', async () => {
@@ -71,7 +73,7 @@ describe('/why names', () => {
       );
       isHeld = false;
       await waitFor(() => chatOf(world).includes('To both.'), { what: 'the answer' });
-      await asking.over();
+      await asking.over(messageId);
       return messageId;
     });
     expect(cause).toContain('It came while I was already working, and joined that turn.');
