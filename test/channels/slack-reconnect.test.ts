@@ -64,7 +64,7 @@ describe('what Slack brings', () => {
 });
 
 describe('the line to Slack', () => {
-  test('is renewed before Slack closes it: nothing is lost, and there are never more than two', async () => {
+  test('is renewed before Slack closes it: nothing is lost, all in order, and there are never more than two', async () => {
     const clock = new HastyClock();
     await using world = await ReconnectWorld.open({ clock });
     for (let n = 0; n < 5; n += 1) {
@@ -76,7 +76,7 @@ describe('the line to Slack', () => {
     }
     await came(world, 'b4');
     await quiet(world);
-    expect([...world.texts].toSorted()).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'b0', 'b1', 'b2', 'b3', 'b4']);
+    expect(world.texts).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4', 'b4']);
     expect(world.server.sockets.most).toBe(2);
     expect(world.health).toMatchObject({ state: 'running' });
   });
@@ -104,6 +104,23 @@ describe('the line to Slack', () => {
     clock.skip(2_000);
     await came(world, 'one');
     expect(world.server.sockets.most).toBe(2);
+  });
+
+  test('counts as lost when Slack does not close it: what it did not bring comes before what the next one brings', async () => {
+    const clock = new HastyClock();
+    await using world = await ReconnectWorld.open({ clock });
+    world.sends('zero');
+    await quiet(world);
+    world.server.sockets.mute();
+    world.sends('one');
+    clock.skip(240_000);
+    await waitFor(() => world.server.sockets.opened === 2);
+    world.sends('two');
+    await waitFor(() => world.server.sockets.sent.length > 2);
+    expect(world.texts).toEqual(['zero']);
+    clock.skip(2_000);
+    await came(world, 'two');
+    expect(world.texts).toEqual(['zero', 'one', 'two']);
   });
 
   test('waits half a minute when too many programs are connected, and tells to stop the others', async () => {

@@ -74,15 +74,18 @@ export class SlackSockets {
   /** Slack tells each line why it will be closed; the line stays until it is. */
   disconnect(reason: string): void {
     for (const line of this.#lines) {
-      if (line.leaving) continue;
+      if (line.leaving || line.muted) continue;
       line.leaving = true;
       line.socket.send(JSON.stringify({ type: 'disconnect', reason, debug_info: { host: 'test' } }));
     }
   }
 
-  /** The lines stay open, and nothing comes over them any more, not even an answer to a ping. */
+  /** The lines stay open, and nothing comes over them any more, not even an answer to a ping or a close. */
   mute(): void {
-    for (const line of this.#lines) line.muted = true;
+    for (const line of this.#lines) {
+      line.muted = true;
+      line.socket.pause();
+    }
   }
 
   cutAll(): void {
@@ -112,10 +115,9 @@ export class SlackSockets {
       for (const waiting of this.#waiting.values()) if (waiting.line === line) this.#later(waiting, 0);
     });
     socket.on('ping', (data) => {
-      if (!line.muted) socket.pong(data);
+      socket.pong(data);
     });
     socket.on('message', (data) => {
-      if (line.muted) return;
       if (this.ackLosses > 0) {
         this.ackLosses -= 1;
         return;

@@ -35,7 +35,10 @@ export async function connect(options: SlackOptions, commandPrefix: string, link
       report('connection', trouble);
     },
     lost: () => reader.lost(),
-    connected: () => reader.connected(),
+    connected: () => {
+      line.isUp = true;
+      reader.connected();
+    },
   });
   addListeners(openApp(receiver, { options, me }), {
     name: me.user,
@@ -49,12 +52,10 @@ export async function connect(options: SlackOptions, commandPrefix: string, link
     if (isAppTokenRefused(error)) throw appTokenRefused(name, failure);
     throw new ChannelError(failure.reason, { retry: true });
   });
-  line.isUp = true;
   const ended = over.then(
     (error) => error !== null && context.fail(error),
     (error: unknown) => context.fail(new ChannelError(callFailure(error).reason, { retry: true })),
   );
-  reader.connected();
   return {
     client,
     context,

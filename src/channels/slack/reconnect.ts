@@ -20,7 +20,7 @@ export interface KeepConnectedPorts {
   readonly report: (trouble: string | undefined) => void;
   /** There is no socket any more; told once, before `connected`. */
   readonly lost: () => void;
-  /** There is a socket again. */
+  /** There is a socket, the first one or another after a loss. */
   readonly connected: () => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -29,7 +29,8 @@ export interface KeepConnectedPorts {
 
 /**
  * Keeps one socket open until `signal` aborts (null), or until a person has to do something. Where Slack says that it
- * will close a socket the next one is open before; never are there more than two.
+ * will close a socket the next one is open before; never are there more than two. An old socket that Slack does not close
+ * in time may have been dead for a while, so it counts as lost.
  */
 export async function keepConnected(
   ports: KeepConnectedPorts,
@@ -41,6 +42,8 @@ export async function keepConnected(
   let openedAt = clock.monotonic();
   let failures = 0;
   try {
+    ports.connected();
+    first.release();
     while (!signal.aborted) {
       const end = await endOf(socket, clock, signal);
       log.debug('slack: socket replaced', { reason: end });
@@ -66,11 +69,17 @@ export async function keepConnected(
         next = opened;
         noteLoss();
       }
-      await socket.close();
+      // What Slack had sent over the old socket comes before anything from the new one.
+      const isWhole = await socket.close();
+      if (!isWhole && !isLost) {
+        isLost = true;
+        ports.lost();
+      }
       socket = next;
       openedAt = clock.monotonic();
       ports.report(undefined);
       if (isLost) ports.connected();
+      socket.release();
     }
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -7,6 +7,8 @@ import { clientOptions } from './web-client.ts';
 
 const HELLO_DEADLINE_MS = 15_000;
 const CLOSE_DEADLINE_MS = 1_000;
+/** How the end of a connection is told whose other side did not close it. */
+const NO_ANSWER = 1006;
 /** Time between two pings. A connection that has not answered one when the next is due is dead. */
 const PING_MS = 4_000;
 /** Slack's envelopes are far smaller; a larger message ends the connection. */
@@ -32,8 +34,13 @@ export interface SlackSocket {
   readonly isOpen: () => boolean;
   /** When anything came over it, by `Clock.monotonic`. */
   readonly heardAt: () => number;
-  /** Closes the connection. Resolves within 2 s, even if Slack does not answer. */
-  readonly close: () => Promise<void>;
+  /** Passes on what has come and what will come; before, it waits. */
+  readonly release: () => void;
+  /**
+   * Closes the connection. Resolves within 2 s with whether Slack answered, which it does after everything else that it
+   * sent: only then nothing was lost.
+   */
+  readonly close: () => Promise<boolean>;
 }
 
 export interface SocketPorts {
@@ -52,7 +59,7 @@ const frame = z.object({
 type Frame = z.infer<typeof frame>;
 
 /**
- * Opens a Socket Mode connection; resolves at Slack's hello. Rejects with the error of the Web API, or when there is no
+ * Opens a Socket Mode connection; resolves at Slack's hello. Passes nothing on before its `release`. Rejects with the error of the Web API, or when there is no
  * hello in time. Bolt's own client is not used: it closes at Slack's first hint that it will, before there is another.
  */
 export async function openSocket(
@@ -67,17 +74,19 @@ export async function openSocket(
   const socket = new WebSocket(url, { handshakeTimeout: HELLO_DEADLINE_MS, maxPayload: MOST_MESSAGE_BYTES });
   const hello = Promise.withResolvers<void>();
   const ending = Promise.withResolvers<SocketEnd>();
-  const closed = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<boolean>();
+  const held: Envelope[] = [];
+  let isHeld = true;
   let heardAt = clock.monotonic();
   let reason = 'Slack closed the connection before its hello';
   socket.on('error', (error) => {
     // `close` follows.
     reason = error.message;
   });
-  socket.on('close', () => {
+  socket.on('close', (code) => {
     hello.reject(new Error(reason));
     ending.resolve('lost');
-    closed.resolve();
+    closed.resolve(code !== NO_ANSWER);
   });
   socket.on('message', (data, isBinary) => {
     heardAt = clock.monotonic();
@@ -85,14 +94,23 @@ export async function openSocket(
     if (read === undefined) return;
     if (read.type === 'hello') hello.resolve();
     else if (read.type === 'disconnect') ending.resolve(endOf(read.reason));
-    else if (read.envelope_id !== undefined) onEnvelope(envelopeOf(read, read.envelope_id, socket));
+    else if (read.envelope_id !== undefined) {
+      const envelope = envelopeOf(read, read.envelope_id, socket);
+      if (isHeld) held.push(envelope);
+      else onEnvelope(envelope);
+    }
   });
   hello.promise.catch(() => {});
   keepAlive(socket);
-  const close = async (): Promise<void> => {
+  const close = async (): Promise<boolean> => {
     socket.close(1000);
     using patience = deadline(clock, CLOSE_DEADLINE_MS, "Slack's answer to the close");
-    await raceAbort(closed.promise, patience.signal).catch(() => socket.terminate());
+    try {
+      return await raceAbort(closed.promise, patience.signal);
+    } catch {
+      socket.terminate();
+      return false;
+    }
   };
   try {
     await raceAbort(hello.promise, either);
@@ -104,6 +122,10 @@ export async function openSocket(
     ended: ending.promise,
     isOpen: () => socket.readyState === WebSocket.OPEN,
     heardAt: () => heardAt,
+    release: () => {
+      isHeld = false;
+      for (const envelope of held.splice(0)) onEnvelope(envelope);
+    },
     close,
   };
 }

@@ -140,6 +140,7 @@ async function codeSender(
   };
   try {
     const socket = await openSocket({ options: { appToken, apiUrl }, onEnvelope, clock }, either);
+    socket.release();
     try {
       void socket.ended.then(() => sender.reject(new Error('Slack closed the connection')));
       return await raceAbort(sender.promise, either);
