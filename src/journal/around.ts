@@ -40,15 +40,16 @@ export class Around {
   }
 
   /**
-   * The shortest time, in ms, that one of the newest messages of a channel took from the clock of its platform to the one
-   * here; what is more than the way of a message is the difference between the clocks. 0: the platform tells no times.
+   * The shortest time, in ms, that one of the newest other messages of a channel took from the clock of its platform to the
+   * one here: hardly more than the difference between the clocks. 0: there is none whose platform told when it was sent.
    */
-  clockLag(channel: string): number {
+  clockLag({ id, channel }: Pick<MessageLife, 'id' | 'channel'>): number {
     const lags = this.#db
       .all(
         `SELECT received_at - json_extract(payload, '$.metadata.sentAt') AS lag FROM inbound
-         WHERE channel = ? AND origin = 'user' ORDER BY received_at DESC LIMIT ${MOST}`,
+         WHERE channel = ? AND origin = 'user' AND id <> ? ORDER BY received_at DESC LIMIT ${MOST}`,
         channel,
+        id,
       )
       .flatMap((row) => row.numberOrNull('lag') ?? []);
     return lags.length === 0 ? 0 : Math.max(0, Math.min(...lags));

@@ -1,4 +1,5 @@
 import type { Row } from '../storage/database.ts';
+import { timeOfId } from '../util/ids.ts';
 import type { QuestionKind, QuestionState } from './questions.ts';
 import { toSum, SUMS, type UsageSum } from './usage.ts';
 import { parseInbound, type JournalPorts } from './rows.ts';
@@ -73,7 +74,7 @@ export interface QuestionLife {
 
 export const MESSAGES = `SELECT inbound.id, inbound.session, inbound.channel, inbound.account, inbound.chat,
   inbound.external_id, inbound.payload, inbound.origin, inbound.state, inbound.reason, inbound.turn_id,
-  inbound.received_at FROM inbound`;
+  inbound.received_at, inbound.updated_at FROM inbound`;
 export const TURNS = 'SELECT id, session, state, outcome, resumed, started_at, updated_at FROM turns';
 /** The newest messages among which those of a time are looked for. */
 const MOST_LOOKED_AT = 1_000;
@@ -227,9 +228,17 @@ export function toMessage(row: Row): MessageLife {
     state: row.text('state') as MessageLife['state'],
     reason: row.textOrNull('reason'),
     turn: row.textOrNull('turn_id'),
-    receivedAt: row.number('received_at'),
+    receivedAt: receivedAt(row),
     metadata: message?.metadata ?? {},
   };
+}
+
+/** Of a message that was missed and fetched later, `received_at` is when it was sent; its id was made when it came. */
+function receivedAt(row: Row): number {
+  const known = row.number('received_at');
+  const made = timeOfId(row.text('id')) ?? known;
+  // An id of a time before the clock was put back is later than all that happened.
+  return made <= row.number('updated_at') ? Math.max(known, made) : known;
 }
 
 export function toTurn(row: Row): TurnLife {

@@ -111,7 +111,7 @@ async function useAll(journal: Journal): Promise<void> {
   around.wasReceived(place);
   around.turnBefore({ id: '01ZT1', session });
   if (turn !== undefined) around.cameDuring(turn);
-  around.clockLag(message.channel);
+  around.clockLag(message);
   around.outages();
   turns.open();
   turns.messages('01ZT1');

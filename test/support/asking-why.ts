@@ -50,7 +50,10 @@ export class Asking {
 
   async whole(about?: number, chat = OWNER): Promise<string> {
     const before = chatOf(this.#world, chat).length;
-    const replied = { message_id: about, date: 1, chat: { id: chat, type: 'private' }, text: 'x' };
+    const { telegram } = this.#world;
+    const isOurs = telegram.sentMessages.some(({ messageId }) => messageId === about);
+    const from = isOurs ? { from: { ...telegram.bot, is_bot: true } } : {};
+    const replied = { message_id: about, date: 1, chat: { id: chat, type: 'private' }, text: 'x', ...from };
     this.send('/why', chat, about === undefined ? {} : { reply_to_message: replied });
     return await waitFor(
       () =>
@@ -63,7 +66,7 @@ export class Asking {
 }
 
 /** Waits until the turn of the message with this platform id is over, or it got none, and nothing of it waits to be sent. */
-async function isOver(home: string, externalId: string): Promise<void> {
+export async function isOver(home: string, externalId: string): Promise<void> {
   using db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
   const open = db.prepare(
     `SELECT count(*) AS n, sum(inbound.state IN ('accepted', 'running') OR turns.state IN ('running', 'stopping') OR EXISTS (

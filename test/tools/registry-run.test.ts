@@ -239,13 +239,18 @@ describe('what comes out', () => {
     expect(answer.output.isWellFormed()).toBe(true);
   });
 
-  test('secrets are taken out of title, output and facts', async () => {
+  test('secrets are taken out of title, output, facts and the words for people', async () => {
     const answer = await makeRegistry([
-      saying(`key ${TOKEN}`, { title: `used ${TOKEN}`, metadata: { url: `https://x/${TOKEN}`, size: 3, ok: true } }),
+      saying(`key ${TOKEN}`, {
+        title: `used ${TOKEN}`,
+        failure: `no ${TOKEN}`,
+        metadata: { url: `https://x/${TOKEN}`, size: 3, ok: true },
+      }),
     ]).run(call('say'), testToolContext());
     expect(answer).toMatchObject({
       title: 'used [redacted]',
       output: 'key [redacted]',
+      failure: 'no [redacted]',
       metadata: { url: 'https://x/[redacted]', size: 3, ok: true },
     });
   });

@@ -97,7 +97,9 @@ function circumstances(facts: WhyFacts): readonly string[] {
       : trim.dropUpTo === null
         ? 'The conversation had become too long for the model, so long results of tools in it were left out.'
         : 'The conversation had become too long for the model, so its oldest part was left out.',
-    wasSummarized ? 'Before it, the older part of the conversation was replaced by a summary.' : '',
+    wasSummarized
+      ? 'Before it, the older part of the conversation was replaced by a summary, so I no longer had it word for word.'
+      : '',
   ].filter((text) => text !== '');
 }
 

@@ -48,16 +48,12 @@ function saidNo({ kind, state, title, detail, answeredBy }: QuestionLife): reado
   return state === 'expired' ? [`${what}: nobody answered the question in time.`] : [];
 }
 
-/** The line below the answer that names what was not done, with the reasons. An exit code is reason enough. */
+/** The line below the answer that names what was not done, with the reasons. */
 function effects(entries: readonly TapeEntry[]): readonly string[] {
   const end = entries.findLast((entry): entry is EntryOf<'turn-end'> => entry.kind === 'turn-end');
   const line = (end?.unfinished ?? '').replaceAll('`', '');
   if (line === '') return [];
-  const open = new Set(
-    unfinished(receiptOf(entries))
-      .filter(({ exitCode }) => exitCode === null)
-      .map(({ callId }) => callId),
-  );
+  const open = new Set(unfinished(receiptOf(entries)).map(({ callId }) => callId));
   const reasons = entries.filter(isTool).flatMap((entry) => (open.has(entry.callId) ? problemOf(entry) : []));
   return [sentences(line, ...new Set(reasons))];
 }

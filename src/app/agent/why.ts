@@ -137,7 +137,7 @@ export class Why {
       before: turn === undefined ? undefined : around.turnBefore(turn),
       retried: turn === undefined ? null : await this.#retried(near, turn),
       cameDuring: turn?.outcome === 'stopped' ? around.cameDuring(turn) : [],
-      entries: near.filter((entry) => entry.turn === turn?.id),
+      entries: turn === undefined ? [] : ofTurn(near, turn.id),
       wasSummarized: near.some(({ kind, turn: of }) => kind === 'anchor' && of !== turn?.id),
       tasks: turn === undefined ? [] : await this.#tasks(turn.id),
       promptChange: await promptChange(neighbourCalls(near, turn?.id ?? ''), (hash) => promptParts.read(hash)),
@@ -147,7 +147,7 @@ export class Why {
       chatType: asked.chatType ?? null,
       channel: channel === undefined ? undefined : { name: asked.channel ?? message?.channel ?? '', ...channel },
       waitsFor: waitsFor(session, turn?.id ?? null),
-      clockLag: message === undefined ? 0 : around.clockLag(message.channel),
+      clockLag: message === undefined ? 0 : around.clockLag(message),
       outages: around.outages(),
       upSince,
       now: clock.now(),
@@ -189,6 +189,14 @@ export class Why {
   }
 }
 
+/** The entries of a turn and how the history was shortened for its calls, which is an entry of no turn. */
+function ofTurn(near: readonly TapeEntry[], id: string): readonly TapeEntry[] {
+  const first = near.findIndex(({ turn }) => turn === id);
+  return near.filter(
+    ({ turn, kind }, at) => turn === id || (kind === 'trim' && turn === null && at > first && first >= 0),
+  );
+}
+
 /** The entries of a turn, oldest first; none: its conversation was deleted, or its tape was not written yet. */
 export async function entriesOfTurn(folder: string, turn: TurnPlace): Promise<readonly TapeEntry[]> {
   return (await entriesAround(folder, turn)).filter((entry) => entry.turn === turn.id);
@@ -206,7 +214,8 @@ async function entriesAround(folder: string, { id, session }: TurnPlace): Promis
   let older = Infinity;
   for await (const entry of readTape(folder, session)) {
     if (older === 0) break;
-    if (entry.turn === id || older < Infinity) newestFirst.push(entry);
+    if (entry.turn === id || older < Infinity || (entry.kind === 'trim' && newestFirst.length > 0))
+      newestFirst.push(entry);
     if (entry.turn === id && entry.kind === 'turn-start') older = MOST_BEFORE;
     else if (entry.kind === 'note' && older < Infinity) older = 0;
     else older -= 1;

@@ -80,7 +80,7 @@ export class Execution {
       return await whileWatched(mayWriteTheirs ? git : undefined, marked);
     }, signal);
     const notes = await askToPutBack(undone, git, context);
-    return { ...commandResultOf(command, outcome, { ...this.#limits, seconds }, notes), ...bits };
+    return { ...commandResultOf(command, outcome, { ...this.#limits, seconds, reach }, notes), ...bits };
   }
 
   /** Leaves it running, and shows how it begins. */

@@ -1,29 +1,45 @@
 import { LEFTOVER_NOTE } from '../../security/sandbox/launch.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { oneLine } from '../../util/text.ts';
+import { oneLine, sentences } from '../../util/text.ts';
 import type { CommandOutcome } from './run.ts';
+import type { Reach } from './taint.ts';
 import type { CommandLimits, Exceeded } from './limit-watch.ts';
 import type { ToolResult } from '../tool.ts';
+
+/** Characters of a command's last line. */
+const LONGEST_LAST = 160;
 
 /** What might have ended a command. */
 export interface Bounds extends CommandLimits {
   readonly seconds: number;
 }
 
-/** What the model reads of a command that has ended; `notes`: what else is to be said. */
+/** What the model reads of a command that has ended; `notes`: what else is to be said. `reach`: how far it reached. */
 export function commandResultOf(
   command: string,
   outcome: CommandOutcome,
-  bounds: Bounds,
+  { reach, ...bounds }: Bounds & { readonly reach: Reach },
   notes: readonly string[] = [],
 ): ToolResult {
   const { exitCode, durationMs, truncated, bytes, output } = outcome;
+  const own = notesOf(outcome, bounds);
   return {
     title: oneLine(`ran ${escapeControlChars(command)}`, 80),
-    output: withNotes(output, [...notesOf(outcome, bounds), ...notes]),
+    output: withNotes(output, [...own, ...notes]),
     metadata: { exitCode, durationMs, truncated, bytes },
-    ...(isFailure(outcome) ? { isError: true } : {}),
+    ...(isFailure(outcome) ? { isError: true, failure: failureOf(output, own, reach) } : {}),
   };
+}
+
+/** Why a command did not end well, for people: its last words, and what enclosed it. */
+function failureOf(output: string, notes: readonly string[], reach: Reach): string {
+  const last = output.trimEnd().split('\n').at(-1)?.trim() ?? '';
+  const inside = reach === 'network' ? '' : ' and there is no internet';
+  return sentences(
+    last === '' ? '' : `It said last: “${oneLine(last, LONGEST_LAST)}”.`,
+    ...notes,
+    reach === 'anywhere' ? '' : `It ran in the sandbox, where only the workspace can be written${inside}.`,
+  );
 }
 
 /** Whether a command did not end well. */

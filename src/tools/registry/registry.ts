@@ -302,6 +302,7 @@ export class ToolRegistry {
       title: redact(result.title),
       output: capOutput(output, maxOutput, kept),
       ...(result.note === undefined ? {} : { note: redact(result.note) }),
+      ...(result.failure === undefined ? {} : { failure: redact(result.failure) }),
       metadata,
     };
   }

@@ -215,7 +215,7 @@ const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[
   [
     'a conversation that was summed up',
     { ...ANSWERED, wasSummarized: true },
-    'Before it, the older part of the conversation was replaced by a summary.',
+    'Before it, the older part of the conversation was replaced by a summary, so I no longer had it word for word.',
   ],
   [
     'one that is being prepared',

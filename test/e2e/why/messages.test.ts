@@ -88,6 +88,24 @@ describe('with whenBusy: queue, /why says that a message', () => {
 });
 
 describe('/why says that a message', () => {
+  test('was ended by /new, and by a newer message', async () => {
+    const here = await scene({ agent: { whenBusy: 'interrupt' } });
+    await using world = here.world;
+    const { asking } = here;
+    const ended = async (by: string): Promise<string> => {
+      const gate = hold(here, 'long');
+      const asked = asking.send('a long story');
+      await gate.asked();
+      asking.send(by);
+      await asking.over(asked);
+      gate.open();
+      await waitFor(() => world.model.inFlight === 0, { what: 'the end of the call' });
+      return await asking.why(asked);
+    };
+    expect(await ended('/new')).toBe('About “a long story”: It was stopped: /new was sent.');
+    expect(await ended('a short one')).toBe('About “a long story”: It was stopped, because a newer message came.');
+  });
+
   test('was edited while I worked on it', async () => {
     const here = await scene({});
     await using world = here.world;
