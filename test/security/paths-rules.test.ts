@@ -1,10 +1,39 @@
 import { execFileSync } from 'node:child_process';
 import { link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
+import { array, assert, boolean, constantFrom, property, string, tuple } from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { folded } from '../../src/security/paths/names.ts';
+import { within } from '../../src/security/paths/rules.ts';
 import { MediaStore } from '../../src/storage/media.ts';
 import { SpillStore } from '../../src/storage/spill.ts';
 import { GUEST, OWNER, pathWorld, readThrough, TAINTED, TRUSTED } from '../support/path-world.ts';
+
+describe('the quick ways say the same as the thorough ones', () => {
+  const name = constantFrom('a', 'b', 'ab', '.', '..', '', '...', '.a');
+  const path = tuple(boolean(), array(name, { maxLength: 5 }), boolean()).map(
+    ([root, names, slash]) => `${root ? '/' : ''}${names.join('/')}${slash ? '/' : ''}`,
+  );
+
+  test('whether a path lies below another', () => {
+    assert(
+      property(path, path, (root, one) => {
+        const rest = relative(root, one);
+        const isBelow = rest === '' || (rest !== '..' && !rest.startsWith('../') && !isAbsolute(rest));
+        expect(within(root, one)).toBe(isBelow);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('how a name is compared', () => {
+    assert(
+      property(string({ unit: 'binary-ascii' }), (text) => {
+        expect(folded(text)).toBe(folded(`${text}\u200C`));
+      }),
+    );
+  });
+});
 
 describe('other spellings of the same place', () => {
   const spellings: readonly ((home: string) => string)[] = [

@@ -1,10 +1,13 @@
 import type { LastingTarget } from '../access/taint.ts';
 
+const ASCII = /^[\0-\x7f]*$/;
+
 /**
  * A name as the most lenient file system compares it: ignoring case, width, composition and invisible characters, so
  * that a protected name is protected in every spelling that could open it.
  */
 export function folded(name: string): string {
+  if (ASCII.test(name)) return name.toLowerCase();
   return name
     .normalize('NFKC')
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')

@@ -94,8 +94,15 @@ export function otherPaths(path: string, { links = [] }: Pick<PathRoots, 'links'
   return links.filter(({ real }) => within(real, path)).map(({ place, real }) => join(place, relative(real, path)));
 }
 
+/** A path that is relative, or in which a name is empty, `.` or `..`. */
+const UNRESOLVED = /^(?!\/)|\/\.{0,2}(?:\/|$)/;
+
 /** Whether `path` is `root` or lies below it. */
 export function within(root: string, path: string): boolean {
+  // Nearly all paths are like that, and this is called some hundred times for each tool call.
+  if (sep === '/' && !UNRESOLVED.test(root) && !UNRESOLVED.test(path)) {
+    return path.startsWith(root) && (path.length === root.length || path[root.length] === sep);
+  }
   const rest = relative(root, path);
   return rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest));
 }
