@@ -114,7 +114,8 @@ function parse(
     variableOf: LoadedConfig['variableOf'];
   },
 ): Config {
-  const parsed = configSchema.safeParse(raw);
+  // It is parsed once: to compile parsers for it first takes three times as long.
+  const parsed = configSchema.safeParse(raw, { jitless: true });
   if (parsed.success) return parsed.data;
   throw problemsError(parsed.error, { ...source, raw });
 }
