@@ -112,7 +112,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { consolidation } = memory;
   const resetSession = consolidation.resetSession.bind(consolidation);
   const tape = createTape(base, { stores, resetSession, prompt });
-  const automation = createAutomation(base, { stores, bus });
+  const automation = createAutomation(base, parts);
   const heartbeat = createHeartbeat(base, {
     ...parts,
     bounds,

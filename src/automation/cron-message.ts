@@ -97,7 +97,8 @@ function taskText({ job, dueAt, now, zone }: RunFacts): string {
   ].join('\n\n');
 }
 
-function runId(job: string, dueAt: number): string {
+/** The id of a run: that of its message, and its turn's external id. */
+export function runId(job: string, dueAt: number): string {
   return `cron:${job}:${dueAt}`;
 }
 

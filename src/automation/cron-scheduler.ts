@@ -9,6 +9,7 @@ import {
   missedNotice,
   ON_TIME_MS,
   reminder,
+  runId,
   runRequest,
   type RunFacts,
 } from './cron-message.ts';
@@ -33,6 +34,8 @@ export interface CronGates {
   readonly mainSession: (message: InboundMessage) => string;
   /** Messages of people wait for their turn. */
   readonly peopleWait: () => boolean;
+  /** A reminder's text as people may see it; '' when it is refused. `run`: its id. @default as it is */
+  readonly rendered?: (text: string, run: { readonly id: string; readonly session: string }) => Promise<string>;
 }
 
 export interface CronSchedulerPorts {
@@ -62,6 +65,7 @@ const AFTER_ERROR_MS = 30_000;
 const BACKOFF_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 const TELL_AFTER = 3;
 const OFF_AFTER = 10;
+const REFUSED = 'a plugin refuses its text';
 
 interface Candidate {
   readonly entry: StoredJob;
@@ -294,7 +298,13 @@ export class CronScheduler {
     const facts = { job, dueAt, now: clock.now(), zone: jobStore.zone };
     const claim = { job: job.id, dueAt, lateMs: facts.now - dueAt, last };
     if (job.kind === 'message') {
-      const taken = await runs.claim({ ...claim, outbound: reminder(facts) });
+      const run = { id: runId(job.id, dueAt), session: jobSession(job.id) };
+      const text = gates.rendered === undefined ? job.text : await gates.rendered(job.text, run);
+      if (text.trim() === '') {
+        await runs.miss(job.id, [{ state: 'skipped', first: dueAt, last: dueAt, count: 1, reason: REFUSED }], { last });
+        return false;
+      }
+      const taken = await runs.claim({ ...claim, outbound: reminder({ ...facts, job: { ...job, text } }) });
       if (last) await jobStore.refresh();
       return taken;
     }

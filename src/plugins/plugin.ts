@@ -51,6 +51,8 @@ export interface Plugin {
   readonly channels?: readonly PluginChannel[] | undefined;
   readonly tools?: readonly Tool[] | undefined;
   readonly hooks?: Hooks | undefined;
+  /** Its hooks are a guard: where one fails or hangs, what it should have decided about is refused. @default false */
+  readonly guard?: boolean | undefined;
 }
 
 /** Gives a plugin its type; the module's default export is what this returns. */

@@ -27,6 +27,7 @@ const pluginShape = z.object({
   channels: z.array(z.unknown()).optional(),
   tools: z.array(z.unknown()).optional(),
   hooks: z.custom<object>((value) => typeof value === 'object' && value !== null, 'an object').optional(),
+  guard: z.boolean().optional(),
 });
 const channelShape = z.object({ kind: text, shows: z.string(), open: isFunction });
 const toolShape = z.object({
@@ -112,7 +113,7 @@ export function readPlugin(
     showParameters,
   }: { /** The name of the package. */ readonly owner: string; readonly showParameters: ShowParameters },
 ): Plugin {
-  const { channels = [], tools = [], hooks } = read(exported, pluginShape, 'its default export');
+  const { channels = [], tools = [], hooks, guard = false } = read(exported, pluginShape, 'its default export');
   const own = tools.map((tool, at) => readTool(tool, `tools[${at}]`, { owner, showParameters }));
   const twice = own.map((tool) => tool.name).find((tool, at, all) => all.indexOf(tool) !== at);
   if (twice !== undefined) throw new Error(`tools: two of them have the name ${JSON.stringify(twice)}`);
@@ -121,6 +122,7 @@ export function readPlugin(
     channels: channels.map((channel, at) => readChannel(channel, `channels[${at}]`)),
     tools: own,
     ...(hooks === undefined ? {} : { hooks: readHooks(hooks) }),
+    guard,
   };
   // What a function takes only shows when it is called; what it gives back is checked then.
   return plugin as Plugin;

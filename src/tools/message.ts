@@ -113,11 +113,15 @@ export function messageTool(options: MessageOptions): Tool {
       isElsewhere(chat, context)
         ? elsewhere(chat ?? '', [text, ...media, ...buttons.map((label) => `[${label}]`)].join('\n'))
         : null,
-    execute: async ({ text, chat, buttons = [], media = [] }, context) => {
+    execute: async ({ text: written, chat, buttons: labels = [], media = [] }, context) => {
       const target = chat === undefined ? context.person.chat : addressOf(chat);
       if (target === null) return { ...errorResult('message', nowhere(chat)), missing: true };
       const obstacle = options.obstacle(target.channel);
       if (obstacle !== null) return { ...errorResult('message', obstacle), missing: true };
+      const { rendered } = context.people;
+      const text = await rendered(written);
+      const buttons = (await Promise.all(labels.map(rendered))).filter((label) => label.trim() !== '');
+      if (text.trim() === '') return errorResult('message', 'A plugin refuses this text, so nothing was sent.');
       const long = buttons.find((label) => Buffer.byteLength(label) > LONGEST_LABEL_BYTES);
       if (long !== undefined) {
         return errorResult('message', `The label ${JSON.stringify(long)} is longer than ${LONGEST_LABEL_BYTES} bytes.`);

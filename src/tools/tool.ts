@@ -139,6 +139,11 @@ export interface CallPeople {
   readonly approve: (request: ApprovalRequest) => Promise<ApprovalAnswer>;
   /** Asks the person whom the turn answers and waits for their next words. */
   readonly ask: (question: AskedQuestion) => Promise<AskAnswer>;
+  /**
+   * A text of the model as people may see it, after the `render` hooks of plugins; '' when one refuses it. For what a tool
+   * sends besides the turn's answer.
+   */
+  readonly rendered: (text: string) => Promise<string>;
   /** Shows one short line of progress in the chat. */
   readonly progress: (text: string) => void;
 }

@@ -18,10 +18,10 @@ describe.concurrent('a turn that kills the process', () => {
       await using home = await startDyingHome();
       home.reply('The **poison** is in the answer.');
       home.say('hello');
-      await dieAs(home, 'render', 'the first death');
-      await dieAs(home, 'render', 'the second death');
+      await dieAs(home, 'dispatch', 'the first death');
+      await dieAs(home, 'dispatch', 'the second death');
       expect(home.chat()).toEqual([]);
-      home.start('render');
+      home.start('dispatch');
       await waitFor(() => home.chat().length === 1, slow);
       expect(home.chat()).toEqual(['The **poison** is in the answer.']);
       expect(home.model.requests).toHaveLength(1);

@@ -55,8 +55,8 @@ describe('an answer whose turn did not get something done', () => {
 
   test('has one line also when the process ends between the end of the turn and its answer', async () => {
     let hangs = true;
-    const render = (): Promise<undefined> => (hangs ? new Promise(() => {}) : Promise.resolve(undefined));
-    await using world = await startWorld({ hooks: [{ owner: 'test', hooks: { render } }] });
+    const dispatch = (): Promise<undefined> => (hangs ? new Promise(() => {}) : Promise.resolve(undefined));
+    await using world = await startWorld({ hooks: [{ owner: 'test', hooks: { dispatch } }] });
     world.model.reply(write(OUTSIDE), 'Done.');
     world.telegram.userSays(OWNER, 'write the plan');
     await waitFor(async () => (await ends(world, `telegram:${OWNER}`).catch(() => [])).length > 0, { what: 'the end' });

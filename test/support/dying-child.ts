@@ -5,7 +5,7 @@ import { Session } from '../../src/session/session.ts';
 
 /**
  * The real assistant in a process of its own that kills itself at a stage. Arguments: the home; `model`: before each
- * model call; `poison`: before one that answers the word "poison"; `render`: when an answer with that word is rendered;
+ * model call; `poison`: before one that answers the word "poison"; `dispatch`: when an answer with that word is about to be queued;
  * `reset`: when /new is about to change the session; `retract`, `retracted`: before and after a turn is taken back;
  * `anchor`: when /tape handoff is about to change the session; `never`.
  */
@@ -29,7 +29,7 @@ const POISON = 'poison';
 const HOOKS: Readonly<Record<string, Hooks>> = {
   model: { beforeModel: die },
   poison: { beforeModel: (_, request) => dieAt(request.messages.at(-1)) },
-  render: { render: (_, text) => dieAt(text) },
+  dispatch: { dispatch: (_, message) => dieAt(message.text) },
 };
 
 const assistant = await createAssistant({

@@ -17,7 +17,7 @@ const PERSON = 42;
 export const OTHERS = [43, 44];
 
 /** Where a process kills itself, see dying-child.ts. */
-export type DyingStage = 'model' | 'poison' | 'render' | 'reset' | 'anchor' | 'retract' | 'retracted' | 'never';
+export type DyingStage = 'model' | 'poison' | 'dispatch' | 'reset' | 'anchor' | 'retract' | 'retracted' | 'never';
 
 export const gone = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 

@@ -67,7 +67,7 @@ export function testToolContext(different: Partial<TestCall> = {}): ToolContext 
     files: { workingDirectory, readRoots },
     conversation: { taint, given, fetches },
     limits: { skills, withheld },
-    people: { approve, ask, progress },
+    people: { approve, ask, rendered: async (text) => text, progress },
     approval: approved === undefined ? null : { covers: approved, changed },
     runPart,
   };

@@ -52,7 +52,7 @@ export interface Hooks {
   beforeModel?(turn: TurnFacts, request: ModelRequest): Answer<Decision<ModelRequest>>;
   beforeTool?(turn: TurnFacts, call: HookedCall): Answer<Decision<HookedCall>>;
   afterTool?(turn: TurnFacts, call: HookedCall, result: ToolResult): Answer<Decision<ToolResult>>;
-  /** The text of an answer, before it is queued. */
+  /** Each text of the model, question to a person and sentence about a failure, before anyone sees it. */
   render?(turn: TurnFacts, text: string): Answer<Decision<string>>;
   /** A message of the turn, before it is queued. */
   dispatch?(turn: TurnFacts, message: OutboundMessage): Answer<Decision<OutboundMessage>>;
@@ -110,6 +110,11 @@ export class HookRunner {
         if (at >= 0) this.#registered.splice(at, 1);
       },
     };
+  }
+
+  /** Whether a hook is registered for a stage. */
+  has(name: HookName): boolean {
+    return this.#registered.some(({ hooks }) => hooks[name] !== undefined);
   }
 
   /** One sentence for each hook that failed, about its last failure. */

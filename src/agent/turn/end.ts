@@ -23,17 +23,25 @@ export class EndTurn extends Error {
   }
 }
 
+/** Makes the last changes to a `turn-end` that no new message of the model comes with: what the hooks of plugins make of it. */
+export type Finish = (end: EntryDraft) => Promise<EntryDraft>;
+
+interface CutPorts {
+  readonly finish: Finish;
+  /** The part of the model's answer that people saw. @default '' */
+  readonly partial?: string;
+}
+
 /**
- * Ends a turn that was stopped or timed out: appends a result for each call without one, then the `turn-end`. `partial`:
- * the part of the model's answer that people saw.
+ * Ends a turn that was stopped or timed out: appends a result for each call without one, then the `turn-end`.
  */
-export async function endCut(turn: Turn, reason: EndTurn, partial = ''): Promise<void> {
+export async function endCut(turn: Turn, reason: EndTurn, { finish, partial = '' }: CutPorts): Promise<void> {
   const { session, facts } = turn;
   const output = reason.outcome === 'stopped' ? 'stopped by the user' : `stopped: ${reason.sentence}`;
   const results = pendingCalls(session.turn(facts.turnId)).map((pending) =>
     toolEntry(facts.turnId, pending, { title: pending.call.name, output, metadata: {}, isError: true }, false),
   );
-  const end = { ...endDraft(turn, reason.outcome, reason.sentence), ...partialOf(partial) };
+  const end = { ...(await finish(endDraft(turn, reason.outcome, reason.sentence))), ...partialOf(partial) };
   await session.append([...results, end]);
 }
 

@@ -230,10 +230,9 @@ export class TurnRunner {
     const drafts: OutboundDraft[] = [];
     for (const [n, text] of [...texts, end.answer].entries()) {
       const kind: OutboundMessage['kind'] = n < texts.length ? 'part' : 'answer';
-      const rendered = await hooks.decide('render', text, (hook, value) => hook.render?.(facts, value));
-      if ('denied' in rendered || rendered.value.trim() === '') continue;
+      if (text.trim() === '') continue;
       const own = end.outcome === 'failed';
-      const content = { id: `${facts.turnId}:${n}`, kind, text: rendered.value, turnId: facts.turnId, own };
+      const content = { id: `${facts.turnId}:${n}`, kind, text, turnId: facts.turnId, own };
       const message = outboundTo(target, content, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
       if (!('denied' in sent)) drafts.push(withParts(sent.value, { render: people.render, redact }));

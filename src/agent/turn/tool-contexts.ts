@@ -6,11 +6,12 @@ import { withheld } from '../withheld-tools.ts';
 import type { Turn } from './current-turn.ts';
 import { earlierFetches } from './earlier-fetches.ts';
 import { givenTexts } from './provenance.ts';
+import { renderer } from './shown-text.ts';
 
 /** Makes the contexts of the tool calls of one step: call id → `ToolContext`. */
 export async function toolContexts(
   turn: Turn,
-  { tools, people }: Pick<RunPorts, 'tools' | 'people'>,
+  { tools, people, hooks, runtime }: Pick<RunPorts, 'tools' | 'people' | 'hooks' | 'runtime'>,
 ): Promise<(callId: string) => ToolContext> {
   const { session, facts, live } = turn;
   const target = facts.messages.at(-1);
@@ -44,6 +45,7 @@ export async function toolContexts(
     runPart: null,
   } as const;
   const { turnId, sessionKey } = facts;
+  const render = renderer(facts, { hooks, redact: runtime.redact }) ?? (async (text: string) => text);
   return (callId) => {
     const asked = { turnId, callId, signal: turn.signal, target };
     return {
@@ -61,10 +63,14 @@ export async function toolContexts(
           await session.append([], 'durable');
           return await people.questions.approve({ ...asked, sessionKey: task?.session ?? sessionKey }, request);
         },
+        rendered: render,
         ask: async (question) => {
+          const text = await render(question.text);
+          if (text.trim() === '') return { answered: false, reason: 'a plugin refuses this question' };
+          const choices = (await Promise.all(question.choices.map(render))).filter((choice) => choice.trim() !== '');
           using _paused = turn.pauseDeadline();
           await session.append([], 'durable');
-          return await people.questions.ask({ ...asked, sessionKey }, question);
+          return await people.questions.ask({ ...asked, sessionKey }, { text, choices });
         },
         progress: (text) => live({ type: 'status', text }),
       },

@@ -12,8 +12,9 @@ import type { ModelPorts, RunPorts } from '../ports.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
 import { toolContexts } from './tool-contexts.ts';
 import { unfinishedText } from './answer-text.ts';
+import { answerOf, joined, renderContent, renderEnd, renderer, withAnswer, withoutText } from './shown-text.ts';
 import { runCalls } from './tool-calls.ts';
-import { endCut, endDraft, EndTurn, partialOf } from './end.ts';
+import { endCut, endDraft, EndTurn, partialOf, type Finish } from './end.ts';
 import type { Turn } from './current-turn.ts';
 import { beginTurn, addWaitingMessages, isCorrected } from './turn-messages.ts';
 
@@ -30,7 +31,7 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
     if (step.type === 'ended') return;
     if (signal.aborted) {
       if (!(signal.reason instanceof EndTurn)) throw signal.reason;
-      await endCut(turn, signal.reason);
+      await endCut(turn, signal.reason, { finish: finisher(turn, ports) });
       return;
     }
     switch (step.type) {
@@ -41,7 +42,7 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
         await runTools(turn, ports, step.calls);
         break;
       case 'finish':
-        await session.append([endDraft(turn, step.outcome, step.answer, entries)]);
+        await session.append([await finisher(turn, ports)(endDraft(turn, step.outcome, step.answer, entries))]);
         break;
       case 'say':
         await session.append([ownNote(facts.turnId, step.text)]);
@@ -57,6 +58,7 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
 async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void> {
   const { session, facts, live, chosen } = turn;
   const { runtime, model, limits, hooks } = ports;
+  const finish = finisher(turn, ports);
   await shortRound();
   await addWaitingMessages(turn, ports);
   const entries = session.turn(facts.turnId);
@@ -65,13 +67,13 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
   if (note !== null) await session.append([note]);
   const bounds = await model.bounds.before(turn);
   if ('refused' in bounds) {
-    await session.append([endDraft(turn, 'failed', bounds.refused)]);
+    await session.append([await finish(endDraft(turn, 'failed', bounds.refused))]);
     return;
   }
   const drafted = requestOf(turn, model, { last, ...bounds });
   const request = await hooks.decide('beforeModel', drafted, (hook, value) => hook.beforeModel?.(facts, value));
   if ('denied' in request) {
-    await session.append([endDraft(turn, 'failed', runtime.redact(request.denied))]);
+    await session.append([await finish(endDraft(turn, 'failed', runtime.redact(request.denied)))]);
     return;
   }
   live({ type: 'typing' });
@@ -91,7 +93,8 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     attempts: call.attempts,
     request: request.value,
     signal: turn.signal,
-    live,
+    // A text that a hook may still change is shown when the hook has seen the whole of it.
+    live: hooks.has('render') ? withoutText(live) : live,
     redact: runtime.redact,
     before: unfinishedText(entries),
   };
@@ -110,20 +113,24 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
 /** Appends the outcome of a model call to the tape; when the turn is done, its end in the same append. */
 async function record(
   turn: Turn,
-  { runtime, model, limits }: Pick<RunPorts, 'runtime' | 'model' | 'limits'>,
+  ports: Pick<RunPorts, 'runtime' | 'model' | 'limits' | 'hooks'>,
   { outcome, last, call }: { readonly outcome: ModelOutcome; readonly last: boolean; readonly call: EntryDraft },
 ): Promise<void> {
   const { session, facts, chosen } = turn;
+  const { runtime, model, limits } = ports;
   const { bounds } = model;
   const { maxIterations } = limits;
   const { redact, log } = runtime;
   const entries = session.turn(facts.turnId);
+  const finish = finisher(turn, ports);
+  const render = renderer(facts, { hooks: ports.hooks, redact });
   if (outcome.type === 'error') {
+    const shown = render === null ? outcome.shown : '';
     if (turn.signal.aborted) {
       // When the process stops, nothing is written: the next start asks the model again.
       if (turn.signal.reason instanceof EndTurn) {
         await session.append([call], 'lazy');
-        await endCut(turn, turn.signal.reason, outcome.shown);
+        await endCut(turn, turn.signal.reason, { finish, partial: shown });
       }
       return;
     }
@@ -134,18 +141,19 @@ async function record(
     log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const by = `${chosen.providerName}/${chosen.model}`;
     const end = afterFailure(entries, outcome, { model: by, last, maxIterations });
-    const partial = end.outcome === 'failed' ? outcome.shown : '';
+    const partial = end.outcome === 'failed' ? shown : '';
     await session.append([
       ...(outcome.kind === 'context-overflow' ? [] : [call]),
-      { ...endDraft(turn, end.outcome, redact(end.answer), entries), ...partialOf(partial) },
+      { ...(await finish(endDraft(turn, end.outcome, redact(end.answer), entries))), ...partialOf(partial) },
     ]);
     return;
   }
+  const before = unfinishedText(entries);
   const content = assistantContent(outcome.response, {
     turnId: facts.turnId,
     callsBefore: callCount(entries),
     redact,
-    before: unfinishedText(entries),
+    before,
     withoutCalls: last,
   });
   const by = outcome.response.answeredBy ?? { provider: chosen.providerName, model: chosen.model };
@@ -162,12 +170,32 @@ async function record(
   const all = [...entries, ...asEntries(said)];
   const next = nextStep(all, maxIterations);
   if (next.type !== 'finish') {
-    await session.append([call, said], 'lazy');
+    const shown = render === null ? content : await renderContent(content, before, render);
+    if (render !== null) showRendered(turn, before + joined(shown));
+    await session.append([call, { ...said, content: [...shown] }], 'lazy');
     return;
   }
   const { note } = outcome.response;
   const answer = note === undefined ? next.answer : `${next.answer}\n\n_${note}_`;
-  await session.append([call, said, endDraft(turn, next.outcome, redact(answer), all)]);
+  const end = endDraft(turn, next.outcome, redact(answer), all);
+  if (render === null) {
+    await session.append([call, said, end]);
+    return;
+  }
+  const shown = await renderEnd(end, { content, before }, render);
+  showRendered(turn, answerOf(shown.end));
+  await session.append([call, { ...said, content: [...shown.content] }, shown.end]);
+}
+
+/** Shows a text that the hooks have seen in the live view. */
+function showRendered({ live }: Turn, text: string): void {
+  if (text.trim() !== '') live({ type: 'text', text });
+}
+
+/** What hooks make of the end of a turn. */
+function finisher({ facts }: Turn, { hooks, runtime }: Pick<RunPorts, 'hooks' | 'runtime'>): Finish {
+  const render = renderer(facts, { hooks, redact: runtime.redact });
+  return async (end) => (render === null ? end : withAnswer(end, await render(answerOf(end))));
 }
 
 function asEntries(draft: EntryDraft): readonly TapeEntry[] {

@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { cronCommand } from '../../agent/commands/cron.ts';
 import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { PeoplePorts } from '../../agent/ports.ts';
+import type { HookRunner } from '../../agent/hooks/hooks.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
+import { renderer } from '../../agent/turn/shown-text.ts';
 import type { CronScheduler } from '../../automation/cron-scheduler.ts';
 import type { CronAnswer, CronCaller, CronService } from '../../automation/cron-service.ts';
 import type { JobCreator } from '../../automation/job.ts';
@@ -31,6 +33,7 @@ const RESTS = 'I am in safe mode, so scheduled jobs do not run. /restart ends sa
 export interface AutomationParts {
   readonly stores: Pick<Stores, 'journal' | 'changes'>;
   readonly bus: MessageBus;
+  readonly hooks: Pick<HookRunner, 'has' | 'decide'>;
 }
 
 /** The schedule, joined with what it reaches; loaded when it is needed. */
@@ -55,14 +58,14 @@ interface CronServices {
   readonly jobStore: JobStore;
 }
 
-export function createAutomation(base: Base, { stores, bus }: AutomationParts): Automation {
+export function createAutomation(base: Base, { stores, bus, hooks }: AutomationParts): Automation {
   const { config, log } = base;
   const { journal, changes } = stores;
   let opened: Promise<CronServices> | undefined;
   let jobStore: JobStore | undefined;
   const services = (): Promise<CronServices> => {
     if (!config.cron.enabled) throw new AppError('cron-off', OFF);
-    opened ??= openCron(base, { stores, bus });
+    opened ??= openCron(base, { stores, bus, hooks });
     return opened;
   };
   const ask = async (question: (service: CronService) => Promise<CronAnswer>): Promise<CronAnswer> => {
@@ -163,7 +166,7 @@ export function createAutomation(base: Base, { stores, bus }: AutomationParts): 
   };
 }
 
-async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<CronServices> {
+async function openCron(base: Base, { stores, bus, hooks }: AutomationParts): Promise<CronServices> {
   const { config, paths, clock, log, newId, redact } = base;
   const { journal } = stores;
   const [{ CronScheduler }, { CronService }, { JobStore: Store }, { JobsFile }] = await Promise.all([
@@ -223,6 +226,8 @@ async function openCron(base: Base, { stores, bus }: AutomationParts): Promise<C
         const { id: _, sessionKey: __, ...draft } = message;
         return bus.sessionOf({ ...draft, origin: 'user' });
       },
+      rendered: async (text, { id, session }) =>
+        (await renderer({ turnId: id, sessionKey: session, messages: [] }, { hooks, redact })?.(text)) ?? text,
       peopleWait: () => (journal.inbox.counts()['accepted'] ?? 0) > 0,
     },
     tellOwner: async (id, text) => void (await tellOwner(id, text)),

@@ -11,6 +11,7 @@ export function contextOutsideTurn({
     limits: { skills: NO_SKILLS, withheld: () => null },
     people: {
       approve,
+      rendered: async (text) => text,
       ask: async () => ({ answered: false, reason: 'no one can be asked here' }),
       progress: () => {},
     },
