@@ -3,7 +3,8 @@ import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:f
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { build, type Metafile, type Plugin } from 'esbuild';
+import { build, type Metafile } from 'esbuild';
+import { REPLACED } from './packages.config.ts';
 import { buildPage, type PageBuild } from './page.config.ts';
 
 const ROOT = import.meta.dirname;
@@ -14,29 +15,6 @@ const WORKERS = [
   'src/memory/search/search-worker.ts',
   'src/tools/documents/document-child.ts',
   'src/tools/files/search/find-worker.ts',
-];
-
-/** Bundles other text in the place of a package's files. The filter is an expression of Go, which has no flags. */
-function replacing(name: string, filter: RegExp, contents: string): Plugin {
-  return {
-    name,
-    setup: (building) => building.onLoad({ filter }, ({ path }) => ({ contents, resolveDir: dirname(path) })),
-  };
-}
-
-const REPLACED = [
-  // Of zod's messages in fifty languages the English ones: the others are half of what is loaded of it.
-  // oxlint-disable-next-line require-unicode-regexp
-  replacing('one-locale', /zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"),
-  // Bolt has a receiver of ours; its own bring express, OAuth and parsers of bodies with them.
-  replacing(
-    'one-receiver',
-    // oxlint-disable-next-line require-unicode-regexp
-    /@slack\/bolt\/dist\/receivers\/(AwsLambdaReceiver|ExpressReceiver|HTTPModuleFunctions|HTTPReceiver|HTTPResponseAck|SocketModeReceiver)\.js$/,
-    'exports.default = undefined;',
-  ),
-  // oxlint-disable-next-line require-unicode-regexp
-  replacing('no-oauth', /@slack\/oauth\/dist\/index\.js$/, 'module.exports = {};'),
 ];
 
 /**
@@ -74,7 +52,7 @@ async function bundle(entries: readonly string[], outdir: string): Promise<Metaf
     mainFields: ['module', 'main'],
     metafile: true,
     write: false,
-    plugins: REPLACED,
+    plugins: [...REPLACED],
     // LICENSES.txt has them whole.
     legalComments: 'none',
     // CommonJS packages inside an ES module bundle still call require for Node's own modules.

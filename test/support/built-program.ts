@@ -11,7 +11,14 @@ import { waitFor } from './wait.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CACHE = join(ROOT, 'node_modules', '.cache', 'assistant-test');
 /** What a built program is made of. */
-const MADE_OF = ['src', 'test/support', 'esbuild.config.ts', 'page.config.ts', 'package-lock.json'];
+const MADE_OF = [
+  'src',
+  'test/support',
+  'esbuild.config.ts',
+  'page.config.ts',
+  'packages.config.ts',
+  'package-lock.json',
+];
 /** Programs of `test/support` that hold a whole assistant. */
 const CHILDREN = ['crash-child', 'dying-child'] as const;
 /** What lies beside `dist` in the published package. */

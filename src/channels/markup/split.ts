@@ -1,4 +1,5 @@
 import { cut } from '../../util/text.ts';
+import { graphemesOf } from './graphemes.ts';
 
 /** Offsets into a text, `end` not included. */
 export interface Range {
@@ -50,14 +51,11 @@ function breakAt(beyond: string, limit: number): number {
   return hardCut(beyond, limit);
 }
 
-let graphemes: Intl.Segmenter | undefined;
-
 /** Cuts between two graphemes; a surrogate pair is taken whole even where only one unit is allowed. */
 function hardCut(beyond: string, limit: number): number {
   const plain = cut(beyond, limit).length || 2;
   const from = Math.max(0, plain - LONGEST_CLUSTER);
-  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
-  const cluster = graphemes.segment(beyond.slice(from)).containing(plain - from);
+  const cluster = graphemesOf(beyond.slice(from)).containing(plain - from);
   const boundary = from + (cluster?.index ?? plain - from);
   return boundary > from ? boundary : plain;
 }

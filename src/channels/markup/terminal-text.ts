@@ -1,4 +1,5 @@
 import stringWidth from 'fast-string-width';
+import { graphemesOf } from './graphemes.ts';
 
 /** How a terminal shows text. */
 export interface TerminalLook {
@@ -45,7 +46,6 @@ const LINK = '\u001B]8;;';
 const LINK_END = '\u001B\\';
 const ASCII = /^[ -~]*$/u;
 const TAB = '    ';
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Columns that a text takes: two for wide characters and emoji, none for marks. */
 export function textWidth(text: string): number {
@@ -54,7 +54,7 @@ export function textWidth(text: string): number {
 
 /** The graphemes of a text. */
 export function characters(text: string): readonly string[] {
-  return Array.from(graphemes.segment(text), ({ segment }) => segment);
+  return Array.from(graphemesOf(text), ({ segment }) => segment);
 }
 
 /** A row as one line with control sequences, which all end with the line. */
