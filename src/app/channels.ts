@@ -15,7 +15,13 @@ import type { Journal } from '../journal/journal.ts';
 import { quarantine } from '../storage/files.ts';
 import type { Base } from './base.ts';
 import { isOwnersChannel } from '../util/owners-channels.ts';
+import { cut } from '../util/text.ts';
 import type { Stores } from './storage/stores.ts';
+
+/** How often it is looked whether the state of a channel changed. */
+const STATES_EVERY_MS = 5_000;
+/** Characters of what is wrong with a channel. */
+const LONGEST_DETAIL = 200;
 
 export interface Channels {
   readonly terminal: TerminalChannel;
@@ -59,6 +65,7 @@ export function createChannels(
       heardUntil: (channel) => journal.inbox.heardUntil(channel),
       restoredAt,
       cursorsOf: (name) => journal.cursors.of(name),
+      passOver: (channel, message) => void journal.channelLog.passOver(channel, message).catch(() => {}),
       storage: base.storage,
       keep: (name, text) => quarantine(base.paths.quarantine, name, Buffer.from(base.redact(text))),
       tellOwner: async (id, text) => {
@@ -111,6 +118,37 @@ function peopleOf({ people, pairing }: Journal): ChannelPeople {
     pairedOwners: (channel) => people.list(channel).flatMap(({ id, role }) => (role === 'owner' ? [id] : [])),
     requestPairing: async (attempt) => {
       await pairing.requestPairing(attempt);
+    },
+  };
+}
+
+/** Writes down what each channel of people is, every few seconds where that changed; at the end, that it is stopped. */
+export async function recordStates(
+  { clock, redact }: Pick<Base, 'clock' | 'redact'>,
+  { manager }: Pick<Channels, 'manager'>,
+  { channelLog }: Pick<Journal, 'channelLog'>,
+): Promise<AsyncDisposable> {
+  const ignore = (): void => {};
+  const note = async (only?: 'stopped'): Promise<void> => {
+    const states = Object.entries(manager.health()).filter(([name]) => !isOwnersChannel(name));
+    await Promise.all(
+      states.map(async ([name, { state, detail }]) => {
+        const told = only === undefined && detail !== undefined ? { detail: cut(redact(detail), LONGEST_DETAIL) } : {};
+        await channelLog.note(name, { state: only ?? state, ...told }).catch(ignore);
+      }),
+    );
+  };
+  await channelLog.begin().catch(ignore);
+  let timer: Disposable;
+  const look = (): void => {
+    timer = clock.timer(STATES_EVERY_MS, look);
+    void note();
+  };
+  look();
+  return {
+    async [Symbol.asyncDispose]() {
+      timer[Symbol.dispose]();
+      await note('stopped');
     },
   };
 }

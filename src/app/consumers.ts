@@ -7,7 +7,7 @@ import { sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Agent } from './agent.ts';
 import type { Base } from './base.ts';
-import type { Channels } from './channels.ts';
+import { recordStates, type Channels } from './channels.ts';
 import { dropOldAllowances } from './people/old-allowances.ts';
 import { endWhatRestoreLeft } from './start/restored.ts';
 import { announceSafeMode, whenCalm } from './start/safe-mode.ts';
@@ -82,6 +82,7 @@ export async function startConsumers(
   });
 
   await channels.manager.start(menuOf(agent.ports.commands.table));
+  if (base.serving) stack.use(await recordStates(base, channels, journal));
   if (base.serving) mcp.connectNew();
   stack.use(automation);
   stack.use(agent.heartbeat);

@@ -41,6 +41,8 @@ export interface ReplyReference {
   readonly text?: string;
   /** Who wrote it. @default 'other' */
   readonly author?: 'sender' | 'assistant' | 'other';
+  /** When it was sent, milliseconds since 1970. @default not known */
+  readonly sentAt?: number;
 }
 
 /** A group message that was not addressed to the assistant and came before one that was. */

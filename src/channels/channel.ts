@@ -2,9 +2,10 @@ import { withCommandPrefix } from '../bus/commands.ts';
 import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage, PairedRole } from '../bus/messages.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
+import type { PassedOver } from '../journal/channel-log.ts';
 import type { InboundWriter, ReadUpTo } from './inbound/writer.ts';
 
-export type { ReadUpTo };
+export type { PassedOver, ReadUpTo };
 
 export interface ChannelCapabilities {
   /** UTF-16 units of visible text in one message. */
@@ -98,6 +99,8 @@ export interface ChannelContext {
   readonly restoredAt?: number | undefined;
   /** Sends an unknown person a pairing code, unless the limits of codes are reached. Never rejects. */
   requestPairing(stranger: Stranger): Promise<void>;
+  /** Records why a message of the platform is not taken, for those who ask. Never rejects. */
+  passOver(message: PassedOver): void;
   /** Says that this chat can be reached again: messages that wait for it are sent at once. */
   wake(chatId: string): void;
   /**

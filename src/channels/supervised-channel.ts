@@ -13,6 +13,7 @@ import {
   type ChannelContext,
   type ChannelHealth,
   type MenuCommand,
+  type PassedOver,
   type ReadUpTo,
   type Stranger,
 } from './channel.ts';
@@ -59,6 +60,8 @@ export interface ManagerPorts {
   readonly storage: InboundWriterPorts['storage'];
   /** Writes a text, with secrets redacted, as a file of this name to the quarantine; returns its path. */
   readonly keep: InboundWriterPorts['keep'];
+  /** Records a message of a channel that is not taken. Never throws. @default nothing is recorded */
+  readonly passOver?: (channel: string, message: PassedOver) => void;
   /** Sends the owner a notice, once for each id. */
   readonly tellOwner: InboundWriterPorts['tellOwner'];
   readonly clock: Clock;
@@ -277,6 +280,7 @@ export class SupervisedChannel {
           log.error('pairing: code not sent', { reason: errorMessage(error) });
         }
       },
+      passOver: (message) => this.#ports.passOver?.(source.name, message),
       commands: this.#ports.commands(),
       wake: (chatId) => this.#ports.tell(chatId),
       fail: (error) => {

@@ -5,6 +5,7 @@ import type { Clock } from '../util/clock.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { Allowances } from './allowances.ts';
 import { Around } from './around.ts';
+import { ChannelLog } from './channel-log.ts';
 import { Consolidations } from './consolidations.ts';
 import type { Interpreter } from './answers.ts';
 import { CronRuns } from './cron-runs.ts';
@@ -40,6 +41,7 @@ export interface Journal extends Disposable {
   readonly turnRecords: TurnRecords;
   readonly lives: Lives;
   readonly around: Around;
+  readonly channelLog: ChannelLog;
   readonly outbox: Outbox;
   readonly usage: UsageStore;
   readonly settings: SessionSettings;
@@ -126,6 +128,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     turnRecords: new TurnRecords(shared),
     lives: new Lives(shared),
     around: new Around(shared),
+    channelLog: new ChannelLog(shared),
     usage: new UsageStore(shared),
     settings: new SessionSettings(shared),
     deadLetters: new DeadLetters(shared),

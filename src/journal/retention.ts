@@ -1,3 +1,4 @@
+import { PASSED_OVER_KEPT_MS } from './channel-log.ts';
 import { dedupeKey, type JournalPorts, type Swept } from './rows.ts';
 import { EPHEMERAL_SQL } from '../util/ephemeral-session.ts';
 import { foldUsage } from './retention-usage.ts';
@@ -98,6 +99,22 @@ const AGED: readonly Aged[] = [
     keptMs: 90 * DAY_MS,
   },
   { store: 'heartbeats', table: 'heartbeat', key: 'at', at: 'at', keptMs: 90 * DAY_MS },
+  {
+    store: 'messages not taken',
+    table: 'passed_over',
+    index: 'passed_over_age',
+    key: 'key',
+    at: 'at',
+    keptMs: PASSED_OVER_KEPT_MS,
+  },
+  {
+    store: 'states of channels',
+    table: 'channel_states',
+    index: 'channel_states_age',
+    key: 'at',
+    at: 'at',
+    keptMs: 90 * DAY_MS,
+  },
   { store: 'keys of messages', table: 'dedupe', index: 'dedupe_age', key: 'key', at: 'at', keptMs: 400 * DAY_MS },
 ];
 

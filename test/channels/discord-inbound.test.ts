@@ -72,7 +72,10 @@ describe('who is heard', () => {
     expect(says('hi', { facts: { author: BOB } })).toMatchObject({ type: 'stranger', chatId: '10', where: 'direct' });
     const inServer = says('hi', { in: '20', facts: { author: BOB, ...mention } });
     expect(inServer).toMatchObject({ type: 'stranger', where: 'group' });
-    expect(says('hi', { in: '20', facts: { author: BOB } })).toEqual({ type: 'nothing' });
+    expect(says('hi', { in: '20', facts: { author: BOB } })).toMatchObject({
+      type: 'nothing',
+      passed: { reason: 'its sender is neither in allowFrom nor paired' },
+    });
   });
 
   test('nobody else by a name that looks like an id', () => {
@@ -87,7 +90,7 @@ describe('who is heard', () => {
     ['Discord', { author: ANN, type: 7 }],
   ])('not %s', (_, facts) => {
     const access = { allowFrom: ['*', ANN.id, ME.id] };
-    expect(says('hi', { in: '20', access, facts: { ...facts, ...mention } })).toEqual({ type: 'nothing' });
+    expect(says('hi', { in: '20', access, facts: { ...facts, ...mention } })).toMatchObject({ type: 'nothing' });
   });
 
   test('a bot that is listed, as a guest', () => {

@@ -14,6 +14,7 @@ import { tempFolder } from '../support/temp.ts';
 /** Tables that stay small, and why; every other table counts as one that grows with the years. */
 const SMALL: Readonly<Record<string, string>> = {
   allowances: 'what an owner allowed for good',
+  channel_states: 'at most 1,000 states of a channel',
   cron_job: 'at most 200 jobs in the file, and those that ended in the last 90 days',
   cron_pruned: 'one row for each job',
   cursors: 'at most 5,000 places of a channel',
@@ -105,7 +106,13 @@ async function useAll(journal: Journal): Promise<void> {
   lives.questions('01ZT1');
   const turn = lives.turn('01ZT1');
   if (turn !== undefined) lives.cost(turn);
-  const { around } = journal;
+  const { around, channelLog } = journal;
+  const seen = { account, chatId, externalId: message.externalId };
+  await channelLog.passOver(channel, { ...seen, reason: 'it was not addressed' });
+  channelLog.passedOver({ channel, ...seen });
+  await channelLog.begin();
+  await channelLog.note(channel, { state: 'running' });
+  channelLog.at(channel, 0);
   const place = { channel: message.channel, account: message.account, chat: message.chatId, externalId: 'm:1' };
   around.edits(place);
   around.wasReceived(place);

@@ -1,4 +1,5 @@
 import type { DiskOutage } from '../../journal/around.ts';
+import type { ChannelThen } from '../../journal/channel-log.ts';
 import type { MessageLife, QuestionLife, ReplyLife, SentLife, TurnLife } from '../../journal/lives.ts';
 import type { UsageSum } from '../../journal/usage.ts';
 import type { TapeEntry } from '../../session/entry.ts';
@@ -29,6 +30,11 @@ export interface WhyFacts {
   readonly edits: readonly MessageLife[];
   /** A message of which nothing is known was received all the same: its record was deleted by age. */
   readonly wasReceived: boolean;
+  /** Why the channel did not take a message of which nothing else is known, as the end of a sentence; undefined: it is not recorded. */
+  readonly passedOver: string | undefined;
+  /** When a message of which nothing is known was sent, ms since 1970, and what the channel was then; undefined: not known. */
+  readonly unknownAt: number | undefined;
+  readonly channelThen: ChannelThen | undefined;
   /** The assistant sent the message that was asked about; `text` is '' where no record of it is kept. Null: somebody else did. */
   readonly sent: Pick<SentLife, 'kind' | 'text'> | null;
   /** Undefined: no turn took the message. */

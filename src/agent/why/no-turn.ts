@@ -1,22 +1,38 @@
 import { sentences } from '../../util/text.ts';
+import { PASSED_OVER_KEPT_MS, type ChannelThen } from '../../journal/channel-log.ts';
 import type { WhyFacts } from './facts.ts';
 import { durationText, stateOf } from './words.ts';
 
 /** The words for a message of which nothing is known, or that the assistant itself sent without a turn. */
-export function withoutRecord({ channel, chatType, sent, wasReceived }: WhyFacts): string {
+export function withoutRecord(facts: WhyFacts): string {
+  const { channel, chatType, sent, wasReceived, passedOver, channelThen } = facts;
   if (sent !== null) {
     return sent.text === ''
       ? 'It is a message of mine, but what it was about is not kept any more.'
       : 'It is a notice of mine, and no answer to a message.';
   }
   if (wasReceived) return 'I received it, but I keep no record of it any more: records are deleted after 90 days.';
+  if (passedOver !== undefined) return `I saw it and did not answer: ${passedOver}.`;
+  const name = channel?.name ?? 'the channel';
   return sentences(
     'I never received it.',
-    chatType === 'direct'
+    chatType === 'direct' || wouldBeRecorded(facts)
       ? ''
       : 'In groups I take only what mentions me or replies to me, from people who are allowed.',
-    channel === undefined ? '' : `The channel ${channel.name} is ${stateOf(channel)} now.`,
+    channelThen === undefined ? '' : `When it was sent, ${thenText(name, channelThen)}.`,
+    channel === undefined ? '' : `The channel ${name} is ${stateOf(channel)} now.`,
   );
+}
+
+/** Whether there would be a record if a channel had seen the message and not taken it. */
+function wouldBeRecorded({ channelThen, unknownAt = 0, now }: WhyFacts): boolean {
+  return channelThen !== undefined && now - unknownAt < PASSED_OVER_KEPT_MS;
+}
+
+function thenText(name: string, { state, detail }: ChannelThen): string {
+  if (state === 'stopped') return 'I was not running';
+  if (state === 'lost') return 'I was not running, or about to end without warning';
+  return `the channel ${name} was ${stateOf({ name, state, detail: detail ?? undefined })}`;
 }
 
 /** Why a message has no turn of its own; null: it has one. */

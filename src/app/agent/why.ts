@@ -12,7 +12,7 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import type { Clock } from '../../util/clock.ts';
 
 interface WhyPorts {
-  readonly journal: Pick<Journal, 'lives' | 'around' | 'pairing' | 'subagents'>;
+  readonly journal: Pick<Journal, 'lives' | 'around' | 'channelLog' | 'pairing' | 'subagents'>;
   /** The folder of the tapes. */
   readonly folder: string;
   /** State of the channels, by name. */
@@ -27,7 +27,7 @@ interface WhyPorts {
 }
 
 /** What a story is about, and what is known beside the stores. */
-interface Asked extends Partial<Pick<WhyFacts, 'sent' | 'wasReceived'>> {
+interface Asked extends Partial<Pick<WhyFacts, 'sent' | 'wasReceived' | 'passedOver' | 'unknownAt' | 'channelThen'>> {
   readonly message: MessageLife | undefined;
   readonly turn: string | null;
   readonly session?: string;
@@ -71,14 +71,20 @@ export class Why {
   /** What is known of a message with a reply where no message with its id was received. */
   #repliedTo(
     message: InboundMessage,
-    { externalId, author }: ReplyReference,
+    { externalId, author, sentAt: unknownAt }: ReplyReference,
   ): { readonly turn: string | null; readonly known: Partial<Asked> } {
-    const { lives, around } = this.#ports.journal;
+    const { lives, around, channelLog } = this.#ports.journal;
     const sent = lives.sentAs(message, externalId.replace(OF_A_MESSAGE, ''));
     if (sent !== undefined) return { turn: sent.turn, known: { sent } };
     if (author === 'assistant') return { turn: null, known: { sent: { kind: 'notice', text: '' } } };
-    const { channel, account, chatId: chat } = message;
-    return { turn: null, known: { wasReceived: around.wasReceived({ channel, account, chat, externalId }) } };
+    const { channel, account, chatId } = message;
+    const known = {
+      wasReceived: around.wasReceived({ channel, account, chat: chatId, externalId }),
+      passedOver: channelLog.passedOver({ channel, account, chatId, externalId }),
+      unknownAt,
+      channelThen: unknownAt === undefined ? undefined : channelLog.at(channel, unknownAt),
+    };
+    return { turn: null, known };
   }
 
   /** For an owner: the story of a message, a turn or the newest message of a conversation, by its id; undefined: it is unknown. */
@@ -131,6 +137,9 @@ export class Why {
       others: received.filter(({ id }) => id !== message?.id),
       edits: message === undefined ? [] : around.edits(message),
       wasReceived: asked.wasReceived ?? false,
+      passedOver: asked.passedOver,
+      unknownAt: asked.unknownAt,
+      channelThen: asked.channelThen,
       sent: asked.sent ?? null,
       turn,
       busyWith: busyWith?.id === turn?.id ? undefined : busyWith,

@@ -42,7 +42,7 @@ export function readMessage(message: DiscordMessage, arrival: Arrival, context: 
   const who = { user: message.author, nick: message.member?.nick, isBot };
   const by = senderAccess(who, arrival, context);
   const isMeant = by.chatType === 'direct' || isAddressed(message, place, context);
-  return writtenBy(by, { isMeant, isEdit }, () => {
+  return writtenBy(by, { messageId: message.id, isMeant, isEdit }, () => {
     const shown = message.message_snapshots?.[0]?.message;
     const isForward = shown !== undefined || message.message_reference?.type === FORWARD;
     const { media, words } = attachmentsOf(shown ?? message);
@@ -51,7 +51,6 @@ export function readMessage(message: DiscordMessage, arrival: Arrival, context: 
     if (text === '' && media.length === 0) return null;
     const replyTo = replyOf(message, arrival, context);
     return {
-      messageId: message.id,
       edit: isEdit ? (message.edited_timestamp ?? '') : undefined,
       text,
       media,
@@ -90,7 +89,11 @@ function actIn({ id, type, data }: DiscordInteraction): Omit<Parameters<typeof a
   if (type !== COMMAND || data?.name === undefined) return undefined;
   if (data.type === ON_A_MESSAGE) {
     if (data.name !== ON_MESSAGE.label || data.target_id === undefined) return undefined;
-    return { text: `/${ON_MESSAGE.command}`, replyTo: { externalId: `m:${data.target_id}` }, onlyTo: id };
+    return {
+      text: `/${ON_MESSAGE.command}`,
+      replyTo: { externalId: `m:${data.target_id}`, sentAt: timeOf(data.target_id) },
+      onlyTo: id,
+    };
   }
   const words = (data.options ?? []).map(({ value }) => String(value)).join(' ');
   return { text: `/${data.name}${words === '' ? '' : ` ${words}`}` };
@@ -165,6 +168,7 @@ function replyOf(message: DiscordMessage, arrival: Arrival, context: ReadingCont
     senderName: nameOf(answered.author),
     ...(text === '' ? {} : { text: cut(text, REPLY_TEXT_LIMIT) }),
     author: authorOf(answered, message, context.me),
+    sentAt: timeOf(answered.id),
   };
 }
 

@@ -1,5 +1,5 @@
 import { ONLY_TO, type InboundDraft } from '../../bus/messages.ts';
-import type { AccessDecision } from '../../security/access/access.ts';
+import { OWN, type AccessDecision } from '../../security/access/access.ts';
 import { nothing, type InboundResult } from './inbound-result.ts';
 
 /** The sender and chat of a message, button press or command, and whether the sender may write there. */
@@ -12,8 +12,6 @@ export interface SenderAccess extends Pick<
 
 /** The content of a message. */
 export interface Content extends Pick<InboundDraft, 'text' | 'media' | 'untrusted' | 'replyTo'> {
-  /** The platform's id of the message. */
-  readonly messageId: string;
   /** Key of this edit of the message; undefined: it is no edit. */
   readonly edit: string | undefined;
   /** Further metadata. */
@@ -26,20 +24,26 @@ export interface Content extends Pick<InboundDraft, 'text' | 'media' | 'untruste
  */
 export function writtenBy(
   by: SenderAccess,
-  { isMeant, isEdit }: { readonly isMeant: boolean; readonly isEdit: boolean },
+  {
+    messageId,
+    isMeant,
+    isEdit,
+  }: { /** The platform's. */ readonly messageId: string; readonly isMeant: boolean; readonly isEdit: boolean },
   read: () => Content | null,
 ): InboundResult {
   const { decision, ...who } = by;
-  const { sender, chatId, chatType } = who;
+  const { account, sender, chatId, chatType } = who;
+  const externalId = `m:${messageId}`;
   if (!decision.allowed) {
-    if (decision.stranger === null || !isMeant) return nothing;
-    return { type: 'stranger', sender, chatId, where: chatType };
+    const { reason } = decision;
+    const passed = isEdit || reason === OWN ? {} : { passed: { account, chatId, externalId, reason } };
+    if (decision.stranger === null || !isMeant) return { type: 'nothing', ...passed };
+    return { type: 'stranger', sender, chatId, where: chatType, ...passed };
   }
   if (isEdit && !isMeant) return nothing;
   const content = read();
   if (content === null) return nothing;
-  const { messageId, edit, text, media, untrusted, replyTo, metadata } = content;
-  const externalId = `m:${messageId}`;
+  const { edit, text, media, untrusted, replyTo, metadata } = content;
   const draft: InboundDraft = {
     ...who,
     role: decision.role,

@@ -25,7 +25,8 @@ export class InboundGate {
     this.#talk = new GroupTalk(groups);
   }
 
-  take(read: InboundResult, { clock, log }: Pick<ChannelContext, 'clock' | 'log'>): Taken {
+  take(read: InboundResult, { clock, log, passOver }: Pick<ChannelContext, 'clock' | 'log' | 'passOver'>): Taken {
+    if ('passed' in read && read.passed !== undefined) passOver(read.passed);
     if (read.type === 'nothing') return { draft: null, stranger: null };
     if (read.type === 'stranger') {
       const { sender, chatId, where } = read;
@@ -34,7 +35,12 @@ export class InboundGate {
     }
     const { draft, type } = read;
     const isSaid = draft.chatType === 'group' && draft.action === undefined;
-    return { draft: isSaid ? this.#talk.hear(draft, type === 'message') : draft, stranger: null };
+    if (!isSaid) return { draft, stranger: null };
+    const heard = this.#talk.hear(draft, type === 'message');
+    if (typeof heard !== 'string') return { draft: heard, stranger: null };
+    const { account, chatId, externalId } = draft;
+    passOver({ account, chatId, externalId, reason: heard });
+    return { draft: null, stranger: null };
   }
 
   /** Call it when a message was delivered: for `followUpSeconds` the person who got the answer needs no mention. */

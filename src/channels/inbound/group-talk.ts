@@ -34,6 +34,10 @@ const MOST_GROUPS = 1_000;
 const MOST_HEARD = 500;
 const HOUR_MS = 3_600_000;
 
+/** Why a message gets no answer. */
+const NOT_ADDRESSED = 'it did not mention me or reply to me, which groups.policy asked for';
+const TOO_MANY_BOTS = 'other bots had begun as many turns in that hour as groups.botTurnsPerHour allows';
+
 type Place = Pick<InboundDraft, 'chatId' | 'threadId'>;
 
 interface Talk {
@@ -50,7 +54,7 @@ interface Talk {
 export class GroupTalk {
   readonly #options: GroupOptions;
   readonly #talks = new RecentMap<string, Talk>(MOST_GROUPS);
-  readonly #heard = new RecentMap<string, { readonly taken: InboundDraft | null }>(MOST_HEARD);
+  readonly #heard = new RecentMap<string, InboundDraft | string>(MOST_HEARD);
   /** When other bots began turns in the last hour. */
   #botTurns: readonly number[] = [];
 
@@ -59,25 +63,25 @@ export class GroupTalk {
   }
 
   /**
-   * Takes a group message. Returns it with the messages before it as context, if the assistant has to answer it; else null.
-   * A message that the platform sends again gets the same result.
+   * Takes a group message. Returns it with the messages before it as context, if the assistant has to answer it; else why it
+   * has not, as the end of a sentence. A message that the platform sends again gets the same result.
    */
-  hear(draft: InboundDraft, isMeant: boolean): InboundDraft | null {
+  hear(draft: InboundDraft, isMeant: boolean): InboundDraft | string {
     const key = JSON.stringify([draft.chatId, draft.externalId]);
     const known = this.#heard.get(key);
-    if (known !== undefined) return known.taken;
+    if (known !== undefined) return known;
     const taken = this.#hear(draft, isMeant);
-    this.#heard.set(key, { taken });
+    this.#heard.set(key, taken);
     return taken;
   }
 
-  #hear(draft: InboundDraft, isMeant: boolean): InboundDraft | null {
+  #hear(draft: InboundDraft, isMeant: boolean): InboundDraft | string {
     const talk = this.#talkIn(draft);
     const mentioned = isMeant || this.#continues(talk, draft);
-    const isTaken = (mentioned || this.#options.policy === 'open') && this.#mayBegin(draft);
-    if (!isTaken) {
+    const isAsked = mentioned || this.#options.policy === 'open';
+    if (!isAsked || !this.#mayBegin(draft)) {
       talk.context = [...talk.context, contextOf(draft)].slice(-MOST_CONTEXT);
-      return null;
+      return isAsked ? TOO_MANY_BOTS : NOT_ADDRESSED;
     }
     const { receivedAt } = draft;
     const oldest = receivedAt - this.#options.contextMinutes * 60_000;

@@ -1,17 +1,27 @@
 import type * as z from 'zod';
 import type { InboundDraft, Sender } from '../../bus/messages.ts';
+import type { PassedOver } from '../channel.ts';
 
 /** A bot's name with fewer characters is not recognised at the beginning of a message, because it may be an ordinary word. */
 const SHORTEST_NAME = 3;
 
-/** The result of reading an update. `nothing`: it has no message, or its sender may not write, or it is not for the bot. */
+/**
+ * The result of reading an update. `nothing`: it has no message, or its sender may not write, or it is not for the bot.
+ * `passed`: the message, and why it is not taken.
+ */
 export type InboundResult =
   | { readonly type: 'message'; readonly draft: InboundDraft }
   /** A group message of an allowed person that does not address the bot. */
   | { readonly type: 'overheard'; readonly draft: InboundDraft }
   /** An unknown person addressed the bot. */
-  | { readonly type: 'stranger'; readonly sender: Sender; readonly chatId: string; readonly where: 'direct' | 'group' }
-  | { readonly type: 'nothing' };
+  | {
+      readonly type: 'stranger';
+      readonly sender: Sender;
+      readonly chatId: string;
+      readonly where: 'direct' | 'group';
+      readonly passed?: PassedOver;
+    }
+  | { readonly type: 'nothing'; readonly passed?: PassedOver };
 
 export const nothing: InboundResult = { type: 'nothing' };
 

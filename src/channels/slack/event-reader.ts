@@ -203,7 +203,10 @@ export class EventReader implements AsyncDisposable {
       await this.#names.learn(namesNeeded(placed, reading));
       const read = readPost(placed, reading);
       // An app_mention may say of the same post what its message did not.
-      if (read.type === 'nothing') return null;
+      if (read.type === 'nothing') {
+        gate.take(read, context);
+        return null;
+      }
       this.#seen.set(key, true);
       if (read.type === 'stranger') {
         if (!isLate) await this.#noteStranger(read);

@@ -55,13 +55,13 @@ export function readPost(placed: PlacedPost, context: ReadingContext): InboundRe
   // Slack also says so when it adds the picture of a link, or an answer to the thread.
   if (isEdit && (post.edited === undefined || before === post.text)) return nothing;
   const isMeant = by.chatType === 'direct' || isAddressed(post, me);
-  return writtenBy(by, { isMeant, isEdit }, () => {
+  return writtenBy(by, { messageId: post.ts, isMeant, isEdit }, () => {
     const { media, words, shared } = attachmentsOf(post, nameOf);
     const said = withNames(withoutAddress(post.text, me.user_id), nameOf).trim();
     const text = [said, ...words].filter((part) => part !== '').join('\n');
     if (text === '' && media.length === 0 && !isMeant) return null;
     const edit = isEdit ? (post.edited?.ts ?? '') : undefined;
-    return { messageId: post.ts, edit, text, media, untrusted: shared, metadata: { sentAt: timeOf(post.ts) } };
+    return { edit, text, media, untrusted: shared, metadata: { sentAt: timeOf(post.ts) } };
   });
 }
 
@@ -85,7 +85,7 @@ export function readShortcut(shortcut: SlackShortcut, context: ReadingContext): 
   return actOf(by, {
     id: `${message.ts}:${at}:${user.id}`,
     text: `/${ON_MESSAGE.command}`,
-    replyTo: { externalId: `m:${message.ts}` },
+    replyTo: { externalId: `m:${message.ts}`, sentAt: timeOf(message.ts) },
     onlyTo: user.id,
   });
 }

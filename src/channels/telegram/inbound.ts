@@ -38,7 +38,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Inb
   const by = senderAccess(from, message, context);
   const isEdit = update.message === undefined;
   const isMeant = by.chatType === 'direct' || isAddressed(message, me);
-  return writtenBy(by, { isMeant, isEdit }, () => {
+  return writtenBy(by, { messageId: String(message.message_id), isMeant, isEdit }, () => {
     const { media, words } = attachmentsOf(message);
     const text = textOf(message, words, me);
     // A service message: a person joined, the title changed, a live location moved.
@@ -46,7 +46,6 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Inb
     if (isEdit && message.text === undefined && message.caption === undefined) return null;
     const replyTo = replyOf(message, me);
     return {
-      messageId: String(message.message_id),
       edit: isEdit ? `${message.edit_date ?? message.date}:${update.update_id}` : undefined,
       text,
       media,
@@ -167,6 +166,7 @@ function replyOf(message: TelegramMessage, me: BotAccount): ReplyReference | und
     ...(senderName === undefined ? {} : { senderName }),
     ...(text === '' ? {} : { text: cut(text, REPLY_TEXT_LIMIT) }),
     author: authorOf(answered, message, me),
+    sentAt: answered.date * 1_000,
   };
 }
 

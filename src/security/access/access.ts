@@ -79,6 +79,8 @@ export type AccessDecision =
 type ChannelQuestion = Extract<AccessQuestion, { readonly via: 'channel' }>;
 
 const EVERYBODY = '*';
+/** Why the assistant's own messages are denied. */
+export const OWN = 'the assistant wrote it';
 
 /** Decides the role of a sender, or denies access. Compares exact ids only. Denies unless a rule allows. */
 export function decideAccess(question: AccessQuestion): AccessDecision {
@@ -104,7 +106,7 @@ function decideChannel({ settings, sender, chatType, chatId, pairedRole }: Chann
   const id = sender?.id;
   if (!isId(id)) return deny('the message does not say who sent it');
   if (sender?.isSelf !== false || typeof sender.isBot !== 'boolean') {
-    return deny(sender?.isSelf === true ? 'the assistant wrote it' : 'the message does not say what its sender is');
+    return deny(sender?.isSelf === true ? OWN : 'the message does not say what its sender is');
   }
   if (!isId(chatId) || (chatType !== 'direct' && chatType !== 'group')) {
     return deny('the message does not say in which chat it was written');
@@ -117,13 +119,13 @@ function decideChannel({ settings, sender, chatType, chatId, pairedRole }: Chann
   }
   if (sender.isBot) {
     const isHeard = chatType === 'group' && groups?.allowBots?.includes(id) === true;
-    return isHeard ? allow('guest') : deny(`${id} is a bot that groups.allowBots does not name`);
+    return isHeard ? allow('guest') : deny('its sender is a bot that groups.allowBots does not name');
   }
   const role = strongest(configuredRole(id, settings), pairedRole?.(id));
   if (role !== undefined) return allow(role);
   if (settings.allowFrom.includes(EVERYBODY)) return allow('guest');
   if (chatType === 'group' && groups?.policy === 'open' && names(groups.allow, chatId)) return allow('guest');
-  return { ...deny(`the sender ${id} is neither in allowFrom nor paired`), stranger: chatType };
+  return { ...deny('its sender is neither in allowFrom nor paired'), stranger: chatType };
 }
 
 /** Why messages of a group are not read; null when they are. */

@@ -5,7 +5,6 @@ import { waitFor } from '../../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../../support/world.ts';
 
 const STRANGER = 99;
-const GROUP = -100;
 const call = (name: string, args: Readonly<Record<string, unknown>>): Answer => ({
   calls: [{ name, arguments: args }],
 });
@@ -108,19 +107,6 @@ describe('/why names', () => {
         ?.cause;
     await waitFor(async () => /Too Many Requests/iu.test((await cause()) ?? ''), { what: 'the attempt' });
     expect(await cause()).toMatch(/^The answer is written and waits to be sent, after 1 attempt: /u);
-  });
-
-  test('that nobody mentioned it in a group', async () => {
-    const groups = { debounceMs: 0 };
-    await using world = await startWorld({ config: { channels: { telegram: { groups } } } });
-    const { messageId } = world.telegram.userSays(GROUP, 'only between us', { from: { id: OWNER } });
-    world.telegram.userSays(GROUP, '/why@test_bot', {
-      from: { id: OWNER },
-      entities: [{ type: 'bot_command', offset: 0, length: 13 }],
-      reply_to_message: { message_id: messageId, date: 1, chat: { id: GROUP, type: 'group' }, text: 'only between us' },
-    });
-    const told = await waitFor(() => chatOf(world, GROUP)[0], { what: 'the story' });
-    expect(told).toContain('In groups I take only what mentions me or replies to me, from people who are allowed.');
   });
 
   test('that nobody let somebody in', async () => {
