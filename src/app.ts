@@ -6,7 +6,7 @@ import { createChannels, showTyping } from './app/channels.ts';
 import { startConsumers, resumeEarlierWork } from './app/consumers.ts';
 import { createOpenAiPorts } from './app/requests/openai.ts';
 import { createModels, fullName } from './app/agent/models.ts';
-import { openPlugins, reportHungHooks } from './app/extensions/plugins.ts';
+import { PluginHost, reportHungHooks, type PluggedModels } from './app/extensions/plugins.ts';
 import { createReloader, type Reloader } from './app/reload.ts';
 import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
@@ -43,6 +43,8 @@ export { listSessions, readSession, type SessionEvent } from './app/requests/ses
 export { vacuumHome } from './app/storage/vacuum.ts';
 export type { HookSet } from './app/bus.ts';
 export { definePlugin } from './plugins/plugin.ts';
+export type { Plugin, PluginChannel, PluginCommand, PluginProvider, PluginRoute } from './plugins/plugin.ts';
+export type { Hooks } from './agent/hooks/hooks.ts';
 export { defineTool } from './tools/tool.ts';
 export { z } from 'zod';
 
@@ -132,6 +134,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     journal: paths.state,
     probe: (bytes) => probeDisk(paths.probe, bytes),
   });
+  const plugged: PluggedModels = { providers: {}, running: new Set() };
   const ground: Ground = {
     paths,
     loaded,
@@ -146,9 +149,10 @@ async function assemble(parts: Parts): Promise<Assistant> {
     startedAt,
     storage,
     serving: parts.serve === 'gateway',
+    plugged,
     rehearse: async () => {
       const next = await parts.load();
-      createModels({ config: next.config, loaded: next, clock, random: systemRandom, log });
+      createModels({ config: next.config, loaded: next, clock, random: systemRandom, log, plugged });
       return next;
     },
     boot: parts.boot === undefined ? bootId() : parts.boot,
@@ -187,7 +191,8 @@ async function openBase(ground: Ground, starts: Starts, { rehearsal = false, wra
   const restricted = wrapTool === undefined ? safeConfig : trialConfig;
   const settings = new SettingsStore(ground.loaded, safe ? restricted : undefined);
   const { config } = settings;
-  const plugins = await openPlugins(ground.paths.plugins, config, { clock: ground.clock, safe });
+  const { plugged, clock } = ground;
+  const plugins = await PluginHost.open({ folder: ground.paths.plugins, config, plugged, clock, safe });
   return {
     ...ground,
     config,

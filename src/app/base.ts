@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { pathText } from '../config/setting.ts';
 import type { SettingsStore } from '../config/settings-store.ts';
-import type { Plugins } from './extensions/plugins.ts';
+import type { PluggedModels, Plugins } from './extensions/plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact/redact.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
@@ -38,6 +38,8 @@ export interface Base {
   /** Channels and HTTP are connected. */
   readonly serving: boolean;
   readonly plugins: Plugins;
+  /** What plugins bring for models; filled when they are loaded. */
+  readonly plugged: PluggedModels;
   /** Only what is needed to talk runs, see safe-mode.ts. */
   readonly safe: boolean;
   /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */

@@ -16,9 +16,7 @@ export interface HookSet {
 /** Creates the hook runner with the hooks of running plugins, then the given ones. */
 export function openHooks({ log, clock, plugins }: Base, given: readonly HookSet[]): HookRunner {
   const hooks = new HookRunner(log, clock);
-  for (const { name, hooks: its, guard = false } of plugins.running) {
-    if (its !== undefined) hooks.register(name, its, { guard });
-  }
+  hooks.setPlugins(plugins.running);
   for (const set of given) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
   return hooks;
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, realpath } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,6 +14,8 @@ import { readPlugin, type ShowParameters } from './shape.ts';
 export interface FoundPlugin {
   readonly name: string;
   readonly version: string;
+  /** Real path of the package. */
+  readonly folder: string;
   /** Absolute path of the module to import; always inside the package. */
   readonly file: string;
 }
@@ -104,12 +106,25 @@ async function readPackage(folder: string): Promise<FoundPlugin> {
   const home = await realpath(folder);
   const file = await realpath(join(folder, assistant.plugin));
   if (!file.startsWith(home + sep)) throw new Error('the plugin lies outside its package');
-  return { name, version, file };
+  return { name, version, folder: home, file };
 }
 
-async function importPlugin({ name, file }: FoundPlugin, { clock, showParameters }: LoadPorts): Promise<Plugin> {
+async function importPlugin(
+  { name, folder, file }: FoundPlugin,
+  { clock, showParameters }: LoadPorts,
+): Promise<Plugin> {
   using limit = deadline(clock, LOAD_MS, 'loading it');
   const module: unknown = await raceAbort(import(pathToFileURL(file).href), limit.signal);
   const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined;
-  return readPlugin(exported, { owner: name, showParameters });
+  const plugin = readPlugin(exported, { owner: name, showParameters });
+  return plugin.skills === undefined ? plugin : { ...plugin, skills: await skillsIn(folder, plugin.skills) };
+}
+
+/** The real path of a package's folder of skills. Throws one sentence without a full stop when it is none. */
+async function skillsIn(folder: string, path: string): Promise<string> {
+  const real = await realpath(join(folder, path)).catch(() => null);
+  if (real === null || !(await stat(real)).isDirectory())
+    throw new Error(`skills: ${path} is not a folder of the package`);
+  if (!real.startsWith(folder + sep)) throw new Error(`skills: ${path} lies outside the package`);
+  return real;
 }

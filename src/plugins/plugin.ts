@@ -1,6 +1,7 @@
 import type { Hooks } from '../agent/hooks/hooks.ts';
 import type { Channel, ChannelError, SendError } from '../channels/channel.ts';
-import type { Tool } from '../tools/tool.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { ChatAddress, Tool } from '../tools/tool.ts';
 
 /** Somebody who speaks, and where. */
 export interface Speaker {
@@ -45,11 +46,73 @@ export interface PluginChannel {
   ) => Channel | Promise<Channel>;
 }
 
+/** Who gave a command, and where. */
+export interface CommandCall {
+  /** The text after the command, trimmed. */
+  readonly args: string;
+  readonly sessionKey: string;
+  readonly chat: ChatAddress;
+  /** `id` is the platform's immutable one. */
+  readonly sender: { readonly id: string; readonly name?: string };
+  readonly role: 'owner' | 'trusted' | 'guest';
+  /** Aborts on /stop and when the process ends. */
+  readonly signal: AbortSignal;
+}
+
+/** A chat command: it runs without the model. */
+export interface PluginCommand {
+  /** Without the slash: at most 32 small letters, digits and "_". Names of the assistant's own commands cannot be used. */
+  readonly name: string;
+  /** One line for /help and the menus of platforms. */
+  readonly description: string;
+  /** The lowest role that may give it. @default 'owner' */
+  readonly role?: 'owner' | 'trusted' | 'guest' | undefined;
+  /** The reply, in Markdown. The message of an error is sent to the person. */
+  readonly run: (call: CommandCall) => string | Promise<string>;
+}
+
+/** A kind of provider. Its models are `<entry>/<model>` for an entry with this kind, or `<kind>/<model>` without one. */
+export interface PluginProvider {
+  /** What stands as `kind` in `config.providers`; the presets of the assistant cannot be replaced. */
+  readonly kind: string;
+  /**
+   * Opens one entry, at its first call. `settings` is the entry, with one `apiKey` or none. Throws with one sentence when it
+   * cannot work like that. What `chat` yields is held to the contract of `Provider`: an event of a wrong form, an error that is
+   * thrown and an end that is missing become one `error` event.
+   */
+  readonly open: (
+    name: string,
+    settings: Readonly<Record<string, unknown>>,
+  ) => Pick<Provider, 'chat'> | Promise<Pick<Provider, 'chat'>>;
+}
+
+/** What the plugin serves over HTTP under `/plugins/<package name>/`. Host and origin are checked before, as everywhere. */
+export interface PluginRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Begins with a slash, e.g. `/status`; compared as a whole. */
+  readonly path: string;
+  /**
+   * Makes the route public: it then needs no login, and this decides who may call it, e.g. by a secret in a header that it
+   * compares in constant time. False or an error is answered with 401 and slows the caller down. @default the login of the API
+   */
+  readonly allows?: ((request: Request) => boolean | Promise<boolean>) | undefined;
+  /**
+   * Answers within 30 s. The request has no cookie, and without `allows` no `Authorization`; its body has at most 1 MB, and without
+   * `allows` it is JSON.
+   */
+  readonly handle: (request: Request) => Response | Promise<Response>;
+}
+
 /** What a package brings. It runs in the assistant's process, with all of its rights. */
 export interface Plugin {
   readonly name: string;
   readonly channels?: readonly PluginChannel[] | undefined;
   readonly tools?: readonly Tool[] | undefined;
+  readonly commands?: readonly PluginCommand[] | undefined;
+  readonly providers?: readonly PluginProvider[] | undefined;
+  /** A folder of the package with skills, e.g. `./skills`; those of the owner and the assistant's own count before them. */
+  readonly skills?: string | undefined;
+  readonly routes?: readonly PluginRoute[] | undefined;
   readonly hooks?: Hooks | undefined;
   /** Its hooks are a guard: where one fails or hangs, what it should have decided about is refused. @default false */
   readonly guard?: boolean | undefined;

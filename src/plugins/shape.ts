@@ -26,17 +26,40 @@ const pluginShape = z.object({
   name: text,
   channels: z.array(z.unknown()).optional(),
   tools: z.array(z.unknown()).optional(),
+  commands: z.array(z.unknown()).optional(),
+  providers: z.array(z.unknown()).optional(),
+  routes: z.array(z.unknown()).optional(),
+  skills: text.optional(),
   hooks: z.custom<object>((value) => typeof value === 'object' && value !== null, 'an object').optional(),
   guard: z.boolean().optional(),
 });
 const channelShape = z.object({ kind: text, shows: z.string(), open: isFunction });
+const roles = z.enum(['owner', 'trusted', 'guest']);
+const commandShape = z.object({
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,31}$/u, 'a name of at most 32 small letters, digits and "_" that begins with a letter'),
+  description: text,
+  role: roles.optional(),
+  run: isFunction,
+});
+const providerShape = z.object({
+  kind: z.string().regex(/^[a-z0-9][\w.-]{0,63}$/iu, 'a name of at most 64 letters, digits, "_", "." and "-"'),
+  open: isFunction,
+});
+const routeShape = z.object({
+  method: z.enum(['GET', 'POST', 'PUT', 'DELETE']),
+  path: z.string().regex(/^\/[\w./~-]*$/u, 'a path that begins with a slash, such as "/status"'),
+  allows: isFunction.optional(),
+  handle: isFunction,
+});
 const toolShape = z.object({
   name: toolName,
   description: text,
   parameters: isZodObject,
   jsonSchema: z.record(z.string(), z.unknown()).optional(),
   effect: z.enum(['none', 'idempotent', 'effect']),
-  role: z.enum(['owner', 'trusted', 'guest']).optional(),
+  role: roles.optional(),
   timeoutMs: z.number().positive().optional(),
   waits: z.boolean().optional(),
   untrusted: z.boolean().optional(),
@@ -56,6 +79,8 @@ const HOOKS = {
   beforeTool: true,
   afterTool: true,
   render: true,
+  runModel: true,
+  onError: true,
   dispatch: true,
   saveState: true,
   turnEnd: true,
@@ -113,14 +138,55 @@ export function readPlugin(
     showParameters,
   }: { /** The name of the package. */ readonly owner: string; readonly showParameters: ShowParameters },
 ): Plugin {
-  const { channels = [], tools = [], hooks, guard = false } = read(exported, pluginShape, 'its default export');
+  const fields = read(exported, pluginShape, 'its default export');
+  const {
+    channels = [],
+    tools = [],
+    commands = [],
+    providers = [],
+    routes = [],
+    skills,
+    hooks,
+    guard = false,
+  } = fields;
   const own = tools.map((tool, at) => readTool(tool, `tools[${at}]`, { owner, showParameters }));
-  const twice = own.map((tool) => tool.name).find((tool, at, all) => all.indexOf(tool) !== at);
-  if (twice !== undefined) throw new Error(`tools: two of them have the name ${JSON.stringify(twice)}`);
+  const named = commands.map((command, at) => readCommand(command, `commands[${at}]`));
+  const kinds = providers.map((provider, at) => bound(read(provider, providerShape, `providers[${at}]`), provider));
+  const served = routes.map((route, at) => bound(read(route, routeShape, `routes[${at}]`), route));
+  const listed = channels.map((channel, at) => readChannel(channel, `channels[${at}]`));
+  distinct(
+    'tools',
+    'name',
+    own.map(({ name }) => name),
+  );
+  distinct(
+    'commands',
+    'name',
+    named.map(({ name }) => name),
+  );
+  distinct(
+    'providers',
+    'kind',
+    kinds.map(({ kind }) => kind),
+  );
+  distinct(
+    'channels',
+    'kind',
+    listed.map(({ kind }) => String(kind)),
+  );
+  distinct(
+    'routes',
+    'path',
+    served.map(({ method, path }) => `${method} ${path}`),
+  );
   const plugin: unknown = {
     name: owner,
-    channels: channels.map((channel, at) => readChannel(channel, `channels[${at}]`)),
+    channels: listed,
     tools: own,
+    commands: named,
+    providers: kinds,
+    routes: served,
+    ...(skills === undefined ? {} : { skills }),
     ...(hooks === undefined ? {} : { hooks: readHooks(hooks) }),
     guard,
   };
@@ -130,6 +196,24 @@ export function readPlugin(
 
 function readChannel(value: unknown, at: string): Readonly<Record<keyof PluginChannel, unknown>> {
   return bound(read(value, channelShape, at), value);
+}
+
+function readCommand(value: unknown, at: string): Fields & { readonly name: string } {
+  const command = bound(read(value, commandShape, at), value);
+  return {
+    ...command,
+    run: async (call: unknown) => {
+      const reply = await command.run(call);
+      const wrong = misfit(reply, z.string(), 'reply');
+      if (wrong === null) return reply;
+      throw new Error(`The command /${command.name} of a plugin is broken: ${wrong}.`);
+    },
+  };
+}
+
+function distinct(list: string, what: string, names: readonly string[]): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`${list}: two of them have the ${what} ${JSON.stringify(twice)}`);
 }
 
 function readTool(

@@ -9,6 +9,7 @@ import { ollamaRoot } from './ollama/model.ts';
 import { createOpenAiResponsesProvider } from './openai/responses.ts';
 import { createOpenAiProvider } from './openai/chat.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
+import { openPlugged, type PluggedProvider, type PluggedProviders } from './plugged.ts';
 import type { Provider } from './provider.ts';
 
 /** One entry of `config.providers`. */
@@ -42,9 +43,14 @@ export function openProvider(
     /** Tokens of context that are configured for a model, for a server that is told how many to load. @default none */
     readonly windowOf?: ((model: string) => number | null) | undefined;
     readonly clock: Clock;
+    /** Kinds of plugins. @default none */
+    readonly plugged?: PluggedProviders | undefined;
   },
 ): Provider {
-  const preset = presetOf(name, config);
+  const kind = config.kind ?? name;
+  const other = findPreset(kind) === undefined ? pluggedNamed(options.plugged, kind) : undefined;
+  if (other !== undefined) return openPlugged(name, other, { config, ...options });
+  const preset = presetOf(name, config, Object.keys(options.plugged ?? {}));
   if (config.wire === 'responses' && preset.api !== 'openai') {
     throw invalid(`providers.${name}.wire is "responses", which only servers with OpenAI's API speak. Leave it out.`, {
       provider: name,
@@ -57,12 +63,17 @@ export function openProvider(
   return config.wire === 'responses' ? createOpenAiResponsesProvider(endpoint) : createOpenAiProvider(endpoint);
 }
 
-/** The row of the table for an entry. Throws an `AppError` when there is none. */
-export function presetOf(name: string, config: ProviderConfig): Preset {
+/** The kind of a plugin with this name. */
+function pluggedNamed(plugged: PluggedProviders | undefined, kind: string): PluggedProvider | undefined {
+  return plugged !== undefined && Object.hasOwn(plugged, kind) ? plugged[kind] : undefined;
+}
+
+/** The row of the table for an entry. Throws an `AppError` when there is none; `others` are kinds of plugins. */
+export function presetOf(name: string, config: ProviderConfig, others: readonly string[] = []): Preset {
   const kind = config.kind ?? (findPreset(name) === undefined && hasBaseUrl(config) ? 'openai' : name);
   const preset = findPreset(kind);
   if (preset !== undefined) return preset;
-  const kinds = Object.keys(PRESETS);
+  const kinds = [...Object.keys(PRESETS), ...others];
   throw invalid(
     config.kind === undefined || config.kind === null
       ? `The provider "${name}" needs to say what it is: set providers.${name}.kind (${kinds.join(', ')}), or providers.${name}.baseUrl for a server that speaks OpenAI's API.`

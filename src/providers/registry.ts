@@ -18,6 +18,7 @@ import {
   presetOf,
   type ProviderConfig,
 } from './open-provider.ts';
+import type { PluggedProviders } from './plugged.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import type { ModelRequest, Provider } from './provider.ts';
 import { withRetry } from './wrappers/retry.ts';
@@ -29,6 +30,8 @@ export interface ProvidersOptions {
   /** Tokens of context that are configured for a model, `provider/model`. @default none */
   readonly windowOf?: (modelRef: string) => number | null;
   readonly clock: Clock;
+  /** Kinds of plugins, by name. @default none */
+  readonly plugged?: PluggedProviders;
   /** @default the system's */
   readonly random?: Random;
   readonly log?: Logger;
@@ -76,6 +79,7 @@ export function createProviders({
   configs,
   keyVariables = {},
   windowOf = () => null,
+  plugged = {},
   clock,
   random = systemRandom,
   log,
@@ -83,7 +87,7 @@ export function createProviders({
   const adapters = new Map<string, Provider>();
   const resolved = new Map<string, ResolvedModel>();
   const cooldowns = new Cooldowns(clock);
-  const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs)])];
+  const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs), ...Object.keys(plugged)])];
 
   const windowsOf =
     (name: string) =>
@@ -98,6 +102,7 @@ export function createProviders({
       keyVariable: keyVariables[name],
       clock,
       windowOf: windowsOf(name),
+      plugged,
       ...(hasOthers ? { keyNumber: index + 1 } : {}),
     };
     const found = adapters.get(id) ?? withImageFallback(openProvider(name, configOf(configs, name), options));
@@ -142,7 +147,7 @@ export function createProviders({
       const config = configOf(configs, providerName);
       const [apiKey = null] = keysOf(config);
       return (
-        (await openProvider(providerName, config, { apiKey, clock, windowOf: windowsOf(providerName) }).body?.(
+        (await openProvider(providerName, config, { apiKey, clock, plugged, windowOf: windowsOf(providerName) }).body?.(
           request,
         )) ?? null
       );

@@ -85,6 +85,41 @@ describe('a plugin of a wrong shape', () => {
       plugin("channels: [{ kind: 'x', shows: '' }]"),
       'channels[0].open must be a function, but it is missing',
     ],
+    'has a command without a line for help': [
+      plugin("commands: [{ name: 'dice', run: () => 'six' }]"),
+      'commands[0] (dice).description must be a text, but it is missing',
+    ],
+    'has a command with a slash in its name': [
+      plugin("commands: [{ name: '/dice', description: 'rolls', run: () => 'six' }]"),
+      'commands[0] (/dice).name must be a name of at most 32 small letters',
+    ],
+    'has a command for a role that there is not': [
+      plugin("commands: [{ name: 'dice', description: 'rolls', role: 'admin', run: () => 'six' }]"),
+      'commands[0] (dice).role must be one of "owner", "trusted", "guest", but "admin" was given',
+    ],
+    'has a provider without open': [
+      plugin("providers: [{ kind: 'echo', chat: () => {} }]"),
+      'providers[0].open must be a function, but it is missing',
+    ],
+    'has a provider without a kind': [
+      plugin('providers: [{ open: () => {} }]'),
+      'providers[0].kind must be a text, but it is missing',
+    ],
+    'has a route without a slash': [
+      plugin("routes: [{ method: 'GET', path: 'status', handle: () => new Response() }]"),
+      'routes[0].path must be a path that begins with a slash',
+    ],
+    'has a route with an odd method': [
+      plugin("routes: [{ method: 'get', path: '/status', handle: () => new Response() }]"),
+      'routes[0].method must be one of "GET", "POST", "PUT", "DELETE", but "get" was given',
+    ],
+    'has a route twice': [
+      plugin(`routes: [${"{ method: 'GET', path: '/a', handle: () => new Response() },".repeat(2)}]`),
+      'routes: two of them have the path "GET /a"',
+    ],
+    'has skills that are not there': [plugin("skills: './skills'"), 'skills: ./skills is not a folder of the package'],
+    'has skills outside of its package': [plugin("skills: '..'"), 'skills: .. lies outside the package'],
+    'is a guard by a word': [plugin("guard: 'yes'"), 'guard must be true or false'],
     'has two tools of one name': [
       plugin(`tools: [{ name: 'a_b', ${FINE} }, { name: 'a_b', ${FINE} }]`),
       'tools: two of them have the name "a_b"',
@@ -227,6 +262,27 @@ describe('a hook that answers something wrong', () => {
       expect(warnings, stage).toContain(`The hook ${stage} of the plugin "odd" failed and was skipped: ${sentence}.`);
     }
     expect((await world.assistant.run('/status')).text).toContain('The hook render of the plugin "odd" failed');
+  });
+
+  test('in place of the sentence about a failure leaves that sentence', async () => {
+    await using world = await worldWith({ odd: plugin('hooks: { onError: () => 5 }') });
+    world.model.reply({ error: { status: 401, message: 'no' } });
+    const { outcome, text } = await world.assistant.run('hi');
+    expect(outcome).toBe('failed');
+    expect(text).toContain('refused the API key');
+    expect((await world.assistant.info()).warnings).toContain(
+      'The hook onError of the plugin "odd" failed and was skipped: its answer must be a text, but 5 was given.',
+    );
+  });
+
+  test('or that fails around the call of a model is left out, and the model is asked without it', async () => {
+    const hooks = "hooks: { async *runModel() { throw new Error('no wires'); } }";
+    await using world = await worldWith({ odd: plugin(hooks) });
+    world.model.reply('fine');
+    expect(await world.assistant.run('hi')).toMatchObject({ outcome: 'answered', text: 'fine' });
+    expect((await world.assistant.info()).warnings).toContain(
+      'The hook runModel of the plugin "odd" failed and was skipped: no wires.',
+    );
   });
 
   test.each(['true', "'deny'", "{ type: 'Deny' }", "{ type: 'deny' }", 'null', '[]'])(

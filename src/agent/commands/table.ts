@@ -1,3 +1,4 @@
+import { COMMAND_NAMES } from '../../bus/commands.ts';
 import type { InboundMessage, Role } from '../../bus/messages.ts';
 import { atLeast } from '../../security/access/access.ts';
 import { nearest } from '../../util/text.ts';
@@ -7,6 +8,11 @@ import { parseCommand } from './parse.ts';
 /** Other names of commands. */
 const ALIASES: Readonly<Record<string, string>> = { reset: 'new', clear: 'new' };
 
+/** Whether the assistant has a command of this name, or another name of one. */
+export function isBuiltInCommand(name: string): boolean {
+  return COMMAND_NAMES.includes(name) || Object.hasOwn(ALIASES, name);
+}
+
 export type FoundCommand =
   | { readonly type: 'command'; readonly command: ChatCommand; readonly args: string }
   | { readonly type: 'refused'; readonly reason: string };
@@ -14,6 +20,8 @@ export type FoundCommand =
 export interface CommandTableOptions {
   /** In the order in which /help shows them. */
   readonly commands: readonly ChatCommand[];
+  /** Those of plugins now. @default none */
+  readonly plugged?: () => readonly ChatCommand[];
   /** Makes the command for a message `,NAME …`, which runs the tool NAME directly. @default such messages are ordinary ones */
   readonly comma?: (name: string) => ChatCommand;
   /** One sentence that a channel has no owner, with the next step; null when it has one. @default always null */
@@ -32,7 +40,7 @@ export class CommandTable {
 
   /** The commands that a role may use, in the order of /help. */
   of(role: Role): readonly ChatCommand[] {
-    return this.#options.commands.filter((command) => atLeast(role, command.role));
+    return this.#all().filter((command) => atLeast(role, command.role));
   }
 
   /** Finds the command that a message calls. `unknown`: no command has that name, but a skill may. Null: an ordinary message. */
@@ -42,7 +50,7 @@ export class CommandTable {
     const { type, args } = parsed;
     if (type === 'comma') return this.#comma(parsed.name, args, message);
     const name = ALIASES[parsed.name] ?? parsed.name;
-    const command = this.#options.commands.find((candidate) => candidate.name === name);
+    const command = this.#all().find((candidate) => candidate.name === name);
     if (command === undefined) return parsed.colon ? null : 'unknown';
     if (!atLeast(message.role, command.role)) {
       return this.#refused(message, `/${name} is for the ${command.role} only.`);
@@ -65,7 +73,11 @@ export class CommandTable {
 
   /** Names of the commands that only an owner may use. */
   ownersOnly(): readonly string[] {
-    return this.#options.commands.flatMap(({ name, role }) => (role === 'owner' ? [name] : []));
+    return this.#all().flatMap(({ name, role }) => (role === 'owner' ? [name] : []));
+  }
+
+  #all(): readonly ChatCommand[] {
+    return [...this.#options.commands, ...(this.#options.plugged?.() ?? [])];
   }
 
   /** Refuses with `reason`. A trusted person in a direct chat also reads how to get an owner, if the channel has none. */

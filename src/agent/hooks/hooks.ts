@@ -1,5 +1,5 @@
 import type { InboundDraft, InboundMessage, OutboundMessage, TurnSummary } from '../../bus/messages.ts';
-import type { ModelRequest } from '../../providers/provider.ts';
+import type { ModelEvent, ModelRequest } from '../../providers/provider.ts';
 import type { ToolResult } from '../../tools/tool.ts';
 import { deadline, DeadlineError, raceAbort, systemClock, type Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
@@ -31,12 +31,21 @@ export interface TurnFacts {
   readonly messages: readonly InboundMessage[];
 }
 
+/** Calls the model, or the next hook around it. */
+export type CallModel = (request: ModelRequest) => AsyncIterable<ModelEvent>;
+
+/** Why a turn failed. */
+export interface TurnFailure {
+  /** What a person reads. */
+  readonly sentence: string;
+}
+
 /** State that plugins keep for the length of a turn. */
 export type TurnState = Readonly<Record<string, unknown>>;
 
 /**
- * The hooks of a plugin, by stage. For `session`, `prompt` and `model` the first answer wins, later-registered hooks
- * first. In the other stages all hooks run, in order of registration, and each gets the value that the one before
+ * The hooks of a plugin, by stage. For `session`, `prompt`, `model` and `onError` the first answer wins, later-registered
+ * hooks first; `runModel` of a later-registered plugin is called by those of earlier ones. In the other stages all hooks run, in order of registration, and each gets the value that the one before
  * returned.
  */
 export interface Hooks {
@@ -50,10 +59,23 @@ export interface Hooks {
   /** Which `provider/model` answers. */
   model?(turn: TurnFacts): Answer<string>;
   beforeModel?(turn: TurnFacts, request: ModelRequest): Answer<Decision<ModelRequest>>;
+  /**
+   * Stands around each model call: yields the events of the answer as a provider does, mostly those of `next(request)`. May
+   * yield others, or call `next` with another request, more than once, or not at all. It has no time limit. What it yields is held
+   * to the contract of `Provider`; if it throws before its first event, the model is called without it.
+   */
+  runModel?(
+    turn: TurnFacts,
+    request: ModelRequest,
+    next: CallModel,
+    options: { readonly signal: AbortSignal },
+  ): AsyncIterable<ModelEvent>;
   beforeTool?(turn: TurnFacts, call: HookedCall): Answer<Decision<HookedCall>>;
   afterTool?(turn: TurnFacts, call: HookedCall, result: ToolResult): Answer<Decision<ToolResult>>;
   /** Each text of the model, question to a person and sentence about a failure, before anyone sees it. */
   render?(turn: TurnFacts, text: string): Answer<Decision<string>>;
+  /** The sentence that people read in place of this one when a turn failed; `render` sees it after. */
+  onError?(turn: TurnFacts, failure: TurnFailure): Answer<string>;
   /** A message of the turn, before it is queued. */
   dispatch?(turn: TurnFacts, message: OutboundMessage): Answer<Decision<OutboundMessage>>;
   /** Runs also after a failed turn. */
@@ -61,7 +83,7 @@ export interface Hooks {
   turnEnd?(turn: TurnFacts, summary: TurnSummary): Answer<void>;
 }
 
-type HookName = keyof Hooks;
+export type HookName = keyof Hooks;
 type DecidingHook = 'admit' | 'beforeModel' | 'beforeTool' | 'afterTool' | 'render' | 'dispatch';
 
 /** A hook that does not answer within this time counts as failed. */
@@ -81,7 +103,8 @@ interface Registered {
  * and reported; if it is a guard, it denies.
  */
 export class HookRunner {
-  readonly #registered: Registered[] = [];
+  readonly #own: Registered[] = [];
+  #plugins: readonly Registered[] = [];
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #troubles = new Map<string, string>();
@@ -101,13 +124,33 @@ export class HookRunner {
     this.#onHung = listener;
   }
 
+  get #registered(): readonly Registered[] {
+    return [...this.#plugins, ...this.#own];
+  }
+
+  /** Puts the hooks of plugins, in the order of their list, in place of those that were there; they come before all others. */
+  setPlugins(
+    plugins: readonly {
+      readonly name: string;
+      readonly hooks?: Hooks | undefined;
+      readonly guard?: boolean | undefined;
+    }[],
+  ): void {
+    for (const { owner } of this.#plugins) {
+      for (const known of this.#troubles.keys()) if (known.startsWith(`${owner} `)) this.#troubles.delete(known);
+    }
+    this.#plugins = plugins.flatMap(({ name, hooks, guard = false }) =>
+      hooks === undefined ? [] : [{ owner: name, hooks, guard }],
+    );
+  }
+
   register(owner: string, hooks: Hooks, options: { guard?: boolean } = {}): Disposable {
     const entry = { owner, hooks, guard: options.guard ?? false };
-    this.#registered.push(entry);
+    this.#own.push(entry);
     return {
       [Symbol.dispose]: () => {
-        const at = this.#registered.indexOf(entry);
-        if (at >= 0) this.#registered.splice(at, 1);
+        const at = this.#own.indexOf(entry);
+        if (at >= 0) this.#own.splice(at, 1);
       },
     };
   }
@@ -129,21 +172,29 @@ export class HookRunner {
         checkHookValue('session', key);
         if (key !== undefined) return key;
       } catch (error) {
-        this.#report(owner, 'session', error);
+        this.report(owner, 'session', error);
       }
     }
     return undefined;
   }
 
-  /** The first answer of `prompt` or `model`, later-registered hooks first. */
-  async first<Value>(name: 'prompt' | 'model', call: (hooks: Hooks) => Answer<Value>): Promise<Value | undefined> {
+  /** The hooks of a stage with the names of their plugins, in order of registration. */
+  of(name: HookName): readonly { readonly owner: string; readonly guard: boolean; readonly hooks: Hooks }[] {
+    return this.#registered.filter(({ hooks }) => hooks[name] !== undefined);
+  }
+
+  /** The first answer of `prompt`, `model` or `onError`, later-registered hooks first. */
+  async first<Value>(
+    name: 'prompt' | 'model' | 'onError',
+    call: (hooks: Hooks) => Answer<Value>,
+  ): Promise<Value | undefined> {
     for (const { owner, hooks } of this.#registered.toReversed()) {
       try {
         const answer = await this.#inTime(name, call(hooks));
         checkHookValue(name, answer);
         if (answer !== undefined) return answer;
       } catch (error) {
-        this.#report(owner, name, error);
+        this.report(owner, name, error);
       }
     }
     return undefined;
@@ -163,7 +214,7 @@ export class HookRunner {
         if (decision?.type === 'deny') return { denied: decision.reason, by: owner };
         if (decision?.type === 'replace') current = decision.value;
       } catch (error) {
-        this.#report(owner, name, error);
+        this.report(owner, name, error);
         if (guard) return { denied: `The guard ${owner} failed, so this was not done.`, by: owner };
       }
     }
@@ -206,7 +257,7 @@ export class HookRunner {
       try {
         await this.#inTime(name, call(hooks));
       } catch (error) {
-        this.#report(owner, name, error);
+        this.report(owner, name, error);
       }
     }
   }
@@ -218,7 +269,8 @@ export class HookRunner {
     return await raceAbort(Promise.resolve(answer), limit.signal);
   }
 
-  #report(owner: string, hook: HookName, error: unknown): void {
+  /** Reports that a hook failed: in the status, in the log, and to the owner if it hangs. */
+  report(owner: string, hook: HookName, error: unknown): void {
     const reason = thrownLine(error);
     this.#troubles.set(
       `${owner} ${hook}`,

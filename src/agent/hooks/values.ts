@@ -87,6 +87,7 @@ const VALUES = {
   loadState: object,
   prompt: z.array(text),
   model: key,
+  onError: key,
   admit: decisionAbout(inbound),
   beforeModel: decisionAbout(request),
   beforeTool: decisionAbout(z.looseObject({ name: key, arguments: text })),

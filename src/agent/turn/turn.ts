@@ -4,6 +4,7 @@ import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import { shortRound } from '../../util/wake.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { recordCall } from './call-record.ts';
+import { withRunModel } from '../hooks/run-model.ts';
 import { afterFailure, lastCallNote, ownNote } from './completion.ts';
 import { withLoopWarning } from './loop-guard.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
@@ -89,7 +90,7 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     { promptParts: model.promptParts, log: runtime.log },
   );
   const asked = {
-    provider: chosen.provider,
+    provider: withRunModel(chosen.provider, facts, hooks),
     attempts: call.attempts,
     request: request.value,
     signal: turn.signal,
@@ -178,8 +179,9 @@ async function record(
   const { note } = outcome.response;
   const answer = note === undefined ? next.answer : `${next.answer}\n\n_${note}_`;
   const end = endDraft(turn, next.outcome, redact(answer), all);
-  if (render === null) {
-    await session.append([call, said, end]);
+  if (render === null || next.outcome === 'failed') {
+    const shown = render === null ? content : await renderContent(content, before, render);
+    await session.append([call, { ...said, content: [...shown] }, await finish(end)]);
     return;
   }
   const shown = await renderEnd(end, { content, before }, render);
@@ -195,7 +197,13 @@ function showRendered({ live }: Turn, text: string): void {
 /** What hooks make of the end of a turn. */
 function finisher({ facts }: Turn, { hooks, runtime }: Pick<RunPorts, 'hooks' | 'runtime'>): Finish {
   const render = renderer(facts, { hooks, redact: runtime.redact });
-  return async (end) => (render === null ? end : withAnswer(end, await render(answerOf(end))));
+  return async (end) => {
+    const failed = end.kind === 'turn-end' && end.outcome === 'failed';
+    const failure = { sentence: answerOf(end) };
+    const sentence = failed ? await hooks.first('onError', (hook) => hook.onError?.(facts, failure)) : undefined;
+    const told = sentence === undefined ? end : withAnswer(end, runtime.redact(sentence));
+    return render === null ? told : withAnswer(told, await render(answerOf(told)));
+  };
 }
 
 function asEntries(draft: EntryDraft): readonly TapeEntry[] {

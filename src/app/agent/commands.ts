@@ -130,6 +130,7 @@ export function createCommands(
       }),
       startCommand({ tools: (role) => new Set(registry.specs(role).map(({ name }) => name)) }),
     ],
+    plugged: () => base.plugins.commands,
     ownerless: (channel) => pairing.ownerless(channel),
     comma: commaCommand({ registry, toolContext: (context) => ownersToolContext(context, base, parts) }),
     skills: async () => {

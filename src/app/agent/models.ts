@@ -27,12 +27,30 @@ export function createModels({
   clock,
   random,
   log,
-}: Pick<Base, 'config' | 'loaded' | 'clock' | 'random' | 'log'>): Models {
+  plugged = { providers: {}, running: new Set() },
+}: Pick<Base, 'config' | 'loaded' | 'clock' | 'random' | 'log'> & Partial<Pick<Base, 'plugged'>>): Models {
   const windowOf = (ref: string): number | null => configuredWindow(config, ref);
   const open = (variables: LoadedConfig['keyVariables']): Providers =>
-    createProviders({ configs: config.providers, keyVariables: variables, windowOf, clock, random, log });
+    createProviders({
+      configs: config.providers,
+      keyVariables: variables,
+      windowOf,
+      plugged: plugged.providers,
+      clock,
+      random,
+      log,
+    });
   let providers = open(keyVariables);
-  const standard = (): ChosenModel => providers.resolve(config.agent.model, config.agent.fallbacks);
+  const standard = (): ChosenModel => {
+    const { model, fallbacks } = config.agent;
+    try {
+      return providers.resolve(model, fallbacks);
+    } catch (error) {
+      // A plugin that does not run may be what brings it; its absence is told to those who write.
+      if (config.plugins.every((name) => plugged.running.has(name))) throw error;
+      return unusableModel(model, errorMessage(error));
+    }
+  };
   standard();
   return {
     get standard() {

@@ -1,73 +1,151 @@
 import type { HookRunner } from '../../agent/hooks/hooks.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
 import type { MessageBus } from '../../bus/bus.ts';
-import { ChannelError } from '../../channels/channel.ts';
-import { isBuiltIn, type PluggedKinds } from '../../channels/registry.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { loadPlugins } from '../../plugins/loader.ts';
-import type { Plugin, PluginChannel } from '../../plugins/plugin.ts';
+import { loadPlugins, type FoundPlugin } from '../../plugins/loader.ts';
+import type { Plugin } from '../../plugins/plugin.ts';
+import type { PluggedProviders } from '../../providers/plugged.ts';
 import type { AccessSettings } from '../../security/access/access.ts';
+import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
+import { contributionsOf, NO_CONTRIBUTIONS, type Contributions } from './contributions.ts';
 
-export interface Plugins {
+/** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
+export interface Plugins extends Contributions {
   readonly running: readonly Plugin[];
-  /** The kinds of channels that they bring. */
-  readonly kinds: PluggedKinds;
   /** Every package that is there or listed. */
   readonly list: readonly PluginState[];
   /** One sentence each. */
   readonly troubles: readonly string[];
+  registerTools: PluginHost['registerTools'];
 }
 
-interface PluginState {
+/** What plugins bring for models, by which the configuration is checked before it is in force. */
+export interface PluggedModels {
+  providers: PluggedProviders;
+  /** Names of the plugins that run. */
+  running: ReadonlySet<string>;
+}
+
+export interface PluginState {
   readonly name: string;
   readonly version: string | null;
   readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode';
 }
 
-/**
- * Loads the plugins that the configuration lists, and joins their channels with what every channel needs. Never throws.
- * `safe`: none is loaded.
- */
-export async function openPlugins(
-  folder: string,
-  config: { readonly plugins: readonly string[]; readonly channels: Readonly<Record<string, AccessSettings>> },
-  { clock, safe }: { readonly clock: Clock; readonly safe: boolean },
-): Promise<Plugins> {
-  const { found, running, troubles } = await loadPlugins(folder, safe ? [] : config.plugins, {
-    clock,
-    showParameters: toJsonSchema,
-  });
-  const kinds: Record<string, PluggedKinds[string]> = {};
-  const taken: string[] = [];
-  for (const { name, channels = [] } of running.values()) {
-    for (const channel of channels) {
-      if (isBuiltIn(channel.kind) || kinds[channel.kind] !== undefined) {
-        taken.push(`The plugin "${name}" adds the kind of channel "${channel.kind}", which exists already.`);
-      } else {
-        kinds[channel.kind] = pluggedKind(channel, config);
+export interface PluginsOptions {
+  readonly folder: string;
+  readonly config: {
+    readonly plugins: readonly string[];
+    readonly channels: Readonly<Record<string, AccessSettings>>;
+  };
+  readonly plugged: PluggedModels;
+  readonly clock: Clock;
+  /** None is loaded. */
+  readonly safe: boolean;
+}
+
+/** The plugins that the configuration lists, joined with what they need. */
+export class PluginHost implements Plugins {
+  readonly #options: PluginsOptions;
+  #found: readonly FoundPlugin[] = [];
+  #running: ReadonlyMap<string, Plugin> = new Map();
+  #contributions: Contributions = NO_CONTRIBUTIONS;
+  #troubles: readonly string[] = [];
+  #toolClashes: readonly string[] = [];
+  #registered: readonly Disposable[] = [];
+
+  private constructor(options: PluginsOptions) {
+    this.#options = options;
+  }
+
+  /** Loads the plugins. Never throws for what is wrong with one. */
+  static async open(options: PluginsOptions): Promise<PluginHost> {
+    const host = new PluginHost(options);
+    await host.load();
+    return host;
+  }
+
+  /** Looks at the folder and the configuration again. Rejects, and changes nothing, when the folder cannot be read. */
+  async load(): Promise<void> {
+    const { folder, config, plugged, clock, safe } = this.#options;
+    const { found, running, troubles } = await loadPlugins(folder, safe ? [] : config.plugins, {
+      clock,
+      showParameters: toJsonSchema,
+    });
+    this.#found = found;
+    this.#running = running;
+    this.#contributions = contributionsOf([...running.values()], (channel) => config.channels[channel]);
+    this.#troubles = troubles;
+    plugged.providers = this.#contributions.providers;
+    plugged.running = new Set(running.keys());
+  }
+
+  /** Adds the tools of the running plugins to the registry, in place of those that it added before. A tool that is there stays. */
+  registerTools(registry: Pick<ToolRegistry, 'named' | 'register'>): void {
+    for (const tool of this.#registered) tool[Symbol.dispose]();
+    const registered: Disposable[] = [];
+    const clashes: string[] = [];
+    for (const { name, tools = [] } of this.running) {
+      for (const tool of tools) {
+        if (registry.named(tool.name) === undefined) registered.push(registry.register(tool));
+        else clashes.push(`The plugin "${name}" adds the tool "${tool.name}", which exists already.`);
       }
     }
+    this.#registered = registered;
+    this.#toolClashes = clashes;
   }
-  const stateOf = (name: string): PluginState['state'] => {
-    if (running.has(name)) return 'running';
-    if (!config.plugins.includes(name)) return 'not enabled';
-    return safe ? 'safe mode' : 'failed';
-  };
-  const names = new Set([...config.plugins, ...found.map(({ name }) => name)]);
-  return {
-    running: [...running.values()],
-    kinds,
-    list: Array.from(names, (name) => ({
+
+  get running(): readonly Plugin[] {
+    return [...this.#running.values()];
+  }
+
+  get kinds(): Contributions['kinds'] {
+    return this.#contributions.kinds;
+  }
+
+  get commands(): Contributions['commands'] {
+    return this.#contributions.commands;
+  }
+
+  get providers(): PluggedProviders {
+    return this.#contributions.providers;
+  }
+
+  get skills(): readonly string[] {
+    return this.#contributions.skills;
+  }
+
+  get routes(): Contributions['routes'] {
+    return this.#contributions.routes;
+  }
+
+  get list(): readonly PluginState[] {
+    const { config } = this.#options;
+    const names = new Set([...config.plugins, ...this.#found.map(({ name }) => name)]);
+    return Array.from(names, (name) => ({
       name,
-      version: found.find((one) => one.name === name)?.version ?? null,
-      state: stateOf(name),
-    })),
-    troubles: [...troubles, ...taken],
-  };
+      version: this.#found.find((one) => one.name === name)?.version ?? null,
+      state: this.#stateOf(name),
+    }));
+  }
+
+  get troubles(): readonly string[] {
+    return [...this.#troubles, ...this.#contributions.clashes, ...this.#toolClashes];
+  }
+
+  get clashes(): readonly string[] {
+    return this.#contributions.clashes;
+  }
+
+  #stateOf(name: string): PluginState['state'] {
+    if (this.#running.has(name)) return 'running';
+    if (!this.#options.config.plugins.includes(name)) return 'not enabled';
+    return this.#options.safe ? 'safe mode' : 'failed';
+  }
 }
 
 /** Sends the owner a notice about each hook that does not answer, once for each start. */
@@ -93,22 +171,4 @@ export function reportHungHooks(
       .publishOutbound(outboundTo(chat, notice, clock.now()))
       .catch((error: unknown) => log.warn('plugins: notice not queued', { reason: errorMessage(error) }));
   });
-}
-
-function pluggedKind(
-  { shows, open }: PluginChannel,
-  config: { readonly channels: Readonly<Record<string, AccessSettings>> },
-): PluggedKinds[string] {
-  return {
-    shows,
-    open: async (name, settings) => {
-      try {
-        const { kitFor, withPlain } = await import('./plugin-kit.ts');
-        return withPlain(await open(name, settings, kitFor(config.channels[name])));
-      } catch (error) {
-        if (error instanceof ChannelError) throw error;
-        throw new ChannelError(`channels.${name}: ${errorMessage(error)}`, { retry: false, cause: error });
-      }
-    },
-  };
 }

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 import type { HomePaths } from '../../config/home.ts';
+import type { Plugins } from './plugins.ts';
 import { packageFile } from '../../config/version.ts';
 import type { Config } from '../../config/schema.ts';
 import { SkillCatalog } from '../../skills/catalog.ts';
@@ -29,10 +30,17 @@ export function workspaceSkills(paths: HomePaths): string {
 export function openSkills(
   config: Config,
   paths: HomePaths,
-  { env, log = silentLog }: { readonly env: Environment; readonly log?: Logger },
+  {
+    env,
+    log = silentLog,
+    plugins = { skills: [] },
+  }: { readonly env: Environment; readonly log?: Logger; readonly plugins?: Pick<Plugins, 'skills'> },
 ): SkillCatalog {
+  const own = skillRoots(paths, env);
   return new SkillCatalog({
-    roots: skillRoots(paths, env),
+    get roots() {
+      return [...own, ...plugins.skills.map((path) => ({ path, source: 'package' as const }))];
+    },
     env,
     config,
     get disabled() {

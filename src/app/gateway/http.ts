@@ -81,6 +81,7 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
           clock,
           log,
         },
+        routes: { find: (method, path) => base.plugins.routes.find(method, path) },
         assistant,
         redact: (json, { showsRuns }) => redact(json, showsRuns ? { knownBy: 'value' } : {}),
         chats: chatsOf(base, { bus, journal, file: files.use }),

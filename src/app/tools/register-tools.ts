@@ -77,7 +77,7 @@ export function registerTools(base: Base, parts: RegisterParts): void {
     });
     registry.register(spawnTool(subagents));
   }
-  registerPluginTools(base, registry);
+  base.plugins.registerTools(registry);
 }
 
 /** The skills as the model sees them. */
@@ -91,14 +91,4 @@ function withoutCases(catalog: SkillCatalog): SkillSource {
       return { paths: others.slice(0, most), more: more || others.length > most };
     },
   };
-}
-
-/** A tool that there is already stays what it is. */
-function registerPluginTools({ plugins, log }: Base, registry: Tools['registry']): void {
-  for (const { name, tools = [] } of plugins.running) {
-    for (const tool of tools) {
-      if (registry.named(tool.name) === undefined) registry.register(tool);
-      else log.warn('plugins: a plugin brings a tool that exists already', { plugin: name, tool: tool.name });
-    }
-  }
 }

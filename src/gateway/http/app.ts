@@ -17,6 +17,7 @@ import type { Login } from './login.ts';
 import { serveMessages } from './messages.ts';
 import { serveOperations } from './operations.ts';
 import type { HttpOptions, Inside } from './options.ts';
+import { isPublicRoute, servePublicRoutes, serveRoutes } from './plugin-routes.ts';
 import type { Sockets } from './socket.ts';
 import { addressOf, isOwnHost, SAFE_HEADERS, unsafe } from './safety.ts';
 
@@ -64,6 +65,7 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
     const { method, path } = context.req;
     const type = context.req.header('content-type') ?? '';
     if (method === 'GET' || method === 'HEAD' || OWN_TYPE.test(path)) return await next();
+    if (inside !== null && isPublicRoute(inside.routes, context)) return await next();
     if (/^application\/json *(?:;.*)?$/iu.test(type)) return await next();
     return failure(context, 415, 'json-needed', 'Send the header Content-Type: application/json, and JSON.');
   });
@@ -81,11 +83,14 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
     });
     serveAssets(app, inside.page);
     mountHooks(app, inside.hooks, wrongSecrets(options));
+    const plugins = { routes: inside.routes, clock: options.clock, log };
+    servePublicRoutes(app, plugins, wrongSecrets(options));
     app.use(async (context, next) => {
       const reason = login.refusal(context.env.incoming);
       return reason === null ? await next() : refused(context, reason);
     });
     serveInside(app, inside);
+    serveRoutes(app, plugins);
   }
   app.notFound((context) => failure(context, 404, 'not-found', 'There is nothing here.'));
   app.onError((error, context) => {

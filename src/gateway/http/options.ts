@@ -13,6 +13,7 @@ import type { HistoryPorts } from './history.ts';
 import type { EndedLogins } from './login.ts';
 import type { ChatPorts } from './messages.ts';
 import type { OperationPorts } from './operations.ts';
+import type { PluginRoutes } from './plugin-routes.ts';
 
 export interface HttpOptions {
   readonly host: string;
@@ -45,6 +46,8 @@ export interface Inside {
   readonly metrics: () => Promise<MetricFacts>;
   readonly openai: OpenAiPorts;
   readonly hooks: HookPorts;
+  /** Of plugins. */
+  readonly routes: PluginRoutes;
   readonly assistant: OperationPorts['assistant'];
   readonly redact: OperationPorts['redact'];
   readonly chats: ChatPorts;

@@ -97,6 +97,7 @@ export async function httpWorld(
               : undefined,
         }),
         ...noPrograms(),
+        routes: { find: () => undefined },
         ...inside,
       },
       ...options,

@@ -1,0 +1,122 @@
+import type { ChatCommand } from '../../agent/commands/command.ts';
+import { isBuiltInCommand } from '../../agent/commands/table.ts';
+import { ChannelError } from '../../channels/channel.ts';
+import { isBuiltIn, type PluggedKinds } from '../../channels/registry.ts';
+import type { PluginRoutes, ServedRoute } from '../../gateway/http/plugin-routes.ts';
+import type { Plugin, PluginChannel, PluginCommand } from '../../plugins/plugin.ts';
+import type { PluggedProvider, PluggedProviders } from '../../providers/plugged.ts';
+import { findPreset } from '../../providers/presets.ts';
+import type { AccessSettings } from '../../security/access/access.ts';
+import { errorMessage } from '../../util/errors.ts';
+
+/** What the running plugins bring, without what exists already. */
+export interface Contributions {
+  /** Kinds of channels. */
+  readonly kinds: PluggedKinds;
+  readonly commands: readonly ChatCommand[];
+  /** Kinds of providers. */
+  readonly providers: PluggedProviders;
+  /** Absolute paths of folders with skills. */
+  readonly skills: readonly string[];
+  readonly routes: PluginRoutes;
+  /** One sentence for each thing that exists already and is left out. */
+  readonly clashes: readonly string[];
+}
+
+export const NO_CONTRIBUTIONS: Contributions = {
+  kinds: {},
+  commands: [],
+  providers: {},
+  skills: [],
+  routes: { find: () => undefined },
+  clashes: [],
+};
+
+/** Joins what plugins bring with what each part needs. The plugin that is listed first keeps a name. */
+export function contributionsOf(
+  plugins: readonly Plugin[],
+  peopleOf: (channel: string) => AccessSettings | undefined,
+): Contributions {
+  const kinds: Record<string, PluggedKinds[string]> = {};
+  const commands = new Map<string, ChatCommand>();
+  const providers: Record<string, PluggedProvider> = {};
+  const clashes: string[] = [];
+  for (const plugin of plugins) {
+    const { name } = plugin;
+    const isFree = (isTaken: boolean, what: string): boolean => {
+      if (isTaken) clashes.push(`The plugin "${name}" adds ${what}, which exists already.`);
+      return !isTaken;
+    };
+    for (const channel of plugin.channels ?? []) {
+      const { kind } = channel;
+      const isTaken = isBuiltIn(kind) || Object.hasOwn(kinds, kind);
+      if (isFree(isTaken, `the kind of channel "${kind}"`)) kinds[kind] = pluggedKind(channel, peopleOf);
+    }
+    for (const command of plugin.commands ?? []) {
+      const isTaken = isBuiltInCommand(command.name) || commands.has(command.name);
+      if (isFree(isTaken, `the command /${command.name}`)) commands.set(command.name, chatCommand(command));
+    }
+    for (const { kind, open } of plugin.providers ?? []) {
+      const isTaken = findPreset(kind) !== undefined || Object.hasOwn(providers, kind);
+      if (isFree(isTaken, `the kind of provider "${kind}"`)) providers[kind] = { owner: name, open };
+    }
+  }
+  return {
+    kinds,
+    commands: [...commands.values()],
+    providers,
+    skills: plugins.flatMap(({ skills }) => (skills === undefined ? [] : [skills])),
+    routes: routesOf(plugins),
+    clashes,
+  };
+}
+
+function chatCommand({ name, description, role = 'owner', run }: PluginCommand): ChatCommand {
+  return {
+    name,
+    description,
+    role,
+    priority: false,
+    interrupts: false,
+    run: async ({ args, message, signal }) => {
+      const { channel, chatId, threadId, sender, sessionKey } = message;
+      return await run({
+        args,
+        sessionKey,
+        chat: { channel, chatId, ...(threadId === undefined ? {} : { threadId }) },
+        sender: { id: sender.id, ...(sender.name === undefined ? {} : { name: sender.name }) },
+        role: message.role,
+        signal,
+      });
+    },
+  };
+}
+
+/** Routes by `METHOD /plugins/<package>/path`. */
+function routesOf(plugins: readonly Plugin[]): PluginRoutes {
+  const routes = new Map<string, ServedRoute>();
+  for (const { name, routes: its = [] } of plugins) {
+    for (const { method, path, allows, handle } of its) {
+      routes.set(`${method} /plugins/${name}${path}`, { owner: name, allows: allows ?? null, handle });
+    }
+  }
+  return { find: (method, path) => routes.get(`${method} ${path}`) };
+}
+
+function pluggedKind(
+  { shows, open }: PluginChannel,
+  peopleOf: (channel: string) => AccessSettings | undefined,
+): PluggedKinds[string] {
+  return {
+    shows,
+    open: async (name, settings) => {
+      try {
+        const { kitFor, withPlain } = await import('./plugin-kit.ts');
+        return withPlain(await open(name, settings, kitFor(peopleOf(name))));
+      } catch (error) {
+        if (error instanceof ChannelError) throw error;
+        throw new ChannelError(`channels.${name}: ${errorMessage(error)}`, { retry: false, cause: error });
+      }
+    },
+  };
+}
