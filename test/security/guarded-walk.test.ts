@@ -18,7 +18,7 @@ interface Walked {
 }
 
 function walk(base: WalkBase, options: Partial<typeof OPTIONS> = {}): Walked {
-  const left: LeftOut = { closed: 0, ended: null };
+  const left: LeftOut = { closed: 0, ignored: 0, ended: null };
   const texts: Record<string, string> = {};
   const names: string[] = [];
   for (const file of walkFiles(base, { ...OPTIONS, ...options }, left)) {
@@ -166,7 +166,7 @@ describe('what is swapped while the walk goes on', () => {
   test('a file for a link leads nowhere', async () => {
     await using world = await pathWorld();
     const base = await world.guard().walkBase('.', OWNER);
-    const left: LeftOut = { closed: 0, ended: null };
+    const left: LeftOut = { closed: 0, ignored: 0, ended: null };
     for (const file of walkFiles(base, OPTIONS, left)) {
       await rm(file.path);
       await symlink(join(world.root, 'outside', 'secret.txt'), file.path);
@@ -183,7 +183,7 @@ describe('what is swapped while the walk goes on', () => {
       (path: string) => symlink(join(world.workspace, 'notes', 'b.txt'), path),
       async (path: string) => void execFileSync('/usr/bin/env', ['mkfifo', path]),
     ];
-    for (const file of walkFiles(base, OPTIONS, { closed: 0, ended: null })) {
+    for (const file of walkFiles(base, OPTIONS, { closed: 0, ignored: 0, ended: null })) {
       await rm(file.path);
       await swap.shift()?.(file.path);
       expect(file.open()).toBeUndefined();
@@ -195,7 +195,7 @@ describe('what is swapped while the walk goes on', () => {
     await using world = await pathWorld();
     await writeFile(join(world.workspace, 'notes', 'b.txt'), 'b');
     const base = await world.guard().walkBase('notes', OWNER);
-    for (const file of walkFiles(base, OPTIONS, { closed: 0, ended: null })) {
+    for (const file of walkFiles(base, OPTIONS, { closed: 0, ignored: 0, ended: null })) {
       await rename(join(world.workspace, 'notes'), join(world.workspace, '.ssh'));
       expect(file.open()).toBeUndefined();
     }
@@ -205,7 +205,7 @@ describe('what is swapped while the walk goes on', () => {
     await using world = await pathWorld();
     await writeFile(join(world.workspace, 'notes', 'secret.txt'), 'mine');
     const base = await world.guard().walkBase('notes', OWNER);
-    for (const file of walkFiles(base, OPTIONS, { closed: 0, ended: null })) {
+    for (const file of walkFiles(base, OPTIONS, { closed: 0, ignored: 0, ended: null })) {
       await rename(join(world.workspace, 'notes'), join(world.workspace, 'moved'));
       await symlink(join(world.root, 'outside'), join(world.workspace, 'notes'));
       const opened = file.open();
@@ -217,7 +217,7 @@ describe('what is swapped while the walk goes on', () => {
   test('a file that is gone is passed over', async () => {
     await using world = await pathWorld();
     const base = await world.guard().walkBase('.', OWNER);
-    for (const file of walkFiles(base, OPTIONS, { closed: 0, ended: null })) {
+    for (const file of walkFiles(base, OPTIONS, { closed: 0, ignored: 0, ended: null })) {
       await rm(file.path);
       expect([file.look(), file.open()]).toEqual([undefined, undefined]);
     }
@@ -230,7 +230,7 @@ test('a walk ends at its most entries, or when it is told to', async () => {
   const base = await world.guard().walkBase('.', OWNER);
   const few = walk(base, { maxEntries: 4 });
   expect([few.names.length, few.left.ended]).toEqual([4, 'entries']);
-  const left: LeftOut = { closed: 0, ended: null };
+  const left: LeftOut = { closed: 0, ignored: 0, ended: null };
   expect([...walkFiles(base, { ...OPTIONS, want: () => 'stop' }, left)]).toEqual([]);
   expect(left.ended).toBe('stopped');
 });

@@ -1,7 +1,19 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  type Stats,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { refused } from './refusals.ts';
 import { PRIVATE_NAMES } from './names.ts';
+import { Ignored, type ReadIgnoreRules } from './ignored.ts';
 import { decidePath, isState, statePaths, type PathCaller, type PathRoots } from './rules.ts';
 
 /** The start of a walk and its rules, as plain data for another thread; made by `PathGuard.walkBase`. */
@@ -20,6 +32,8 @@ export interface WalkOptions {
   readonly maxEntries: number;
   /** Whether a file is wanted, by its path below the base; `stop` ends the walk. */
   readonly want: (below: string) => 'yes' | 'no' | 'stop';
+  /** Leaves out what the files named `.gitignore` name. @default nothing is left out */
+  readonly ignoreRules?: ReadIgnoreRules | undefined;
 }
 
 /** A regular file of a walk; valid until the next one is requested. */
@@ -38,6 +52,8 @@ export interface WalkedFile {
 export interface LeftOut {
   /** Files and folders that need a person's yes, or cannot be opened. */
   closed: number;
+  /** Files and folders that `.gitignore` names; what is in such a folder is not counted. */
+  ignored: number;
   /** Why it ended early: `maxEntries` was reached, or `want` said `stop`; null: it was complete. */
   ended: 'entries' | 'stopped' | null;
 }
@@ -48,6 +64,9 @@ const O_PATH = 0o10000000;
 /** Linux appends this to the path of a removed file, which may have other names anywhere. */
 const GONE = ' (deleted)';
 const DEEPEST = 100;
+const IGNORE_FILE = '.gitignore';
+/** A larger `.gitignore` is passed over. */
+const MOST_IGNORE_BYTES = 256 * 1024;
 
 /**
  * All files below a folder, folder by folder, sorted by name, under the rules of `PathGuard`: a file is opened first,
@@ -55,7 +74,7 @@ const DEEPEST = 100;
  * worker threads. Outside Linux a folder is judged by its name alone, which is weaker.
  */
 export function* walkFiles(base: WalkBase, options: WalkOptions, left: LeftOut): Generator<WalkedFile> {
-  const { skip, maxEntries, want } = options;
+  const { skip, maxEntries, want, ignoreRules } = options;
   const rules = new Rules(base);
   const begin = pinned(base.path);
   const isSame = begin?.path === base.path && begin.stat.isDirectory() === base.isFolder && rules.allows(base.path);
@@ -64,14 +83,20 @@ export function* walkFiles(base: WalkBase, options: WalkOptions, left: LeftOut):
     throw refused(`${base.path} changed while it was being opened; try again.`);
   }
   let entries = 0;
-  function* enter(folder: Pinned, below: string, depth: number): Generator<WalkedFile> {
-    for (const entry of namesIn(folder)) {
+  function* enter(folder: Pinned, below: string, depth: number, outer: Ignored): Generator<WalkedFile> {
+    const names = namesIn(folder);
+    const own = ignoreRules !== undefined && names.some((entry) => entry.name === IGNORE_FILE && entry.isFile());
+    const text = own ? ignoreTextIn(folder, rules) : undefined;
+    const ignored = text === undefined ? outer : outer.with(text, below);
+    for (const entry of names) {
       entries += 1;
       if (entries > maxEntries) left.ended ??= 'entries';
       if (left.ended !== null) return;
       const path = join(folder.path, entry.name);
       const here = below === '' ? entry.name : `${below}/${entry.name}`;
-      if (entry.isFile()) {
+      if ((entry.isFile() || entry.isDirectory()) && !skip.has(entry.name) && ignored.has(here, entry.isDirectory())) {
+        left.ignored += 1;
+      } else if (entry.isFile()) {
         const wanted = want(here);
         if (wanted === 'stop') left.ended = 'stopped';
         if (wanted !== 'yes') continue;
@@ -93,7 +118,7 @@ export function* walkFiles(base: WalkBase, options: WalkOptions, left: LeftOut):
           continue;
         }
         try {
-          if (inner.stat.isDirectory() && rules.allows(inner.path)) yield* enter(inner, here, depth + 1);
+          if (inner.stat.isDirectory() && rules.allows(inner.path)) yield* enter(inner, here, depth + 1, ignored);
           else left.closed += 1;
         } finally {
           closeSync(inner.fd);
@@ -102,7 +127,7 @@ export function* walkFiles(base: WalkBase, options: WalkOptions, left: LeftOut):
     }
   }
   try {
-    if (begin.stat.isDirectory()) yield* enter(begin, '', 0);
+    if (begin.stat.isDirectory()) yield* enter(begin, '', 0, ignoredAbove(base.path, rules, ignoreRules));
     else if (begin.stat.isFile()) {
       const { path } = begin;
       yield { path, below: '', look: () => lookAt(path), open: () => openJudged(pinned(path), path, rules, left) };
@@ -193,6 +218,44 @@ function openJudged(
   }
   if (fd === undefined) left.closed += 1;
   return fd === undefined ? undefined : { fd, stat: found.stat };
+}
+
+/** The text of a folder's `.gitignore`; undefined when it may not be read or is too large. */
+function ignoreTextIn(folder: Pick<Pinned, 'path' | 'self'>, rules: Rules): string | undefined {
+  const path = join(folder.path, IGNORE_FILE);
+  if (!rules.allows(path)) return undefined;
+  const opened = openJudged(pinned(`${folder.self}/${IGNORE_FILE}`, path), path, rules, newLeftOut());
+  if (opened === undefined) return undefined;
+  try {
+    return opened.stat.size > MOST_IGNORE_BYTES ? undefined : readFileSync(opened.fd, 'utf8');
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(opened.fd);
+  }
+}
+
+/** What the folders above say of a folder that lies in a git repository. A folder that they name was asked for on purpose. */
+function ignoredAbove(base: string, rules: Rules, read: ReadIgnoreRules | undefined): Ignored {
+  const nothing = new Ignored(read);
+  if (read === undefined) return nothing;
+  const above: string[] = [];
+  for (let folder = base; !existsSync(join(folder, '.git')); folder = dirname(folder)) {
+    if (dirname(folder) === folder || !rules.allows(folder)) return nothing;
+    above.unshift(dirname(folder));
+  }
+  let ignored = nothing;
+  for (const folder of above) {
+    const text = ignoreTextIn({ path: folder, self: folder }, rules);
+    if (text !== undefined) ignored = ignored.withAbove(text, base.slice(join(folder, '/').length));
+  }
+  const isNamed = [...above.slice(1), base].some((folder) => ignored.hasFolderAbove(base.slice(folder.length)));
+  return isNamed ? nothing : ignored;
+}
+
+/** For a walk that has not begun. */
+export function newLeftOut(): LeftOut {
+  return { closed: 0, ignored: 0, ended: null };
 }
 
 function namesIn(folder: Pinned): readonly ReturnType<typeof entriesOf>[number][] {

@@ -142,3 +142,92 @@ test('a folder that goes away meanwhile is no failure', async () => {
   await rm(join(files.workspace, 'a'), { recursive: true });
   expect((await files.call('glob', { pattern: 'x' })).output).toBe('b/x');
 });
+
+describe('what git ignores', () => {
+  const shown = async (files: FileTools, args: Readonly<Record<string, unknown>> = {}): Promise<readonly string[]> => {
+    const { output } = await files.call('glob', { pattern: '**', ...args });
+    return (output.split('\n\n')[0] ?? '')
+      .split('\n')
+      .filter((name) => !name.endsWith('.gitignore'))
+      .toSorted();
+  };
+
+  test('is left out, counted, and shown on request', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'a.ts', 'a.log', 'dist/b.ts', 'dist/c.ts', 'src/dist/d.ts', 'src/e.log');
+    await files.put('.gitignore', '# built\ndist/\n*.log\n');
+    const answer = await files.call('glob', { pattern: '*.ts' });
+    expect(answer.output).toBe('a.ts\n\n(4 files or folders left out that git ignores; see with ignored: true)');
+    expect(await shown(files, { ignored: true })).toEqual([
+      'a.log',
+      'a.ts',
+      'dist/b.ts',
+      'dist/c.ts',
+      'src/dist/d.ts',
+      'src/e.log',
+    ]);
+    const none = await files.call('glob', { pattern: 'b.ts' });
+    expect(none.output).toContain('see with ignored: true');
+  });
+
+  test('is decided by the nearest file, and the last line of it; what is taken back is found', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'x.log', 'keep.log', 'sub/keep.log', 'sub/y.log', 'sub/z.txt', 'other/keep.log');
+    await files.put('.gitignore', '*.log\r\n!keep.log\r\n/other/*\r\n');
+    await files.put('sub/.gitignore', 'keep.log\n!y.log\n/z.txt\n');
+    expect(await shown(files)).toEqual(['keep.log', 'sub/y.log']);
+  });
+
+  test('stays ignored within an ignored folder, whatever is taken back there', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'out/a', 'out/b/c', 'in/a');
+    await files.put('.gitignore', 'out\n!out/a\n');
+    expect(await shown(files)).toEqual(['in/a']);
+  });
+
+  test.each([
+    ['/top', ['deep/top', 'deep/x']],
+    ['deep/x', ['deep/top', 'top']],
+    ['**/top', ['deep/x']],
+    ['deep/**', ['top']],
+    ['t?p', ['deep/x']],
+    ['[xt]*', []],
+    [String.raw`\#top`, ['deep/top', 'deep/x', 'top']],
+    ['{top,x}', ['deep/top', 'deep/x', 'top']],
+    ['top/', ['deep/top', 'deep/x', 'top']],
+    ['[', ['deep/top', 'deep/x', 'top']],
+    ['top   ', ['deep/x']],
+  ])('by the pattern %j leaves %j', async (pattern, left) => {
+    await using files = await fileTools();
+    await withFiles(files, 'top', 'deep/top', 'deep/x');
+    await files.put('.gitignore', `${pattern}\n`);
+    expect((await shown(files)).filter((name) => /top|x$/u.test(name))).toEqual(left);
+  });
+
+  test('counts from the folders above within a repository, but not for a folder that is named', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'repo/.git/HEAD', 'repo/src/a.ts', 'repo/src/gen/b.ts', 'repo/src/a.log');
+    await files.put('repo/.gitignore', '*.log\nsrc/gen/\n');
+    expect(await shown(files, { path: 'repo/src' })).toEqual(['repo/src/a.ts']);
+    expect(await shown(files, { path: 'repo/src/gen' })).toEqual(['repo/src/gen/b.ts']);
+  });
+
+  test('is not searched by grep either', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'a.ts', 'dist/a.ts');
+    await files.put('.gitignore', 'dist\n');
+    const found = await files.call('grep', { pattern: 'a.ts' });
+    expect(found.output).toContain('1: a.ts');
+    expect(found.output).not.toContain('dist/a.ts');
+    expect((await files.call('grep', { pattern: 'a.ts', ignored: true })).output).toContain('dist/a.ts');
+  });
+
+  test('by lines made to take long does not stop the search', async () => {
+    await using files = await fileTools();
+    await withFiles(files, 'a'.repeat(200), 'b.ts');
+    await files.put('.gitignore', `${'*a'.repeat(40)}b\n${'x'.repeat(5_000)}\n`);
+    const start = performance.now();
+    expect(await shown(files)).toEqual(['a'.repeat(200), 'b.ts']);
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+});

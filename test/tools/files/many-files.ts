@@ -9,6 +9,8 @@ const LONGEST_BLOCK_MS = 50;
 
 /** A TODO in one file of each folder. */
 function fill(workspace: string, inEach: number): void {
+  const rules = Array.from({ length: 100 }, (_, n) => `*.ignored${n}\nbuilt${n}/`);
+  writeFileSync(join(workspace, '.gitignore'), rules.join('\n'));
   for (let n = 0; n < FOLDERS; n += 1) {
     const folder = join(workspace, `part${n % 20}`, `folder${n}`);
     mkdirSync(folder, { recursive: true });

@@ -6,6 +6,8 @@ interface Common {
   readonly prefix: string;
   /** As it was given. */
   readonly pattern: string;
+  /** Whether to look also at what git ignores. */
+  readonly ignored: boolean;
   /** Results to pass over, and most to show. */
   readonly offset: number;
   readonly limit: number;
@@ -54,6 +56,8 @@ export interface FoundFiles {
   readonly next: number | null;
   /** Files and folders that need a yes or cannot be opened. */
   readonly closed: number;
+  /** Files and folders that `.gitignore` names, which were left out. */
+  readonly ignored: number;
   /** Why it ended before everything was looked at. */
   readonly ended: 'time' | 'entries' | null;
 }

@@ -1,4 +1,5 @@
 import { relative, sep } from 'node:path';
+import * as z from 'zod';
 import type { WalkBase } from '../../../security/paths/guarded-walk.ts';
 import { within } from '../../../security/paths/rules.ts';
 import type { PathGuard } from '../../../security/paths/guard.ts';
@@ -8,6 +9,9 @@ import { bitsOfFiles, type FileOrigins } from '../taint.ts';
 import type { ToolContext, ToolResult } from '../../tool.ts';
 import type { FoundFiles } from './find-task.ts';
 import type { FindFiles } from './find-thread.ts';
+
+/** The parameter of both tools that shows what git ignores. */
+export const IGNORED = z.boolean().optional().describe('True includes files that .gitignore names. Default: false.');
 
 export interface FindToolOptions {
   readonly guard: PathGuard;
@@ -53,13 +57,18 @@ export async function foundResult(
   };
 }
 
-function notesOn({ next, closed, ended }: FoundFiles, what: string): string[] {
+function notesOn({ next, closed, ignored, ended }: FoundFiles, what: string): string[] {
   return [
     ...(next === null ? [] : [`(there are more; continue at offset ${next})`]),
     ...(closed === 0
       ? []
       : [
           `(${plural(closed, 'file or folder', 'files or folders')} left out: the owner would have to approve them, or they cannot be opened)`,
+        ]),
+    ...(ignored === 0
+      ? []
+      : [
+          `(${plural(ignored, 'file or folder', 'files or folders')} left out that git ignores; see with ignored: true)`,
         ]),
     ...(ended === 'time' ? [`(there was no time to look at everything; a smaller path finds every ${what})`] : []),
     ...(ended === 'entries' ? [`(there are too many files to look at all; a smaller path finds every ${what})`] : []),

@@ -1,6 +1,6 @@
-import { walkFiles, type LeftOut } from '../../../security/paths/guarded-walk.ts';
+import { newLeftOut, walkFiles } from '../../../security/paths/guarded-walk.ts';
 import type { FoundFiles, GlobTask, ShownFile } from './find-task.ts';
-import { MOST_ENTRIES, NOT_ENTERED, shownName, type FindPorts } from './finding.ts';
+import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type FindPorts } from './finding.ts';
 import { globMatcher } from './glob-pattern.ts';
 
 interface Match {
@@ -13,7 +13,7 @@ interface Match {
 /** Files by their names, those that changed last first. */
 export function globFiles(task: GlobTask, { elapsed, progress }: FindPorts): FoundFiles {
   const matches = globMatcher(task.pattern);
-  const left: LeftOut = { closed: 0, ended: null };
+  const left = newLeftOut();
   const found: Match[] = [];
   let searched = 0;
   const want = (below: string): 'yes' | 'no' | 'stop' => {
@@ -22,7 +22,7 @@ export function globFiles(task: GlobTask, { elapsed, progress }: FindPorts): Fou
     progress(searched);
     return matches(below) ? 'yes' : 'no';
   };
-  const options = { skip: NOT_ENTERED, maxEntries: MOST_ENTRIES, want };
+  const options = { skip: NOT_ENTERED, maxEntries: MOST_ENTRIES, want, ignoreRules: ignoreRulesFor(task) };
   for (const file of walkFiles(task.base, options, left)) {
     const { mtimeMs, ctimeMs } = file.look() ?? {};
     if (mtimeMs === undefined || ctimeMs === undefined) continue;
@@ -30,7 +30,7 @@ export function globFiles(task: GlobTask, { elapsed, progress }: FindPorts): Fou
   }
   const ended = left.ended === 'stopped' ? 'time' : left.ended;
   const sorted = found.toSorted((a, b) => b.mtimeMs - a.mtimeMs || (a.name < b.name ? -1 : 1));
-  return { ...page(sorted, task), searched, closed: left.closed, ended };
+  return { ...page(sorted, task), searched, closed: left.closed, ignored: left.ignored, ended };
 }
 
 function page(

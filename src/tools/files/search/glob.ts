@@ -4,7 +4,7 @@ import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { errorResult } from '../../registry/result.ts';
 import { defineTool, type Tool } from '../../tool.ts';
-import { searchBaseOf, foundResult, type FindToolOptions } from './find-tool.ts';
+import { searchBaseOf, foundResult, IGNORED, type FindToolOptions } from './find-tool.ts';
 
 const LIMIT = 200;
 const MOST = 2_000;
@@ -14,25 +14,26 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
   return defineTool({
     name: 'glob',
     description:
-      'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. Folders named .git or node_modules are skipped.',
+      'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. Folders named .git or node_modules and what .gitignore names are skipped.',
     parameters: z.object({
       pattern: z
         .string()
         .min(1)
         .describe('Glob pattern, e.g. *.md for names in any folder or src/**/*.{ts,js} for paths below path.'),
       path: z.string().min(1).optional().describe('Folder to search, e.g. projects/site. Default: the workspace.'),
+      ignored: IGNORED,
       offset: z.int().min(0).optional().describe('Results to skip. Default: 0.'),
       limit: z.int().min(1).max(MOST).optional().describe(`Most paths to return, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
     effect: 'none',
     decide: (params, context) => decidePathUse(guard, placed(params).path, 'read', context),
-    execute: async ({ offset = 0, limit = LIMIT, ...params }, context) => {
+    execute: async ({ offset = 0, limit = LIMIT, ignored = false, ...params }, context) => {
       const { path, pattern } = placed(params);
       const title = `found ${oneLine(params.pattern, 60)}`;
       const { base, prefix } = await searchBaseOf(guard, path, context);
       if (!base.isFolder) return errorResult(title, `${path} is a file; a folder was expected.`);
       const found = await find(
-        { kind: 'glob', base, prefix, pattern, offset, limit, pageChars },
+        { kind: 'glob', base, prefix, pattern, ignored, offset, limit, pageChars },
         { signal: context.signal, progress: context.people.progress },
       );
       return await foundResult(found, { title, what: 'such file', origins });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { closeSync, readSync, type Stats } from 'node:fs';
-import { walkFiles, type LeftOut, type WalkedFile } from '../../../security/paths/guarded-walk.ts';
+import { newLeftOut, walkFiles, type WalkedFile } from '../../../security/paths/guarded-walk.ts';
 import { cut, cutStart } from '../../../util/text.ts';
 import type { FoundFiles, GrepTask, ShownFile } from './find-task.ts';
 import { globMatcher } from './glob-pattern.ts';
-import { MOST_ENTRIES, NOT_ENTERED, shownName, type FindPorts } from './finding.ts';
+import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type FindPorts } from './finding.ts';
 import { searchPattern, type SearchPattern } from './search-pattern.ts';
 import { eachLine, reading } from './text-lines.ts';
 
@@ -18,7 +18,7 @@ const LEAD = 60;
 export function grepFiles(task: GrepTask, { elapsed, progress }: FindPorts): FoundFiles {
   const pattern = searchPattern(task.pattern, task);
   const wanted = task.glob === null ? () => true : globMatcher(task.glob);
-  const left: LeftOut = { closed: 0, ended: null };
+  const left = newLeftOut();
   const page = new Page(task);
   const late = (): boolean => elapsed() > task.budgetMs;
   let searched = 0;
@@ -28,6 +28,7 @@ export function grepFiles(task: GrepTask, { elapsed, progress }: FindPorts): Fou
     {
       skip: NOT_ENTERED,
       maxEntries: MOST_ENTRIES,
+      ignoreRules: ignoreRulesFor(task),
       want: (below) => {
         isLate ||= late();
         if (isLate || page.isFull) return 'stop';
@@ -42,7 +43,7 @@ export function grepFiles(task: GrepTask, { elapsed, progress }: FindPorts): Fou
     isLate ||= !searchFile(file, { task, pattern, page, late });
   }
   const ended = left.ended === 'entries' ? 'entries' : isLate ? 'time' : null;
-  return { ...page.result(), searched, closed: left.closed, ended };
+  return { ...page.result(), searched, closed: left.closed, ignored: left.ignored, ended };
 }
 
 interface Search {

@@ -3,7 +3,7 @@ import { escapeControlChars } from '../../../security/text/control-characters.ts
 import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { defineTool, type Tool } from '../../tool.ts';
-import { searchBaseOf, foundResult, type FindToolOptions } from './find-tool.ts';
+import { searchBaseOf, foundResult, IGNORED, type FindToolOptions } from './find-tool.ts';
 
 const LIMIT = 100;
 const MOST = 1_000;
@@ -13,7 +13,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
   return defineTool({
     name: 'grep',
     description:
-      'Search text files for a regular expression; returns the matching lines with paths and line numbers. To find files by name use glob. Binary files and folders named .git or node_modules are skipped.',
+      'Search text files for a regular expression; returns the matching lines with paths and line numbers. To find files by name use glob. Binary files, folders named .git or node_modules and what .gitignore names are skipped.',
     parameters: z.object({
       pattern: z.string().min(1).describe('JavaScript regular expression for a single line, e.g. TODO|FIXME.'),
       path: z
@@ -39,6 +39,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         .optional()
         .describe(`Lines to show before and after each match, 0 to ${MOST_CONTEXT}. Default: 0.`),
       ignoreCase: z.boolean().optional().describe('True ignores upper and lower case. Default: false.'),
+      ignored: IGNORED,
       offset: z.int().min(0).optional().describe('Results to skip. Default: 0.'),
       limit: z.int().min(1).max(MOST).optional().describe(`Most results to return, 1 to ${MOST}. Default: ${LIMIT}.`),
     }),
@@ -57,6 +58,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         mode,
         context: rest.context ?? 0,
         ignoreCase: rest.ignoreCase ?? false,
+        ignored: rest.ignored ?? false,
         offset: rest.offset ?? 0,
         limit: rest.limit ?? LIMIT,
         pageChars,
