@@ -21,6 +21,7 @@ const SLOW = [
   'test/crash/{platforms,power,resend,sync-counts,sync-failure}.test.ts',
   'test/docs/backup.test.ts',
   'test/e2e/{aged-home,full-disk,images,killed,memory-facts,poison,set-aside,streaming}.test.ts',
+  'test/e2e/why/processes.test.ts',
   'test/gullible/**/*.test.ts',
   'test/page/**/*.test.ts',
   'test/security/{paths-race,sandbox-probe}.test.ts',

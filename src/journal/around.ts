@@ -7,7 +7,6 @@ type Place = Pick<MessageLife, 'channel' | 'account' | 'chat' | 'externalId'>;
 /** A time in which the disk took no writes. Milliseconds since 1970. */
 export interface DiskOutage {
   readonly since: number;
-  /** When the owner was told that it was over, a few seconds after its end. */
   readonly until: number;
 }
 
@@ -89,8 +88,9 @@ export class Around {
   /** The times without writes to the disk that the owner was told of, oldest first. Their notices are kept for 90 days. */
   outages(): readonly DiskOutage[] {
     return this.#db
-      .all("SELECT id, created_at FROM outbound WHERE id > 'storage:' AND id < 'storage;' ORDER BY id")
-      .map((row) => ({ since: Number(row.text('id').split(':')[1]), until: row.number('created_at') }))
-      .filter(({ since }) => Number.isFinite(since));
+      .all("SELECT id FROM outbound WHERE id > 'storage:' AND id < 'storage;' ORDER BY id")
+      .map((row) => row.text('id').split(':').map(Number))
+      .map(([, since = NaN, until = NaN]) => ({ since, until }))
+      .filter(({ since, until }) => since <= until);
   }
 }

@@ -6,6 +6,7 @@ import { askedFor, durationText } from './words.ts';
 const LONG_WAY_MS = 60_000;
 const LONG_WAIT_MS = 5_000;
 const LONG_ANSWER_MS = 60_000;
+const LONG_OUTAGE_MS = 1_000;
 
 /** What kept the person from their answer, the longest first. */
 export function delays(facts: WhyFacts): readonly string[] {
@@ -60,6 +61,7 @@ function outageOf(facts: WhyFacts): readonly Delay[] {
   const during = outages.findLast(({ since, until }) => since < turn.updatedAt && until > from);
   if (during === undefined) return [];
   const ms = Math.min(during.until, turn.updatedAt) - Math.max(during.since, from);
+  if (ms < LONG_OUTAGE_MS) return [];
   return [{ ms, text: `It waited ${durationText(ms)}, because the disk could not be written.` }];
 }
 

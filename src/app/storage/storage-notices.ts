@@ -65,13 +65,14 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     isNotified = false;
     const chat = readChat(ports);
     if (chat === undefined) return;
+    // By its id, `why` finds from when to when nothing could be written.
+    const id = `storage:${since}:${storage.state.since}`;
     const text = `The disk of ${home} can be written again, after ${lasted}. No accepted message is lost; I answer the waiting ones now.`;
     storage
-      .untilWritten(
-        () =>
-          bus.publishOutbound(outboundTo(chat, { id: `storage:${since}:healed`, kind: 'notice', text }, clock.now())),
-        { signal: ended.signal, what: 'storage: notice' },
-      )
+      .untilWritten(() => bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text }, clock.now())), {
+        signal: ended.signal,
+        what: 'storage: notice',
+      })
       .catch((error: unknown) =>
         log.warn('storage: the owner could not be told that the disk works again', { reason: errorMessage(error) }),
       );

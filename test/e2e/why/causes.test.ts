@@ -21,15 +21,6 @@ async function causeOf(
 }
 
 describe('/why names', () => {
-  test('the rule that refused a command', async () => {
-    const cause = await causeOf(FULL, (asking) =>
-      asking.say('clean', OWNER, call('exec', { command: 'rm -rf /' }), 'Done.'),
-    );
-    expect(cause).toBe(
-      'Not done: rm -rf / was refused. This command is refused in every mode: it would delete the root of the system or a system directory.',
-    );
-  });
-
   test('the command that failed', async () => {
     const cause = await causeOf(FULL, (asking) =>
       asking.say('make', OWNER, call('exec', { command: 'mkdir a/b' }), 'Done.'),
@@ -45,14 +36,18 @@ describe('/why names', () => {
       await asking.say('two', OWNER, 'Yes.');
       return await asking.say('three');
     });
-    expect(cause).toMatch(/^I could not answer it\..*(?:budget|dayTokens)/iu);
+    expect(cause).toBe(
+      'I could not answer it. I stopped because today’s budget is used up: 30 tokens of 20 tokens. Raise agent.budget.dayTokens in the configuration, or wait for tomorrow.',
+    );
   });
 
   test('the limit of steps', async () => {
     const cause = await causeOf({ agent: { maxIterations: 1 } }, (asking) =>
       asking.say('look', OWNER, call('list_dir', { path: '.' })),
     );
-    expect(cause).toMatch(/agent\.maxIterations|I used/u);
+    expect(cause).toBe(
+      'I could not answer it. I used the one step that one request may take (agent.maxIterations) and could not sum up where I am. Say “go on” to let me continue.',
+    );
   });
 
   test('that a message joined the turn that was running', async () => {
@@ -77,7 +72,9 @@ describe('/why names', () => {
       await asking.over(messageId);
       return messageId;
     });
-    expect(cause).toContain('It came while I was already working, and joined that turn.');
+    expect(cause).toBe(
+      'It came while I was already working, and joined that turn. 1 other message had the same answer.',
+    );
   });
 
   test('that a message was the answer to a question, or a command', async () => {
@@ -106,7 +103,9 @@ describe('/why names', () => {
       (await world.assistant.request('why', { count: 1, about: 'telegram:42' }).catch(() => undefined))?.stories[0]
         ?.cause;
     await waitFor(async () => /Too Many Requests/iu.test((await cause()) ?? ''), { what: 'the attempt' });
-    expect(await cause()).toMatch(/^The answer is written and waits to be sent, after 1 attempt: /u);
+    expect(await cause()).toBe(
+      'The answer is written and waits to be sent, after 1 attempt: Telegram answered 429: Too Many Requests: retry after 60.',
+    );
   });
 
   test('that nobody let somebody in', async () => {
@@ -114,6 +113,8 @@ describe('/why names', () => {
     world.telegram.userSays(STRANGER, 'let me in');
     await waitFor(() => chatOf(world, STRANGER).length > 0, { what: 'the code' });
     const { stories } = await world.assistant.request('why', { count: 1, about: `telegram:${STRANGER}` });
-    expect(stories[0]?.cause).toMatch(/^I did not take what they wrote: nobody has let them in\. .*pair/u);
+    expect(stories[0]?.cause).toMatch(
+      /^I did not take what they wrote: nobody has let them in\. They were sent a code; to let them in, run: \S.* pair approve [0-9A-Z]{8}$/u,
+    );
   });
 });
