@@ -65,8 +65,53 @@ const WORD_BOMBS: readonly Bomb[] = [
     },
   },
   {
-    name: 'a spreadsheet, which is not read: 300 MB packed',
+    name: 'an archive that is no document: 300 MB packed',
     bytes: () => zipSync({ 'xl/worksheets/sheet1.xml': new Uint8Array(300 * MB).fill(32) }),
+  },
+];
+
+/** `piece` again and again in a part of a workbook with so many sheets, all of them that part. */
+function workbookOf(
+  piece: string,
+  bytes: number,
+  { part, sheets = 1 }: { part: 'sheet' | 'strings'; sheets?: number },
+) {
+  const repeated = strToU8(piece.repeat(Math.floor(bytes / piece.length)));
+  const names = Array.from({ length: sheets }, (_, n) => `<sheet name="S${n}" r:id="r1"/>`).join('');
+  return zipSync({
+    'xl/workbook.xml': strToU8(`<workbook><sheets>${names}</sheets></workbook>`),
+    'xl/_rels/workbook.xml.rels': strToU8('<Relationship Id="r1" Type="x/worksheet" Target="worksheets/sheet1.xml"/>'),
+    'xl/worksheets/sheet1.xml': part === 'sheet' ? repeated : strToU8('<row><c t="s"><v>0</v></c></row>'),
+    ...(part === 'strings' ? { 'xl/sharedStrings.xml': repeated } : {}),
+  });
+}
+
+/** `piece` again and again in a slide that a presentation shows so many times. */
+function slidesOf(piece: string, bytes: number, slides: number): Uint8Array {
+  return zipSync({
+    'ppt/presentation.xml': strToU8(`<p:sldIdLst>${'<p:sldId r:id="r1"/>'.repeat(slides)}</p:sldIdLst>`),
+    'ppt/_rels/presentation.xml.rels': strToU8('<Relationship Id="r1" Type="x/slide" Target="slides/slide1.xml"/>'),
+    'ppt/slides/slide1.xml': strToU8(piece.repeat(Math.floor(bytes / piece.length))),
+  });
+}
+
+const SHEET_AND_SLIDE_BOMBS: readonly Bomb[] = [
+  { name: 'Excel: 59 MB of empty shared texts', bytes: () => workbookOf('<si/>', 59 * MB, { part: 'strings' }) },
+  { name: 'Excel: 59 MB of cells', bytes: () => workbookOf('<c><v>1</v></c>', 59 * MB, { part: 'sheet' }) },
+  { name: 'Excel: 59 MB of rows', bytes: () => workbookOf('<row><c><v>1</v></c></row>', 59 * MB, { part: 'sheet' }) },
+  {
+    name: 'Excel: one sheet of 20 MB, 5,000 times',
+    bytes: () => workbookOf('<c/>', 20 * MB, { part: 'sheet', sheets: 5_000 }),
+  },
+  {
+    name: 'Excel: a cell of 59 MB',
+    bytes: () => workbookOf('<row><c><v>'.padEnd(58 * MB, '1'), 58 * MB, { part: 'sheet' }),
+  },
+  { name: 'PowerPoint: one slide of 20 MB, 5,000 times', bytes: () => slidesOf('<a:p/>', 20 * MB, 5_000) },
+  { name: 'PowerPoint: 59 MB of tables within tables', bytes: () => slidesOf('<a:tbl><a:tr><a:tc>', 59 * MB, 1) },
+  {
+    name: 'PowerPoint: a paragraph of 59 MB',
+    bytes: () => slidesOf('<a:p><a:t>'.padEnd(58 * MB, 'word '), 58 * MB, 1),
   },
 ];
 
@@ -109,6 +154,7 @@ const FETCHED_PDFS: readonly Bomb[] = PDF_BOMBS.filter((_, n) => n === 0 || n ==
 export const DOCUMENT_BOMBS: readonly Bomb[] = [
   ...PDF_BOMBS,
   ...WORD_BOMBS,
+  ...SHEET_AND_SLIDE_BOMBS,
   ...TEXT_BOMBS,
   ...WEB_BOMBS,
   ...FETCHED_PDFS,

@@ -1,9 +1,11 @@
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unzipSync, zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
 import { longestBlock } from '../support/event-loop.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 import { docxOf, paragraph } from './documents/docx.ts';
+import { presentation, shape, workbook } from './documents/office.ts';
 import { pdfOf } from './web-world.ts';
 
 const PNG = Buffer.from(
@@ -44,6 +46,25 @@ describe('a document', () => {
       output: '1\t# Title\n2\tWords',
       metadata: { document: 'docx' },
     });
+  });
+
+  test('of Excel and PowerPoint is read as text, also with a document of another kind in it', async () => {
+    await using files = await fileTools();
+    const rows = '<row r="1"><c r="A1"><v>42</v></c></row>';
+    await files.put('a', workbook([{ attributes: 'name="Costs"', rows }]));
+    await files.put('b', presentation([{ shapes: shape('title', 'Plan') }]));
+    const inner = { 'xl/embeddings/a.docx': docxOf(paragraph('inner')) };
+    const outer = unzipSync(workbook([{ attributes: 'name="Costs"', rows }]));
+    await files.put('c', zipSync({ ...inner, ...outer }, { level: 0 }));
+    expect(await files.call('read_file', { path: 'a' })).toMatchObject({
+      output: '1\t## Sheet 1 of 1: Costs\n2\t| | A |\n3\t| 1 | 42 |',
+      metadata: { document: 'xlsx' },
+    });
+    expect(await files.call('read_file', { path: 'b' })).toMatchObject({
+      output: '1\t[slide 1 of 1]\n2\t# Plan',
+      metadata: { document: 'pptx' },
+    });
+    expect((await files.call('read_file', { path: 'c' })).metadata).toMatchObject({ document: 'xlsx' });
   });
 
   test('comes in pages that make it up', async () => {

@@ -88,12 +88,11 @@ const READ: Read = {
     const { pdfText } = await import('./pdf-text.ts');
     return { ...(await pdfText(bytes, task)), hash };
   },
-  docx: async (task) => {
+  office: async (task) => {
     const bytes = wholeDocument();
-    const { docxText, isDocx } = await import('./docx-text.ts');
     const hash = new DocumentHash().add(bytes).end();
-    if (!isDocx(bytes)) return { isDocx: false, title: null, text: '', cut: false, hash };
-    return { ...docxText(bytes, task), isDocx: true, hash };
+    const { officeText } = await import('./office-text.ts');
+    return { ...(await officeText(bytes, task)), hash };
   },
   lines: async (wish) => {
     const { largeText } = await import('./large-text.ts');

@@ -118,7 +118,7 @@ function ownMemory(): number {
 const HEAD = z.union([z.object({ error: z.string() }), z.object({ facts: z.record(z.string(), z.unknown()) })]);
 const PARSE: { readonly [Kind in DocumentKind]: (answer: unknown) => DocumentAnswers[Kind] } = {
   pdf: (answer) => DOCUMENT_ANSWERS.pdf.parse(answer),
-  docx: (answer) => DOCUMENT_ANSWERS.docx.parse(answer),
+  office: (answer) => DOCUMENT_ANSWERS.office.parse(answer),
   lines: (answer) => DOCUMENT_ANSWERS.lines.parse(answer),
   page: (answer) => DOCUMENT_ANSWERS.page.parse(answer),
 };

@@ -5,7 +5,7 @@ import type { PageWish } from './line-page.ts';
 /** What the child process is asked for, by kind. `lines`: a page of a text that is too large to be looked through in the daemon. */
 export interface DocumentTasks {
   readonly pdf: DocumentBounds;
-  readonly docx: DocumentBounds;
+  readonly office: DocumentBounds;
   readonly lines: PageWish;
   readonly page: PageTask;
 }
@@ -36,8 +36,8 @@ const documentText = z.object({
  */
 export const DOCUMENT_ANSWERS = {
   pdf: documentText,
-  /** `isDocx` false: it is another archive, and nothing was read of it. */
-  docx: documentText.extend({ isDocx: z.boolean() }),
+  /** `format` null: it is another archive, and nothing was read of it. */
+  office: documentText.extend({ format: z.enum(['docx', 'xlsx', 'pptx']).nullable() }),
   lines: z.object({
     /** Null: it is binary. */
     encoding: z.string().nullable(),

@@ -1,63 +1,20 @@
-import { strFromU8, unzipSync } from 'fflate';
-import { AppError, errorMessage } from '../../util/errors.ts';
 import type { DocumentText } from './pdf-text.ts';
+import { OfficeArchive } from './office-archive.ts';
 import { xmlEvents } from './xml-events.ts';
 
-/** Parts of the archive with text for people, in the order of the result. */
-const PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
-const TITLE = 'docProps/core.xml';
-/** Cap of one unpacked part, in bytes. */
-const MOST_PART = 60 * 1024 * 1024;
+/** Parts with text for people beside the body, in the order of the result. */
+const NOTES = ['word/footnotes.xml', 'word/endnotes.xml'];
 
 /**
  * The text of a Word document: paragraphs as lines, headings with `#`, list items with `-`, rows of tables with `|`.
  * Text that is hidden or deleted (tracked changes) is left out. Throws `docx-unreadable` for a broken or too large document.
  */
 export function docxText(bytes: Uint8Array, { mostChars }: { readonly mostChars: number }): DocumentText {
-  const parts = unpacked(bytes);
-  const [body, ...notes] = PARTS.map((name) => parts[name]);
-  if (body === undefined) throw unreadable('there is no text in it');
+  const archive = new OfficeArchive(bytes, 'docx');
   const reader = new BodyReader(mostChars);
-  reader.read(body);
-  for (const note of notes) if (note !== undefined) reader.read(note);
-  return { ...reader.end(), title: titleOf(parts[TITLE]) };
-}
-
-/** Whether the bytes of an archive name the main part of a Word document. */
-export function isDocx(bytes: Uint8Array): boolean {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(PARTS[0]);
-}
-
-function unreadable(why: string): AppError {
-  return new AppError('docx-unreadable', `This Word document could not be read: ${why}.`);
-}
-
-function unpacked(bytes: Uint8Array): Readonly<Record<string, string | undefined>> {
-  const wanted: ReadonlySet<string> = new Set([...PARTS, TITLE]);
-  try {
-    // `unzipSync` stops at the size that the archive declares, so a part cannot unpack to more.
-    const files = unzipSync(bytes, {
-      filter: ({ name, originalSize }) => {
-        if (!wanted.has(name)) return false;
-        if (originalSize > MOST_PART) throw unreadable(`it has ${originalSize} bytes of text, which is too much`);
-        return true;
-      },
-    });
-    return Object.fromEntries(Object.entries(files).map(([name, data]) => [name, strFromU8(data)]));
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw unreadable(`its archive is broken or was cut off (${errorMessage(error)})`);
-  }
-}
-
-function titleOf(xml: string | undefined): string | null {
-  let title: string | null = null;
-  let isOpen = false;
-  for (const event of xml === undefined ? [] : xmlEvents(xml)) {
-    if (event.type === 'text') title = isOpen ? `${title ?? ''}${event.text}` : title;
-    else if (event.name === 'dc:title') isOpen = event.type === 'open';
-  }
-  return title === null || title.trim() === '' ? null : title.trim();
+  reader.read(archive.main());
+  for (const name of NOTES) reader.read(archive.part(name) ?? '');
+  return { ...reader.end(), title: archive.title() };
 }
 
 /** Paragraph styles of headings, as Word names them in several languages; the number is the level. */

@@ -37,7 +37,7 @@ export function readFileTool(options: ReadFileOptions): Tool {
   return defineTool({
     name: 'read_file',
     description:
-      'Read a file: text with line numbers, the text of a PDF or Word document, or an image, which is shown to you. To find a text in many files use grep.',
+      'Read a file: text with line numbers, the text of a PDF, Word, Excel or PowerPoint document, or an image, which is shown to you. To find a text in many files use grep.',
     parameters: z.object({
       path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
       offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),
@@ -68,8 +68,8 @@ interface Reading extends ReadFileOptions {
   readonly context: ToolContext;
 }
 
-type Kind = 'image' | 'pdf' | 'docx' | 'large' | 'text';
-type Documents = Map<string, DocumentAnswers['pdf' | 'docx']>;
+type Kind = 'image' | 'pdf' | 'office' | 'large' | 'text';
+type Documents = Map<string, DocumentAnswers['pdf' | 'office']>;
 type Reader = (reading: Reading, documents: Documents) => Promise<ToolResult>;
 
 /** How the file begins. */
@@ -78,11 +78,11 @@ async function startOf({ handle }: OpenedFile): Promise<Buffer> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** By what is in it, never by its name. An archive may turn out to be no Word document. */
+/** By what is in it, never by its name. An archive may turn out to be no document. */
 function kindOf(start: Buffer, size: number): Kind {
   if (imageType(start) !== undefined) return 'image';
   if (start.subarray(0, 5).toString('latin1') === '%PDF-') return 'pdf';
-  if (start.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004') return 'docx';
+  if (start.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004') return 'office';
   return size > LARGE ? 'large' : 'text';
 }
 
@@ -93,7 +93,7 @@ function sourceOf({ handle, stat }: OpenedFile): DocumentSource {
 const READERS: Readonly<Record<Kind, Reader>> = {
   image: readImage,
   pdf: (reading, documents) => readText('pdf', reading, documents),
-  docx: (reading, documents) => readText('docx', reading, documents),
+  office: (reading, documents) => readText('office', reading, documents),
   large: readLarge,
   text: async ({ path, file, wish, origins }) => {
     const bytes = await file.handle.readFile();
@@ -126,7 +126,7 @@ async function readImage({ path, file, keepImage, origins }: Reading): Promise<T
   };
 }
 
-async function readText(kind: 'pdf' | 'docx', reading: Reading, documents: Documents): Promise<ToolResult> {
+async function readText(kind: 'pdf' | 'office', reading: Reading, documents: Documents): Promise<ToolResult> {
   const { path, file, wish, origins } = reading;
   const { size, ino, mtimeMs, ctimeMs } = file.stat;
   const key = JSON.stringify([file.path, ino, size, mtimeMs, ctimeMs]);
@@ -136,8 +136,12 @@ async function readText(kind: 'pdf' | 'docx', reading: Reading, documents: Docum
   const [oldest] = documents.keys();
   if (documents.size > KEPT_DOCUMENTS && oldest !== undefined) documents.delete(oldest);
   const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash: found.hash });
-  if ('isDocx' in found && !found.isDocx) return { ...binary(path, size), ...bits };
-  const facts = { document: kind, documentTitle: found.title, size };
+  if ('format' in found && found.format === null) return { ...binary(path, size), ...bits };
+  const facts = {
+    document: 'format' in found && typeof found.format === 'string' ? found.format : 'pdf',
+    documentTitle: found.title,
+    size,
+  };
   if (found.text.trim() === '') {
     const output = '(there is no text in this document; its pages may be pictures)';
     return { title: `read ${path}`, output, metadata: facts, ...bits };
@@ -153,9 +157,9 @@ function readerOf({ person, signal }: ToolContext): Parameters<ReadDocument>[3] 
 }
 
 function readAnew(
-  kind: 'pdf' | 'docx',
+  kind: 'pdf' | 'office',
   { file, context, readDocument }: Reading,
-): Promise<DocumentAnswers['pdf' | 'docx']> {
+): Promise<DocumentAnswers['pdf' | 'office']> {
   context.people.progress(`reading ${basename(file.path)}`);
   const task = { mostChars: MOST_CHARS, budgetMs: readingBudgetMs(kind, file.stat.size) };
   return readDocument(kind, task, sourceOf(file), readerOf(context));

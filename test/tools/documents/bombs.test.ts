@@ -12,6 +12,9 @@ const WORST = [
   'PDF: a page packed three times over (600 MB)',
   'PDF: an object stream (400 MB)',
   'Word: 59 MB of elements within elements',
+  'Excel: 59 MB of empty shared texts',
+  'Excel: 59 MB of rows',
+  'PowerPoint: one slide of 20 MB, 5,000 times',
   'text: 50 million empty lines',
   'fetched PDF: a page packed three times over (600 MB)',
 ];
@@ -32,7 +35,7 @@ describe('a document that is made to overload its reader', () => {
   test.each(bombs)('$name: takes no more than 300 MB, all in all', async (bomb) => {
     const { together, text, ms } = await reading.read(bomb, 'owner');
     expect(together).toBeLessThan(MOST);
-    expect(text).toMatch(/needs more than 300 MB of memory to read|^1\t/u);
+    expect(text).toMatch(/needs more than 300 MB of memory to read|^1\t|could not be read in/u);
     expect(ms).toBeLessThan(30_000);
   });
 
