@@ -140,7 +140,9 @@ export class AgentLoop {
     }
     const startsAfresh = found?.type === 'command' && found.command.interrupts;
     const interrupts =
-      this.#ports.limits.bursts.whenBusy === 'interrupt' && found === null && message.origin === 'user';
+      found === null &&
+      message.origin === 'user' &&
+      this.#ports.limits.bursts.whenBusy(message.sessionKey) === 'interrupt';
     if (startsAfresh || interrupts) {
       const ended = this.#interrupt(message, { drop: startsAfresh });
       if (startsAfresh) this.#ended.set(message.id, ended);

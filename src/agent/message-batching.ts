@@ -9,8 +9,18 @@ const LONGEST_HOLD_MS = 3_000;
 /** At most this many messages begin a turn together. */
 export const BATCH_MOST = 10;
 
+/** What happens to a message that arrives during a turn of its session. */
+export const BUSY_MODES = ['steer', 'queue', 'interrupt'] as const;
+export type BusyMode = (typeof BUSY_MODES)[number];
+
+/** Null: no mode has this name. */
+export function busyModeOf(name: string | null): BusyMode | null {
+  return BUSY_MODES.find((mode) => mode === name) ?? null;
+}
+
 export interface BurstSettings {
-  readonly whenBusy: 'steer' | 'queue' | 'interrupt';
+  /** The mode that holds for a session now. */
+  readonly whenBusy: (sessionKey: string) => BusyMode;
   /** How long each message waits for further ones. */
   readonly debounceMs: number;
   /** How long a group message of this channel waits for further ones. */
@@ -40,7 +50,7 @@ export function nextBatch(
     const before = messages.at(-1) ?? first;
     const quiet = quietAfter(before, settings);
     const follows = quiet > 0 && message.receivedAt - before.receivedAt <= quiet;
-    const together = follows || settings.whenBusy !== 'queue';
+    const together = follows || settings.whenBusy(first.sessionKey) !== 'queue';
     if (!together || message.role !== first.role || !sameChat(first, message) || !mayJoin(first, message)) break;
     messages.push(message);
   }

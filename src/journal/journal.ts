@@ -175,7 +175,7 @@ function newestId(db: Database): string {
   return ids.reduce((a, b) => (a > b ? a : b));
 }
 
-/** Settings of one session that people chose by command (/model). */
+/** Settings of one session that people chose by command (/model, /busy). */
 class SessionSettings {
   readonly #ports: JournalPorts;
 
@@ -194,6 +194,19 @@ class SessionSettings {
     return db.write(() => {
       if (model === null) db.run('DELETE FROM session_models WHERE session = ?', session);
       else db.run('INSERT OR REPLACE INTO session_models VALUES (?, ?, ?)', session, model, clock.now());
+    });
+  }
+
+  /** What a message does to a running turn, as it was chosen for a session; null: as the configuration says. */
+  whenBusy(session: string): string | null {
+    return this.#ports.db.get('SELECT mode FROM session_busy WHERE session = ?', session)?.text('mode') ?? null;
+  }
+
+  setWhenBusy(session: string, mode: string | null): Promise<void> {
+    const { db, clock } = this.#ports;
+    return db.write(() => {
+      if (mode === null) db.run('DELETE FROM session_busy WHERE session = ?', session);
+      else db.run('INSERT OR REPLACE INTO session_busy VALUES (?, ?, ?)', session, mode, clock.now());
     });
   }
 }

@@ -340,4 +340,11 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX channel_states_age ON channel_states (at);
   `),
+  added(`
+      CREATE TABLE session_busy (
+        session    TEXT PRIMARY KEY,
+        mode       TEXT NOT NULL,
+        updated_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+  `),
 ];

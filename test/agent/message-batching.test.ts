@@ -4,7 +4,7 @@ import type { InboundMessage } from '../../src/bus/messages.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
-const settings: BurstSettings = { whenBusy: 'steer', debounceMs: 0, groupDebounceMs: () => 0 };
+const settings: BurstSettings = { whenBusy: () => 'steer', debounceMs: 0, groupDebounceMs: () => 0 };
 const NOW = 1_700_000_000_000;
 
 function said(text: string, overrides: Partial<InboundMessage> = {}): InboundMessage {
@@ -61,7 +61,7 @@ describe('what begins a turn', () => {
   });
 
   test('queue gives each message its own turn but keeps a burst together', () => {
-    const queue = { whenBusy: 'queue' } as const;
+    const queue = { whenBusy: () => 'queue' as const };
     expect(batch([said('one'), said('two')], { settings: queue }).texts).toEqual(['one']);
     expect(batch([piece('split'), said('rest'), said('two')], { settings: queue }).texts).toEqual(['a split', 'rest']);
     const late = said('two', { receivedAt: NOW + 5_000 });

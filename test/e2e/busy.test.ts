@@ -52,6 +52,58 @@ describe('a message that comes while its session is busy', () => {
     expect((await Promise.all([first, second])).map(({ text }) => text)).toEqual(['Both.', 'Both.']);
   });
 
+  test('as /busy says it for this chat, also in a turn that runs, until /busy default', async () => {
+    await using world = await startWorld();
+    world.model.reply({ text: 'First.', delayMs: 500 }, 'Second.', 'Third.');
+    world.telegram.userSays(OWNER, 'one');
+    await busy(world);
+    world.telegram.userSays(OWNER, '/busy queue');
+    await replies(world, 1);
+    for (const text of ['two', 'three']) world.telegram.userSays(OWNER, text);
+    await replies(world, 4);
+    expect(chatOf(world)).toEqual([
+      'From now on a message that comes while I work here waits until that work ends (queue).',
+      'First.',
+      'Second.',
+      'Third.',
+    ]);
+    world.telegram.userSays(OWNER, '/busy');
+    await replies(world, 5);
+    expect(chatOf(world)[4]).toContain('By your choice, a message that comes while I work here waits until');
+    world.telegram.userSays(OWNER, '/busy sometimes');
+    await replies(world, 6);
+    expect(chatOf(world)[5]).toContain('Nothing was changed.');
+    world.telegram.userSays(OWNER, '/busy default');
+    await replies(world, 7);
+    expect(chatOf(world)[6]).toBe(
+      'From now on a message that comes while I work here joins that work (steer), as by default.',
+    );
+    world.model.reply({ text: 'Fourth.', delayMs: 400 }, 'All.');
+    world.telegram.userSays(OWNER, 'four');
+    await busy(world);
+    for (const text of ['five', 'six']) world.telegram.userSays(OWNER, text);
+    await replies(world, 9);
+    expect(chatOf(world).slice(7)).toEqual(['Fourth.', 'All.']);
+  });
+
+  test('a choice for one chat leaves the others, and outlives a restart', async () => {
+    await using world = await startWorld();
+    world.telegram.userSays(OWNER, '/busy interrupt');
+    await replies(world, 1);
+    await world.restart();
+    world.model.reply({ text: 'Never said.', delayMs: 5_000 }, 'Second.');
+    world.telegram.userSays(OWNER, 'one');
+    await busy(world);
+    world.telegram.userSays(OWNER, 'two');
+    await waitFor(() => chatOf(world).includes('Second.'), { what: 'the second answer' });
+    expect(chatOf(world)).not.toContain('Never said.');
+    world.model.reply({ text: 'Api.', delayMs: 300 }, 'Later.');
+    const first = world.assistant.run('one');
+    await busy(world);
+    const second = world.assistant.run('two');
+    expect((await Promise.all([first, second])).map(({ text }) => text)).toEqual(['Api.', 'Later.']);
+  });
+
   test('queue: each gets its own turn, in order', async () => {
     await using world = await startWorld({ config: { agent: { whenBusy: 'queue' } } });
     world.model.reply({ text: 'First.', delayMs: 300 }, 'Second.', 'Third.');

@@ -24,6 +24,7 @@ const SMALL: Readonly<Record<string, string>> = {
   pairing: 'at most 10 codes of a channel in an hour',
   pairing_tries: 'one row',
   people: 'whom an owner let in',
+  session_busy: 'conversations with a choice of their own for /busy',
   session_models: 'conversations with a model of their own',
   sqlite_sequence: 'one row for each table that counts its rows',
   starts: 'the newest 20 starts',
@@ -175,6 +176,9 @@ async function useAll(journal: Journal): Promise<void> {
   settings.model(session);
   await settings.setModel(session, 'p/m');
   await settings.setModel(session, null);
+  settings.whenBusy(session);
+  await settings.setWhenBusy(session, 'queue');
+  await settings.setWhenBusy(session, null);
 
   deadLetters.outbox();
   deadLetters.undelivered();

@@ -68,7 +68,7 @@ export async function startLoop({ admit, commands = [], runner = NO_TURNS }: Loo
       maxIterations: 10,
       toolResultChars: 10_000,
       turnTimeoutMs: 60_000,
-      bursts: { whenBusy: 'steer', debounceMs: 0, groupDebounceMs: () => 0 },
+      bursts: { whenBusy: () => 'steer', debounceMs: 0, groupDebounceMs: () => 0 },
     },
     people: {
       questions: new Questions({

@@ -174,7 +174,7 @@ export class TurnRunner {
 
   #steering(claimed: ClaimedTurn, first: InboundMessage | undefined): Pick<Steering, 'next'> {
     const { store, limits, hooks } = this.#ports;
-    if (limits.bursts.whenBusy !== 'steer' || first === undefined) return { next: async () => [] };
+    if (first === undefined || limits.bursts.whenBusy(first.sessionKey) !== 'steer') return { next: async () => [] };
     return new Steering({ inbox: store.journal.inbox, hooks }, { ...claimed, first });
   }
 

@@ -3,6 +3,8 @@ import type { Consolidation } from '../../agent/consolidation/consolidation.ts';
 import type { Questions } from '../../agent/questions/questions.ts';
 import type { Undo } from '../../agent/undo/undo.ts';
 import { answerCommands } from '../../agent/commands/answers.ts';
+import { busyCommand, type BusyChoice } from '../../agent/commands/busy.ts';
+import { busyModeOf } from '../../agent/message-batching.ts';
 import { commaCommand } from '../../agent/commands/comma.ts';
 import type { ChatCommand, CommandContext, ModelChoice, StatusReport } from '../../agent/commands/command.ts';
 import { contextCommand, type PromptReport } from '../../agent/commands/context.ts';
@@ -79,6 +81,13 @@ export function createCommands(
     chosen: (sessionKey) => journal.settings.model(sessionKey),
     choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
   };
+  const busy: BusyChoice = {
+    get standard() {
+      return base.config.agent.whenBusy;
+    },
+    chosen: (sessionKey) => busyModeOf(journal.settings.whenBusy(sessionKey)),
+    choose: (sessionKey, mode) => journal.settings.setWhenBusy(sessionKey, mode),
+  };
   const { registry } = parts.tools;
   const pairing = createPairing(base, {
     journal,
@@ -104,6 +113,7 @@ export function createCommands(
       }),
       contextCommand({ prompt: parts.prompt }),
       modelCommand(models),
+      busyCommand(busy),
       ...parts.memory,
       tapeCommand(parts.tape),
       undoCommand({

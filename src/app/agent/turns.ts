@@ -1,3 +1,4 @@
+import { busyModeOf } from '../../agent/message-batching.ts';
 import type { CallBounds } from '../../agent/context/call-bounds.ts';
 import type { HookRunner } from '../../agent/hooks/hooks.ts';
 import type { LimitPorts, ModelPorts, PeoplePorts, StorePorts, ToolPorts, TurnPorts } from '../../agent/ports.ts';
@@ -43,7 +44,7 @@ export function createTurnPorts(base: Base, parts: TurnParts): TurnPorts {
     store: { journal, sessions, bus, consolidation },
     model: modelPorts(base, parts),
     tools: toolPorts(base, parts),
-    limits: limitPorts(base),
+    limits: limitPorts(base, parts),
     people: peoplePorts(base, parts),
     hooks,
   };
@@ -82,7 +83,8 @@ function toolPorts(base: Base, { stores, channels, bus, registry, skills }: Turn
   };
 }
 
-function limitPorts({ config }: Base): LimitPorts {
+function limitPorts({ config }: Base, { stores }: TurnParts): LimitPorts {
+  const { settings } = stores.journal;
   return {
     slots: new Slots(config.agent.maxConcurrentTurns),
     get maxIterations() {
@@ -93,9 +95,7 @@ function limitPorts({ config }: Base): LimitPorts {
       return config.agent.turnTimeoutMinutes * 60_000;
     },
     bursts: {
-      get whenBusy() {
-        return config.agent.whenBusy;
-      },
+      whenBusy: (sessionKey) => busyModeOf(settings.whenBusy(sessionKey)) ?? config.agent.whenBusy,
       get debounceMs() {
         return config.agent.debounceMs;
       },

@@ -185,7 +185,7 @@ function portsOf(
       maxIterations: plan.maxIterations,
       toolResultChars: Number.MAX_SAFE_INTEGER,
       turnTimeoutMs: Number.MAX_SAFE_INTEGER,
-      bursts: { whenBusy: 'steer', debounceMs: 0, groupDebounceMs: () => 0 },
+      bursts: { whenBusy: () => 'steer', debounceMs: 0, groupDebounceMs: () => 0 },
     },
     people: {
       questions: {

@@ -59,7 +59,7 @@ export const agentSchema = z
       .enum(['steer', 'queue', 'interrupt'])
       .default('steer')
       .describe(
-        'What happens to a message that arrives during a turn: `steer` adds it to the turn, `queue` keeps it until the turn ends, `interrupt` stops the turn.',
+        'What happens to a message that arrives during a turn: `steer` adds it to the turn, `queue` keeps it until the turn ends, `interrupt` stops the turn. `/busy` changes it for one chat.',
       ),
     debounceMs: count(0, 0, 'How long a message waits for more before a turn starts, in milliseconds.'),
     maxConcurrentTurns: takes(
