@@ -191,6 +191,8 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       budget,
       undo,
       why,
+      heartbeat: heartbeat.state,
+      zone: automation.zone,
       models,
       health,
       http: parts.http,

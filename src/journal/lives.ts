@@ -47,6 +47,8 @@ export interface SentLife {
   readonly turn: string | null;
   /** '' when it is not kept any more. */
   readonly text: string;
+  /** What sent it by itself, such as `the job stretch`; null: nothing did. */
+  readonly from: string | null;
 }
 
 /** What became of a message that a turn sent. */
@@ -76,6 +78,8 @@ export const MESSAGES = `SELECT inbound.id, inbound.session, inbound.channel, in
   inbound.external_id, inbound.payload, inbound.origin, inbound.state, inbound.reason, inbound.turn_id,
   inbound.received_at, inbound.updated_at FROM inbound`;
 export const TURNS = 'SELECT id, session, state, outcome, resumed, started_at, updated_at FROM turns';
+const SENT = `outbound.id, outbound.turn_id, outbound.kind, json_extract(outbound.payload, '$.text') AS text,
+  json_extract(outbound.payload, '$.metadata.from') AS sender`;
 /** The newest messages among which those of a time are looked for. */
 const MOST_LOOKED_AT = 1_000;
 
@@ -110,18 +114,28 @@ export class Lives {
   /** A message that was sent, by the id that the platform gave to it or to one of its parts. */
   sentAs({ channel, chatId }: { readonly channel: string; readonly chatId: string }, id: string): SentLife | undefined {
     const row = this.#db.get(
-      `SELECT outbound.id, outbound.turn_id, outbound.kind, json_extract(outbound.payload, '$.text') AS text
-       FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
+      `SELECT ${SENT} FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
        WHERE parts.platform_id = ? AND outbound.channel = ? AND outbound.chat = ? LIMIT 1`,
       id,
       channel,
       chatId,
     );
-    if (row === undefined) return undefined;
-    // The ids of questions begin with the turn that asks.
-    const [asking = ''] = row.text('id').split('.', 1);
-    const turn = row.textOrNull('turn_id') ?? (row.text('kind') === 'approval' ? asking : null);
-    return { kind: row.text('kind'), turn, text: row.textOrNull('text') ?? '' };
+    return row && toSent(row);
+  }
+
+  /** The newest message after a time that the assistant sent to a chat by itself: of a job, the heartbeat or the like. */
+  sentByItself(
+    { channel, chatId }: { readonly channel: string; readonly chatId: string },
+    after: number,
+  ): SentLife | undefined {
+    const row = this.#db.get(
+      `SELECT ${SENT} FROM outbound WHERE channel = ? AND chat = ? AND payload IS NOT NULL AND created_at > ?
+         AND json_extract(payload, '$.metadata.from') IS NOT NULL ORDER BY created_at DESC LIMIT 1`,
+      channel,
+      chatId,
+      after,
+    );
+    return row && toSent(row);
   }
 
   /** The newest messages of a session that were no chat commands, newest first. */
@@ -210,6 +224,13 @@ export class Lives {
     const sql = `SELECT ${SUMS} FROM usage WHERE session = ? AND at >= ? AND turn_id = ?`;
     return toSum(this.#db.get(sql, session, startedAt, id));
   }
+}
+
+function toSent(row: Row): SentLife {
+  // The ids of questions begin with the turn that asks.
+  const [asking = ''] = row.text('id').split('.', 1);
+  const turn = row.textOrNull('turn_id') ?? (row.text('kind') === 'approval' ? asking : null);
+  return { kind: row.text('kind'), turn, text: row.textOrNull('text') ?? '', from: row.textOrNull('sender') };
 }
 
 export function toMessage(row: Row): MessageLife {

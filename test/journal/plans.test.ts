@@ -99,6 +99,7 @@ async function useAll(journal: Journal): Promise<void> {
   lives.message(message.id);
   lives.messageAt(message, message.externalId);
   lives.sentAs(message, '77');
+  lives.sentByItself(message, 0);
   lives.newest(session, 5);
   lives.since(0);
   lives.running(session);

@@ -1,4 +1,4 @@
-import type { ReplyLife } from '../../journal/lives.ts';
+import type { MessageLife, ReplyLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { oneLine, plural, sentences } from '../../util/text.ts';
 import { delays } from './delays.ts';
@@ -19,7 +19,16 @@ export function causeOf(facts: WhyFacts): string {
   const undelivered = facts.replies.find(isUndelivered);
   if (undelivered !== undefined) return notArrived(undelivered, facts.channel);
   const about = circumstances(facts);
-  return turn.outcome === 'answered' && about.length > 0 ? sentences(...about) : sentences(ended(facts), ...about);
+  const began = beganBy(message);
+  return turn.outcome === 'answered' && about.length > 0
+    ? sentences(began, ...about)
+    : sentences(began, ended(facts), ...about);
+}
+
+/** What began a turn that no person did. */
+function beganBy(message: MessageLife | undefined): string {
+  if (message?.origin === 'cron') return `The job ${String(message.metadata['job'])} began it.`;
+  return message?.origin === 'heartbeat' ? 'The heartbeat began it.' : '';
 }
 
 function running({ turn, questions, entries, waitsFor, now }: WhyFacts): string {

@@ -36,7 +36,7 @@ export interface WhyFacts {
   readonly unknownAt: number | undefined;
   readonly channelThen: ChannelThen | undefined;
   /** The assistant sent the message that was asked about; `text` is '' where no record of it is kept. Null: somebody else did. */
-  readonly sent: Pick<SentLife, 'kind' | 'text'> | null;
+  readonly sent: Pick<SentLife, 'kind' | 'text' | 'from'> | null;
   /** Undefined: no turn took the message. */
   readonly turn: TurnLife | undefined;
   /** The turn of the conversation that runs now, if it is another one. */

@@ -7,6 +7,8 @@ import { durationText, stateOf } from './words.ts';
 export function withoutRecord(facts: WhyFacts): string {
   const { channel, chatType, sent, wasReceived, passedOver, channelThen } = facts;
   if (sent !== null) {
+    if (sent.from !== null)
+      return `It came from ${sent.from}, which sends its text as it is when it is due; no model was asked.`;
     return sent.text === ''
       ? 'It is a message of mine, but what it was about is not kept any more.'
       : 'It is a notice of mine, and no answer to a message.';

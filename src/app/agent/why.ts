@@ -4,7 +4,7 @@ import { neighbourCalls, promptChange } from '../../agent/why/prompt-change.ts';
 import { storyOf } from '../../agent/why/story.ts';
 import { ONLY_TO, type InboundMessage, type ReplyReference } from '../../bus/messages.ts';
 import type { Journal } from '../../journal/journal.ts';
-import type { MessageLife } from '../../journal/lives.ts';
+import type { MessageLife, SentLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { hasTape, readTape } from '../../session/reader.ts';
 import type { PromptParts } from '../../storage/prompt-parts.ts';
@@ -59,6 +59,8 @@ export class Why {
     // In a group everybody reads the reply, but for one that is shown to the asker alone.
     const seesAll = isOwner && (message.chatType === 'direct' || typeof message.metadata[ONLY_TO] === 'string');
     const [newest] = replyTo === undefined ? lives.newest(message.sessionKey, 1) : [];
+    const own = replyTo === undefined ? lives.sentByItself(message, newest?.receivedAt ?? 0) : undefined;
+    if (own !== undefined) return isOwner ? await this.#ofOwn(message, own, seesAll) : undefined;
     const found = replyTo === undefined ? newest : lives.messageAt(message, replyTo.externalId);
     const byReply = replyTo === undefined || found !== undefined ? undefined : this.#repliedTo(message, replyTo);
     const turn = found?.turn ?? byReply?.turn ?? null;
@@ -66,6 +68,12 @@ export class Why {
     if (!isOwner && (about === undefined ? turn !== null : about.sender !== sender.id)) return undefined;
     const { sessionKey: session, channel, chatType } = message;
     return await this.#story({ message: about, turn, session, channel, chatType, ...byReply?.known }, seesAll);
+  }
+
+  /** The story of what the assistant sent by itself. */
+  async #ofOwn(message: InboundMessage, sent: SentLife, seesAll: boolean): Promise<WhyStory> {
+    const { channel, chatType, sessionKey: session } = message;
+    return await this.#story({ message: undefined, turn: sent.turn, session, channel, chatType, sent }, seesAll);
   }
 
   /** What is known of a message with a reply where no message with its id was received. */
@@ -76,7 +84,7 @@ export class Why {
     const { lives, around, channelLog } = this.#ports.journal;
     const sent = lives.sentAs(message, externalId.replace(OF_A_MESSAGE, ''));
     if (sent !== undefined) return { turn: sent.turn, known: { sent } };
-    if (author === 'assistant') return { turn: null, known: { sent: { kind: 'notice', text: '' } } };
+    if (author === 'assistant') return { turn: null, known: { sent: { kind: 'notice', text: '', from: null } } };
     const { channel, account, chatId } = message;
     const known = {
       wasReceived: around.wasReceived({ channel, account, chat: chatId, externalId }),

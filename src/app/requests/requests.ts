@@ -51,6 +51,10 @@ export interface RequestParts {
   readonly budget: Budget;
   readonly undo: Undo;
   readonly why: Why;
+  /** What the heartbeat does now, in a few words; null: it does not run. */
+  readonly heartbeat: () => string | null;
+  /** The person's time zone. */
+  readonly zone: () => string;
   readonly models: Models;
   readonly health: () => Promise<HealthFacts>;
   readonly reload: Reloader['reload'];
@@ -130,7 +134,14 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),
     ...modelRequests(base, { models: parts.models, journal }),
     health: () => parts.health(),
-    why: (asked) => whyAnswer(asked, { journal, why: parts.why }),
+    why: (asked) =>
+      whyAnswer(asked, {
+        journal,
+        why: parts.why,
+        clock: base.clock,
+        zone: parts.zone,
+        heartbeat: () => (base.config.heartbeat.enabled ? (parts.heartbeat() ?? 'it does not run here') : null),
+      }),
     audit: ({ count, asked, about }) => {
       const part = about.toLowerCase();
       return audit.newest(

@@ -199,12 +199,12 @@ const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[
   ],
   [
     'a notice',
-    { ...WAITING, message: undefined, sent: { kind: 'notice', text: 'The disk is full.' } },
+    { ...WAITING, message: undefined, sent: { kind: 'notice', text: 'The disk is full.', from: null } },
     'It is a notice of mine, and no answer to a message.',
   ],
   [
     'a message of the assistant that is not kept any more',
-    { ...WAITING, message: undefined, sent: { kind: 'notice', text: '' } },
+    { ...WAITING, message: undefined, sent: { kind: 'notice', text: '', from: null } },
     'It is a message of mine, but what it was about is not kept any more.',
   ],
   [
