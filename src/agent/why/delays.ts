@@ -1,6 +1,6 @@
 import type { Delay, WhyFacts } from './facts.ts';
 import { modelDelays, placeWait } from './model-failures.ts';
-import { askedFor, durationText } from './words.ts';
+import { askedFor, durationText, thenText } from './words.ts';
 
 /** Shorter ones are not worth a word: of messages between the platform and here, in which clocks may differ; of turns; of people and deliveries. */
 const LONG_WAY_MS = 60_000;
@@ -29,15 +29,17 @@ function sentAt({ message, turn, clockLag, now }: WhyFacts): number {
 }
 
 function wayOf(facts: WhyFacts): readonly Delay[] {
-  const { message, channel, upSince } = facts;
+  const { message, channel, channelThen } = facts;
   if (message === undefined) return [];
   const sent = sentAt(facts);
   const ms = message.receivedAt - sent;
   if (ms < LONG_WAY_MS) return [];
   const late = `It reached me ${durationText(ms)} after it was sent`;
-  if (sent < upSince && upSince <= message.receivedAt) return [{ ms, text: `${late}, because I was not running.` }];
-  const where = channel === undefined ? 'the platform' : channel.name;
-  return [{ ms, text: `${late}, because until then I was not running or had no connection to ${where}.` }];
+  const name = channel?.name ?? message.channel;
+  if (channelThen === undefined)
+    return [{ ms, text: `${late}, because until then I was not running or had no connection to ${name}.` }];
+  const link = channelThen.state === 'running' ? 'although' : 'because';
+  return [{ ms, text: `${late}, ${link} ${thenText(name, channelThen)}.` }];
 }
 
 function waitOf({ message, turn, before, retried, upSince }: WhyFacts): readonly Delay[] {

@@ -32,8 +32,9 @@ export interface WhyFacts {
   readonly wasReceived: boolean;
   /** Why the channel did not take a message of which nothing else is known, as the end of a sentence; undefined: it is not recorded. */
   readonly passedOver: string | undefined;
-  /** When a message of which nothing is known was sent, ms since 1970, and what the channel was then; undefined: not known. */
+  /** When a message of which nothing is known was sent, ms since 1970; undefined: not known. */
   readonly unknownAt: number | undefined;
+  /** What the channel was when the message was sent; undefined: not known. */
   readonly channelThen: ChannelThen | undefined;
   /** The assistant sent the message that was asked about; `text` is '' where no record of it is kept. Null: somebody else did. */
   readonly sent: Pick<SentLife, 'kind' | 'text' | 'from'> | null;

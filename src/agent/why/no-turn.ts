@@ -1,7 +1,7 @@
 import { sentences } from '../../util/text.ts';
-import { PASSED_OVER_KEPT_MS, type ChannelThen } from '../../journal/channel-log.ts';
+import { PASSED_OVER_KEPT_MS } from '../../journal/channel-log.ts';
 import type { WhyFacts } from './facts.ts';
-import { durationText, stateOf } from './words.ts';
+import { durationText, stateOf, thenText } from './words.ts';
 
 /** The words for a message of which nothing is known, or that the assistant itself sent without a turn. */
 export function withoutRecord(facts: WhyFacts): string {
@@ -29,12 +29,6 @@ export function withoutRecord(facts: WhyFacts): string {
 /** Whether there would be a record if a channel had seen the message and not taken it. */
 function wouldBeRecorded({ channelThen, unknownAt = 0, now }: WhyFacts): boolean {
   return channelThen !== undefined && now - unknownAt < PASSED_OVER_KEPT_MS;
-}
-
-function thenText(name: string, { state, detail }: ChannelThen): string {
-  if (state === 'stopped') return 'I was not running';
-  if (state === 'lost') return 'I was not running, or about to end without warning';
-  return `the channel ${name} was ${stateOf({ name, state, detail: detail ?? undefined })}`;
 }
 
 /** Why a message has no turn of its own; null: it has one. */

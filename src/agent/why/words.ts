@@ -1,3 +1,4 @@
+import type { ChannelThen } from '../../journal/channel-log.ts';
 import type { QuestionLife } from '../../journal/lives.ts';
 import { oneLine } from '../../util/text.ts';
 import type { ChannelNow } from './facts.ts';
@@ -14,6 +15,13 @@ export function askedFor({ title, detail }: Pick<QuestionLife, 'title' | 'detail
 
 export function stateOf({ state, detail }: ChannelNow): string {
   return detail === undefined ? state : `${state} (${oneLine(detail, LONGEST_REASON)})`;
+}
+
+/** What a channel was at some time, as the end of a sentence. */
+export function thenText(name: string, { state, detail }: Pick<ChannelThen, 'state' | 'detail'>): string {
+  if (state === 'stopped') return 'I was not running';
+  if (state === 'lost') return 'I was not running, or about to end without warning';
+  return `the channel ${name} was ${stateOf({ name, state, detail: detail ?? undefined })}`;
 }
 
 /** `45 s`, `3 min` or `5 h`. */

@@ -35,6 +35,7 @@ interface Asked extends Partial<Pick<WhyFacts, 'sent' | 'wasReceived' | 'passedO
   readonly chatType?: 'direct' | 'group';
 }
 
+const SECOND_MS = 1_000;
 /** Entries before a turn among which the model call before it is looked for. */
 const MOST_BEFORE = 100;
 /** Platform ids of messages have this in front of them. */
@@ -140,6 +141,7 @@ export class Why {
     const busyWith = lives.running(session);
     const channel = channels()[asked.channel ?? message?.channel ?? ''];
     const near = turn === undefined ? [] : await entriesAround(folder, turn);
+    const clockLag = message === undefined ? 0 : around.clockLag(message);
     const facts: WhyFacts = {
       message,
       others: received.filter(({ id }) => id !== message?.id),
@@ -147,7 +149,7 @@ export class Why {
       wasReceived: asked.wasReceived ?? false,
       passedOver: asked.passedOver,
       unknownAt: asked.unknownAt,
-      channelThen: asked.channelThen,
+      channelThen: asked.channelThen ?? this.#channelThen(message, clockLag),
       sent: asked.sent ?? null,
       turn,
       busyWith: busyWith?.id === turn?.id ? undefined : busyWith,
@@ -164,7 +166,7 @@ export class Why {
       chatType: asked.chatType ?? null,
       channel: channel === undefined ? undefined : { name: asked.channel ?? message?.channel ?? '', ...channel },
       waitsFor: waitsFor(session, turn?.id ?? null),
-      clockLag: message === undefined ? 0 : around.clockLag(message),
+      clockLag,
       outages: around.outages(),
       upSince,
       now: clock.now(),
@@ -176,6 +178,14 @@ export class Why {
       cause: redact(story.cause),
       steps: story.steps.map(({ at, what }) => ({ at, what: redact(what) })),
     };
+  }
+
+  /** What the channel of a message was when it was sent; undefined: not known. */
+  #channelThen(message: MessageLife | undefined, clockLag: number): WhyFacts['channelThen'] {
+    const sentAt = message?.metadata['sentAt'];
+    if (message === undefined || typeof sentAt !== 'number') return undefined;
+    // Some platforms tell the second only.
+    return this.#ports.journal.channelLog.at(message.channel, sentAt + clockLag + SECOND_MS - 1);
   }
 
   /** Why the turn that /retry took back before this one gave no answer; null: there is none. */

@@ -109,8 +109,30 @@ const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[
   ],
   [
     'a message that came while nothing ran',
-    { ...ANSWERED, message: { ...MESSAGE, metadata: { sentAt: NOW - 660_000 } }, upSince: NOW - 70_000 },
+    {
+      ...ANSWERED,
+      message: { ...MESSAGE, metadata: { sentAt: NOW - 660_000 } },
+      channelThen: { state: 'stopped', detail: null, since: 0 },
+    },
     'It reached me 10 min after it was sent, because I was not running.',
+  ],
+  [
+    'a message that came while the channel had no connection',
+    {
+      ...ANSWERED,
+      message: { ...MESSAGE, metadata: { sentAt: NOW - 660_000 } },
+      channelThen: { state: 'reconnecting', detail: 'no route to the host', since: 0 },
+    },
+    'It reached me 10 min after it was sent, because the channel telegram was reconnecting (no route to the host).',
+  ],
+  [
+    'a message that the platform itself brought late',
+    {
+      ...ANSWERED,
+      message: { ...MESSAGE, metadata: { sentAt: NOW - 660_000 } },
+      channelThen: { state: 'running', detail: null, since: 0 },
+    },
+    'It reached me 10 min after it was sent, although the channel telegram was running.',
   ],
   [
     'an answer that a full disk kept waiting',
