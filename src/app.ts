@@ -192,7 +192,8 @@ async function openBase(ground: Ground, starts: Starts, { rehearsal = false, wra
   const settings = new SettingsStore(ground.loaded, safe ? restricted : undefined);
   const { config } = settings;
   const { plugged, clock } = ground;
-  const plugins = await PluginHost.open({ folder: ground.paths.plugins, config, plugged, clock, safe });
+  const { plugins: folder, pluginPins: pins } = ground.paths;
+  const plugins = await PluginHost.open({ folder, pins, config, plugged, clock, log: ground.log, safe });
   return {
     ...ground,
     config,
@@ -276,7 +277,9 @@ async function startOnce(
   });
   const { sandbox, consolidation, mcp, registry } = agent;
   const { learnSecrets } = parts;
-  const reloadParts = { load: ground.rehearse, journal, bus, channels, models, mcp, registry, learnSecrets };
+  const { rehearse: load } = ground;
+  const { catalog } = agent;
+  const reloadParts = { load, journal, bus, channels, models, mcp, registry, hooks, catalog, learnSecrets };
   const reloader = createReloader(base, reloadParts);
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.providers);

@@ -88,6 +88,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'app/traces/on-disk.ts',
     'app/traces/replay.ts',
     'app/extensions/skill-installer.ts',
+    'app/extensions/plugin-installer.ts',
     'app/skill-lab/skill-lab.ts',
     'channels/markup/terminal.ts',
     'channels/markup/terminal-code.ts',

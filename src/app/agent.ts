@@ -18,6 +18,7 @@ import type { Sandbox } from '../security/sandbox/sandbox.ts';
 import type { BackgroundProcesses } from '../tools/exec/background/background-processes.ts';
 import type { TapeActions } from '../tools/tape.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { SkillCatalog } from '../skills/catalog.ts';
 import { storageSentence } from '../storage/storage-health.ts';
 import { createAutomation, type Automation } from './automation/automation.ts';
 import { createBackground } from './tools/background.ts';
@@ -79,7 +80,7 @@ export interface Agent {
   readonly background: BackgroundProcesses;
   readonly undo: Undo;
   /** Closing it ends the watches of the folders of skills. */
-  readonly catalog: Disposable;
+  readonly catalog: Disposable & Pick<SkillCatalog, 'rootsChanged'>;
   /** What the person should know now, beside the warnings of the start, one sentence each. */
   readonly troubles: () => readonly string[];
   /** Loads what the first turn needs. */

@@ -81,7 +81,7 @@ export async function startConsumers(
     await looping;
   });
 
-  await channels.manager.start(menuOf(agent.ports.commands.table));
+  await channels.manager.start(() => menuOf(agent.ports.commands.table));
   if (base.serving) stack.use(await recordStates(base, channels, journal));
   if (base.serving) mcp.connectNew();
   stack.use(automation);

@@ -2,8 +2,8 @@ import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import { readVersion } from '../config/version.ts';
 import type { DoctorPorts } from '../doctor/scene.ts';
-import { loadPlugins } from '../plugins/loader.ts';
-import { toJsonSchema } from '../tools/registry/schema.ts';
+import { findPlugins } from '../plugins/loader.ts';
+import { pluginFolders } from './extensions/plugins.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { silentLog } from '../util/log.ts';
@@ -71,7 +71,7 @@ export function doctorPorts(
       }
     },
     plugins: async ({ plugins }) => {
-      const { found } = await loadPlugins(plugins, [], { clock, showParameters: toJsonSchema });
+      const found = await findPlugins(pluginFolders(plugins));
       return found.map(({ name }) => name);
     },
   };

@@ -12,6 +12,8 @@ import { sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
+import type { HookRunner } from '../agent/hooks/hooks.ts';
+import type { SkillCatalog } from '../skills/catalog.ts';
 import type { Mcp } from './tools/mcp.ts';
 import type { Models } from './agent/models.ts';
 
@@ -47,7 +49,9 @@ export interface ReloadParts {
   readonly channels: Pick<Channels, 'update'>;
   readonly models: Pick<Models, 'reopen'>;
   readonly mcp: Pick<Mcp, 'update' | 'connectNew'>;
-  readonly registry: Pick<ToolRegistry, 'policyChanged'>;
+  readonly registry: ToolRegistry;
+  readonly hooks: Pick<HookRunner, 'setPlugins'>;
+  readonly catalog: Pick<SkillCatalog, 'rootsChanged'>;
   /** Takes these out of every text too, from now on. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
 }
@@ -98,6 +102,7 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
     const changes = settings.compare(loaded);
     const variables = JSON.stringify(settings.loaded.keyVariables) !== JSON.stringify(loaded.keyVariables);
     settings.replace(loaded);
+    await applyPlugins(base, parts);
     await apply(changes, { ...parts, keyVariables: loaded.keyVariables, reopens: variables, log });
     const shown = changes.map(({ path, effect }) => ({ path: pathText(path), effect }));
     if (shown.length > 0) {
@@ -149,6 +154,26 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
 function sentenceOf(error: unknown, file: string): string {
   if (!(error instanceof ConfigError)) return errorMessage(error);
   return error.problems.map((problem) => placed(problem, file)).join(' ');
+}
+
+/** Takes up what changed of the plugins: only what they bring is started anew. Never rejects. */
+async function applyPlugins(
+  { plugins, config, settings, log }: Base,
+  { registry, hooks, catalog, channels, models }: ReloadParts,
+): Promise<void> {
+  try {
+    const kinds = await plugins.load();
+    if (kinds === null) return;
+    hooks.setPlugins(plugins.running);
+    plugins.registerTools(registry);
+    catalog.rootsChanged();
+    models.reopen(settings.loaded.keyVariables);
+    const entries = Object.entries(config.channels).filter(([name, { kind }]) => kinds.has(kind ?? name));
+    await channels.update(entries.map(([name]) => name));
+    log.info('plugins: changed', { running: plugins.running.map(({ name }) => name) });
+  } catch (error) {
+    log.error('plugins: not loaded anew', { reason: errorMessage(error) });
+  }
 }
 
 /** Starts anew what the changes belong to, and nothing else. */

@@ -11,7 +11,7 @@ export class ChannelManager implements Outlets {
   readonly #listeners = new Set<(channel: string, chatId: string | undefined) => void>();
   /** Channels that were taken out and have not ended yet. */
   readonly #leaving = new Set<Promise<void>>();
-  #commands: readonly MenuCommand[] = [];
+  #commands: () => readonly MenuCommand[] = () => [];
   #state: 'new' | 'started' | 'stopped' = 'new';
 
   constructor(sources: readonly ChannelSource[], ports: ManagerPorts) {
@@ -22,7 +22,7 @@ export class ChannelManager implements Outlets {
   /**
    * Starts all channels in parallel. Resolves when each runs, has failed, or waits for another attempt. Never rejects.
    */
-  async start(commands: readonly MenuCommand[] = []): Promise<void> {
+  async start(commands: () => readonly MenuCommand[] = () => []): Promise<void> {
     this.#commands = commands;
     this.#state = 'started';
     await Promise.all([...this.#channels.values()].map((entry) => entry.start()));
@@ -112,7 +112,7 @@ export class ChannelManager implements Outlets {
   #supervised(source: ChannelSource): SupervisedChannel {
     return new SupervisedChannel(source, {
       ...this.#ports,
-      commands: () => this.#commands,
+      commands: () => this.#commands(),
       tell: (chatId) => {
         for (const listener of this.#listeners) listener(source.name, chatId);
       },

@@ -39,6 +39,7 @@ export interface HomePaths {
   readonly plugins: string;
   /** Which skills of other programs a person agreed to. */
   readonly skillPins: string;
+  readonly pluginPins: string;
   /** What the sandbox needs of files. */
   readonly sandbox: string;
 }
@@ -71,6 +72,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     terminalHistory: at('terminal-history.jsonl'),
     plugins: at('plugins'),
     skillPins: at('skill-pins.json'),
+    pluginPins: at('plugin-pins.json'),
     sandbox: at('sandbox'),
   };
 }

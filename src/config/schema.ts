@@ -34,7 +34,7 @@ export const configSchema = z.object({
   gateway: takes('restart', gatewaySchema),
   hooks: takes('live', hooksSchema),
   session: takes('live', sessionSchema),
-  plugins: takes('restart', pluginsSchema),
+  plugins: takes('rebuild', pluginsSchema),
   log: takes('restart', logSchema),
 });
 

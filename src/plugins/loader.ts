@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
-import { join, sep } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
 import { thrownLine } from '../util/misfit.ts';
+import { fingerprintOf } from './fingerprint.ts';
 import type { Plugin } from './plugin.ts';
 import { readPlugin, type ShowParameters } from './shape.ts';
 
@@ -20,18 +22,19 @@ export interface FoundPlugin {
   readonly file: string;
 }
 
-export interface LoadedPlugins {
-  /** Every plugin package in the folder, whether it runs or not. */
-  readonly found: readonly FoundPlugin[];
-  /** The plugins that were loaded, by package name, in the order of the configuration. */
-  readonly running: ReadonlyMap<string, Plugin>;
-  /** One sentence for each plugin that is listed in the configuration and could not be loaded. */
-  readonly troubles: readonly string[];
+/** A plugin that runs, and the package that it was loaded from. */
+export interface LoadedPlugin {
+  readonly plugin: Plugin;
+  readonly folder: string;
+  /** Of the package as it was loaded. */
+  readonly fingerprint: string;
 }
 
 export interface LoadPorts {
   readonly clock: Clock;
   readonly showParameters: ShowParameters;
+  /** The fingerprint that a person agreed to; undefined: the name in the configuration is all that they said. */
+  readonly agreed: (found: FoundPlugin) => string | undefined;
 }
 
 const packageFile = z.object({
@@ -46,42 +49,52 @@ const HOST = 'assistantd';
 /** Timeout for the import of one plugin. */
 const LOAD_MS = 20_000;
 
-/** Finds the packages in a folder whose package.json marks them as plugins: `"assistant": {"plugin": FILE}`. */
-async function findPlugins(folder: string): Promise<readonly FoundPlugin[]> {
+/** The query of a module's address that names the state of its package, so that a changed package is loaded anew. */
+const STATE = '?package=';
+
+/**
+ * Finds the packages in some folders whose package.json marks them as plugins: `"assistant": {"plugin": FILE}`. Of two with one
+ * name the one in the earlier folder counts.
+ */
+export async function findPlugins(folders: readonly string[]): Promise<readonly FoundPlugin[]> {
+  const found = new Map<string, FoundPlugin>();
+  for (const folder of folders) {
+    for (const name of await packagesIn(folder)) {
+      const plugin = await readPackage(join(folder, name)).catch(() => null);
+      if (plugin !== null && !found.has(plugin.name)) found.set(plugin.name, plugin);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Imports one plugin. Throws one sentence without a full stop when it cannot, or when its package is not as agreed to. */
+export async function loadPlugin(found: FoundPlugin, ports: LoadPorts): Promise<LoadedPlugin> {
+  const { name, folder } = found;
+  const fingerprint = await fingerprintOf(folder);
+  const agreed = ports.agreed(found);
+  if (agreed !== undefined && agreed !== fingerprint) {
+    const command = assistantCommand(`plugins add ${name}`);
+    throw new Error(`its package was changed since you agreed to it; look at it, then run: ${command}`);
+  }
+  giveHost(folder);
+  return { plugin: await importPlugin(found, fingerprint, ports), folder, fingerprint };
+}
+
+async function packagesIn(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
   });
-  const found: FoundPlugin[] = [];
+  const packages: string[] = [];
   for (const name of names.toSorted((a, b) => (a < b ? -1 : 1))) {
-    const plugin = await readPackage(join(folder, name)).catch(() => null);
-    if (plugin !== null) found.push(plugin);
+    if (name.startsWith('.') || name === 'node_modules') continue;
+    if (!name.startsWith('@')) packages.push(name);
+    else packages.push(...(await readdir(join(folder, name)).catch(() => [])).map((inner) => join(name, inner)));
   }
-  return found;
+  return packages;
 }
 
-/**
- * Imports the listed plugins; others are found but not imported. A plugin that fails gives a sentence in `troubles`. Rejects only
- * when the folder cannot be read.
- */
-export async function loadPlugins(folder: string, listed: readonly string[], ports: LoadPorts): Promise<LoadedPlugins> {
-  const found = await findPlugins(folder);
-  if (listed.length > 0) giveHost(await realpath(folder).catch(() => folder));
-  const running = new Map<string, Plugin>();
-  const troubles: string[] = [];
-  for (const name of listed) {
-    const one = found.find((candidate) => candidate.name === name);
-    try {
-      if (one === undefined) throw new Error(`there is no such package in ${folder}`);
-      running.set(name, await importPlugin(one, ports));
-    } catch (error) {
-      troubles.push(`The plugin "${name}" does not run: ${thrownLine(error)}.`);
-    }
-  }
-  return { found, running, troubles };
-}
-
-/** What lies in the folder of plugins and imports this package gets the one that runs, installed or not. */
+/** What lies in the folder of a plugin and imports this package gets the one that runs, installed or not. */
 function giveHost(folder: string): void {
   if (hosted.has(folder)) return;
   hosted.add(folder);
@@ -89,10 +102,17 @@ function giveHost(folder: string): void {
   // The bundle's file, or that of the source.
   const host = ['./app.js', '../app.ts'].map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
   registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === HOST && host !== undefined && context.parentURL?.startsWith(inside) === true
-        ? { url: host.href, shortCircuit: true }
-        : next(specifier, context),
+    resolve: (specifier, context, next) => {
+      const { parentURL = '' } = context;
+      if (!parentURL.startsWith(inside)) return next(specifier, context);
+      if (specifier === HOST && host !== undefined) return { url: host.href, shortCircuit: true };
+      const resolved = next(specifier, context);
+      const state = parentURL.split(STATE)[1];
+      const isOwn = resolved.url.startsWith(inside) && !resolved.url.includes('/node_modules/', inside.length);
+      return state !== undefined && isOwn && !resolved.url.includes('?') && context.conditions.includes('import')
+        ? { ...resolved, url: resolved.url + STATE + state }
+        : resolved;
+    },
   });
 }
 
@@ -111,10 +131,12 @@ async function readPackage(folder: string): Promise<FoundPlugin> {
 
 async function importPlugin(
   { name, folder, file }: FoundPlugin,
+  fingerprint: string,
   { clock, showParameters }: LoadPorts,
 ): Promise<Plugin> {
   using limit = deadline(clock, LOAD_MS, 'loading it');
-  const module: unknown = await raceAbort(import(pathToFileURL(file).href), limit.signal);
+  const address = pathToFileURL(file).href + STATE + fingerprint.slice(0, 16);
+  const module: unknown = await raceAbort(import(address), limit.signal);
   const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined;
   const plugin = readPlugin(exported, { owner: name, showParameters });
   return plugin.skills === undefined ? plugin : { ...plugin, skills: await skillsIn(folder, plugin.skills) };
@@ -127,4 +149,15 @@ async function skillsIn(folder: string, path: string): Promise<string> {
     throw new Error(`skills: ${path} is not a folder of the package`);
   if (!real.startsWith(folder + sep)) throw new Error(`skills: ${path} lies outside the package`);
   return real;
+}
+
+/** The sentence for a plugin that was not loaded. */
+export function notRunning(name: string, error: unknown): string {
+  return `The plugin ${JSON.stringify(name)} does not run: ${thrownLine(error)}.`;
+}
+
+/** The folder beside a package that npm installed it to, with other packages; null where it is no such folder. */
+export function installedBeside(packageFolder: string): string | null {
+  const folder = join(packageFolder, '..');
+  return basename(folder) === 'node_modules' ? folder : null;
 }

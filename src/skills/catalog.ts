@@ -118,6 +118,12 @@ export class SkillCatalog implements Disposable {
     return skills;
   }
 
+  /** There are other roots now: the next look begins anew. */
+  rootsChanged(): void {
+    this.#stamps = undefined;
+    this.#judgedBy = undefined;
+  }
+
   [Symbol.dispose](): void {
     this.#watched[Symbol.dispose]();
   }

@@ -20,7 +20,7 @@ const EXAMPLES = new Map(
 
 interface Run {
   readonly world: World;
-  /** What the example wrote beside its file. */
+  /** What the example wrote into the home. */
   readonly log: () => Promise<string>;
 }
 
@@ -123,18 +123,17 @@ describe('an example of docs/hooks.md', () => {
   });
 
   test.each([...EXAMPLES])('does what it says: %s', async (names, code) => {
-    let folder = '';
     await using world = await startWorld({
       config: { plugins: ['example'] },
       furnish: async (home) => {
-        folder = join(home, 'plugins', 'example');
+        const folder = join(home, 'plugins', 'example');
         await mkdir(folder, { recursive: true });
         const facts = { name: 'example', type: 'module', assistant: { plugin: './index.js' } };
         await writeFile(join(folder, 'package.json'), JSON.stringify(facts));
         await writeFile(join(folder, 'index.js'), code);
       },
     });
-    const log = (): Promise<string> => readFile(join(folder, 'index.js.log'), 'utf8').catch(() => '');
+    const log = (): Promise<string> => readFile(join(world.home, 'example.log'), 'utf8').catch(() => '');
     expect((await world.assistant.info()).warnings).not.toContainEqual(expect.stringContaining('The plugin'));
     await SHOWS[names]?.({ world, log });
     expect(await world.assistant.request('pluginsList', {})).toMatchObject([{ state: 'running' }]);

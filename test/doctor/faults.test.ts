@@ -200,7 +200,7 @@ describe('assistant doctor', () => {
       ['heartbeat.works', 'warning', /10 minutes a day/u, /config unset heartbeat\.activeHours$/u],
       ['skills.usable', 'warning', /odd/u, /skills check$/u],
       ['mcp.server', 'failed', /broken does not work/u, /mcp test broken$/u],
-      ['plugins.there', 'failed', /not-there is not in/u, /npm i /u],
+      ['plugins.there', 'failed', /not-there is not in/u, /plugins add not-there/u],
     ];
     expectRows(faults(report), wrong);
     const notes: readonly Wanted[] = [

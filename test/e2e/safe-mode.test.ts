@@ -9,9 +9,7 @@ import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 const MINUTE = 60_000;
-const PLUGIN = `import { writeFileSync } from 'node:fs';
-writeFileSync(new URL('./ran', import.meta.url), '');
-export default { name: 'louder', hooks: { render: (_facts, text) => ({ type: 'replace', value: text.toUpperCase() }) } };`;
+const PLUGIN = `export default { name: 'louder', hooks: { render: (_facts, text) => ({ type: 'replace', value: text.toUpperCase() }) } };`;
 const CONFIG = {
   agent: { timezone: 'Europe/Vienna' },
   plugins: ['louder'],

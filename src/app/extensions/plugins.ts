@@ -1,8 +1,18 @@
+import { dirname, join } from 'node:path';
 import type { HookRunner } from '../../agent/hooks/hooks.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { loadPlugins, type FoundPlugin } from '../../plugins/loader.ts';
+import { packageFile } from '../../config/version.ts';
+import { fingerprintOf } from '../../plugins/fingerprint.ts';
+import {
+  findPlugins,
+  installedBeside,
+  loadPlugin,
+  notRunning,
+  type FoundPlugin,
+  type LoadedPlugin,
+} from '../../plugins/loader.ts';
 import type { Plugin } from '../../plugins/plugin.ts';
 import type { PluggedProviders } from '../../providers/plugged.ts';
 import type { AccessSettings } from '../../security/access/access.ts';
@@ -11,15 +21,18 @@ import { toJsonSchema } from '../../tools/registry/schema.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
+import { thrownLine } from '../../util/misfit.ts';
 import { contributionsOf, NO_CONTRIBUTIONS, type Contributions } from './contributions.ts';
+import { changePluginPins, readPluginPins } from './plugin-pins.ts';
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
 export interface Plugins extends Contributions {
   readonly running: readonly Plugin[];
-  /** Every package that is there or listed. */
-  readonly list: readonly PluginState[];
+  /** Every package that is there or listed, as they are now. */
+  look: PluginHost['look'];
   /** One sentence each. */
   readonly troubles: readonly string[];
+  load: PluginHost['load'];
   registerTools: PluginHost['registerTools'];
 }
 
@@ -38,6 +51,9 @@ export interface PluginState {
 
 export interface PluginsOptions {
   readonly folder: string;
+  /** The file with what a person agreed to. */
+  readonly pins: string;
+  readonly log: Logger;
   readonly config: {
     readonly plugins: readonly string[];
     readonly channels: Readonly<Record<string, AccessSettings>>;
@@ -51,8 +67,9 @@ export interface PluginsOptions {
 /** The plugins that the configuration lists, joined with what they need. */
 export class PluginHost implements Plugins {
   readonly #options: PluginsOptions;
+  readonly #folders: readonly string[];
   #found: readonly FoundPlugin[] = [];
-  #running: ReadonlyMap<string, Plugin> = new Map();
+  #running: ReadonlyMap<string, LoadedPlugin> = new Map();
   #contributions: Contributions = NO_CONTRIBUTIONS;
   #troubles: readonly string[] = [];
   #toolClashes: readonly string[] = [];
@@ -60,6 +77,7 @@ export class PluginHost implements Plugins {
 
   private constructor(options: PluginsOptions) {
     this.#options = options;
+    this.#folders = pluginFolders(options.folder);
   }
 
   /** Loads the plugins. Never throws for what is wrong with one. */
@@ -69,19 +87,68 @@ export class PluginHost implements Plugins {
     return host;
   }
 
-  /** Looks at the folder and the configuration again. Rejects, and changes nothing, when the folder cannot be read. */
-  async load(): Promise<void> {
-    const { folder, config, plugged, clock, safe } = this.#options;
-    const { found, running, troubles } = await loadPlugins(folder, safe ? [] : config.plugins, {
-      clock,
-      showParameters: toJsonSchema,
-    });
+  /**
+   * Looks at the folders and the configuration again. A plugin whose package is as it was stays as it is; one whose package was
+   * changed keeps running as it was agreed to until the new package is agreed to or the process ends. Returns the kinds of channels
+   * that are others now; null: nothing changed. Rejects, and changes nothing, when a folder cannot be read.
+   */
+  async load(): Promise<ReadonlySet<string> | null> {
+    const { config, plugged, safe } = this.#options;
+    const before = this.#running;
+    const { running, troubles, found } = await this.#read(safe ? [] : config.plugins);
     this.#found = found;
-    this.#running = running;
-    this.#contributions = contributionsOf([...running.values()], (channel) => config.channels[channel]);
+    const isSame =
+      JSON.stringify([...running.keys()]) === JSON.stringify([...before.keys()]) &&
+      [...running].every(([name, { plugin }]) => before.get(name)?.plugin === plugin);
     this.#troubles = troubles;
+    if (isSame && before.size > 0) return null;
+    this.#running = running;
+    this.#contributions = contributionsOf(this.running, (channel) => config.channels[channel]);
     plugged.providers = this.#contributions.providers;
     plugged.running = new Set(running.keys());
+    const changed = [...before, ...running].filter(
+      ([name, { plugin }]) => before.get(name)?.plugin !== plugin || running.get(name)?.plugin !== plugin,
+    );
+    return new Set(changed.flatMap(([, { plugin }]) => (plugin.channels ?? []).map(({ kind }) => kind)));
+  }
+
+  async #read(listed: readonly string[]): Promise<{
+    readonly found: readonly FoundPlugin[];
+    readonly running: ReadonlyMap<string, LoadedPlugin>;
+    readonly troubles: readonly string[];
+  }> {
+    const { clock, pins: file, log } = this.#options;
+    const found = await findPlugins(this.#folders);
+    const running = new Map<string, LoadedPlugin>();
+    const troubles: string[] = [];
+    const fresh = new Map<string, string>();
+    for (const name of listed) {
+      const before = this.#running.get(name);
+      try {
+        const one = found.find((candidate) => candidate.name === name);
+        if (one === undefined) throw new Error(`there is no such package in ${this.#options.folder}`);
+        const pins = readPluginPins(file);
+        if (before?.folder === one.folder && (await fingerprintOf(one.folder)) === before.fingerprint) {
+          running.set(name, before);
+          continue;
+        }
+        const agreed = ({ name: of }: FoundPlugin): string | undefined => pins.get(of);
+        const loaded = await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed });
+        running.set(name, loaded);
+        if (pins.get(name) === undefined) fresh.set(name, loaded.fingerprint);
+      } catch (error) {
+        troubles.push(notRunning(name, error));
+        if (before === undefined) continue;
+        running.set(name, before);
+        troubles[troubles.length - 1] = stillRunning(name, error);
+      }
+    }
+    if (fresh.size > 0) {
+      await changePluginPins(file, fresh).catch((error: unknown) =>
+        log.warn('plugins: agreement not written', { reason: errorMessage(error) }),
+      );
+    }
+    return { found, running, troubles };
   }
 
   /** Adds the tools of the running plugins to the registry, in place of those that it added before. A tool that is there stays. */
@@ -100,7 +167,7 @@ export class PluginHost implements Plugins {
   }
 
   get running(): readonly Plugin[] {
-    return [...this.#running.values()];
+    return Array.from(this.#running.values(), ({ plugin }) => plugin);
   }
 
   get kinds(): Contributions['kinds'] {
@@ -123,7 +190,13 @@ export class PluginHost implements Plugins {
     return this.#contributions.routes;
   }
 
-  get list(): readonly PluginState[] {
+  /** Every package that is there or listed, as they are now. */
+  async look(): Promise<readonly PluginState[]> {
+    this.#found = await findPlugins(this.#folders);
+    return this.#list();
+  }
+
+  #list(): readonly PluginState[] {
     const { config } = this.#options;
     const names = new Set([...config.plugins, ...this.#found.map(({ name }) => name)]);
     return Array.from(names, (name) => ({
@@ -146,6 +219,17 @@ export class PluginHost implements Plugins {
     if (!this.#options.config.plugins.includes(name)) return 'not enabled';
     return this.#options.safe ? 'safe mode' : 'failed';
   }
+}
+
+/** Where packages of plugins lie: put there by hand, installed there by npm, and beside this program. */
+export function pluginFolders(folder: string): readonly string[] {
+  const own = packageFile('package.json');
+  const beside = own === undefined ? null : installedBeside(dirname(own));
+  return [folder, join(folder, 'node_modules'), ...(beside === null ? [] : [beside])];
+}
+
+function stillRunning(name: string, error: unknown): string {
+  return `The plugin ${JSON.stringify(name)} runs as it was loaded before, because now: ${thrownLine(error)}.`;
 }
 
 /** Sends the owner a notice about each hook that does not answer, once for each start. */

@@ -46,7 +46,7 @@ export interface RequestParts {
   readonly audit: Pick<AuditLog, 'newest'>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
-  readonly plugins: Pick<Plugins, 'list'>;
+  readonly plugins: Pick<Plugins, 'look'>;
   readonly catalog: SkillCatalog;
   readonly budget: Budget;
   readonly undo: Undo;
@@ -115,7 +115,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     mcpList: async () => mcp.list(),
     mcpTest: ({ name }) => mcp.test(name),
     mcpTrust: ({ name, hash }) => mcp.trust(name, hash),
-    pluginsList: async () => plugins.list,
+    pluginsList: () => plugins.look(),
     configReload: () => reload(),
     ...mailRequests(journal.deadLetters),
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),

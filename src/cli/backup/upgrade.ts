@@ -14,6 +14,7 @@ import { terminalText } from '../format.ts';
 import { print } from '../print.ts';
 import { openProgress } from '../progress.ts';
 import { pathsOf } from '../open.ts';
+import { programVariables } from '../program-variables.ts';
 import { becomes, restartService, staysUp } from './running-version.ts';
 import type { OutputFlags } from '../table/command.ts';
 
@@ -35,7 +36,7 @@ export async function upgradeCommand(flags: UpgradeFlags, context: CliContext): 
     progress.hide();
     if (!flags.json) stdout.write(`${terminalText(line)}\n`);
   };
-  const at = { home: paths.home, node, env: variables(context) };
+  const at = { home: paths.home, node, env: programVariables(context) };
   const present = readVersion();
   const from = versionAt(program);
   const before = await readPointer(paths.home);
@@ -148,11 +149,4 @@ function requirePackage(program: string): void {
 function versionAt(program: string): string {
   const facts: unknown = JSON.parse(readFileSync(join(dirname(program), '..', 'package.json'), 'utf8'));
   return typeof facts === 'object' && facts !== null && 'version' in facts ? String(facts.version) : '';
-}
-
-function variables({ env, host }: CliContext): Readonly<Record<string, string>> {
-  const names = ['PATH', 'HOME', 'LANG', 'http_proxy', 'https_proxy', 'HTTPS_PROXY', 'no_proxy', 'XDG_RUNTIME_DIR'];
-  const npm = Object.keys(env).filter((name) => /^npm_config_/iu.test(name));
-  const known = [...names, ...npm].flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
-  return { HOME: host().userHome, ...Object.fromEntries(known) };
 }

@@ -30,7 +30,7 @@ export const tools: Group = {
 
 export const plugins: Group = {
   name: 'plugins',
-  description: 'packages that bring channels, tools or hooks',
+  description: 'packages that bring channels, tools, commands and more',
   commands: [
     command({
       name: 'list',
@@ -38,6 +38,27 @@ export const plugins: Group = {
       isDefault: true,
       options: { json },
       load: async () => (await import('../extensions/plugins.ts')).pluginsListCommand,
+    }),
+    command({
+      name: 'add',
+      description: 'fetch a plugin, or take one that is found; run it after you said yes, without a restart',
+      arguments: { source: argument('a name at npm, a tarball, a folder, or the name of a plugin that is found') },
+      options: { yes },
+      load: async () => (await import('../extensions/plugins.ts')).pluginsAddCommand,
+    }),
+    command({
+      name: 'remove',
+      description: 'stop a plugin and delete its package from the home',
+      arguments: { name: argument('the plugin') },
+      options: { yes },
+      load: async () => (await import('../extensions/plugins.ts')).pluginsRemoveCommand,
+    }),
+    command({
+      name: 'reload',
+      description: 'have the running assistant look at its plugins again',
+      exits: { 0: 'all that are enabled run', 1: 'something is wrong with one' },
+      options: { json },
+      load: async () => (await import('../extensions/plugins.ts')).pluginsReloadCommand,
     }),
   ],
 };

@@ -82,7 +82,7 @@ async function plugins({ loaded, ports, paths, gateway, command }: Scene): Promi
   const broken = new Set(gateway === null ? [] : await gateway.failedPlugins());
   return listed.map((name) => {
     if (!found.includes(name))
-      return failed(`The plugin ${name} is not in ${paths.plugins}.`, `npm i --prefix ${paths.plugins} ${name}`);
+      return failed(`The plugin ${name} is not in ${paths.plugins}.`, command(`plugins add ${name}`));
     if (broken.has(name)) return failed(`The plugin ${name} does not run.`, command('plugins list'));
     return ok(`The plugin ${name} is there.`);
   });

@@ -50,6 +50,7 @@ const STATE = new Set([
   'bin',
   'mcp-pins.json',
   'skill-pins.json',
+  'plugin-pins.json',
   'audit.jsonl',
   'lock',
   'control.sock',
