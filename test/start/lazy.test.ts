@@ -71,6 +71,13 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
     expect(discord.gateway.identifies).toBe(1);
   });
 
+  test('without a terminal nothing of the conversation in a terminal is', async () => {
+    const loaded = await packagesLoadedBy({});
+    expect(loaded).toContain('src/cli/assistant/gateway.ts');
+    const files = [...loaded].filter((name) => /^src\/cli\/(?:conversation|terminal)\//u.test(name));
+    expect(files).toEqual(['src/cli/terminal/look.ts']);
+  });
+
   test('with an MCP server its own is loaded for the first contact; from then on, without a channel and a key, none is until a tool is called', async () => {
     await using folder = await tempFolder();
     const config = { mcpServers: { fix: { command: process.execPath, args: [FIXTURE_SERVER] } } };

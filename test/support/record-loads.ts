@@ -1,11 +1,13 @@
 import { appendFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
-/** Preloaded into a child: writes the name of every package that is loaded to the file in RECORD_LOADS. */
+/** Preloaded into a child: writes every package and every file of `src` that is loaded to the file in RECORD_LOADS. */
 const file = process.env['RECORD_LOADS'] ?? '';
+const root = new URL('../../', import.meta.url).href;
 registerHooks({
   load(url, context, nextLoad) {
-    const name = /node_modules\/(?<name>(?:@[^/]+\/)?[^/]+)/u.exec(url)?.groups?.['name'];
+    const own = url.startsWith(`${root}src/`) ? url.slice(root.length) : undefined;
+    const name = own ?? /node_modules\/(?<name>(?:@[^/]+\/)?[^/]+)/u.exec(url)?.groups?.['name'];
     if (name !== undefined) appendFileSync(file, `${name}\n`);
     return nextLoad(url, context);
   },

@@ -6,14 +6,11 @@ import { readVersion } from '../../config/version.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { isOwnersChannel } from '../../util/owners-channels.ts';
-import { greeting } from '../conversation/converse.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf, startAssistant } from '../open.ts';
 import { escapeInvisible } from '../format.ts';
 import type { HomeFlag } from '../table/command.ts';
-import { talk } from '../conversation/talk.ts';
 import { isDumb, wrapped } from '../terminal/look.ts';
-import { openHistory } from '../terminal/open-history.ts';
 import { openNotifier } from '../../service/notify.ts';
 import { startWatchdog } from '../../service/watchdog.ts';
 
@@ -47,9 +44,10 @@ export async function gatewayCommand(
     clock: context.clock,
     onSilence: (reason) => tell(`watchdog: no sign of life: ${reason}`),
   });
-  const { config, secrets } = await loadConfig({ home: paths.home, env: context.env });
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  const talks = isTerminal && (wantsTalk || Object.keys(enabledChannels(config)).length === 0);
+  // The start reads it too: a service has no use for it before.
+  const loaded = isTerminal ? await loadConfig({ home: paths.home, env: context.env }) : null;
+  const talks = loaded !== null && (wantsTalk || Object.keys(enabledChannels(loaded.config)).length === 0);
   // A log line would stand in the middle of the conversation.
   const logsToFile = talks && context.stderr.isTTY === true;
   let assistant: Assistant;
@@ -93,11 +91,16 @@ export async function gatewayCommand(
     const platforms = names.filter((name) => !isOwnersChannel(name));
     void watchdog.ready(`${model}, ${platforms.join(', ') || 'no chat platform'}`, () => assistant.alive());
     if (isTerminal) await showPage(assistant, context);
-    if (isTerminal && (wantsTalk || platforms.length === 0)) {
+    if (loaded !== null && (wantsTalk || platforms.length === 0)) {
+      const [{ greeting }, { talk }, { openHistory }] = await Promise.all([
+        import('../conversation/converse.ts'),
+        import('../conversation/talk.ts'),
+        import('../terminal/open-history.ts'),
+      ]);
       context.stdout.write(wrapped(await greeting(assistant, false, 'main'), context.stdout));
       if (platforms.length > 0)
         context.stdout.write(wrapped(`It answers on ${platforms.join(', ')} too, until you end this.`, context.stdout));
-      await using history = await openHistory(paths, secrets);
+      await using history = await openHistory(paths, loaded.secrets);
       talksPlainly = printsOnly;
       await talk(context, {
         assistant,
