@@ -262,7 +262,9 @@ export class SkillCatalog implements Disposable {
       const { name } = read.text;
       const { env, trusted = false } = (Object.hasOwn(entries, name) ? entries[name] : undefined) ?? { env: {} };
       const missing = needs.missing(read.text, { folder, env });
-      const skill = { ...read.text, folder, file, source, foreign: source !== 'package' && !trusted, missing };
+      const getting = needs.getting(read.text, missing);
+      const foreign = source !== 'package' && !trusted;
+      const skill = { ...read.text, folder, file, source, foreign, missing, getting };
       const isAgreed = source !== 'user' || trusted || this.#pins.get(folder) === read.pin;
       if (!isAgreed) {
         found.push({ ...skill, changed: this.#pins.has(folder) });

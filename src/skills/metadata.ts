@@ -1,6 +1,7 @@
 import JSON5 from 'json5';
 import { oneLine } from '../util/text.ts';
 import { asFlag, asText, asWords, fieldsOf, isRecord, type Fields } from './fields.ts';
+import { readInstallSteps } from './install-steps.ts';
 import type { SkillRequirements, SkillText } from './skill.ts';
 import { parseYaml } from './yaml.ts';
 
@@ -28,6 +29,7 @@ export type SkillMetadata = Pick<
   | 'os'
   | 'primaryEnv'
   | 'install'
+  | 'installSteps'
   | 'homepage'
   | 'license'
 >;
@@ -62,6 +64,7 @@ export function readMetadata(fields: Fields): { metadata: SkillMetadata; warning
     os: readPlatforms(find('os'), warnings),
     ...(primaryEnv === undefined ? {} : { primaryEnv }),
     install: readInstall(find('install')),
+    installSteps: readInstallSteps(find('install')),
     ...(homepage === undefined ? {} : { homepage }),
     ...(license === undefined ? {} : { license }),
   };

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isRecord } from './fields.ts';
+import { gettingPrograms, type GettingPrograms } from './install-steps.ts';
 import type { SkillText } from './skill.ts';
 import { folderStampOf, type Stamps } from './walk.ts';
 
@@ -16,9 +17,14 @@ export interface SkillHost {
 export interface SkillNeeds {
   /** What a skill requires and is not there, one short phrase each. */
   missing(skill: SkillText, place: { folder: string; env: Readonly<Record<string, string>> }): readonly string[];
+  /** How the programs among `missing` come onto this system. */
+  getting(skill: Pick<SkillText, 'installSteps'>, missing: readonly string[]): GettingPrograms;
   /** The folders of the PATH: an installed program changes them. */
   readonly stamps: Stamps;
 }
+
+/** How a phrase about a missing program begins. */
+const PROGRAM = 'program ';
 
 /** Looks requirements up, each program once; nothing is run. */
 export function lookUpNeeds({ env, config, platform }: SkillHost): SkillNeeds {
@@ -36,15 +42,20 @@ export function lookUpNeeds({ env, config, platform }: SkillHost): SkillNeeds {
     const isSet = (name: string): boolean => (ownValue(place.env, name) ?? ownValue(env, name) ?? '') !== '';
     const phrases: string[] = [];
     if (os.length > 0 && !os.includes(platform)) phrases.push(`system ${os.join(' or ')}`);
-    phrases.push(...requires.bins.filter((program) => !has(program)).map((program) => `program ${program}`));
+    phrases.push(...requires.bins.filter((program) => !has(program)).map((program) => `${PROGRAM}${program}`));
     if (requires.anyBins.length > 0 && !requires.anyBins.some(has)) {
-      phrases.push(`program ${requires.anyBins.join(' or ')}`);
+      phrases.push(`${PROGRAM}${requires.anyBins.join(' or ')}`);
     }
     phrases.push(...requires.env.filter((name) => !isSet(name)).map((name) => `variable ${name}`));
     phrases.push(...requires.config.filter((path) => !isTrue(config, path)).map((path) => `setting ${path}`));
     return phrases;
   };
-  return { missing, stamps };
+  const getting: SkillNeeds['getting'] = ({ installSteps }, phrases) => {
+    const programs = phrases.flatMap((phrase) => (phrase.startsWith(PROGRAM) ? [phrase.slice(PROGRAM.length)] : []));
+    const lists = programs.map((names) => names.split(' or '));
+    return gettingPrograms(installSteps, lists, { platform, has: (program) => isThere(program, '/') });
+  };
+  return { missing, getting, stamps };
 }
 
 function isProgram(path: string): boolean {

@@ -1,3 +1,5 @@
+import type { GettingPrograms, InstallStep } from './install-steps.ts';
+
 /** The file beside a SKILL.md that says how the skill is tested. A model does not hear of it: it names what is expected. */
 export const CASES_FILE = 'cases.yaml';
 
@@ -24,6 +26,8 @@ export interface SkillText {
   readonly primaryEnv?: string;
   /** How its needs may be installed, one line each; shown, never run. */
   readonly install: readonly string[];
+  /** The same for a program to read; what it cannot read is left out. */
+  readonly installSteps: readonly InstallStep[];
   readonly homepage?: string;
   readonly license?: string;
   /** What may be called while it is active; null: no limit. */
@@ -61,4 +65,6 @@ export interface Skill extends SkillText {
   readonly foreign: boolean;
   /** What it needs and is not there, one short phrase each (`program gh`); empty: it can be used. */
   readonly missing: readonly string[];
+  /** How the missing programs come onto this system. */
+  readonly getting: GettingPrograms;
 }

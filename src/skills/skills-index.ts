@@ -4,7 +4,7 @@ import type { Skill } from './skill.ts';
 
 type Indexed = Pick<
   Skill,
-  'name' | 'description' | 'file' | 'source' | 'foreign' | 'missing' | 'always' | 'disableModelInvocation'
+  'name' | 'description' | 'file' | 'source' | 'foreign' | 'missing' | 'getting' | 'always' | 'disableModelInvocation'
 >;
 
 /** Characters of the index. */
@@ -119,13 +119,15 @@ function render(skills: readonly Indexed[], longest: number, notes: readonly str
   return ['<skills>', ...rows, '</skills>'].join('\n');
 }
 
-function row({ name, description, file, missing, source, foreign }: Indexed, longest: number): string {
+function row({ name, description, file, missing, getting, source, foreign }: Indexed, longest: number): string {
   const requires = isMet(missing) ? '' : `<requires>${escape(oneLine(missing.join(', '), 200))}</requires>`;
+  const { commands } = getting;
+  const install = commands.length === 0 ? '' : `<install>${escape(oneLine(commands.join(' && '), 200))}</install>`;
   const fields = `<name>${escape(name)}</name><description${foreign ? ' by="others"' : ''}>${escape(oneLine(description, longest))}</description>`;
   const available = isMet(missing) ? '' : ' available="false"';
   const location =
     source === 'package' || (foreign && !isPlainPath(file)) ? '' : `<location>${escape(file)}</location>`;
-  return `<skill${available}>${fields}${location}${requires}</skill>`;
+  return `<skill${available}>${fields}${location}${requires}${install}</skill>`;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };

@@ -11,8 +11,10 @@ interface ShelvedSkill {
   readonly file: string;
   /** What it needs and is not there. */
   readonly missing: readonly string[];
-  /** How that may be installed. */
+  /** How that may be installed, as its author says it. */
   readonly install: readonly string[];
+  /** The commands that install it here, or why there are none. */
+  readonly getting: { readonly commands: readonly string[]; readonly reasons: readonly string[] };
   /** Others may have written its text. */
   readonly foreign: boolean;
   /** Only people may call it. */
@@ -86,13 +88,23 @@ function page({ skill, text, line }: { skill: ShelvedSkill; text: string; line: 
 }
 
 function footOf(skill: ShelvedSkill, { paths, more }: { paths: readonly string[]; more: boolean }): string {
-  const { folder, missing, install } = skill;
-  const ways = install.length === 0 ? '' : ` It can be installed, if the owner agrees: ${install.join('; ')}.`;
+  const { folder, missing } = skill;
   return [
     `Folder of this skill, where its relative paths start: ${folder}`,
     ...(paths.length === 0 ? [] : [`Its other files: ${paths.join(', ')}${more ? ', and more' : ''}`]),
-    ...(missing.length === 0 ? [] : [`It cannot be used yet, because this is missing: ${missing.join(', ')}.${ways}`]),
+    ...(missing.length === 0
+      ? []
+      : [`It cannot be used yet, because this is missing: ${missing.join(', ')}.${waysOf(skill)}`]),
   ].join('\n');
+}
+
+/** How the model gets what is missing: by commands that `exec` shows whole to the owner, or by words alone. */
+function waysOf({ install, getting: { commands, reasons } }: ShelvedSkill): string {
+  const why = reasons.map((reason) => ` ${reason}`).join('');
+  if (commands.length > 0) {
+    return ` To install it, call exec with outside: true and exactly this command, which the owner is asked about: ${commands.join(' && ')}${why === '' ? '' : `\n${why.trim()}`}`;
+  }
+  return install.length === 0 ? why : `${why} It can be installed, if the owner agrees: ${install.join('; ')}.`;
 }
 
 function unknown(wanted: string, names: readonly string[]): ToolResult {

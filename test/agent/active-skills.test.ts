@@ -13,6 +13,7 @@ const skill = (name: string, fields = '', more: Partial<Skill> = {}): Skill => (
   source: 'workspace',
   foreign: true,
   missing: [],
+  getting: { commands: [], reasons: [] },
   ...more,
 });
 

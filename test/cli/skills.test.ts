@@ -354,3 +354,59 @@ describe('assistant skills remove', () => {
     expect(existsSync(folder)).toBe(true);
   });
 });
+
+describe('assistant skills install-deps', () => {
+  const NEEDS =
+    'metadata: {openclaw: {requires: {bins: [gouda]}, install: [{kind: brew, formula: cheese/tap/gouda, bins: [gouda]}]}}\n';
+
+  /** A folder of programs with a `brew` that notes its arguments and does this. */
+  function withBrew(line: CommandLine, then: string): { readonly bin: string; readonly calls: string } {
+    const bin = temporaryFolder();
+    const calls = join(bin, 'calls');
+    chmodSync(put(join(bin, 'brew'), `#!/bin/sh\necho "$@" >> ${calls}\n${then}\n`), 0o755);
+    line.env = { ...line.env, PATH: `${bin}:/bin:/usr/bin` };
+    return { bin, calls };
+  }
+
+  test('runs exactly the command that it showed, and says whether all is there now', async () => {
+    const line = commandLine();
+    skill(inWorkspace(line, 'one'), 'one', { more: NEEDS });
+    const { bin, calls } = withBrew(line, 'cp "$0" "$(dirname "$0")/gouda"');
+    expect(await line.run('skills', 'install-deps', 'one', '--yes')).toBe(0);
+    expect(readFileSync(calls, 'utf8')).toBe('install cheese/tap/gouda\n');
+    expect(line.out).toBe(
+      'one needs program gouda.\n$ brew install cheese/tap/gouda\none has all that it needs now.\n',
+    );
+    expect(existsSync(join(bin, 'gouda'))).toBe(true);
+    expect(await line.run('skills', 'install-deps', 'one')).toBe(0);
+    expect(line.out).toContain('one has all that it needs.');
+  });
+
+  test('runs nothing where no one can be asked; the sentence has the whole command', async () => {
+    const line = commandLine();
+    skill(inWorkspace(line, 'one'), 'one', { more: NEEDS });
+    const { calls } = withBrew(line, '');
+    expect(await line.run('skills', 'install-deps', 'one')).not.toBe(0);
+    expect(line.err).toContain('Run this, outside the sandbox: brew install cheese/tap/gouda ?');
+    expect(existsSync(calls)).toBe(false);
+  });
+
+  test('says what is still missing, and when the command fails', async () => {
+    const line = commandLine();
+    skill(inWorkspace(line, 'one'), 'one', { more: NEEDS });
+    withBrew(line, '');
+    expect(await line.run('skills', 'install-deps', 'one', '--yes')).toBe(1);
+    expect(line.out).toContain('one still needs program gouda.');
+    withBrew(line, 'exit 3');
+    expect(await line.run('skills', 'install-deps', 'one', '--yes')).not.toBe(0);
+    expect(line.err).toContain('ended with exit code 3, so nothing more was run: brew install cheese/tap/gouda');
+  });
+
+  test('says in a sentence why there is no command', async () => {
+    const line = commandLine();
+    skill(inWorkspace(line, 'one'), 'one', { more: NEEDS });
+    expect(await line.run('skills', 'install-deps', 'one', '--yes')).toBe(1);
+    expect(line.out).toContain('It is installed with brew, which is not here.\n');
+    expect(line.out).toContain('Nothing was installed.');
+  });
+});

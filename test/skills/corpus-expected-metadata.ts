@@ -12,6 +12,10 @@ export const ODD_METADATA: Readonly<Record<string, Expected>> = {
       license: 'Apache-2.0',
       os: ['darwin', 'linux', 'win32'],
       install: ['brew: birdcall', 'npm: @birds/call', 'pip install birdcall', 'manual: Ask the forester'],
+      installSteps: [
+        { kind: 'brew', target: 'birdcall', bins: ['birdcall'], os: [] },
+        { kind: 'npm', target: '@birds/call', bins: [], os: [] },
+      ],
       requires: {
         bins: ['birdcall', 'g++'],
         anyBins: ['play', 'afplay'],
@@ -25,7 +29,11 @@ export const ODD_METADATA: Readonly<Record<string, Expected>> = {
     odd: 'JSON over many lines with trailing commas',
     description: 'Takes notes on trees',
     begins: 'Look up.',
-    facts: { install: ['go: example.org/treectl@latest'], requires: { bins: ['treectl'], env: ['TREE_KEY'] } },
+    facts: {
+      install: ['go: example.org/treectl@latest'],
+      installSteps: [{ kind: 'go', target: 'example.org/treectl@latest', bins: [], os: [] }],
+      requires: { bins: ['treectl'], env: ['TREE_KEY'] },
+    },
     warns: [],
   },
   'json-lines-outdented': {

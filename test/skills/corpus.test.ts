@@ -17,6 +17,7 @@ const NOTHING_SAID = {
   disableModelInvocation: false,
   os: [],
   install: [],
+  installSteps: [],
   allowedTools: null,
 };
 const NO_NEEDS = { bins: [], anyBins: [], env: [], config: [] };

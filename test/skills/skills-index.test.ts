@@ -11,6 +11,7 @@ function skill(name: string, more: Partial<Indexed> = {}): Indexed {
     source: 'user',
     foreign: false,
     missing: [],
+    getting: { commands: [], reasons: [] },
     always: false,
     disableModelInvocation: false,
     ...more,
@@ -31,6 +32,13 @@ describe('the index', () => {
 <skill available="false"><name>github</name><description>About github.</description><location>/skills/github/SKILL.md</location><requires>program gh, variable GH_TOKEN</requires></skill>
 <skill><name>weather</name><description>About weather.</description><location>/skills/weather/SKILL.md</location></skill>
 </skills>`);
+  });
+
+  test('says how a missing program comes onto this system', () => {
+    const getting = { commands: ['brew install gh'], reasons: ['Something else.'] };
+    expect(skillsIndex([skill('github', { missing: ['program gh'], getting })])).toContain(
+      '<requires>program gh</requires><install>brew install gh</install></skill>',
+    );
   });
 
   test('leaves out what is in the prompt already and what only people call', () => {

@@ -51,7 +51,17 @@ Its other files: docs/more.md, run.sh`,
     expect(isError).toBeUndefined();
     expect(output).toMatch(/^Do it\.\n/u);
     expect(output).toMatch(
-      /It cannot be used yet, because this is missing: program gone\. It can be installed, if the owner agrees: brew: gone\.$/u,
+      /It cannot be used yet, because this is missing: program gone\. It is installed with brew, which is not here\. It can be installed, if the owner agrees: brew: gone\.$/u,
+    );
+  });
+
+  test('shows the command for exec that installs what is missing, where its manager is there', async () => {
+    await using shelf = await openSkillsWorld();
+    await shelf.program('brew');
+    const more = 'metadata: {openclaw: {requires: {bins: [gone]}, install: [{kind: brew, formula: a/tap/gone}]}}';
+    await shelf.skill('workspace/one', ordinary('one', more));
+    expect((await load(shelf, 'one')).output).toMatch(
+      /To install it, call exec with outside: true and exactly this command, which the owner is asked about: brew install a\/tap\/gone$/u,
     );
   });
 

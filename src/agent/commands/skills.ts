@@ -54,12 +54,15 @@ function details(all: readonly Skill[], name: string): string {
     );
     return `There is no skill ${oneLine(name, 60)}.${guess === undefined ? '' : ` Did you mean ${guess}?`}`;
   }
-  const { missing, install, homepage, license, warnings } = skill;
+  const { missing, install, getting, homepage, license, warnings } = skill;
   return [
     `**${skill.name}** (${skill.source}): ${skill.description}`,
     `In \`${skill.folder}\``,
     ...(missing.length === 0 ? [] : [`Needs ${missing.join(', ')}`]),
-    ...install.map((way) => `To install what is missing: ${way}`),
+    ...(getting.commands.length === 0
+      ? install.map((way) => `To install what is missing: ${way}`)
+      : [`To install what is missing, ask me, or run this: \`${assistantCommand(`skills install-deps ${name}`)}\``]),
+    ...(missing.length === 0 ? [] : getting.reasons),
     ...(homepage === undefined ? [] : [homepage]),
     ...(license === undefined ? [] : [`Licence: ${license}`]),
     ...warnings.map((warning) => `⚠ ${warning}`),

@@ -171,6 +171,14 @@ export const skills: Group = {
       load: async () => (await import('../extensions/skills.ts')).skillsEnableCommand,
     }),
     command({
+      name: 'install-deps',
+      description: 'install the programs that a skill lacks, after the command was shown and you said yes',
+      exits: { 0: 'nothing is missing any more', 1: 'something is' },
+      arguments: { name: argument('the skill') },
+      options: { yes },
+      load: async () => (await import('../extensions/skill-deps.ts')).skillsInstallDepsCommand,
+    }),
+    command({
       name: 'remove',
       description: 'remove a skill of the workspace',
       arguments: { name: argument('the skill') },
