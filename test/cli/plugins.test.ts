@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { assistantCommand } from '../../src/util/assistant-command.ts';
+import { silentLog } from '../../src/util/log.ts';
 import { collectGarbage } from '../support/collect-garbage.ts';
 import { runCommand, type CommandRun } from '../support/command-run.ts';
 import { pack } from '../support/packages.ts';
@@ -128,6 +129,24 @@ describe('assistant plugins', () => {
     expect((await plugins(world, 'add', './nowhere', '--yes')).err).toContain('There is nothing at ');
     expect((await plugins(world, 'remove', 'nowhere', '--yes')).err).toContain('There is no plugin "nowhere".');
     expect(await states(world)).toEqual({});
+  });
+
+  test('a change of another setting starts nothing anew that belongs to plugins, also where there is none', async () => {
+    const logged: string[] = [];
+    const log = { ...silentLog, info: (message: string) => void logged.push(message) };
+    await using world = await startWorld({ log });
+    const config = join(world.home, 'config.json');
+    const change = async (maxIterations: number): Promise<void> => {
+      const settings = JSON.parse(await readFile(config, 'utf8')) as { agent: object };
+      await writeFile(config, JSON.stringify({ ...settings, agent: { ...settings.agent, maxIterations } }));
+      await world.assistant.reload();
+    };
+    await change(11);
+    await putPackage(join(world.home, 'plugins', 'say'), 'say-words', 'Hello.');
+    expect(logged).not.toContain('plugins: changed');
+    await plugins(world, 'add', 'say-words', '--yes');
+    await change(12);
+    expect(logged.filter((message) => message === 'plugins: changed')).toHaveLength(1);
   });
 
   test('reload: 50 times under load, with no message lost and nothing left behind', { timeout: 120_000 }, async () => {

@@ -101,7 +101,7 @@ export class PluginHost implements Plugins {
       JSON.stringify([...running.keys()]) === JSON.stringify([...before.keys()]) &&
       [...running].every(([name, { plugin }]) => before.get(name)?.plugin === plugin);
     this.#troubles = troubles;
-    if (isSame && before.size > 0) return null;
+    if (isSame) return null;
     this.#running = running;
     this.#contributions = contributionsOf(this.running, (channel) => config.channels[channel]);
     plugged.providers = this.#contributions.providers;
