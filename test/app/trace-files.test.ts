@@ -7,6 +7,7 @@ import { CommandLine } from '../cli/command-line.ts';
 import { say } from '../e2e/memory-world.ts';
 import { NAMED_SAMPLES, TOKEN_SAMPLES } from '../security/redact-samples.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
+import type { Step } from '../support/model-script.ts';
 import { waitFor } from '../support/wait.ts';
 import { startWorld, type World } from '../support/world.ts';
 
@@ -124,19 +125,44 @@ test('docs/replay.md shows what the commands print', async () => {
   }
 });
 
-test('no secret is in a trace, and it is replayed all the same', async () => {
-  const samples = [...TOKEN_SAMPLES, ...NAMED_SAMPLES];
-  const secrets = [MODEL_KEY, world.telegram.token, ...samples.map(([, secret]) => secret)];
-  const text = samples.map(([, secret, [before, after] = ['', '']]) => before + secret + after).join('\n');
-  await writeFile(join(world.workspace, 'notes.txt'), `${text}\n`);
-  world.model.reply({ text: 'I look.', calls: [READ], usage: null }, { text: 'Read.', usage: null });
-  await say(world, `look at this:\n${text}`.slice(0, 3_900));
+const SAMPLES = [...TOKEN_SAMPLES, ...NAMED_SAMPLES];
+const SECRET_TEXT = SAMPLES.map(([, secret, [before, after] = ['', '']]) => before + secret + after).join('\n');
+const WRITE = { name: 'write_file', arguments: { path: 'made.md', content: SECRET_TEXT } };
+
+test.each<readonly [place: string, said: string, steps: readonly Step[], calls: number]>([
+  [
+    'what a person says and a file holds',
+    SECRET_TEXT.slice(0, SECRET_TEXT.lastIndexOf('\n', 3_900)),
+    [{ calls: [READ] }, 'Read.'],
+    2,
+  ],
+  ['what a model says', 'say it', [SECRET_TEXT], 1],
+  ['the arguments of a call', 'write it', [{ calls: [WRITE] }, 'Written.'], 2],
+  ['the path of a call and its failure', 'read it', [{ calls: [failing()] }, 'No.'], 2],
+  ['the history, and the files of the system prompt', 'and now?', ['Yes.'], 1],
+])('no secret in %s is in a trace, and it is replayed all the same', async (_, said, steps, calls) => {
+  const secrets = [MODEL_KEY, world.telegram.token, ...SAMPLES.map(([, secret]) => secret)];
+  await writeFile(join(world.workspace, 'notes.txt'), `${SECRET_TEXT}\n`);
+  await writeFile(join(world.workspace, 'AGENTS.md'), `# Keys\n\n${SECRET_TEXT}\n`);
+  world.model.reply(...steps);
+  await say(world, `look at this:\n${said}`);
   const trace = await save('secrets.jsonl');
-  for (const secret of secrets) expect(trace).not.toContain(secret);
-  expect((await run('trace', 'replay', join(folder, 'secrets.jsonl'))).out).toContain(
-    '2 requests, the same to the byte.',
-  );
+  expect(secrets.filter((secret) => trace.includes(secret))).toEqual([]);
+  const counted = `${calls} ${calls === 1 ? 'request' : 'requests'}, the same to the byte.`;
+  expect((await run('trace', 'replay', join(folder, 'secrets.jsonl'))).out).toContain(counted);
 });
+
+/** A call that fails with its path in the words of the failure. */
+function failing(): { readonly name: string; readonly arguments: { readonly path: string } } {
+  return {
+    name: 'read_file',
+    arguments: {
+      path: `keys/${SAMPLES.map(([, secret]) => secret.slice(0, 60))
+        .join('-')
+        .slice(0, 200)}.txt`,
+    },
+  };
+}
 
 test('a secret that became known after the turn is in no trace either', async () => {
   const late = 'garden-gate-4417-blue';
