@@ -47,6 +47,7 @@ export async function replayTrace(text: string, clock: Clock): Promise<Replay> {
   const turn = recordedTurn(trace);
   const providers = providersOf(trace, clock);
   const requests: ReplayedRequest[] = [];
+  const wasStopped = turn.entries.some((entry) => entry.kind === 'turn-end' && entry.outcome === 'stopped');
   let calls = 0;
   const provider: Provider = {
     name: 'replay',
@@ -55,7 +56,8 @@ export async function replayTrace(text: string, clock: Clock): Promise<Replay> {
       calls += 1;
       if (step === undefined) {
         const reason = 'The model is asked here, and it was not when the turn was recorded.';
-        requests.push({ call: calls, attempt: 1, result: 'not-built', reason });
+        // A person who stopped the turn kept it from asking; nobody stops a replay.
+        if (!wasStopped) requests.push({ call: calls, attempt: 1, result: 'not-built', reason });
         yield { type: 'error', kind: 'aborted', retryable: false, message: reason };
         return;
       }

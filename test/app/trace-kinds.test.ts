@@ -1,0 +1,91 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { connectAssistant } from '../../src/gateway/control.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { CommandLine } from '../cli/command-line.ts';
+import { say } from '../e2e/memory-world.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+/** Saves the newest turn, replays it, and returns what both said. */
+async function saveAndReplay(world: World): Promise<{ readonly missing: readonly string[]; readonly out: string }> {
+  await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null);
+  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  const { text, missing } = await world.assistant.request('turnsSave', { turn: newest?.turn ?? '' });
+  const folder = join(world.home, 'traces');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'turn.jsonl'), text);
+  const line = new CommandLine({ home: world.home });
+  line.connect = (path) => connectAssistant(path, systemClock);
+  await line.run('trace', 'replay', join(folder, 'turn.jsonl'));
+  return { missing, out: line.out };
+}
+
+test('a turn that failed over to another model is replayed, each attempt for its own model', async () => {
+  await using world = await startWorld({ config: { agent: { fallbacks: ['openai/second-model'] } } });
+  world.model.reply({ error: { status: 401, message: 'wrong key' } }, 'From the second.');
+  await say(world, 'who answers?');
+  const { missing, out } = await saveAndReplay(world);
+  expect(missing).toEqual([]);
+  expect(out).toMatch(/model call 1, attempt 1: .*the same\n.*model call 1, attempt 2: .*the same/u);
+  expect(out).toContain('2 requests, the same to the byte.');
+});
+
+test('a turn with Ollama cannot be replayed, and saving it says why', async () => {
+  await using world = await startWorld({ dialect: 'ollama' });
+  world.model.reply('Yes.');
+  await say(world, 'are you there?');
+  expect((await saveAndReplay(world)).missing).toEqual([
+    'Model call 1, attempt 1: Its request depends on what the server says of the model, so it is not replayed.',
+  ]);
+});
+
+describe('a turn that waited for a person', () => {
+  const touch = { calls: [{ name: 'exec', arguments: { command: 'touch made.txt' } }] };
+
+  /** Begins a turn that asks before a command; returns the code of its question. */
+  async function asked(world: World): Promise<string> {
+    const before = chatOf(world).length;
+    world.telegram.userSays(OWNER, 'make the file');
+    const question = (): string | undefined =>
+      chatOf(world)
+        .slice(before)
+        .find((text) => text.includes('/approve '));
+    const text = await waitFor(question, { what: 'a question' });
+    return /\/approve (?<code>\w+)/u.exec(text)?.groups?.['code'] ?? '';
+  }
+
+  test('is replayed after a yes, a no, a message that joined it, and a stop; nobody is asked again', async () => {
+    await using world = await startWorld({ config: { tools: { exec: { mode: 'ask', sandbox: 'off' } } } });
+    for (const [answer, done] of [
+      ['approve', 'It is made.'],
+      ['deny', 'Then not.'],
+    ] as const) {
+      world.model.reply(touch, done);
+      world.telegram.userSays(OWNER, `/${answer} ${await asked(world)}`);
+      await waitFor(() => chatOf(world).some((text) => text.includes(done)), { what: done });
+      expect(await saveAndReplay(world), answer).toEqual({
+        missing: [],
+        out: expect.stringContaining('2 requests, the same'),
+      });
+    }
+    world.model.reply(touch, 'Both are done.');
+    const code = await asked(world);
+    world.telegram.userSays(OWNER, 'and water the garden');
+    world.telegram.userSays(OWNER, `/approve ${code}`);
+    await waitFor(() => chatOf(world).some((text) => text.includes('Both are done.')), { what: 'the joined answer' });
+    expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('and water the garden');
+    expect(await saveAndReplay(world), 'joined').toEqual({
+      missing: [],
+      out: expect.stringContaining('2 requests, the same'),
+    });
+    world.model.reply(touch);
+    await asked(world);
+    world.telegram.userSays(OWNER, '/stop');
+    expect(await saveAndReplay(world), 'stopped').toEqual({
+      missing: [],
+      out: expect.stringContaining('1 request, the same'),
+    });
+  });
+});
