@@ -8,11 +8,20 @@ import { say } from '../e2e/memory-world.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
+interface Replayed {
+  readonly missing: readonly string[];
+  readonly out: string;
+}
+
 /** Saves the newest turn, replays it, and returns what both said. */
-async function saveAndReplay(world: World): Promise<{ readonly missing: readonly string[]; readonly out: string }> {
+async function saveAndReplay(world: World): Promise<Replayed> {
   await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null);
   const [newest] = await world.assistant.request('turnsList', { count: 1 });
-  const { text, missing } = await world.assistant.request('turnsSave', { turn: newest?.turn ?? '' });
+  return await replay(world, newest?.turn ?? '');
+}
+
+async function replay(world: World, turn: string): Promise<Replayed> {
+  const { text, missing } = await world.assistant.request('turnsSave', { turn });
   const folder = join(world.home, 'traces');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'turn.jsonl'), text);
@@ -30,6 +39,20 @@ test('a turn that failed over to another model is replayed, each attempt for its
   expect(missing).toEqual([]);
   expect(out).toMatch(/model call 1, attempt 1: .*the same\n.*model call 1, attempt 2: .*the same/u);
   expect(out).toContain('2 requests, the same to the byte.');
+});
+
+test('a turn that waited for a subagent is replayed with what that one brought', async () => {
+  await using world = await startWorld();
+  const spawn = { name: 'spawn', arguments: { task: 'count to three', label: 'counting', wait: true } };
+  world.model.reply({ calls: [spawn] }, 'One, two, three.', 'Counted.');
+  await say(world, 'count');
+  await waitFor(async () =>
+    (await world.assistant.request('turnsList', { count: 5 })).every((one) => one.outcome !== null),
+  );
+  const turns = await world.assistant.request('turnsList', { count: 5 });
+  expect(turns).toHaveLength(2);
+  for (const { turn } of turns)
+    expect((await replay(world, turn)).out).toMatch(/\d requests?, the same to the byte\./u);
 });
 
 test('a turn with Ollama cannot be replayed, and saving it says why', async () => {

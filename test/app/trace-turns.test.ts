@@ -4,10 +4,8 @@ import { expect, test } from 'vitest';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
-import { Asking } from '../support/asking-why.ts';
 import type { Step } from '../support/model-script.ts';
-import { waitFor } from '../support/wait.ts';
-import { chatOf, OWNER, startWorld, type DialectName, type World } from '../support/world.ts';
+import { startWorld, type DialectName, type World } from '../support/world.ts';
 
 /** Seventeen for each of three dialects. */
 const TURNS = 17;
@@ -74,10 +72,10 @@ async function run(
 }
 
 /** Saves the newest turns and returns the texts of their files. */
-async function saveAll(world: World, folder: string, count = TURNS): Promise<readonly string[]> {
+async function saveAll(world: World, folder: string): Promise<readonly string[]> {
   await mkdir(folder);
   const texts: string[] = [];
-  for (const { turn } of await world.assistant.request('turnsList', { count })) {
+  for (const { turn } of await world.assistant.request('turnsList', { count: TURNS })) {
     const { text, missing } = await world.assistant.request('turnsSave', { turn });
     expect(missing).toEqual([]);
     await writeFile(join(folder, `${turn}.jsonl`), text);
@@ -118,49 +116,3 @@ test.each<DialectName>(['openai', 'openai-responses', 'anthropic'])(
     expect(await readFile(join(world.workspace, 'made-6.txt'), 'utf8')).toBe('6');
   },
 );
-
-test('a turn whose requests depend on what the model’s server says is saved, and it is said what is missing', async () => {
-  await using world = await startWorld({ dialect: 'ollama' });
-  world.model.reply('Yes.');
-  await world.assistant.run('there?', { session: 'main' });
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
-  const { missing } = await world.assistant.request('turnsSave', { turn: newest?.turn ?? '' });
-  expect(missing).toEqual([
-    'Model call 1, attempt 1: Its request depends on what the server says of the model, so it is not replayed.',
-  ]);
-});
-
-test('turns with a failover, a yes, a no and a subagent are run again to the byte', async () => {
-  await using world = await startWorld({
-    config: { agent: { fallbacks: ['openai/other-model'] }, tools: { exec: { mode: 'ask', sandbox: 'off' } } },
-  });
-  const asking = new Asking(world);
-  const { telegram } = world;
-  const exec = (command: string): Step => ({ calls: [{ name: 'exec', arguments: { command } }] });
-  const answered = async (command: string, word: string): Promise<void> => {
-    const code = await waitFor(
-      () => new RegExp(`/${word} (\\w+)`, 'u').exec(chatOf(world).find((text) => text.includes(command)) ?? '')?.[1],
-      { what: `the question about ${command}` },
-    );
-    telegram.userSays(OWNER, `/${word} ${code}`);
-  };
-  const turn = async (text: string, steps: readonly Step[], meanwhile?: () => Promise<void>): Promise<void> => {
-    const said = asking.say(text, OWNER, ...steps);
-    await meanwhile?.();
-    await said;
-  };
-  await turn('who?', [{ error: { status: 401, message: 'no' } }, 'The other one.']);
-  await turn('make it', [exec('touch made'), 'Made.'], () => answered('touch made', 'approve'));
-  await turn('and this', [exec('touch more'), 'Then not.'], () => answered('touch more', 'deny'));
-  const spawned = { name: 'spawn', arguments: { task: 'count to three', label: 'counting', wait: true } };
-  await turn('count', [{ calls: [spawned] }, 'One, two, three.', 'Counted.']);
-  const folder = join(world.home, 'traces');
-  const texts = await saveAll(world, folder, 8);
-  for (const part of ['other-model', 'touch made', 'touch more', 'One, two, three.', 'Counted.']) {
-    expect(texts.join('')).toContain(part);
-  }
-  const { code, out } = await run(world, 'trace', 'test', folder);
-  expect(out).toContain(`${texts.length} traces, all as recorded.`);
-  expect(texts.length).toBeGreaterThanOrEqual(5);
-  expect(code).toBe(0);
-});

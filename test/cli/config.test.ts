@@ -378,6 +378,7 @@ describe('every command that loads the configuration says the path, the cause an
     ],
   ])('%s', async (_, harm, sentence) => {
     const line = new CommandLine();
+    line.app = () => import('../../src/app.ts');
     const file = join(line.home, 'config.json');
     harm(file);
     const commands = [
