@@ -9,6 +9,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'usage',
   'context',
   'model',
+  'busy',
   'mem',
   'memory',
   'soul',

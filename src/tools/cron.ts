@@ -62,7 +62,7 @@ const parameters = z.object({
   text: z
     .string()
     .optional()
-    .describe('Required for add: what to send, do or run, depending on kind. For silent: the reason, in a few words.'),
+    .describe('Required for add: what to send, do or run. For silent: the reason, in a few words.'),
   kind: z
     .enum(['message', 'agent', 'command'])
     .optional()
@@ -73,7 +73,7 @@ const parameters = z.object({
     .string()
     .optional()
     .describe(
-      'For add: IANA time zone of a local time or cron fields, e.g. Europe/Vienna. Give it when the person is in another than <context> shows. Default: that one; if it is UTC because none is configured, the first that the owner gave here, else a local time is refused.',
+      'For add: IANA time zone of a local time or cron fields, e.g. Europe/Vienna. Give it when the person is in another than <context> shows. Default: that one; if none is configured, the first that the owner gave here, else a local time is refused.',
     ),
   chat: z
     .string()

@@ -50,7 +50,7 @@ export function memoryWriteTool(memory: FactStore): Tool {
   return defineTool({
     name: 'memory_write',
     description:
-      'Add, change or remove one fact in the long-term memory (memory/MEMORY.md), which your prompt shows in direct chats with the owner unless it is empty. Use it when the owner asks you there to remember or forget something, or tells you what will matter for long and does not belong in USER.md.',
+      'Add, change or remove one fact in the long-term memory (memory/MEMORY.md), which your prompt shows in direct chats with the owner. Use it when the owner asks you there to remember or forget something, or tells you what will matter for long and does not belong in USER.md.',
     parameters,
     role: 'owner',
     // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.

@@ -35,15 +35,13 @@ const parameters = z.object({
   wait: z
     .boolean()
     .optional()
-    .describe(
-      'True waits for the result and returns it. Default: false, but always true in a turn that a job or the heartbeat started.',
-    ),
+    .describe('True waits for the result. Default: false; always true in a turn that a job or the heartbeat started.'),
   session: z
     .string()
     .regex(/^[A-Za-z][\w-]{0,39}$/u, { error: 'expected temp, inherit, or a name of letters, digits, - and _' })
     .optional()
     .describe(
-      'What the subagent knows: temp nothing; inherit a copy of this conversation; any other name, e.g. librarian, the earlier tasks given to that name in this conversation. Default: temp.',
+      'What the subagent knows: temp nothing; inherit a copy of this conversation; any other name, e.g. librarian, the earlier tasks of that name here. Default: temp.',
     ),
   tools: z
     .array(z.string())

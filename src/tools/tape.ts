@@ -35,7 +35,7 @@ export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
     description:
-      'Look into the full record of this conversation, or take its earlier parts out of what you are shown, for good; search still finds them. Take them out only when the person asks for it or the conversation is too long to work in.',
+      'Look into the full record of this conversation, or take its earlier parts out of what you are shown, for good; search still finds them. Take them out only when the person asks or the conversation is too long to work in.',
     parameters: z.object({
       action: z
         .enum(['info', 'search', 'anchors', 'handoff', 'reset'])

@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, Role>> = {
   usage: 'guest',
   context: 'trusted',
   model: 'owner',
+  busy: 'owner',
   mem: 'owner',
   memory: 'owner',
   soul: 'owner',

@@ -38,7 +38,7 @@ const parameters = z.object({
   action: z
     .enum(['list', 'poll', 'write', 'kill'])
     .describe(
-      'What to do: list shows all with their ids, poll returns new output and the state of one, write sends a line to its input, kill ends it with all processes it started and returns its last output.',
+      'What to do: list shows all with their ids, poll returns new output and the state of one, write sends a line to its input, kill ends it with all that it started and returns its last output.',
     ),
   id: z.string().trim().min(1).optional().describe('Id from exec or list, e.g. k3f9x2ab. Required except for list.'),
   offset: z
@@ -70,7 +70,7 @@ export function processTool(options: ProcessToolOptions): Tool {
   return defineTool({
     name: NAME,
     description:
-      'Look after the commands that exec started in the background in this conversation. When one ends by itself, you get a new turn: use waitSeconds only for short waits.',
+      'Look after the commands that exec started in the background here. When one ends by itself, you get a new turn: use waitSeconds only for short waits.',
     parameters,
     effect: 'idempotent',
     targets: (params, context) => targetsOf(params, find(params, context)),

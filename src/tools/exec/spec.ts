@@ -51,7 +51,7 @@ export function parametersFor(seconds: number) {
       .boolean()
       .optional()
       .describe(
-        'True lets it run on after this call, for servers and long work. The result names its id for the process tool; its end starts a new turn of yours. Default: false.',
+        'True lets it run on, for servers and long work. The result names its id for the process tool; its end starts a new turn of yours. Default: false.',
       ),
     timeoutSeconds: z
       .number()
@@ -59,7 +59,7 @@ export function parametersFor(seconds: number) {
       .max(LONGEST_BACKGROUND_SECONDS)
       .optional()
       .describe(
-        `Seconds after which it is ended, at most ${LONGEST_SECONDS}, in the background ${LONGEST_BACKGROUND_SECONDS}. Default: ${seconds}, in the background ${LONGEST_BACKGROUND_SECONDS}.`,
+        `Seconds after which it is ended, at most ${LONGEST_SECONDS}; in the background at most and by default ${LONGEST_BACKGROUND_SECONDS}. Default: ${seconds}.`,
       ),
   });
 }

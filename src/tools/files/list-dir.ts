@@ -15,8 +15,7 @@ const DEEPEST = 8;
 export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
   return defineTool({
     name: 'list_dir',
-    description:
-      'List what is in a folder, with the sizes of the files. To find files by name in many folders use glob.',
+    description: 'List what is in a folder, with sizes of files. To find files by name in many folders use glob.',
     parameters: z.object({
       path: z.string().min(1).optional().describe('Folder to list, e.g. projects/site. Default: the workspace.'),
       depth: z

@@ -37,7 +37,7 @@ export function readFileTool(options: ReadFileOptions): Tool {
   return defineTool({
     name: 'read_file',
     description:
-      'Read a file: text with line numbers, the text of a PDF, Word, Excel or PowerPoint document, or an image, which is shown to you. To find a text in many files use grep.',
+      'Read a file: text with line numbers, the text of a PDF, Word, Excel or PowerPoint file, or an image, which is shown to you. To find text in many files use grep.',
     parameters: z.object({
       path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
       offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),

@@ -11,7 +11,7 @@ import type { FoundFiles } from './find-task.ts';
 import type { FindFiles } from './find-thread.ts';
 
 /** The parameter of both tools that shows what git ignores. */
-export const IGNORED = z.boolean().optional().describe('True includes files that .gitignore names. Default: false.');
+export const IGNORED = z.boolean().optional().describe('True finds what .gitignore names too. Default: false.');
 
 export interface FindToolOptions {
   readonly guard: PathGuard;

@@ -14,7 +14,7 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
   return defineTool({
     name: 'glob',
     description:
-      'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. Folders named .git or node_modules and what .gitignore names are skipped.',
+      'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. It skips .git, node_modules and what .gitignore names.',
     parameters: z.object({
       pattern: z
         .string()

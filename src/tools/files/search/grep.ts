@@ -13,7 +13,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
   return defineTool({
     name: 'grep',
     description:
-      'Search text files for a regular expression; returns the matching lines with paths and line numbers. To find files by name use glob. Binary files, folders named .git or node_modules and what .gitignore names are skipped.',
+      'Search text files for a regular expression; returns the matching lines with paths and line numbers. To find files by name use glob. It skips binary files, .git, node_modules and what .gitignore names.',
     parameters: z.object({
       pattern: z.string().min(1).describe('JavaScript regular expression for a single line, e.g. TODO|FIXME.'),
       path: z
@@ -30,7 +30,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         .enum(['lines', 'files', 'count'])
         .optional()
         .describe(
-          'What to return: lines that match, files that have a match (paths alone), or count, the number of matching lines in each file. Default: lines.',
+          'What to return: lines that match, files (paths) with a match, or count, how many lines match in each file. Default: lines.',
         ),
       context: z
         .int()
