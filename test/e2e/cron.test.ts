@@ -148,7 +148,7 @@ describe('tasks', () => {
     await said(world, 'Counted.');
     expect(results(world).at(-1)).toMatch(/^\[subagent "count the files" completed[^\n]*\nSeven files\.$/u);
     expect(JSON.stringify(world.model.requests[0]?.body['tools'])).toContain(
-      'Default: false, but always true in a turn that a job or the heartbeat started.',
+      'Default: false; always true in a turn that a job or the heartbeat started.',
     );
   });
 
