@@ -49,6 +49,8 @@ inBrowserAt('the page of a gateway that is killed', startGateway, (open) => {
     await assistant.start();
     await page.getByText('Offline.').waitFor({ state: 'detached' });
     expect(await begun.innerText()).toBe(before);
+    // Both messages are there before the model goes on, so that one answer is to both.
+    await expect.poll(() => page.getByText('Sending …').count()).toBe(0);
     letGo();
     await page.locator('.prose', { hasText: 'Brief and kind it is.' }).waitFor();
     await page.locator('[aria-busy]').waitFor({ state: 'detached' });
