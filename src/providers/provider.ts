@@ -117,21 +117,24 @@ export interface ModelResponse {
   readonly note?: string;
 }
 
-export type ModelErrorKind =
-  | 'rate-limit'
-  | 'overloaded'
-  | 'timeout'
-  | 'network'
-  | 'auth'
-  | 'quota'
-  | 'context-overflow'
-  /** The request has too many bytes, regardless of tokens. Fewer images may help. */
-  | 'request-too-large'
-  | 'bad-request'
-  | 'refusal'
-  | 'unsupported-tool-choice'
-  | 'aborted'
-  | 'malformed';
+export const MODEL_ERROR_KINDS = [
+  'rate-limit',
+  'overloaded',
+  'timeout',
+  'network',
+  'auth',
+  'quota',
+  'context-overflow',
+  // The request has too many bytes, regardless of tokens. Fewer images may help.
+  'request-too-large',
+  'bad-request',
+  'refusal',
+  'unsupported-tool-choice',
+  'aborted',
+  'malformed',
+] as const;
+
+export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
 export interface ModelError {
   readonly type: 'error';

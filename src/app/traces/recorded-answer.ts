@@ -1,21 +1,6 @@
-import type { ModelErrorKind, ModelEvent, StopReason } from '../../providers/provider.ts';
+import { MODEL_ERROR_KINDS, type ModelEvent, type StopReason } from '../../providers/provider.ts';
 import type { RecordedStep } from './recorded-turn.ts';
 
-const KINDS: readonly ModelErrorKind[] = [
-  'rate-limit',
-  'overloaded',
-  'timeout',
-  'network',
-  'auth',
-  'quota',
-  'context-overflow',
-  'request-too-large',
-  'bad-request',
-  'refusal',
-  'unsupported-tool-choice',
-  'aborted',
-  'malformed',
-];
 const REASONS: readonly StopReason[] = ['stop', 'tool-calls', 'length', 'refusal'];
 
 /** What the model did in a recorded call: each attempt, then its answer or its failure. */
@@ -24,7 +9,7 @@ export function* eventsOf({ call, answer }: RecordedStep): Generator<ModelEvent>
     const { provider, model, body, bytes } = attempt;
     yield { type: 'request', provider, model, body, bytes, reasoning: 'off' };
     if (failed === undefined) continue;
-    const kind = KINDS.find((known) => known === failed.kind) ?? 'malformed';
+    const kind = MODEL_ERROR_KINDS.find((known) => known === failed.kind) ?? 'malformed';
     const isLast = answer === undefined && index === call.attempts.length - 1;
     if (isLast) {
       yield { type: 'error', kind, retryable: false, message: failed.reason };

@@ -1,28 +1,14 @@
 import * as z from 'zod';
 import { deadline, DeadlineError, raceAbort, type Clock } from '../../util/clock.ts';
 import { misfit, thrownLine } from '../../util/misfit.ts';
-import type { ModelError, ModelEvent } from '../provider.ts';
+import { MODEL_ERROR_KINDS, type ModelEvent } from '../provider.ts';
 
 const text = z.string();
 const key = z.string().min(1);
 const call = z.looseObject({ id: text, name: key, arguments: text });
 const count = z.number().nonnegative();
 const usage = z.looseObject({ input: count, cached: count, cacheWrite: count, output: count, reasoning: count });
-const kinds = z.enum([
-  'rate-limit',
-  'overloaded',
-  'timeout',
-  'network',
-  'auth',
-  'quota',
-  'context-overflow',
-  'request-too-large',
-  'bad-request',
-  'refusal',
-  'unsupported-tool-choice',
-  'aborted',
-  'malformed',
-] satisfies ModelError['kind'][]);
+const kinds = z.enum(MODEL_ERROR_KINDS);
 const part = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text }),
   z.looseObject({ type: z.literal('reasoning'), provider: text, model: text, text }),
