@@ -43,7 +43,17 @@ export { listSessions, readSession, type SessionEvent } from './app/requests/ses
 export { vacuumHome } from './app/storage/vacuum.ts';
 export type { HookSet } from './app/bus.ts';
 export { definePlugin } from './plugins/plugin.ts';
-export type { Plugin, PluginChannel, PluginCommand, PluginProvider, PluginRoute } from './plugins/plugin.ts';
+export type {
+  ChannelKit,
+  Plugin,
+  PluginChannel,
+  PluginCommand,
+  PluginProvider,
+  PluginRoute,
+  Speaker,
+} from './plugins/plugin.ts';
+export type { Channel, ChannelContext, ChannelHealth, OutgoingPart } from './channels/channel.ts';
+export type { InboundDraft, Media } from './bus/messages.ts';
 export type { Hooks } from './agent/hooks/hooks.ts';
 export { defineTool } from './tools/tool.ts';
 export { z } from 'zod';

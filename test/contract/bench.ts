@@ -1,4 +1,5 @@
 import type { Assistant } from '../../src/app.ts';
+import type { PluginPackage } from '../support/plugin-package.ts';
 
 /**
  * What the contract suite needs of a platform. A platform joins the suite with one file that fills this in over its
@@ -7,6 +8,8 @@ import type { Assistant } from '../../src/app.ts';
 export interface PlatformBench {
   /** The `kind` of the channel. */
   readonly kind: string;
+  /** The package that brings the kind. @default the assistant has it itself */
+  readonly plugin?: PluginPackage;
   /** What the platform, or our channel for it, does not have, each with the reason; what needs it is listed as skipped. */
   readonly lacks: Readonly<Partial<Record<Ability, string>>>;
   /** A bot with a platform of its own that nobody has written to. */

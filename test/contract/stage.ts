@@ -7,6 +7,7 @@ import { MODEL_KEY } from '../support/canaries.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { ModelApiRequest, Step } from '../support/model-script.ts';
+import { putPlugin } from '../support/plugin-package.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import type { Ability, BotBench, Person, Place, PlatformBench, UserMessage, Seen } from './bench.ts';
@@ -95,6 +96,7 @@ export class Stage implements AsyncDisposable {
       agent: { model: 'openai/scripted-model' },
       providers: { openai: { apiKey: MODEL_KEY, baseUrl: model.url } },
       heartbeat: { enabled: false },
+      plugins: platform.plugin === undefined ? [] : [platform.plugin.name],
       channels: Object.fromEntries(
         [...bots].map(([name, bot]) => [
           channelOf(platform, name),
@@ -102,6 +104,7 @@ export class Stage implements AsyncDisposable {
         ]),
       ),
     };
+    if (platform.plugin !== undefined) await putPlugin(home, platform.plugin);
     if (platform.kind === 'terminal') config.channels = {};
     await writeFile(join(home, 'config.json'), JSON.stringify(config));
     const stage = new Stage({

@@ -1,14 +1,15 @@
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { putPlugin } from '../support/plugin-package.ts';
 import { waitFor } from '../support/wait.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 const PACKAGE = fileURLToPath(new URL('../fixtures/plugins/paper-mail', import.meta.url));
 
 async function install(world: World): Promise<void> {
-  await cp(PACKAGE, join(world.home, 'plugins', 'paper-mail'), { recursive: true });
+  await putPlugin(world.home, { name: 'paper-mail', folder: PACKAGE });
 }
 
 const letters = (world: World): string => join(world.home, '..', 'letters');
