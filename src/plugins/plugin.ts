@@ -1,7 +1,9 @@
 import type { Hooks } from '../agent/hooks/hooks.ts';
-import type { Channel, ChannelError, SendError } from '../channels/channel.ts';
+import type { Channel, ChannelContext, ChannelError, SendError } from '../channels/channel.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ChatAddress, Tool } from '../tools/tool.ts';
+
+type InboundDraft = Parameters<ChannelContext['accept']>[0][number];
 
 /** Somebody who speaks, and where. */
 export interface Speaker {
@@ -30,6 +32,17 @@ export interface ChannelKit {
     /** Pass `context.pairedRole`; with `context.isPaired`, paired people are `trusted`, but paired guests are strangers. */
     pairedRole: (senderId: string) => 'owner' | 'trusted' | 'guest' | boolean | undefined,
   ) => 'owner' | 'trusted' | 'guest' | 'stranger' | 'nobody';
+  /**
+   * Decides by the entry's `groups` whether a message gets an answer. Returns the draft to write, with the messages before
+   * it as context; null: none, the message is kept in memory as context of a later one. `draft.mentioned` says whether it
+   * addresses the assistant. Messages of direct chats and pressed buttons are returned as they are.
+   */
+  readonly groupMessage: (
+    draft: InboundDraft,
+    context: Pick<ChannelContext, 'clock' | 'log' | 'passOver'>,
+  ) => InboundDraft | null;
+  /** The text of a message that a pressed button sends; empty when the button only answers a question. */
+  readonly textOfPress: (buttonId: string) => string;
 }
 
 /** A kind of channel. */

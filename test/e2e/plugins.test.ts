@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -14,10 +14,10 @@ async function install(world: World): Promise<void> {
 
 const letters = (world: World): string => join(world.home, '..', 'letters');
 
-async function write(world: World, name: string, from: string, text: string): Promise<void> {
+async function write(world: World, name: string, from: string, text: string, group: object = {}): Promise<void> {
   await mkdir(join(letters(world), 'in'), { recursive: true });
-  await writeFile(join(letters(world), 'in', `${name}.part`), '');
-  await writeFile(join(letters(world), 'in', `${name}.json`), JSON.stringify({ from, text }));
+  await writeFile(join(letters(world), 'in', `${name}.part`), JSON.stringify({ from, text, ...group }));
+  await rename(join(letters(world), 'in', `${name}.part`), join(letters(world), 'in', `${name}.json`));
 }
 
 async function received(world: World): Promise<readonly string[]> {
@@ -80,6 +80,25 @@ describe('a channel of a plugin', () => {
     expect(await outbox()).toMatchObject([
       { channel: 'letters', chat: 'ann', state: 'dead', reason: 'nobody lives there' },
     ]);
+  });
+
+  test('answers in a group whom it is meant by, and reads along what came before', async () => {
+    const config = settings();
+    await using world = await startWorld({ config });
+    await install(world);
+    Object.assign(config.channels['letters'] ?? {}, { folder: letters(world) });
+    await world.restart();
+    world.model.reply('Plums.', 'More plums.');
+    const club = 'garden';
+    await write(world, '1', 'ann', 'we eat plums', { club });
+    await write(world, '2', 'ann', 'what do we eat?', { club, mentioned: true });
+    await waitFor(async () => (await received(world)).length === 1, { what: 'an answer' });
+    expect(await received(world)).toEqual(['To garden\n\nPlums.\n']);
+    expect(world.model.requests[0]?.view.lastUserText).toMatch(/we eat plums[^]*what do we eat\?/u);
+    // For a minute after the answer the person who got it needs no mention.
+    await write(world, '3', 'ann', 'and tomorrow?', { club });
+    await waitFor(async () => (await received(world)).length === 2, { what: 'an answer to what follows' });
+    expect(world.model.requests).toHaveLength(2);
   });
 
   test('that fails at a text shows it without markup, also when it has no way of its own to do so', async () => {

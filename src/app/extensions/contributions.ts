@@ -111,8 +111,8 @@ function pluggedKind(
     shows,
     open: async (name, settings) => {
       try {
-        const { kitFor, withPlain } = await import('./plugin-kit.ts');
-        return withPlain(await open(name, settings, kitFor(peopleOf(name))));
+        const { openWithKit } = await import('./plugin-kit.ts');
+        return await openWithKit(open, { name, settings, access: peopleOf(name) });
       } catch (error) {
         if (error instanceof ChannelError) throw error;
         throw new ChannelError(`channels.${name}: ${errorMessage(error)}`, { retry: false, cause: error });
