@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { putPlugin } from '../support/plugin-package.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { startWorld, type World } from '../support/world.ts';
 
@@ -84,18 +85,22 @@ describe('a channel of a plugin', () => {
 
   test('answers in a group whom it is meant by, and reads along what came before', async () => {
     const config = settings();
-    await using world = await startWorld({ config });
+    const clock = new SkippingClock();
+    await using world = await startWorld({ config, clock });
     await install(world);
-    Object.assign(config.channels['letters'] ?? {}, { folder: letters(world) });
+    Object.assign(config.channels['letters'] ?? {}, { folder: letters(world), groups: { followUpSeconds: 10 } });
     await world.restart();
-    world.model.reply('Plums.', 'More plums.');
+    world.model.setHandler(() => {
+      clock.skip(11_000);
+      return 'Plums.';
+    });
     const club = 'garden';
     await write(world, '1', 'ann', 'we eat plums', { club });
     await write(world, '2', 'ann', 'what do we eat?', { club, mentioned: true });
     await waitFor(async () => (await received(world)).length === 1, { what: 'an answer' });
     expect(await received(world)).toEqual(['To garden\n\nPlums.\n']);
     expect(world.model.requests[0]?.view.lastUserText).toMatch(/we eat plums[^]*what do we eat\?/u);
-    // For a minute after the answer the person who got it needs no mention.
+    // The time without a mention begins with the answer.
     await write(world, '3', 'ann', 'and tomorrow?', { club });
     await waitFor(async () => (await received(world)).length === 2, { what: 'an answer to what follows' });
     expect(world.model.requests).toHaveLength(2);
