@@ -8,6 +8,7 @@ import type { HealthFacts } from '../gateway/operations/health.ts';
 import type { HttpSlot } from '../gateway/operations/ports.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import type { OpenAiPorts } from '../gateway/openai/ports.ts';
+import { hasServer, hearingServer, voiceText } from '../providers/speech-servers.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -55,6 +56,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     warnings: [...base.warnings, ...parts.troubles()],
     storage: storageLine(stores.journal.retention.last(), clock.now()),
     startedAt,
+    voice: voiceText(base.config),
     http,
   });
   const local = new LocalAssistant({
@@ -82,7 +84,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
           : `Stop it, then start: ${assistantCommand('gateway')}`;
         throw new AppError('http-off', `This assistant serves no page. ${remedy}`);
       },
-      info: async () => ({ ...info(), transcription: base.config.voice.provider !== null }),
+      info: async () => ({ ...info(), transcription: hasServer(hearingServer(base.config)) }),
     },
     changed: (what) => parts.http.changed?.(what),
     audit: stores.audit,

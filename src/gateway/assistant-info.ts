@@ -13,6 +13,8 @@ export interface AssistantInfo {
   readonly warnings: readonly string[];
   /** How large each store is and what went last; null before the first sweep. */
   readonly storage?: string | null;
+  /** What becomes of voice messages, and where recordings go, in one line; null: they are not turned into text. */
+  readonly voice?: string | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */

@@ -1,7 +1,9 @@
 import { enabledChannels } from '../config/channels.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { hasServer, hearingServer, voiceText } from '../providers/speech-servers.ts';
 import { probeSandbox } from '../security/sandbox/probe.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 import { systemRandom } from '../util/random.ts';
 import { isZone } from '../util/time-zone.ts';
 import type { Choice } from './asker.ts';
@@ -84,6 +86,14 @@ async function chooseZone({ person }: SetupWorld, { agent }: Config, { timezone 
 
 function systemZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** What becomes of voice messages and where recordings go, where that needed no setting; null: nothing is to be told. */
+export async function voiceSentence({ paths, env }: Pick<SetupWorld, 'paths' | 'env'>): Promise<string | null> {
+  const { config } = await loadConfig({ home: paths.home, env });
+  const server = hearingServer(config);
+  if (!hasServer(server) || !server.isAutomatic) return null;
+  return `Voice messages are ${voiceText(config)}. To switch that off: ${assistantCommand('config set voice.provider null')}`;
 }
 
 /** Whether commands have a sandbox on this machine; where not, what changes that. One or two sentences. */

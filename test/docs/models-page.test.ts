@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PRESETS, type Preset } from '../../src/providers/presets.ts';
-import { SPEECH_PROVIDERS } from '../../src/providers/openai/speech.ts';
+import { HEARING } from '../../src/providers/speech-servers.ts';
 import { expectParts, table } from './generated-part.ts';
 
 const rows: readonly (readonly [string, Preset])[] = Object.entries(PRESETS);
@@ -33,7 +33,7 @@ test('docs/models.md lists every provider (-u rewrites it)', async () => {
 });
 
 test('docs/voice.md lists the providers of speech to text (-u rewrites it)', async () => {
-  const known = Object.entries(SPEECH_PROVIDERS).map(([name, { model }]) => {
+  const known = Object.entries(HEARING).map(([name, { model }]) => {
     const variable = rows.find(([preset]) => preset === name)?.[1].keyVariable;
     return [
       `\`${name}\``,
@@ -42,9 +42,9 @@ test('docs/voice.md lists the providers of speech to text (-u rewrites it)', asy
     ];
   });
   const other = [
-    'any other name',
+    'any other name, or none with `voice.baseUrl`',
     '`whisper-1`',
-    '`voice.apiKey`, if the server wants one; `voice.baseUrl` is required',
+    '`voice.apiKey` or that of its entry in `providers`, if the server wants one; its address is `voice.baseUrl` or that of the entry',
   ];
   await expectParts('docs/voice.md', {
     speech: table(['`voice.provider`', 'default model', 'key'], [...known, other]),

@@ -116,7 +116,7 @@ describe('what comes with a message', () => {
     sends(world, { voice: { file_id: 'v1', duration: 3 } });
     await answered(world, 1);
     expect(lastText(world)).toMatch(
-      /"audio" could not be turned into text \(no speech to text is set up \(voice\.provider\)\); it is at \S+/u,
+      /"audio" could not be turned into text \(no speech to text is set up: it needs a key of OpenAI or Groq, or voice\.provider\); it is at \S+/u,
     );
   });
 

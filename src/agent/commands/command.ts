@@ -37,6 +37,8 @@ export interface StatusReport {
   readonly heartbeat: string | null;
   /** What is stored on the disk and what was removed last, in one line; null: not measured yet. */
   readonly storage: string | null;
+  /** What becomes of voice messages, in one line; null: they are not turned into text. */
+  readonly voice: string | null;
   readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly warnings: readonly string[];
 }

@@ -30,6 +30,7 @@ export const statusCommand = (ports: StatusPorts): ChatCommand => ({
         `Now: ${plural(status.runningTurns, 'turn')} running, ${plural(status.waitingMessages, 'message')} waiting, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
         `Commands: ${status.sandbox}`,
         ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
+        ...(status.voice === null ? [] : [`Voice messages: ${status.voice}`]),
         ...(status.storage === null ? [] : [`Storage: ${status.storage}`]),
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,

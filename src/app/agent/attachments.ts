@@ -2,7 +2,8 @@ import { outboundTo } from '../../agent/outgoing.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { Media } from '../../bus/messages.ts';
 import { Attachments, type AttachmentPorts } from '../../channels/inbound/attachments.ts';
-import { speechToText } from '../../providers/openai/speech.ts';
+import { speechToText, type Transcribe } from '../../providers/openai/speech.ts';
+import { hasServer, hearingServer } from '../../providers/speech-servers.ts';
 import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
@@ -43,28 +44,16 @@ export function createAttachments(
   });
 }
 
-type Speech = (path: string, signal: AbortSignal) => Promise<string>;
-
 /** What turns speech into text as the configuration says now; null: nothing does, and the log says why where it was wanted. */
-function createSpeech({ config, clock, log }: Pick<Base, 'config' | 'clock' | 'log'>): () => Speech | null {
-  let made: { readonly from: string; readonly speech: Speech | null } | undefined;
+function createSpeech({ config, clock, log }: Pick<Base, 'config' | 'clock' | 'log'>): () => Transcribe | null {
+  let made: { readonly from: string; readonly speech: Transcribe | null } | undefined;
   return () => {
-    const { provider, apiKey, baseUrl, model } = config.voice;
-    if (provider === null) return null;
-    const options = { provider, apiKey: apiKey ?? keyOf(config.providers[provider]), baseUrl, model };
-    const from = JSON.stringify(options);
+    const server = hearingServer(config);
+    const from = JSON.stringify(server);
     if (made?.from === from) return made.speech;
-    const speech = speechToText({ ...options, clock });
-    if (typeof speech === 'string') log.warn(speech);
-    made = { from, speech: typeof speech === 'string' ? null : speech };
-    return made.speech;
+    if (typeof server === 'string') log.warn(server);
+    const speech = hasServer(server) ? speechToText(server, clock) : null;
+    made = { from, speech };
+    return speech;
   };
-}
-
-/** The first key of a provider that is configured for answers too. */
-function keyOf(
-  settings: { readonly apiKey?: string | readonly string[] | null | undefined } | undefined,
-): string | null {
-  const key = settings?.apiKey ?? null;
-  return typeof key === 'string' ? key : (key?.[0] ?? null);
 }

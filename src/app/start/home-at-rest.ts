@@ -1,6 +1,7 @@
 import type { HomePaths } from '../../config/home.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { peopleOnDisk } from '../../journal/people.ts';
+import { voiceText } from '../../providers/speech-servers.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { silentLog } from '../../util/log.ts';
@@ -12,6 +13,8 @@ import { peopleTroubles } from '../people/owners.ts';
 export interface HomeAtRest {
   /** `provider/model` that would answer; null: none could. */
   readonly model: string | null;
+  /** What becomes of voice messages, in one line; null: they are not turned into text. */
+  readonly voice: string | null;
   /** What the person should know, one sentence each. */
   readonly troubles: readonly string[];
 }
@@ -19,11 +22,12 @@ export interface HomeAtRest {
 /** Reads the journal, if there is one; starts nothing. */
 export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, loaded: LoadedConfig, clock: Clock): HomeAtRest {
   const { config } = loaded;
+  const voice = voiceText(config);
   const troubles = peopleTroubles(config, peopleOnDisk(paths.state), paths.config);
   try {
     const { standard } = createModels({ config, loaded, clock, random: systemRandom, log: silentLog });
-    return { model: fullName(standard), troubles };
+    return { model: fullName(standard), voice, troubles };
   } catch (error) {
-    return { model: null, troubles: [...troubles, errorMessage(error)] };
+    return { model: null, voice, troubles: [...troubles, errorMessage(error)] };
   }
 }

@@ -160,7 +160,8 @@ export class Attachments {
 
   async #words(file: Media, signal: AbortSignal): Promise<{ readonly text: string } | { readonly reason: string }> {
     const { transcribe, clock } = this.#ports;
-    if (transcribe === null) return { reason: 'no speech to text is set up (voice.provider)' };
+    if (transcribe === null)
+      return { reason: 'no speech to text is set up: it needs a key of OpenAI or Groq, or voice.provider' };
     using limit = deadline(clock, SPEECH_DEADLINE_MS, 'Turning speech into text');
     const cut = AbortSignal.any([signal, limit.signal]);
     try {

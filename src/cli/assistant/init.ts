@@ -107,7 +107,7 @@ async function setUpAll(
   { context, isConversation }: { readonly context: CliContext; readonly isConversation: boolean },
 ): Promise<Result | null> {
   const paths = pathsOf(context, home);
-  const { Cancelled, choosePart, hasChannel, sandboxSentence, setUp, setUpChannel, terminalAsker } =
+  const { Cancelled, choosePart, hasChannel, sandboxSentence, setUp, setUpChannel, terminalAsker, voiceSentence } =
     await import('../../setup/setup.ts');
   const stopped = new AbortController();
   using _signals = context.onSignal(() => stopped.abort());
@@ -129,6 +129,8 @@ async function setUpAll(
     if (part === 'all') {
       stop = 'Stopped. What was written before stays; of the chat platform nothing was written.';
       tell.say(await sandboxSentence(world));
+      const voice = await voiceSentence(world);
+      if (voice !== null) tell.say(voice);
     }
     const channel = part === 'all' || part === 'channel' ? await setUpChannel(world, given) : undefined;
     if (channel !== undefined) show(channel.written);

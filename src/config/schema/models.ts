@@ -66,8 +66,13 @@ export const modelsSchema = z
 
 export const voiceSchema = z
   .object({
-    provider: optionalText('The provider that transcribes voice messages; null: none.'),
-    apiKey: optionalText('Its API key.'),
+    provider: text()
+      .nullable()
+      .default('auto')
+      .describe(
+        'The provider that turns voice messages into text; `auto`: OpenAI or Groq, the first that has a key; null: none.',
+      ),
+    apiKey: optionalText('Its API key; null: that of its entry in `providers`.'),
     baseUrl: optionalUrl('Address of its server; null: the usual one.'),
     model: optionalText('Its model; null: the provider’s default.'),
   })

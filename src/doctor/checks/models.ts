@@ -3,6 +3,7 @@ import { keysOf } from '../../providers/open-provider.ts';
 import { findPreset } from '../../providers/presets.ts';
 import { configuredWindow } from '../../providers/context-window-registry.ts';
 import { askContextWindow, loadedOllamaWindow } from '../../providers/probe-context-window.ts';
+import { hearingServer, voiceText } from '../../providers/speech-servers.ts';
 import { listModels } from '../../setup/models.ts';
 import { localAddress } from '../../setup/scan.ts';
 import { pathText } from '../../config/setting.ts';
@@ -13,6 +14,12 @@ import type { Scene } from '../scene.ts';
 
 export const modelChecks: readonly Check[] = [
   { id: 'model.answers', subject: 'models', about: 'a model answers with this configuration', run: answers },
+  {
+    id: 'voice.server',
+    subject: 'models',
+    about: 'which server turns voice messages into text, and gets the recordings',
+    run: voice,
+  },
   {
     id: 'provider.key',
     subject: 'models',
@@ -48,6 +55,15 @@ function answers({ loaded, ports, command }: Scene): readonly Finding[] {
   } catch (error) {
     return [failed(errorMessage(error), command('init'))];
   }
+}
+
+function voice({ loaded, command }: Scene): readonly Finding[] {
+  if (loaded === null) return [];
+  const server = hearingServer(loaded.config);
+  if (typeof server === 'string') return [failed(server, command('config set voice.provider auto'))];
+  if (server === null) return [];
+  const does = `Voice messages are ${voiceText(loaded.config)}.`;
+  return [ok(server.isAutomatic ? `${does} To switch that off, set voice.provider to null.` : does)];
 }
 
 /** The model of an entry that is set; null: none of this provider. */

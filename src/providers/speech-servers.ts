@@ -1,0 +1,132 @@
+import { keysOf, type ProviderConfig } from './open-provider.ts';
+import { findPreset } from './presets.ts';
+
+/** How a section of the configuration names a server for speech. */
+export interface SpeechSettings {
+  /** `auto`: the first of the known providers that has a key; null: none; else a name. */
+  readonly provider: string | null;
+  readonly apiKey: string | null;
+  readonly baseUrl: string | null;
+  readonly model: string | null;
+}
+
+/** A server for speech, as it is called. */
+export interface SpeechServer {
+  /** The provider's name, or `voice`. */
+  readonly provider: string;
+  readonly apiKey: string | null;
+  /** Null: OpenAI's own. */
+  readonly baseUrl: string | null;
+  readonly model: string;
+  /** No setting names it: there is a key. */
+  readonly isAutomatic: boolean;
+}
+
+/** The providers of `auto`, in its order, with the address that each is known by and the model that is asked for. */
+type Known = Readonly<Record<string, { readonly baseUrl: string | null; readonly model: string }>>;
+
+/** Speech to text. */
+export const HEARING: Known = {
+  openai: { baseUrl: null, model: 'whisper-1' },
+  groq: { baseUrl: 'https://api.groq.com/openai/v1', model: 'whisper-large-v3-turbo' },
+};
+
+/** What a server of a person's own is asked for. */
+const OWN_MODEL = 'whisper-1';
+const OPENAI_URL = 'https://api.openai.com/v1';
+
+/** Where the words of voice messages come from. Null: no server; a sentence: the settings name one that cannot be called. */
+export function hearingServer({
+  voice,
+  providers,
+}: {
+  readonly voice: SpeechSettings;
+  readonly providers: Providers;
+}): SpeechServer | null | string {
+  return serverOf(voice, { section: 'voice', known: HEARING, ownModel: OWN_MODEL, providers });
+}
+
+/** Whether the settings name a server that can be called. */
+export function hasServer(server: SpeechServer | null | string): server is SpeechServer {
+  return server !== null && typeof server !== 'string';
+}
+
+type Providers = Readonly<Record<string, ProviderConfig>>;
+
+interface Section {
+  /** Its path in the configuration. */
+  readonly section: string;
+  readonly known: Known;
+  readonly ownModel: string;
+  readonly providers: Providers;
+}
+
+function serverOf(settings: SpeechSettings, about: Section): SpeechServer | null | string {
+  const { section, known, ownModel, providers } = about;
+  const { provider, apiKey, baseUrl } = settings;
+  if (provider === null) return null;
+  if (provider === 'auto') {
+    if (baseUrl === null) return automatic(settings, about);
+    return { provider: 'voice', apiKey, baseUrl, model: settings.model ?? ownModel, isAutomatic: false };
+  }
+  const entry = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
+  const usual = knownAs(known, entry?.kind ?? provider);
+  // A key is sent to the server that it was written down for.
+  const address = baseUrl ?? (apiKey === null ? entry?.baseUrl : null) ?? usual?.baseUrl ?? entry?.baseUrl ?? null;
+  const names = Object.keys(known).join(' and ');
+  if (usual === undefined && address === null) {
+    return `${section}.provider is ${JSON.stringify(provider)}: ${names} ${Object.keys(known).length === 1 ? 'is' : 'are'} known; any other needs ${section}.baseUrl.`;
+  }
+  const key = apiKey ?? keyOf(entry);
+  if (key === null && baseUrl === null && (entry?.baseUrl ?? null) === null) {
+    return `${section}.provider is ${JSON.stringify(provider)}, which needs a key: set ${section}.apiKey.`;
+  }
+  const model = settings.model ?? usual?.model ?? ownModel;
+  return { provider, apiKey: key, baseUrl: address, model, isAutomatic: false };
+}
+
+/** The first known provider that has a key and is reached at its own address: another server may not know speech. */
+function automatic(
+  { apiKey, model }: SpeechSettings,
+  { section, known, providers }: Section,
+): SpeechServer | null | string {
+  if (apiKey !== null) {
+    return `There is a key in ${section}.apiKey, but not whose: name it in ${section}.provider (${Object.keys(known).join(', ')}).`;
+  }
+  for (const [name, { baseUrl, model: usual }] of Object.entries(known)) {
+    for (const [provider, entry] of Object.entries(providers)) {
+      const key = keyOf(entry);
+      if ((entry.kind ?? provider) !== name || key === null || !isOwnAddress(name, entry.baseUrl ?? null)) continue;
+      return { provider, apiKey: key, baseUrl: entry.baseUrl ?? baseUrl, model: model ?? usual, isAutomatic: true };
+    }
+  }
+  return null;
+}
+
+function knownAs(known: Known, kind: string): Known[string] | undefined {
+  return Object.hasOwn(known, kind) ? known[kind] : undefined;
+}
+
+function isOwnAddress(name: string, baseUrl: string | null): boolean {
+  return baseUrl === null || hostOf(baseUrl) === hostOf(findPreset(name)?.baseUrl ?? OPENAI_URL);
+}
+
+function keyOf(entry: ProviderConfig | undefined): string | null {
+  return entry === undefined ? null : (keysOf(entry)[0] ?? null);
+}
+
+/** The host that a server for speech is at. */
+function hostOf(baseUrl: string | null): string {
+  return URL.parse(baseUrl ?? OPENAI_URL)?.host ?? '';
+}
+
+/**
+ * What becomes of voice messages and where recordings go, for status and the set-up, without a full stop; a sentence where the
+ * settings name a server that cannot be called; null: they are not turned into text.
+ */
+export function voiceText(config: Parameters<typeof hearingServer>[0]): string | null {
+  const server = hearingServer(config);
+  if (!hasServer(server)) return server;
+  const { provider, model, baseUrl } = server;
+  return `turned into text by ${model}${provider === 'voice' ? '' : ` of ${provider}`}; recordings go to ${hostOf(baseUrl)}`;
+}
