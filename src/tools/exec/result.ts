@@ -21,19 +21,18 @@ export function commandResultOf(
   { reach, ...bounds }: Bounds & { readonly reach: Reach },
   notes: readonly string[] = [],
 ): ToolResult {
-  const { exitCode, durationMs, truncated, bytes, output } = outcome;
+  const { exitCode, durationMs, truncated, bytes, output, lastLine } = outcome;
   const own = notesOf(outcome, bounds);
   return {
     title: oneLine(`ran ${escapeControlChars(command)}`, 80),
     output: withNotes(output, [...own, ...notes]),
     metadata: { exitCode, durationMs, truncated, bytes },
-    ...(isFailure(outcome) ? { isError: true, failure: failureOf(output, own, reach) } : {}),
+    ...(isFailure(outcome) ? { isError: true, failure: failureOf(lastLine, own, reach) } : {}),
   };
 }
 
 /** Why a command did not end well, for people: its last words, and what enclosed it. */
-function failureOf(output: string, notes: readonly string[], reach: Reach): string {
-  const last = output.trimEnd().split('\n').at(-1)?.trim() ?? '';
+function failureOf(last: string, notes: readonly string[], reach: Reach): string {
   const inside = reach === 'network' ? '' : ' and there is no internet';
   return sentences(
     last === '' ? '' : `It said last: “${oneLine(last, LONGEST_LAST)}”.`,

@@ -1,5 +1,5 @@
-import type { Writable } from 'node:stream';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import type { OutputText } from './output-ends.ts';
 import { startFailure, startShell, type Exit, type Shell, type ShellOptions } from './shell.ts';
 import { watchLimits, type CommandLimits, type Exceeded } from './limit-watch.ts';
 
@@ -18,11 +18,11 @@ export interface CommandOptions extends Omit<ShellOptions, 'input'> {
   readonly lookEveryMs?: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Is handed its standard input as soon as it runs. @default nothing is on it */
-  readonly onInput?: (input: Writable) => void;
+  /** Is handed it as soon as it runs, with a pipe as standard input. @default nothing is on its input */
+  readonly onStart?: (shell: Pick<Shell, 'input' | 'output'>) => void;
 }
 
-export interface CommandOutcome {
+export interface CommandOutcome extends OutputText {
   /** Null when a signal ended the shell. */
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -33,10 +33,6 @@ export interface CommandOutcome {
   readonly background: boolean;
   /** False when something could not be ended, or hid itself and still holds the output. */
   readonly clean: boolean;
-  /** Standard output and error as they came, decoded, control characters spelled out. */
-  readonly output: string;
-  /** The middle of the output is left out. */
-  readonly truncated: boolean;
   readonly bytes: number;
   readonly durationMs: number;
 }
@@ -47,11 +43,11 @@ export interface CommandOutcome {
  * could be started.
  */
 export async function runCommand(options: CommandOptions): Promise<CommandOutcome> {
-  const { signal, clock, timeoutMs, onInput } = options;
+  const { signal, clock, timeoutMs, onStart } = options;
   signal.throwIfAborted();
   const begun = clock.monotonic();
-  const shell = startShell({ ...options, input: onInput !== undefined });
-  if (shell.input !== null) onInput?.(shell.input);
+  const shell = startShell({ ...options, input: onStart !== undefined });
+  onStart?.(shell);
   using limit = deadline(clock, timeoutMs, 'the command');
   using watch = options.limits && watchLimits(options.limits, { ...options, ...shell });
   const stop = AbortSignal.any([signal, limit.signal, ...(watch === undefined ? [] : [watch.signal])]);

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { OutputEnds } from './output-ends.ts';
+import type { Piece, StreamName } from './output-order.ts';
 import { MARKER, ProcessTree, send } from './process-tree.ts';
 
 export interface ProgramCall {
@@ -22,7 +23,7 @@ export interface ShellOptions {
   /** What the marker holds. @default its process id */
   readonly mark?: string;
   /** Told all that it writes; while it is busy nothing more is read. @default the ends are kept */
-  readonly sink?: (chunk: Buffer) => Promise<void> | undefined;
+  readonly sink?: (piece: Piece) => Promise<void> | undefined;
   readonly clock: Clock;
 }
 
@@ -38,7 +39,7 @@ export interface Shell {
   /** Null unless it was given one. */
   readonly input: Writable | null;
   readonly exit: Promise<Exit>;
-  /** Its output has ended. */
+  /** Both of its outputs have ended. */
   readonly closed: () => boolean;
   readonly close: () => void;
 }
@@ -49,21 +50,21 @@ export function shellCall(command: string, env: Readonly<Record<string, string>>
 }
 
 /**
- * One stream for both outputs keeps their order. Node's pipes are sockets, which `/dev/stdin`, `/dev/stdout` and
- * `/dev/stderr` cannot open on Linux; `cat` between them makes real pipes, and the process ids come back on
- * descriptor 3.
+ * Node's pipes are sockets, which `/dev/stdin`, `/dev/stdout` and `/dev/stderr` cannot open on Linux; a `cat` for each
+ * makes real pipes, and the process ids come back on descriptor 3. None holds the pipe of another open.
  */
-const PUMP = `(trap '' HUP INT TERM; exec "$0" 3>&-)`;
+const PUMP = `(trap '' HUP INT TERM; exec "$0"`;
 const TELL = `printf '%s\\n' "$!" >&3`;
-const INPUT = `exec < <${PUMP}
+const INPUT = `exec < <${PUMP} 2>/dev/null 3>&-)
 ${TELL}
 `;
-const PIPED = `exec > >${PUMP} 2>&1
+const PIPED = `exec > >${PUMP} 2>/dev/null 3>&-)
+${TELL}
+exec 2> >${PUMP} >&2 3>&-)
 ${TELL}
 export ${MARKER}="\${${MARKER}:-$$}"
 exec "$@" 3>&-`;
-const PLAIN = `exec 2>&1
-export ${MARKER}="\${${MARKER}:-$$}"
+const PLAIN = `export ${MARKER}="\${${MARKER}:-$$}"
 exec "$@" 3>&-`;
 
 /** Throws an `AppError` when the system refuses at once; what it refuses later, `exit` rejects with. */
@@ -99,21 +100,24 @@ function start({ program, cwd, clock, input = false, mark, sink }: ShellOptions)
     cwd,
     env,
     detached: true,
-    stdio: [input ? 'pipe' : 'ignore', 'pipe', 'ignore', 'pipe'],
+    stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe'],
   });
   const tree = new ProcessTree(child.pid, mark);
-  const output = new OutputEnds(clock);
-  const [stdin, stdout, , control] = child.stdio;
-  let closed = false;
-  stdout?.on('data', (chunk: Buffer) => {
-    output.add(chunk);
-    const busy = sink?.(chunk);
-    if (busy === undefined) return;
-    stdout.pause();
-    void busy.then(() => stdout.resume());
-  });
-  stdout?.once('close', () => (closed = true));
-  stdout?.on('error', () => {});
+  const output = new OutputEnds(clock, sink);
+  const [stdin, stdout, stderr, control] = child.stdio;
+  const open = new Set<StreamName>(['stdout', 'stderr']);
+  const read = (stream: StreamName, from: Readable | null): void => {
+    from?.on('data', (bytes: Buffer) => {
+      const busy = output.add({ stream, bytes });
+      if (busy === undefined) return;
+      for (const pipe of [stdout, stderr]) pipe?.pause();
+      void busy.then(() => [stdout, stderr].forEach((pipe) => pipe?.resume()));
+    });
+    from?.once('close', () => open.delete(stream));
+    from?.on('error', () => {});
+  };
+  read('stdout', stdout);
+  read('stderr', stderr);
   stdin?.on('error', () => {});
   let pumps: readonly number[] = [];
   const introduced = new Promise<void>((resolve) => {
@@ -123,7 +127,7 @@ function start({ program, cwd, clock, input = false, mark, sink }: ShellOptions)
       received += chunk.toString('latin1');
       pumps = received.split('\n').slice(0, -1).map(Number);
       tree.spare(pumps);
-      if (pumps.length === (input ? 2 : 1)) resolve();
+      if (pumps.length === (input ? 3 : 2)) resolve();
     });
     control.once('close', resolve);
     control.on('error', () => {});
@@ -137,13 +141,15 @@ function start({ program, cwd, clock, input = false, mark, sink }: ShellOptions)
     output,
     input: stdin,
     exit: exit.then((value) => introduced.then(() => value)),
-    closed: () => closed,
+    closed: () => open.size === 0,
     close: () => {
-      // The last one holds the output.
-      const pump = pumps.at(-1);
-      if (!closed && pump !== undefined) send(pump, 'SIGKILL');
+      const [out, err] = pumps.slice(input ? 1 : 0);
+      if (open.has('stdout') && out !== undefined) send(out, 'SIGKILL');
+      if (open.has('stderr') && err !== undefined) send(err, 'SIGKILL');
+      output.flush();
       stdin?.destroy();
       stdout?.destroy();
+      stderr?.destroy();
       control?.destroy();
     },
   };

@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream';
 import type { CommandDecision } from '../../../security/commands/guard.ts';
 import type { GitKeeper, GitWatch, TakenBack } from '../../../security/sandbox/git-keeper.ts';
 import type { CappedFile } from '../../../storage/capped-file.ts';
@@ -7,10 +6,10 @@ import { errorMessage } from '../../../util/errors.ts';
 import { undoneNotes } from '../git.ts';
 import { notesOf, isFailure, type Bounds } from '../result.ts';
 import { runCommand, type CommandOutcome } from '../run.ts';
-import type { ProgramCall } from '../shell.ts';
+import type { ProgramCall, Shell } from '../shell.ts';
 import type { Reach } from '../taint.ts';
 import type { FileOrigins, ResultBits } from '../../files/taint.ts';
-import { withoutControls } from '../output-ends.ts';
+import { OutputFile } from './output-file.ts';
 import { brokenStart, pageOf } from './page.ts';
 
 /** A command that is to go on by itself. */
@@ -56,8 +55,7 @@ export interface OutputPage {
 
 const LOOK_EVERY_MS = 1_000;
 const INPUT_WAIT_MS = 2_000;
-/** Bytes. */
-const NEWEST = 2_000;
+const NEWEST_CHARS = 2_000;
 
 interface ProcessPorts {
   readonly id: string;
@@ -76,12 +74,12 @@ export class BackgroundProcess {
   readonly #ports: ProcessPorts;
   readonly #begun: number;
   readonly #stop = new AbortController();
-  #input: Writable | undefined;
+  readonly #output: OutputFile;
+  #shell: Pick<Shell, 'input' | 'output'> | undefined;
   #end: ProcessEnd | null = null;
   #durationMs: number | undefined;
   #untrusted: boolean;
   #cursor = 0;
-  #newest = Buffer.alloc(0);
 
   #watch: GitWatch | undefined;
   #undone: readonly TakenBack[] = [];
@@ -93,6 +91,7 @@ export class BackgroundProcess {
     this.id = ports.id;
     this.command = command;
     this.#ports = ports;
+    this.#output = new OutputFile(ports.file);
     this.#begun = ports.clock.monotonic();
     this.#untrusted = command.bits.untrusted === true;
     this.done = this.#follow();
@@ -177,7 +176,7 @@ export class BackgroundProcess {
 
   /** Resolves when it was taken, or `busy` when so much waits already. */
   async write(text: string): Promise<'written' | 'busy' | 'closed'> {
-    const input = this.#input;
+    const input = this.#shell?.input ?? undefined;
     if (input === undefined || !input.writable) return 'closed';
     if (input.writableLength > 0) return 'busy';
     const taken = new Promise<'written' | 'closed'>((resolve) =>
@@ -188,7 +187,7 @@ export class BackgroundProcess {
   }
 
   closeInput(): void {
-    this.#input?.end();
+    this.#shell?.input?.end();
   }
 
   /** What it wrote cannot be read here any more. */
@@ -199,6 +198,7 @@ export class BackgroundProcess {
   /** From `offset` on (negative: before the end); without one where the page before ended. */
   async page(offset: number | undefined, chars: number): Promise<OutputPage> {
     const { file } = this.#ports;
+    this.#shell?.output.flush();
     await file.settled();
     const { kept } = file;
     const wanted = offset ?? this.#cursor;
@@ -211,8 +211,9 @@ export class BackgroundProcess {
     const follows = !isAll ? 'now' : this.#end === null && dropped === 0 ? 'later' : 'never';
     const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, follows);
     this.#cursor = from + length;
-    const newest = isLast && dropped > 0 ? withoutControls(this.#newest.subarray(brokenStart(this.#newest))) : '';
-    return { text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
+    const newest = isLast && dropped > 0 ? (this.#shell?.output.last(NEWEST_CHARS) ?? '') : '';
+    const mark = text === '' ? '' : this.#output.markAt(from);
+    return { text: mark + text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
   }
 
   async #read(offset: number, length: number): Promise<Buffer> {
@@ -237,8 +238,8 @@ export class BackgroundProcess {
         timeoutMs: bounds.seconds * 1000,
         signal: this.#stop.signal,
         clock,
-        sink: (chunk) => this.#take(chunk),
-        onInput: (input) => (this.#input = input),
+        sink: (piece) => this.#output.add(piece),
+        onStart: (shell) => (this.#shell = shell),
       });
       end = { type: 'exited', outcome };
     } catch (error) {
@@ -251,11 +252,5 @@ export class BackgroundProcess {
     this.#end = end;
     this.#durationMs = this.durationMs;
     await file.settled();
-  }
-
-  #take(chunk: Buffer): Promise<void> | undefined {
-    const busy = this.#ports.file.add(chunk);
-    this.#newest = Buffer.concat([this.#newest, chunk.subarray(-NEWEST)]).subarray(-NEWEST);
-    return busy;
   }
 }
