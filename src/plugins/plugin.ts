@@ -23,6 +23,13 @@ export interface ChannelKit {
   /** Markdown as plain text in parts of at most `maxLength` UTF-16 units. */
   readonly plainParts: (markdown: string, maxLength: number) => readonly string[];
   /**
+   * Markdown as parts of at most `maxLength` UTF-16 units for a platform that reads Markdown itself. Each stands alone, a block
+   * of code that is cut is closed and opened again; signs and tags in the text are written as entities.
+   */
+  readonly markdownParts: (markdown: string, maxLength: number) => readonly string[];
+  /** The same for a text whose own Markdown is not to be read; for `Channel.plain`. */
+  readonly literalParts: (text: string, maxLength: number) => readonly string[];
+  /**
    * The role of a sender, by the people and groups of the channel's entry in the configuration. Messages of a
    * `stranger` must not be passed on; in a direct chat call `context.requestPairing` instead. A `nobody` gets no answer
    * at all.

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { platforms } from '../support/markup-platforms.ts';
 import { inkOf } from '../support/visible-lines.ts';
 
-const LIMITS: Readonly<Record<string, number>> = { Telegram: 9_000, Discord: 2_000, Slack: 12_000 };
+const LIMITS: Readonly<Record<string, number>> = { Telegram: 9_000, Discord: 2_000, Slack: 12_000, CommonMark: 2_000 };
 const marked = fc.stringMatching(/^[ a-z*_~`#>+\-[\]()!|<&@\\\n.0-9]{1,80}$/u);
 
 describe.each(platforms)('a text as it is, on $name', ({ name, markup, read }) => {

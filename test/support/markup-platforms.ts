@@ -1,5 +1,6 @@
 import MarkdownIt from 'markdown-it';
 import { isDiscordLink } from '../../src/channels/markup/discord-text.ts';
+import { commonMarkLiteral, commonMarkParts } from '../../src/channels/markup/commonmark.ts';
 import { discordMarkup } from '../../src/channels/markup/discord.ts';
 import type { LinkRule } from '../../src/channels/markup/inline.ts';
 import { toSpans } from '../../src/channels/markup/markdown.ts';
@@ -21,9 +22,24 @@ interface Platform {
   readonly canLink: LinkRule;
 }
 
+const isWebLink = (href: string): boolean => /^https?:\/\/./iu.test(href);
+
 export const platforms: readonly Platform[] = [
   { name: 'Telegram', markup: telegramMarkup, read: readTelegram, canLink: isTelegramLink },
   { name: 'Discord', markup: discordMarkup, read: readDiscord, canLink: isDiscordLink },
+  {
+    name: 'CommonMark',
+    markup: {
+      ...discordMarkup,
+      render: (markdown) => commonMarkParts(markdown, 2_000),
+      literal: (text) => commonMarkLiteral(text, 2_000),
+    },
+    read: (part) => ({
+      visible: spanText(toSpans(part, isWebLink)),
+      problems: part.length > 2_000 ? ['too long'] : [],
+    }),
+    canLink: isWebLink,
+  },
   { name: 'Slack', markup: slackMarkup, read: readSlack, canLink: isSlackLink },
 ];
 

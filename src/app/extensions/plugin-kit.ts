@@ -3,6 +3,7 @@ import type { PairedRole } from '../../bus/messages.ts';
 import { ChannelError, SendError, type Channel } from '../../channels/channel.ts';
 import { InboundGate } from '../../channels/inbound/gate.ts';
 import { groupOptions } from '../../channels/inbound/group-talk.ts';
+import { commonMarkLiteral, commonMarkParts } from '../../channels/markup/commonmark.ts';
 import { plainMarkup } from '../../channels/markup/markup.ts';
 import { splitRanges } from '../../channels/markup/split.ts';
 import type { ChannelKit, PluginChannel } from '../../plugins/plugin.ts';
@@ -24,7 +25,16 @@ export async function openWithKit(open: PluginChannel['open'], { name, settings,
     ({ clock } = context);
     return gate.take({ type: draft.mentioned ? 'message' : 'overheard', draft }, context).draft;
   };
-  const kit = { SendError, ChannelError, plainParts, roleOf: roleOf(access), groupMessage, textOfPress };
+  const kit = {
+    SendError,
+    ChannelError,
+    plainParts,
+    markdownParts: commonMarkParts,
+    literalParts: commonMarkLiteral,
+    roleOf: roleOf(access),
+    groupMessage,
+    textOfPress,
+  };
   const channel = withPlain(await open(name, settings, kit));
   const noted =
     <Part extends Parameters<Channel['send']>[0], T>(call: (part: Part, signal: AbortSignal) => Promise<T>) =>
