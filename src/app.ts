@@ -11,6 +11,7 @@ import { createReloader, type Reloader } from './app/reload.ts';
 import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
+import { keepTapes } from './app/storage/kept-tapes.ts';
 import { reportStorageTrouble } from './app/storage/storage-notices.ts';
 import { openStores } from './app/storage/stores.ts';
 import { Sweeper } from './app/storage/sweeper.ts';
@@ -27,6 +28,7 @@ import type { AssistantPort, SendInput, SendOptions } from './gateway/assistant-
 import { streamOf } from './gateway/local-assistant.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
+import type { TapeStore } from './session/stored-tapes.ts';
 import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { LogFile } from './storage/log-file.ts';
@@ -54,6 +56,7 @@ export type {
 } from './plugins/plugin.ts';
 export type { Channel, ChannelContext, ChannelHealth, OutgoingPart } from './channels/channel.ts';
 export type { InboundDraft, Media } from './bus/messages.ts';
+export type { TapeStore } from './session/stored-tapes.ts';
 export type { Hooks } from './agent/hooks/hooks.ts';
 export { defineTool } from './tools/tool.ts';
 export { z } from 'zod';
@@ -69,6 +72,8 @@ export interface AssistantSettings {
   /** HTTP port instead of `gateway.port`; 0: any free port. */
   readonly port?: number;
   readonly hooks?: readonly HookSet[];
+  /** Keeps the tapes of all sessions too, in place of the one that a plugin brings. @default the home alone has them */
+  readonly tapeStore?: TapeStore;
   /** @default stderr, as the configuration says */
   readonly log?: Logger;
   /**
@@ -137,12 +142,16 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const { redact, learn } = createLearningRedactor(loaded.secrets);
   const log = scrubbed(parts.log ?? (await openHomeLog(parts)), redact);
   const startedAt = clock.now();
+  const stored: Ground['stored'] = { tapes: null };
   const storage = new StorageHealth({
     clock,
     log,
     startedAt,
     journal: paths.state,
-    probe: (bytes) => probeDisk(paths.probe, bytes),
+    probe: async (bytes) => {
+      await probeDisk(paths.probe, bytes);
+      await stored.tapes?.probe();
+    },
   });
   const plugged: PluggedModels = { providers: {}, running: new Set() };
   const ground: Ground = {
@@ -160,6 +169,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     storage,
     serving: parts.serve === 'gateway',
     plugged,
+    stored,
     rehearse: async () => {
       const next = await parts.load();
       createModels({ config: next.config, loaded: next, clock, random: systemRandom, log, plugged });
@@ -248,6 +258,9 @@ async function startOnce(
   });
   const { journal } = stores;
   const base = await openBase(ground, journal.starts, parts);
+  const closing = new AbortController();
+  stack.defer(() => closing.abort(new Error('the process is stopping')));
+  await keepTapes(base, stores.sessions, { own: parts.tapeStore, closing: closing.signal });
   const hooks = openHooks(base, parts.hooks ?? []);
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
@@ -271,7 +284,6 @@ async function startOnce(
     }),
   );
   const models = createModels(base);
-  const closing = new AbortController();
   const http: HttpSlot = { newLink: null, upload: null, changed: null };
   const agent = createAgent(base, {
     stores,

@@ -117,6 +117,7 @@ const CONTRACTS = new Set([
   'tools/tool.ts',
   'agent/commands/command.ts',
   'agent/hooks/hooks.ts',
+  'session/stored-tapes.ts',
 ]);
 
 interface Import {

@@ -8,6 +8,7 @@ import type { SettingsStore } from '../config/settings-store.ts';
 import type { PluggedModels, Plugins } from './extensions/plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact/redact.ts';
+import type { StoredTapes } from '../session/stored-tapes.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Ids } from '../util/ids.ts';
@@ -40,6 +41,8 @@ export interface Base {
   readonly plugins: Plugins;
   /** What plugins bring for models; filled when they are loaded. */
   readonly plugged: PluggedModels;
+  /** What keeps the tapes beside the home, once it is opened; null: nothing does. */
+  readonly stored: { tapes: StoredTapes | null };
   /** Only what is needed to talk runs, see safe-mode.ts. */
   readonly safe: boolean;
   /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */

@@ -1,6 +1,7 @@
 import type { Hooks } from '../agent/hooks/hooks.ts';
 import type { Channel, ChannelContext, ChannelError, SendError } from '../channels/channel.ts';
 import type { Provider } from '../providers/provider.ts';
+import type { TapeStore } from '../session/stored-tapes.ts';
 import type { ChatAddress, Tool } from '../tools/tool.ts';
 
 type InboundDraft = Parameters<ChannelContext['accept']>[0][number];
@@ -134,6 +135,8 @@ export interface Plugin {
   readonly skills?: string | undefined;
   readonly routes?: readonly PluginRoute[] | undefined;
   readonly hooks?: Hooks | undefined;
+  /** Keeps the tapes of all sessions too; counts from the next start of the assistant on. */
+  readonly tapeStore?: TapeStore | undefined;
   /** Its hooks are a guard: where one fails or hangs, what it should have decided about is refused. @default false */
   readonly guard?: boolean | undefined;
 }

@@ -31,6 +31,7 @@ const pluginShape = z.object({
   routes: z.array(z.unknown()).optional(),
   skills: text.optional(),
   hooks: z.custom<object>((value) => typeof value === 'object' && value !== null, 'an object').optional(),
+  tapeStore: z.unknown().optional(),
   guard: z.boolean().optional(),
 });
 const channelShape = z.object({ kind: text, shows: z.string(), open: isFunction });
@@ -53,6 +54,7 @@ const routeShape = z.object({
   allows: isFunction.optional(),
   handle: isFunction,
 });
+const tapeStoreShape = z.object({ list: isFunction, read: isFunction, write: isFunction, remove: isFunction });
 const toolShape = z.object({
   name: toolName,
   description: text,
@@ -147,6 +149,7 @@ export function readPlugin(
     routes = [],
     skills,
     hooks,
+    tapeStore,
     guard = false,
   } = fields;
   const own = tools.map((tool, at) => readTool(tool, `tools[${at}]`, { owner, showParameters }));
@@ -188,6 +191,7 @@ export function readPlugin(
     routes: served,
     ...(skills === undefined ? {} : { skills }),
     ...(hooks === undefined ? {} : { hooks: readHooks(hooks) }),
+    ...(tapeStore === undefined ? {} : { tapeStore: bound(read(tapeStore, tapeStoreShape, 'tapeStore'), tapeStore) }),
     guard,
   };
   // What a function takes only shows when it is called; what it gives back is checked then.

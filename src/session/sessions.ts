@@ -4,11 +4,12 @@ import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
-import type { OpenAppend } from '../storage/append-file.ts';
+import { openAppend as openOnDisk, type OpenAppend } from '../storage/append-file.ts';
 import { ensureDirectory, syncDirectory } from '../storage/files.ts';
 import type { FoldOptions } from './history.ts';
 import { listTapes, type SessionInfo } from './reader.ts';
 import { Session } from './session.ts';
+import type { StoredTapes } from './stored-tapes.ts';
 import { readTail } from './tape-tail.ts';
 import { Tape } from './tape.ts';
 import { tapeName } from './tape-name.ts';
@@ -49,11 +50,26 @@ export class Sessions {
   readonly #alive = new Map<string, WeakRef<Session>>();
   readonly #opening = new Map<string, Promise<Session>>();
   readonly #removing = new Map<string, Promise<void>>();
+  #stored: StoredTapes | undefined;
   #closed = false;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
     this.#maxOpen = options.maxOpen ?? 128;
+  }
+
+  /** From now on each tape is also kept by a store. Call it before the first `open`; throws what `StoredTapes.fetch` throws. */
+  async keepIn(stored: StoredTapes): Promise<void> {
+    await stored.fetch();
+    this.#stored = stored;
+  }
+
+  /** Brings to the store what only the home has, such as all from before there was a store. Stops when `signal` aborts. */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    for (const key of (await this.#stored?.behind()) ?? []) {
+      if (signal.aborted || this.#closed) return;
+      await (await this.open(key)).append([]);
+    }
   }
 
   /**
@@ -77,7 +93,7 @@ export class Sessions {
   async remove(key: string): Promise<boolean> {
     if (this.#closed || this.#find(key) !== undefined || this.#opening.has(key)) return false;
     const { directory } = this.#options;
-    const removing = unlink(join(directory, tapeName(key)));
+    const removing = this.#unlink(join(directory, tapeName(key)), key);
     // `open` waits for this and then creates a new tape.
     this.#removing.set(
       key,
@@ -119,6 +135,12 @@ export class Sessions {
     this.#alive.clear();
   }
 
+  /** From the store first: what only the store had would be there again after the next start. */
+  async #unlink(path: string, key: string): Promise<void> {
+    await this.#stored?.remove(key);
+    await unlink(path);
+  }
+
   #find(key: string): Session | undefined {
     return this.#alive.get(key)?.deref();
   }
@@ -132,10 +154,15 @@ export class Sessions {
   }
 
   async #read(key: string): Promise<Session> {
-    const { directory, log } = this.#options;
+    const { directory, log, openAppend = openOnDisk } = this.#options;
     await this.#removing.get(key);
     await ensureDirectory(directory);
-    const tape = await Tape.open({ ...this.#options, key, path: join(directory, tapeName(key)) });
+    const tape = await Tape.open({
+      ...this.#options,
+      key,
+      path: join(directory, tapeName(key)),
+      openAppend: this.#stored?.opening(key, openAppend) ?? openAppend,
+    });
     let bytes = 0;
     const tail = await readTail(tape.entriesBackwards({ onRead: (count) => (bytes += count) }));
     log.debug('session: opened', { session: key, entries: tail.entries.length, bytes });

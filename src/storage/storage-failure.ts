@@ -1,11 +1,14 @@
 import * as z from 'zod';
 import { AppError, errorCode } from '../util/errors.ts';
 
-/** What is wrong with a disk that cannot be written; `damaged`: with the journal on it, which no waiting mends. */
-export type StorageTrouble = 'full' | 'read-only' | 'failing' | 'damaged';
+/**
+ * What is wrong with a disk that cannot be written; `damaged`: with the journal on it, which no waiting mends;
+ * `unreachable`: with the store of a plugin that keeps the tapes too.
+ */
+export type StorageTrouble = 'full' | 'read-only' | 'failing' | 'damaged' | 'unreachable';
 
 /**
- * Why a write failed. `full`, `read-only` and `failing`: the disk, so the write is repeated when the disk works again.
+ * Why a write failed. `full`, `read-only`, `failing` and `unreachable`: the disk or a store, so the write is repeated when it works again.
  * `damaged`: the journal itself, so nothing is repeated in this process.
  * `busy`: it can be repeated at once. `item`: this data can never be written. `bug`: everything else.
  */
@@ -28,11 +31,12 @@ const BY_CODE: Readonly<Record<string, FailureKind>> = {
   ESTALE: 'failing',
   EAGAIN: 'busy',
   EINTR: 'busy',
-  // Own codes, of `CommitSync`, `AppendFile`, `requireSpace` and `Tape`.
+  // Own codes, of `CommitSync`, `AppendFile`, `requireSpace`, `Tape` and `StoredTapes`.
   'sync-failed': 'failing',
   'write-stuck': 'full',
   'no-room': 'full',
   'tape-entry-invalid': 'item',
+  'tape-store-failed': 'unreachable',
   'journal-damaged': 'damaged',
 };
 
@@ -81,5 +85,5 @@ export function mayBeDamage(error: unknown): boolean {
 }
 
 export function isStorageTrouble(kind: FailureKind): kind is StorageTrouble {
-  return kind === 'full' || kind === 'read-only' || kind === 'failing' || kind === 'damaged';
+  return kind !== 'busy' && kind !== 'item' && kind !== 'bug';
 }

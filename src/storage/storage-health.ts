@@ -245,6 +245,11 @@ export function storageSentence({ state, reason }: StorageState, home: string): 
   return `${STORAGE_WORDS[state].what(home)}${reason === null ? '' : ` (${reason.replace(/\.$/u, '')})`}. ${STORAGE_WORDS[state].next(home)}`;
 }
 
+/** What has to take writes again, within a sentence: `the disk`. */
+export function storagePlace({ state }: Pick<StorageState, 'state'>): string {
+  return state === 'unreachable' ? 'the store' : 'the disk';
+}
+
 const STORAGE_WORDS: Readonly<
   Record<StorageTrouble, { readonly what: (home: string) => string; readonly next: (home: string) => string }>
 > = {
@@ -260,6 +265,10 @@ const STORAGE_WORDS: Readonly<
   failing: {
     what: (home) => `The disk of ${home} is failing`,
     next: () => 'Read what the system reports about the disk: dmesg | tail.',
+  },
+  unreachable: {
+    what: () => 'The store that a plugin keeps conversations in does not take writes',
+    next: () => 'Look after what the plugin writes to; what was not kept there is written again when it works.',
   },
   // `search.db` is made anew by itself, so that only the journal can keep the assistant from its work.
   damaged: {

@@ -6,6 +6,7 @@ import type { PluginRoutes, ServedRoute } from '../../gateway/http/plugin-routes
 import type { Plugin, PluginChannel, PluginCommand } from '../../plugins/plugin.ts';
 import type { PluggedProvider, PluggedProviders } from '../../providers/plugged.ts';
 import { findPreset } from '../../providers/presets.ts';
+import type { TapeStore } from '../../session/stored-tapes.ts';
 import type { AccessSettings } from '../../security/access/access.ts';
 import { errorMessage } from '../../util/errors.ts';
 
@@ -19,6 +20,8 @@ export interface Contributions {
   /** Absolute paths of folders with skills. */
   readonly skills: readonly string[];
   readonly routes: PluginRoutes;
+  /** What keeps the tapes too, and the name of its plugin; null: none. */
+  readonly tapeStore: { readonly owner: string; readonly store: TapeStore } | null;
   /** One sentence for each thing that exists already and is left out. */
   readonly clashes: readonly string[];
 }
@@ -29,6 +32,7 @@ export const NO_CONTRIBUTIONS: Contributions = {
   providers: {},
   skills: [],
   routes: { find: () => undefined },
+  tapeStore: null,
   clashes: [],
 };
 
@@ -40,6 +44,7 @@ export function contributionsOf(
   const kinds: Record<string, PluggedKinds[string]> = {};
   const commands = new Map<string, ChatCommand>();
   const providers: Record<string, PluggedProvider> = {};
+  let tapeStore: Contributions['tapeStore'] = null;
   const clashes: string[] = [];
   for (const plugin of plugins) {
     const { name } = plugin;
@@ -56,6 +61,9 @@ export function contributionsOf(
       const isTaken = isBuiltInCommand(command.name) || commands.has(command.name);
       if (isFree(isTaken, `the command /${command.name}`)) commands.set(command.name, chatCommand(command));
     }
+    const { tapeStore: store } = plugin;
+    if (store !== undefined && isFree(tapeStore !== null, 'a store of conversations'))
+      tapeStore = { owner: name, store };
     for (const { kind, open } of plugin.providers ?? []) {
       const isTaken = findPreset(kind) !== undefined || Object.hasOwn(providers, kind);
       if (isFree(isTaken, `the kind of provider "${kind}"`)) providers[kind] = { owner: name, open };
@@ -67,6 +75,7 @@ export function contributionsOf(
     providers,
     skills: plugins.flatMap(({ skills }) => (skills === undefined ? [] : [skills])),
     routes: routesOf(plugins),
+    tapeStore,
     clashes,
   };
 }

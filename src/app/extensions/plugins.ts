@@ -74,6 +74,8 @@ export class PluginHost implements Plugins {
   #troubles: readonly string[] = [];
   #toolClashes: readonly string[] = [];
   #registered: readonly Disposable[] = [];
+  /** As it was at the start: the store of a running assistant is never exchanged. */
+  #tapeStore: Contributions['tapeStore'] = null;
 
   private constructor(options: PluginsOptions) {
     this.#options = options;
@@ -84,6 +86,7 @@ export class PluginHost implements Plugins {
   static async open(options: PluginsOptions): Promise<PluginHost> {
     const host = new PluginHost(options);
     await host.load();
+    host.#tapeStore = host.#contributions.tapeStore;
     return host;
   }
 
@@ -190,6 +193,10 @@ export class PluginHost implements Plugins {
     return this.#contributions.routes;
   }
 
+  get tapeStore(): Contributions['tapeStore'] {
+    return this.#tapeStore;
+  }
+
   /** Every package that is there or listed, as they are now. */
   async look(): Promise<readonly PluginState[]> {
     this.#found = await findPlugins(this.#folders);
@@ -207,7 +214,9 @@ export class PluginHost implements Plugins {
   }
 
   get troubles(): readonly string[] {
-    return [...this.#troubles, ...this.#contributions.clashes, ...this.#toolClashes];
+    const { clashes, tapeStore } = this.#contributions;
+    const isOther = tapeStore?.store !== this.#tapeStore?.store;
+    return [...this.#troubles, ...clashes, ...this.#toolClashes, ...(isOther ? [otherStore(tapeStore)] : [])];
   }
 
   get clashes(): readonly string[] {
@@ -226,6 +235,11 @@ export function pluginFolders(folder: string): readonly string[] {
   const own = packageFile('package.json');
   const beside = own === undefined ? null : installedBeside(dirname(own));
   return [folder, join(folder, 'node_modules'), ...(beside === null ? [] : [beside])];
+}
+
+function otherStore(store: Contributions['tapeStore']): string {
+  const what = store === null ? 'in the home alone' : `in the store of the plugin ${JSON.stringify(store.owner)}`;
+  return `Conversations are kept ${what} after the next start: /restart.`;
 }
 
 function stillRunning(name: string, error: unknown): string {

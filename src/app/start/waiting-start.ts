@@ -7,7 +7,7 @@ import { ownersChatOnDisk } from '../../journal/people.ts';
 import { deniedSentence, mayBeDenied } from '../../storage/denied.ts';
 import { probeDisk } from '../../storage/files.ts';
 import { classifyFailure, isStorageTrouble } from '../../storage/storage-failure.ts';
-import { storageSentence } from '../../storage/storage-health.ts';
+import { storagePlace, storageSentence } from '../../storage/storage-health.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
@@ -62,7 +62,7 @@ async function diskTroubleOf(error: unknown, { paths }: Ground): Promise<unknown
   // Files of another user do not pass by waiting.
   if (mayBeDenied(error) && deniedSentence(paths.home) !== null) return undefined;
   const kind = classifyFailure(error);
-  if (kind === 'full' || kind === 'read-only') return error;
+  if (kind === 'full' || kind === 'read-only' || kind === 'unreachable') return error;
   // A damaged journal does not pass by waiting either.
   if (!isStorageTrouble(kind) || kind === 'damaged') return undefined;
   try {
@@ -129,7 +129,7 @@ function waitingAssistant(base: Ground, http: () => string | null): AssistantPor
   const warnings = configWarnings(loaded, process.getuid?.());
   const sentence = (): string => {
     const what = storageSentence(storage.state, paths.home) ?? `The disk of ${paths.home} can be written again.`;
-    return `${what} The assistant continues its start by itself as soon as the disk can be written.`;
+    return `${what} The assistant continues its start by itself as soon as ${storagePlace(storage.state)} can be written.`;
   };
   const refuse = (): never => {
     throw new AppError('storage-unwritable', sentence());
@@ -180,7 +180,7 @@ function tellOwner(base: Ground): AsyncDisposable {
     random,
     log,
   });
-  const text = `⚠ ${sentence} I cannot start before that. Your messages stay with the chat platform and are answered as soon as the disk can be written.`;
+  const text = `⚠ ${sentence} I cannot start before that. Your messages stay with the chat platform and are answered as soon as ${storagePlace(storage.state)} can be written.`;
   const say = async (): Promise<void> => {
     const notice = { chat, id: `storage:${storage.state.since}`, text };
     const reachable = Promise.withResolvers<void>();

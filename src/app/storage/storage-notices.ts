@@ -4,7 +4,7 @@ import type { MessageBus } from '../../bus/bus.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { partsOf } from '../../channels/channel.ts';
 import type { Outlets } from '../../channels/delivery/next-part.ts';
-import { storageSentence, type StorageHealth } from '../../storage/storage-health.ts';
+import { storagePlace, storageSentence, type StorageHealth } from '../../storage/storage-health.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
@@ -39,6 +39,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   const ended = new AbortController();
   let began = ports.waitedSince ?? undefined;
   let isNotified = false;
+  let isStore = false;
   let steady: Disposable | undefined = began === undefined ? undefined : clock.timer(STEADY_MS, () => heal());
 
   const tell = (): void => {
@@ -50,7 +51,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     const rest =
       state.state === 'damaged'
         ? 'Stop me before you do that. Until then I take no message, so that none is lost: what you write stays with the chat platform.'
-        : 'What you write stays with the chat platform or in the inbox, and is answered as soon as the disk can be written again.';
+        : `What you write stays with the chat platform or in the inbox, and is answered as soon as ${storagePlace(state)} can be written again.`;
     const text = `⚠ ${sentence} ${rest}`;
     sendDirectly(outlets, { chat, id: `storage:${state.since}`, text }, { clock, signal: ended.signal }).then(
       (sent) => (isNotified = sent),
@@ -67,7 +68,8 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     if (chat === undefined) return;
     // By its id, `why` finds from when to when nothing could be written.
     const id = `storage:${since}:${storage.state.since}`;
-    const text = `The disk of ${home} can be written again, after ${lasted}. No accepted message is lost; I answer the waiting ones now.`;
+    const what = isStore ? 'The store of the conversations' : `The disk of ${home}`;
+    const text = `${what} can be written again, after ${lasted}. No accepted message is lost; I answer the waiting ones now.`;
     storage
       .untilWritten(() => bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text }, clock.now())), {
         signal: ended.signal,
@@ -86,6 +88,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
       return;
     }
     began ??= since;
+    isStore = state === 'unreachable';
     tell();
   });
   const onReachable = outlets.onReachable(tell);
