@@ -18,6 +18,7 @@ const PAGE = ['test/page/**/*.test.ts'];
 /** Tests that start whole programs or a browser, fill disks or go through a corpus: half of the time of all tests. */
 const SLOW = [
   'test/benign/**/*.test.ts',
+  'test/cli/plugins-registry.test.ts',
   'test/crash/{platforms,power,resend,sync-counts,sync-failure}.test.ts',
   'test/docs/backup.test.ts',
   'test/e2e/{aged-home,full-disk,images,killed,memory-facts,poison,set-aside,streaming}.test.ts',

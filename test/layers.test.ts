@@ -49,7 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'channels/slack/web-client.ts',
   ],
   service: ['util', 'storage'],
-  backup: ['util', 'storage', 'journal/schema.ts', 'service/program.ts'],
+  backup: ['util', 'storage', 'journal/schema.ts', 'service/program.ts', 'service/npm.ts'],
   doctor: [
     'util',
     'storage',

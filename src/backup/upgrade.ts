@@ -1,18 +1,18 @@
 import { readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import * as z from 'zod';
 import { journalMigrations } from '../journal/schema.ts';
+import { npmInstall } from '../service/npm.ts';
 import { runProgram, type Variables } from '../service/program.ts';
 import { ensureDirectory, namesIn, syncDirectory } from '../storage/files.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
-import { oneLine } from '../util/text.ts';
+import { oneLine, sentences } from '../util/text.ts';
 import { createBackup } from './backup.ts';
 import { packageIn, programsFolder } from './programs.ts';
 import { restoreBackup } from './restore.ts';
 
-/** npm gets this long, and a start of the new version on a copy. */
-const NPM_SECONDS = 600;
+/** A start of the new version on a copy gets this long. */
 const TRIAL_SECONDS = 180;
 /** So many automatic backups are kept. */
 const MOST_BACKUPS = 5;
@@ -33,7 +33,7 @@ interface At {
 
 /**
  * Installs a version beside the present one with npm: `spec` is a version, a tag or the path of a tarball. Nothing runs of
- * it. Null: that is the present version. Throws `upgrade-install` with npm's first words.
+ * it. Null: that is the present version. Throws `upgrade-install` with the reason.
  */
 export async function installVersion(
   spec: string,
@@ -44,18 +44,15 @@ export async function installVersion(
   await rm(fresh, { recursive: true, force: true });
   await ensureDirectory(fresh);
   const isFile = spec.includes('/');
-  const args = ['install', '--prefix', fresh, '--no-audit', '--no-fund', '--ignore-scripts', '--omit=optional'];
-  const PATH = `${dirname(node)}:${env['PATH'] ?? ''}`;
-  const ended = await runProgram('npm', [...args, isFile ? spec : `assistantd@${spec}`], {
-    env: { ...env, PATH },
-    seconds: NPM_SECONDS,
-    next: 'Try again later.',
+  const why = await npmInstall(isFile ? spec : `assistantd@${spec}`, {
+    into: fresh,
+    flags: ['--omit=optional'],
+    node,
+    env,
   });
-  if (ended.code !== 0) {
-    throw new AppError(
-      'upgrade-install',
-      `npm could not install ${isFile ? spec : `assistantd ${spec}`}: ${oneLine(ended.said, 300)} Nothing was changed.`,
-    );
+  if (why !== null) {
+    const what = isFile ? spec : `assistantd ${spec}`;
+    throw new AppError('upgrade-install', `npm could not install ${what}: ${sentences(why, 'Nothing was changed')}`);
   }
   const version = await versionIn(packageIn(fresh), spec);
   if (version === present) {

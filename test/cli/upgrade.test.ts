@@ -149,7 +149,7 @@ describe('upgrade', () => {
   test.each([
     [
       { npm: 'echo "npm error 404 Not Found" >&2; exit 1' },
-      'npm could not install assistantd 7: npm error 404 Not Found',
+      'npm could not install assistantd 7: 404 Not Found. Nothing was changed.',
     ],
     [{ name: 'left-pad' }, '7 is not a package of the assistant. Nothing was changed.'],
     [{ dies: 'no disk' }, 'Version 9.0.0 did not start on a copy of the home: '],

@@ -10,8 +10,12 @@ export interface CommandRun {
   readonly err: string;
 }
 
-/** Runs a command line in this process on a home, with everything real and nobody at the terminal. */
-export async function runCommand(words: readonly string[], home: string): Promise<CommandRun> {
+/** Runs a command line in this process on a home, with everything real and nobody at the terminal. `env`: further variables. */
+export async function runCommand(
+  words: readonly string[],
+  home: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandRun> {
   const nothing = { [Symbol.dispose]: () => {} };
   const stdout = new PassThrough();
   const stderr = new PassThrough();
@@ -22,7 +26,7 @@ export async function runCommand(words: readonly string[], home: string): Promis
     stdin: new PassThrough().end(),
     stdout,
     stderr,
-    env: { ASSISTANT_HOME: home, HOME: home, PATH: process.env['PATH'], NO_COLOR: '1' },
+    env: { ASSISTANT_HOME: home, HOME: home, PATH: process.env['PATH'], NO_COLOR: '1', ...env },
     clock: systemClock,
     onSignal: () => nothing,
     onHangUp: () => nothing,

@@ -5,15 +5,12 @@ import * as z from 'zod';
 import type { HomePaths } from '../../config/home.ts';
 import { fingerprintOf } from '../../plugins/fingerprint.ts';
 import { findPlugins, type FoundPlugin } from '../../plugins/loader.ts';
-import { runProgram, type Variables } from '../../service/program.ts';
+import { npmInstall, type NpmInstall } from '../../service/npm.ts';
 import { ensureDirectory, syncDirectory } from '../../storage/files.ts';
 import { AppError } from '../../util/errors.ts';
-import { oneLine } from '../../util/text.ts';
+import { sentences } from '../../util/text.ts';
 import { changePluginPins } from './plugin-pins.ts';
 import { pluginFolders } from './plugins.ts';
-
-/** npm gets this long. */
-const NPM_SECONDS = 600;
 
 /** A package that can become a plugin; nothing of it has run. */
 export interface PluginPlan {
@@ -42,11 +39,7 @@ export interface PluginInstaller {
   readonly remove: (name: string) => Promise<boolean>;
 }
 
-interface InstallerPorts {
-  /** The Node that npm runs with. */
-  readonly node: string;
-  readonly env: Variables;
-}
+type InstallerPorts = Pick<NpmInstall, 'node' | 'env' | 'seconds'>;
 
 export function openPluginInstaller(
   { plugins, pluginPins }: Pick<HomePaths, 'plugins' | 'pluginPins'>,
@@ -104,24 +97,21 @@ export function openPluginInstaller(
   };
 }
 
-/** Installs one package, with what it needs inside of it, into a folder of its own. Scripts of packages do not run. */
-async function fetchPackage(spec: string, staging: string, { node, env }: InstallerPorts): Promise<void> {
+/** Installs one package, with what it needs inside of it, into a folder of its own. Leaves nothing there when it fails. */
+async function fetchPackage(spec: string, staging: string, ports: InstallerPorts): Promise<void> {
   await rm(staging, { recursive: true, force: true });
   await ensureDirectory(staging);
-  const args = ['install', '--prefix', staging, '--ignore-scripts', '--no-audit', '--no-fund', '--omit=dev'];
   // The assistant gives itself to its plugins, so it is not installed as what they need.
-  const own = ['--install-strategy=nested', '--install-links', '--legacy-peer-deps'];
-  const ended = await runProgram('npm', [...args, ...own, spec], {
-    env: { ...env, PATH: `${dirname(node)}:${env['PATH'] ?? ''}` },
-    seconds: NPM_SECONDS,
-    next: 'Try again later.',
-  });
-  if (ended.code === 0) return;
-  await rm(staging, { recursive: true, force: true });
-  throw new AppError(
-    'plugin-install',
-    `npm could not install ${spec}: ${oneLine(ended.said, 300)} Nothing was changed.`,
-  );
+  const flags = ['--omit=dev', '--install-strategy=nested', '--install-links', '--legacy-peer-deps'];
+  let why: string | null = '';
+  try {
+    why = await npmInstall(spec, { into: staging, flags, ...ports });
+  } finally {
+    if (why !== null) await rm(staging, { recursive: true, force: true });
+  }
+  if (why !== null) {
+    throw new AppError('plugin-install', `npm could not install ${spec}: ${sentences(why, 'Nothing was changed')}`);
+  }
 }
 
 const described = z.object({ description: z.string().default('') });

@@ -9,6 +9,7 @@ import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
 import { openAssistant, pathsOf } from '../open.ts';
 import { print } from '../print.ts';
+import { openProgress } from '../progress.ts';
 import { programVariables } from '../program-variables.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
@@ -38,7 +39,7 @@ export async function pluginsAddCommand(
   context: CliContext,
 ): Promise<number> {
   const installer = openInstaller(home, context);
-  const plan = await installer.plan(source);
+  const plan = await planned(installer, source, context);
   context.stdout.write(`${terminalText(aboutPlan(plan).join('\n'))}\n${RIGHTS}\n`);
   let isAgreed = false;
   try {
@@ -96,6 +97,13 @@ export async function pluginsReloadCommand({ home, json }: OutputFlags, context:
   const lines = [...plugins.map(({ name, state }) => `${name}: ${state}`), ...about.map((warning) => `⚠ ${warning}`)];
   print(context, json, { facts: { plugins, warnings: about }, lines, nothing: 'No plugin is enabled.' });
   return about.length === 0 ? 0 : 1;
+}
+
+/** Fetching may take minutes. */
+async function planned(installer: PluginInstaller, source: string, context: CliContext): Promise<PluginPlan> {
+  using progress = openProgress(context);
+  progress.show(`Looking for ${source}`);
+  return await installer.plan(source);
 }
 
 function openInstaller(home: string | undefined, context: CliContext): PluginInstaller {
