@@ -20,7 +20,7 @@ const SLOW = [
   'test/benign/**/*.test.ts',
   'test/cli/plugins-registry.test.ts',
   'test/crash/{platforms,power,resend,sync-counts,sync-failure}.test.ts',
-  'test/docs/backup.test.ts',
+  'test/docs/{backup,writing-a-channel-crash}.test.ts',
   'test/e2e/{aged-home,full-disk,images,killed,memory-facts,poison,set-aside,streaming}.test.ts',
   'test/e2e/why/processes.test.ts',
   'test/gullible/**/*.test.ts',

@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { builtProgram } from './built-program.ts';
 import type { FakeModel } from './fake-model.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
@@ -22,10 +23,19 @@ export interface KilledGateway extends AsyncDisposable {
   token(): Promise<string>;
 }
 
+export interface KilledGatewayOptions {
+  /** A folder that is there and empty. @default a new one */
+  readonly home?: string;
+  /** Settings over its own. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Command lines that run in the home before the first start. */
+  readonly before?: readonly (readonly string[])[];
+}
+
 /** Prepares a home with a model server of its own, and starts the gateway. */
-export async function startKilledGateway(): Promise<KilledGateway> {
+export async function startKilledGateway(options: KilledGatewayOptions = {}): Promise<KilledGateway> {
   await using stack = new AsyncDisposableStack();
-  const { path: home } = stack.use(await tempFolder());
+  const home = options.home ?? stack.use(await tempFolder()).path;
   const model = stack.use(await startFakeOpenAi());
   const port = await freePort();
   const address = `http://127.0.0.1:${port}`;
@@ -35,9 +45,15 @@ export async function startKilledGateway(): Promise<KilledGateway> {
     agent: { model: 'openai/scripted-model' },
     providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
     gateway: { port },
+    ...options.config,
   };
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
   const program = await builtProgram();
+  for (const words of options.before ?? []) {
+    await promisify(execFile)(process.execPath, [program.launcher, ...words, '--home', home], {
+      env: program.environment(),
+    });
+  }
   let child: ChildProcess | undefined;
   const kill = async (): Promise<void> => {
     const dying = child;
