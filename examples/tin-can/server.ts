@@ -104,7 +104,8 @@ export class TinCanServer implements AsyncDisposable {
   });
   readonly #updates: Update[] = [];
   readonly #files = new Map<string, Uint8Array>();
-  #lastId = 0;
+  /** Ids grow, also from one start to the next. */
+  #lastId = Date.now();
   #wake = Promise.withResolvers<void>();
 
   private constructor(options: TinCanOptions) {

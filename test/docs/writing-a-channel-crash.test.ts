@@ -69,7 +69,7 @@ describe('the channel of docs/writing-a-channel.md', () => {
     await answersOnce(scene);
   });
 
-  test('that is killed when it confirms a message is given it again and answers it once', async () => {
+  test('that is killed when it confirms a message answers it once', async () => {
     await using scene = await open();
     const { tincan, gateway } = scene;
     let confirmed: number | undefined;

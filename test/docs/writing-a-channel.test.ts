@@ -13,7 +13,6 @@ const PAGE = 'writing-a-channel.md';
 const TEXT = await readFile(fileURLToPath(new URL(`../../docs/${PAGE}`, import.meta.url)), 'utf8');
 /** The entry that the page puts into the configuration. */
 const ENTRY = JSON.parse(`{${jsonBlocks(TEXT)[0] ?? ''}}`) as {
-  readonly plugins: readonly string[];
   readonly channels: { readonly tincan: { readonly server: string; readonly token: string } };
 };
 const { token } = ENTRY.channels.tincan;
