@@ -1,13 +1,16 @@
+import { existsSync } from 'node:fs';
 import type { ChosenModel } from './agent/turn/current-turn.ts';
 import { createAgent, type Agent } from './app/agent.ts';
 import { configWarnings, waitingWarnings, type Base, type Ground } from './app/base.ts';
-import { openBus, openHooks, type HookSet } from './app/bus.ts';
+import { openBus, openHooks } from './app/bus.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { startConsumers, resumeEarlierWork } from './app/consumers.ts';
+import { createRuns, type Runs } from './app/library/runs.ts';
 import { createOpenAiPorts } from './app/requests/openai.ts';
 import { createModels, fullName } from './app/agent/models.ts';
+import { hookSetsOf, readGiven, requireFree, type Given } from './app/extensions/given-plugins.ts';
 import { PluginHost, reportHungHooks, type PluggedModels } from './app/extensions/plugins.ts';
-import { createReloader, type Reloader } from './app/reload.ts';
+import { createReloader, type ReloadReport } from './app/reload.ts';
 import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
@@ -24,9 +27,9 @@ import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
 import { SettingsStore } from './config/settings-store.ts';
 import { readVersion } from './config/version.ts';
-import type { AssistantPort, SendInput, SendOptions } from './gateway/assistant-port.ts';
-import { streamOf } from './gateway/local-assistant.ts';
+import type { AssistantPort } from './gateway/assistant-port.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
+import type { Plugin } from './plugins/plugin.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
 import type { TapeStore } from './session/stored-tapes.ts';
 import { probeDisk } from './storage/files.ts';
@@ -41,28 +44,16 @@ import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 
 export { exportSession } from './app/requests/session-export.ts';
-export { listSessions, readSession, type SessionEvent } from './app/requests/session-log.ts';
+export { listSessions, readSession } from './app/requests/session-log.ts';
 export { vacuumHome } from './app/storage/vacuum.ts';
-export type { HookSet } from './app/bus.ts';
-export { definePlugin } from './plugins/plugin.ts';
-export type {
-  ChannelKit,
-  Plugin,
-  PluginChannel,
-  PluginCommand,
-  PluginProvider,
-  PluginRoute,
-  Speaker,
-} from './plugins/plugin.ts';
-export type { Channel, ChannelContext, ChannelHealth, OutgoingPart } from './channels/channel.ts';
-export type { InboundDraft, Media } from './bus/messages.ts';
-export type { TapeStore } from './session/stored-tapes.ts';
-export type { Hooks } from './agent/hooks/hooks.ts';
+export type * from './app/library/types.ts';
+export { definePlugin, defineProvider } from './plugins/plugin.ts';
 export { defineTool } from './tools/tool.ts';
+export { AppError } from './util/errors.ts';
 export { z } from 'zod';
 
 /** How an assistant is started in this process. */
-export interface AssistantSettings {
+export interface AssistantSettings extends Given {
   /** The home folder. @default `ASSISTANT_HOME`, else `~/.assistant` */
   readonly home?: string;
   /** Settings over those of the home's config.json, in its shape. */
@@ -71,7 +62,6 @@ export interface AssistantSettings {
   readonly serve?: 'gateway' | 'local';
   /** HTTP port instead of `gateway.port`; 0: any free port. */
   readonly port?: number;
-  readonly hooks?: readonly HookSet[];
   /** Keeps the tapes of all sessions too, in place of the one that a plugin brings. @default the home alone has them */
   readonly tapeStore?: TapeStore;
   /** @default stderr, as the configuration says */
@@ -102,31 +92,32 @@ export interface AssistantSettings {
   readonly signal?: AbortSignal;
 }
 
-/** A running assistant. Disposing stops it within 10 s; turns in flight continue at the next start. */
-export interface Assistant extends AssistantPort, AsyncDisposable {
+/** A running assistant. */
+export interface Assistant extends AssistantPort, Runs, AsyncDisposable {
+  /** Stops it within 10 s, as disposing does; turns in flight continue at the next start. May be called more than once. */
+  close(): Promise<void>;
   /** Call it before disposing when an uncaught error ends this process: the start then counts as a crash for safe mode. */
   markCrashed(): void;
   /** Resolves when its journal has made a commit durable; rejects when it cannot. For a watchdog: silence is a fault. */
   alive(): Promise<void>;
   /** Reads the configuration again and applies what changed; an invalid one is refused as a whole. Never rejects. */
-  reload: Reloader['reload'];
+  reload(): Promise<ReloadReport>;
   /** Its log, free of secrets. */
   readonly log: Logger;
-  /** Sends a text to a session (`main` by default) and waits for the end of its turn. */
-  run(text: string, options?: RunOptions): ReturnType<AssistantPort['send']>;
-  /** Like `run`, with live events; the generator returns how the turn ended. */
-  stream(text: string, options?: RunOptions): ReturnType<typeof streamOf>;
 }
 
-/** Options of `Assistant.run` and `Assistant.stream`. */
-export type RunOptions = Partial<Omit<SendInput, 'text'>> & Omit<SendOptions, 'onEvent'>;
-
-/** Starts an assistant in this process. Throws an `AppError` with one sentence when it cannot. */
+/**
+ * Starts an assistant in this process; a home without a workspace is filled first. Throws an `AppError` with one sentence
+ * when it cannot start.
+ */
 export async function createAssistant(settings: AssistantSettings = {}): Promise<Assistant> {
   const env = settings.environment ?? readEnvironment();
   const home = resolveHome({ flag: settings.home, env });
+  const paths = homePaths(home, env);
   const load = (): Promise<LoadedConfig> => loadConfig({ home, env, overrides: settings.config ?? {} });
-  return assemble({ ...settings, loaded: await load(), load, env, paths: homePaths(home, env) });
+  const given = await readGiven(settings);
+  if (!existsSync(paths.workspace)) await (await import('./config/init.ts')).initHome(paths);
+  return assemble({ ...settings, given, loaded: await load(), load, env, paths });
 }
 
 interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment'> {
@@ -135,6 +126,7 @@ interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment
   readonly load: () => Promise<LoadedConfig>;
   readonly env: Environment;
   readonly paths: HomePaths;
+  readonly given: readonly Plugin[];
 }
 
 async function assemble(parts: Parts): Promise<Assistant> {
@@ -195,8 +187,17 @@ async function assemble(parts: Parts): Promise<Assistant> {
       signal: parts.signal ?? new AbortController().signal,
     }),
   );
-  const owned = stack.move();
-  return Object.assign(assistant, { [Symbol.asyncDispose]: () => owned.disposeAsync() });
+  return closable(assistant, stack.move());
+}
+
+/** The same, which closes what the stack holds; each call waits for its end. */
+function closable<T extends object>(
+  assistant: T,
+  stack: AsyncDisposableStack,
+): T & Pick<Assistant, 'close'> & AsyncDisposable {
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= stack.disposeAsync());
+  return Object.assign(assistant, { close, [Symbol.asyncDispose]: close });
 }
 
 /** A gateway always logs to the file in its home. */
@@ -206,14 +207,14 @@ function openHomeLog({ paths, loaded, serve, logsToFile = false }: Parts): Promi
 }
 
 /** Reads the settings and loads the plugins. The start is counted before: a plugin that kills the process counts too. */
-async function openBase(ground: Ground, starts: Starts, { rehearsal = false, wrapTool }: Parts): Promise<Base> {
+async function openBase(ground: Ground, starts: Starts, { rehearsal = false, wrapTool, given }: Parts): Promise<Base> {
   const safe = starts.isLoop || rehearsal;
   const restricted = wrapTool === undefined ? safeConfig : trialConfig;
   const settings = new SettingsStore(ground.loaded, safe ? restricted : undefined);
   const { config } = settings;
   const { plugged, clock } = ground;
   const { plugins: folder, pluginPins: pins } = ground.paths;
-  const plugins = await PluginHost.open({ folder, pins, config, plugged, clock, log: ground.log, safe });
+  const plugins = await PluginHost.open({ folder, pins, config, plugged, clock, log: ground.log, safe, given });
   return {
     ...ground,
     config,
@@ -261,7 +262,7 @@ async function startOnce(
   const closing = new AbortController();
   stack.defer(() => closing.abort(new Error('the process is stopping')));
   await keepTapes(base, stores.sessions, { own: parts.tapeStore, closing: closing.signal });
-  const hooks = openHooks(base, parts.hooks ?? []);
+  const hooks = openHooks(base, hookSetsOf(parts));
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
   reportHungHooks(hooks, { ...ground, journal, bus });
@@ -309,6 +310,7 @@ async function startOnce(
   stack.use(agent.catalog);
   stack.use(consolidation);
   stack.use(mcp);
+  requireFree(base.plugins.givenClashes);
   await mcp.open();
 
   await resumeEarlierWork(base, { journal, bus, agent });
@@ -335,14 +337,12 @@ async function startOnce(
   reloader.start();
   // Loaded after the start, so that neither the start nor the first message waits for it.
   setImmediate(() => preload(agent, models.standard, { log, closing: closing.signal }));
-  const owned = stack.move();
-  return Object.assign(local, {
+  const library = {
     log,
     reload: () => reloader.reload(),
     markCrashed: () => journal.markCrashed(),
     alive: () => journal.answers(),
-    run: (text: string, options: RunOptions = {}) => local.send({ session: 'main', ...options, text }, options),
-    stream: (text: string, options: RunOptions = {}) => streamOf(local, { session: 'main', ...options, text }, options),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  });
+    ...createRuns({ port: local, stores, newId: ground.newId, monotonic: () => clock.monotonic() }),
+  };
+  return closable(Object.assign(local, library), stack.move());
 }

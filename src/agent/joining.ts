@@ -1,4 +1,5 @@
 import type { InboundMessage, InboundDraft } from '../bus/messages.ts';
+import { asksSameRun } from '../bus/run.ts';
 import { atLeast } from '../security/access/access.ts';
 import { parseCommand } from './commands/parse.ts';
 
@@ -12,7 +13,7 @@ export function isSelfStarted({ origin }: InboundMessage): boolean {
 
 /**
  * Whether a waiting message may join the turn that `first` began. It must be written by a person, be no command, come from
- * the same chat and thread (any chat in the unified session), ask for the same model and have at least the same role.
+ * the same chat and thread (any chat in the unified session), ask for the same model, tools and limits, and have at least the same role.
  */
 export function mayJoin(first: InboundMessage, message: InboundMessage): boolean {
   return (
@@ -20,6 +21,7 @@ export function mayJoin(first: InboundMessage, message: InboundMessage): boolean
     !isSelfStarted(first) &&
     (sameChat(first, message) || first.sessionKey === UNIFIED_SESSION) &&
     first.metadata['model'] === message.metadata['model'] &&
+    asksSameRun(first, message) &&
     atLeast(message.role, first.role) &&
     parseCommand(message) === null
   );

@@ -1,5 +1,6 @@
 import { apiFactsOf } from '../bus/api.ts';
 import type { InboundMessage } from '../bus/messages.ts';
+import { runFactsOf } from '../bus/run.ts';
 import { isEphemeral } from '../util/ephemeral-session.ts';
 import { subagentOf, withheldFrom } from './subagents/task.ts';
 
@@ -8,9 +9,16 @@ const LASTING: ReadonlySet<string> = new Set(['memory_write', 'tape', 'cron', 's
 
 /** Why the turn that answers this message may not call a tool; null: the usual rules decide. */
 export function withheld(target: InboundMessage | undefined, tool: string): string | null {
+  const outsideRun = withheldFromRun(target, tool);
+  if (outsideRun !== null) return outsideRun;
   const task = subagentOf(target);
   if (task !== null) return withheldFrom(task, tool);
   if (apiFactsOf(target)?.light === true) return 'this turn has no tools';
   if (target === undefined || !isEphemeral(target.sessionKey) || !LASTING.has(tool)) return null;
   return `this conversation is kept by a program and not by you, so ${tool} cannot be used in it`;
+}
+
+/** Why the run that this message begins may not use a tool, in a turn or by a command; null: it may. */
+export function withheldFromRun(target: InboundMessage | undefined, tool: string): string | null {
+  return runFactsOf(target).tools?.includes(tool) === false ? `this run was given without the tool ${tool}` : null;
 }

@@ -3,6 +3,7 @@ import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { ConfigError, placed } from '../config/config-error.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Effect } from '../config/schema/values.ts';
 import type { SettingChange } from '../config/settings-store.ts';
 import { pathText } from '../config/setting.ts';
 import { watchEditedFile } from '../config/watch-file.ts';
@@ -25,7 +26,7 @@ const WRITTEN_MS = 150;
 /** The result of reading the configuration again. */
 export interface ReloadReport {
   /** What is different now, and when it takes effect. */
-  readonly changes: readonly { readonly path: string; readonly effect: SettingChange['effect'] }[];
+  readonly changes: readonly { readonly path: string; readonly effect: Effect }[];
   /** Why the configuration was not applied; null: it was, or nothing changed. */
   readonly refused: string | null;
 }

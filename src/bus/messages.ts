@@ -142,7 +142,8 @@ export interface OutboundMessage {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-interface LiveBase {
+/** Where a live event belongs. */
+export interface LiveBase {
   readonly channel: string;
   readonly chatId: string;
   readonly threadId?: string;
@@ -187,6 +188,11 @@ export interface TurnSummary {
   /** The answer, or the sentence that says what went wrong. */
   readonly text: string;
   readonly isError: boolean;
+  /**
+   * Why it is an error: a kind of `ModelErrorKind` (`aborted`: it was stopped; `timeout`: the turn's time limit too), `limit`
+   * (a budget, the steps of a turn, the queue), `denied` (a plugin) or `other`; null for no error.
+   */
+  readonly errorKind: string | null;
   readonly model: string | null;
   readonly usage: Usage;
   /** Null when the price of the model is unknown. */

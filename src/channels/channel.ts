@@ -3,7 +3,7 @@ import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage, Paired
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import type { PassedOver } from '../journal/channel-log.ts';
-import type { InboundWriter, ReadUpTo } from './inbound/writer.ts';
+import type { ReadUpTo, Received, WriteOptions } from './inbound/writer.ts';
 
 export type { PassedOver, ReadUpTo };
 
@@ -77,7 +77,7 @@ export interface ChannelContext {
    * moves an update that can never be read or written to the quarantine. Rejects when its signal aborts or `mayWait` is
    * false.
    */
-  readonly write: InboundWriter['write'];
+  readonly write: (received: readonly Received[], options: WriteOptions) => Promise<void>;
   /** Sends the owner a notice about this channel, once for each id. Never rejects. */
   tellOwner(id: string, text: string): Promise<void>;
   /**

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Assistant } from '../app.ts';
 import { resolveHome } from '../config/environment.ts';
 import { loadConfig } from '../config/load.ts';
@@ -14,7 +13,7 @@ export function pathsOf(context: CliContext, home: string | undefined): HomePath
   return homePaths(resolveHome({ flag: home, env: context.env }), context.env);
 }
 
-/** Starts the assistant of a home in this process; a home that is new is filled first. */
+/** Starts the assistant of a home in this process. */
 export async function startAssistant(
   context: CliContext,
   options: {
@@ -29,7 +28,6 @@ export async function startAssistant(
   },
 ): Promise<Assistant> {
   const { paths, ...settings } = options;
-  if (!existsSync(paths.workspace)) await (await import('../config/init.ts')).initHome(paths);
   const { createAssistant } = await context.app();
   return createAssistant({ ...settings, home: paths.home, environment: context.env });
 }

@@ -15,6 +15,12 @@ export interface SendInput {
   readonly images?: readonly string[];
   /** `provider/model` for this message only. */
   readonly model?: string;
+  /** Names of the only tools that this turn, and subagents that it starts, may use. @default all that its role may use */
+  readonly tools?: readonly string[];
+  /** The turn is stopped when it has worked for this long. @default `agent.turnTimeoutMinutes` */
+  readonly timeoutMs?: number;
+  /** How often a model call that failed for a passing reason is tried again, 0 to 20. @default 4, or 2 if a fallback follows */
+  readonly retries?: number;
 }
 
 /** What a person is asked before something runs. */

@@ -26,6 +26,9 @@ const sendParams = z.object({
   text: z.string(),
   images: z.array(z.string()).exactOptional(),
   model: z.string().exactOptional(),
+  tools: z.array(z.string()).exactOptional(),
+  timeoutMs: z.number().exactOptional(),
+  retries: z.number().exactOptional(),
   /** Somebody at the other end answers questions. */
   asks: z.boolean(),
 });

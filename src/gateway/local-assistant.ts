@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
+import { runMetadata } from '../bus/run.ts';
 import { localRole } from '../security/access/access.ts';
 import type { AuditLog } from '../storage/audit-log.ts';
 import { raceAbort, sleep, type Clock } from '../util/clock.ts';
@@ -17,6 +18,7 @@ import type {
   SendOptions,
   ToolRun,
 } from './assistant-port.ts';
+import { checkRun } from './check-run.ts';
 import { localUser } from './local-user.ts';
 import type { Changed } from './http/wire.ts';
 import { auditLine } from './operations/call.ts';
@@ -110,6 +112,7 @@ export class LocalAssistant implements AssistantPort {
    */
   async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
     const { bus, terminal, approvals, newId, clock } = this.#ports;
+    await checkRun(input, this.#ports.tools);
     const draft = this.#draft(input, input.id ?? newId());
     const sessionKey = bus.sessionOf(draft);
     const delivered = new Set<string>();
@@ -158,7 +161,10 @@ export class LocalAssistant implements AssistantPort {
       if (closing.aborted) throw new AppError('connection-lost', CONTINUES);
       if (error instanceof AppError && error.code === 'connection-lost') throw error;
       await this.#ports.bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, this.#ports.newId()));
-      const stopped = { turnId: '', result: { ...refusedSummary(), outcome: 'stopped' as const, text: 'Stopped.' } };
+      const stopped = {
+        turnId: '',
+        result: { ...refusedSummary(), outcome: 'stopped' as const, errorKind: 'aborted', text: 'Stopped.' },
+      };
       return await Promise.race([ended, sleep(this.#ports.clock, STOP_WAIT_MS).then(() => stopped)]);
     }
   }
@@ -176,17 +182,25 @@ export class LocalAssistant implements AssistantPort {
       mentioned: true,
       context: [],
       receivedAt: this.#ports.clock.now(),
-      externalId: `m:${id}`,
+      externalId: externalIdOf(id),
       origin: 'user',
       untrusted: false,
-      metadata: input.model === undefined ? {} : { model: input.model },
+      metadata: {
+        ...(input.model === undefined ? {} : { model: input.model }),
+        ...runMetadata({ tools: input.tools, timeoutMs: input.timeoutMs, retries: input.retries }),
+      },
     };
   }
 }
 
+/** The external id of the message that is sent under an id; the `turn-end` of its turn names it. */
+export function externalIdOf(id: string): string {
+  return `m:${id}`;
+}
+
 /** Events of a stream in order, ending with the turn. */
 export async function* streamOf(
-  assistant: AssistantPort,
+  assistant: Pick<AssistantPort, 'send'>,
   input: SendInput,
   options: Omit<SendOptions, 'onEvent'>,
 ): AsyncGenerator<OutboundEvent, TurnSummary, void> {
@@ -216,7 +230,7 @@ export async function* streamOf(
 
 /** Of a message that was accepted before: its answer comes, or came, to those who are attached. */
 function knownSummary(): TurnSummary {
-  return { ...refusedSummary(), outcome: 'answered', text: '', isError: false };
+  return { ...refusedSummary(), outcome: 'answered', text: '', isError: false, errorKind: null };
 }
 
 function refusedSummary(): TurnSummary {
@@ -224,6 +238,7 @@ function refusedSummary(): TurnSummary {
     outcome: 'failed',
     text: 'Too many messages are waiting in this session. Wait for answers, or send /stop.',
     isError: true,
+    errorKind: 'limit',
     model: null,
     usage: noUsage,
     costUsd: null,

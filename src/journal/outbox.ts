@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OutboxPort, Queued } from '../bus/bus.ts';
-import type { OutboundMessage } from '../bus/messages.ts';
+import type { Media, OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
 import { takeRendered } from './previews.ts';
@@ -129,6 +129,13 @@ export class Outbox implements OutboxPort {
       doubt: toDoubt(row.textOrNull('doubt')),
       parts,
     };
+  }
+
+  /** The files that a turn sent or queued, in order. */
+  filesOf(turnId: string): readonly Media[] {
+    return this.#ports.db
+      .all('SELECT payload FROM outbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', turnId)
+      .flatMap((row) => parseOutbound(row.text('payload')).media);
   }
 
   /** The state of a message, finished or not; undefined when there is none with this id. */

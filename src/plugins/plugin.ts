@@ -141,6 +141,11 @@ export interface Plugin {
   readonly guard?: boolean | undefined;
 }
 
+/** Gives a kind of provider its type, for `Plugin.providers` and for a program that brings its own. */
+export function defineProvider(provider: PluginProvider): PluginProvider {
+  return provider;
+}
+
 /** Gives a plugin its type; the module's default export is what this returns. */
 export function definePlugin(plugin: Plugin): Plugin {
   return plugin;

@@ -138,9 +138,16 @@ export function readPlugin(
   {
     owner,
     showParameters,
-  }: { /** The name of the package. */ readonly owner: string; readonly showParameters: ShowParameters },
+    at = 'its default export',
+  }: {
+    /** The name of the package. */
+    readonly owner: string;
+    readonly showParameters: ShowParameters;
+    /** What it is called in sentences. @default 'its default export' */
+    readonly at?: string;
+  },
 ): Plugin {
-  const fields = read(exported, pluginShape, 'its default export');
+  const fields = read(exported, pluginShape, at);
   const {
     channels = [],
     tools = [],

@@ -81,6 +81,8 @@ export interface ModelRequest {
    * it cannot go on with the thoughts of another.
    */
   readonly turnModels?: readonly ModelName[];
+  /** How often a call that failed for a passing reason is repeated; `withRetry` reads it. @default as that was told */
+  readonly retries?: number;
 }
 
 /** Which model of which provider; both as the configuration and the request name them. */

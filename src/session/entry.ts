@@ -161,6 +161,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
     ...base,
     kind: z.literal('turn-end'),
     outcome: z.string(),
+    /** Why it failed, as in `TurnSummary`. @default not known, or it did not fail */
+    errorKind: z.string().exactOptional(),
     /** The text that the person gets. For a turn that failed or was stopped it is the reason, see `closingText`. */
     answer: z.string(),
     /** The program's own line that names what was not done, mostly at the end of `answer`. The model never reads it. */

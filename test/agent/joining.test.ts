@@ -16,11 +16,19 @@ test.each<[string, Partial<InboundMessage>]>([
   ['another channel', { channel: 'terminal' }],
   ['another bot', { account: 'other' }],
   ['another model', { metadata: { model: 'a/b' } }],
+  ['a run with fewer tools', { metadata: { run: { tools: ['exec'] } } }],
+  ['a run with less time', { metadata: { run: { timeoutMs: 1000 } } }],
   ['a job', { origin: 'cron' }],
   ['a webhook', { origin: 'hook' }],
   ['a command', { text: '/new' }],
 ])('what comes from or for %s does not', (_, message) => {
   expect(joins(message)).toBe(false);
+});
+
+test('words of the same run join it, words of none do not', () => {
+  const metadata = { run: { tools: ['exec'], retries: 0 } };
+  expect(joins({ metadata }, { metadata })).toBe(true);
+  expect(joins({}, { metadata })).toBe(false);
 });
 
 test.each(['cron', 'heartbeat'] as const)('nothing joins what nobody said (%s)', (origin) => {

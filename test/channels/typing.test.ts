@@ -27,6 +27,7 @@ function setup() {
       outcome: 'answered',
       text: '',
       isError: false,
+      errorKind: null,
       model: null,
       usage: noUsage,
       costUsd: null,

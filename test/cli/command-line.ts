@@ -155,7 +155,12 @@ export class CommandLine {
       markCrashed: () => {},
       alive: async () => {},
       log: this.#log(),
-      run: (text: string) => assistant.send({ session: 'main', text }, {}),
+      run: async (text: string) => {
+        const summary = await assistant.send({ session: 'main', text }, {});
+        const place = { turnId: null, sessionKey: 'terminal:main', provider: null };
+        return { ...summary, ...place, errorKind: null, media: [], toolCalls: [] };
+      },
+      close: async () => {},
       stream: () => {
         throw new Error('the command line does not stream');
       },

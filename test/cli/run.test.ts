@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../src/util/errors.ts';
@@ -410,15 +410,5 @@ describe('gateway', () => {
     line.signal('SIGTERM');
     expect(await ended).toBe(0);
     expect(line.out).toBe('');
-  });
-
-  test('fills a home that is new, and leaves one alone that is not', async () => {
-    const line = new CommandLine();
-    expect(await line.run('tools', 'list')).toBe(0);
-    expect(existsSync(join(line.home, 'workspace', 'SOUL.md'))).toBe(true);
-    const { rm } = await import('node:fs/promises');
-    await rm(join(line.home, 'workspace', 'SOUL.md'));
-    expect(await line.run('tools', 'list')).toBe(0);
-    expect(existsSync(join(line.home, 'workspace', 'SOUL.md'))).toBe(false);
   });
 });

@@ -31,6 +31,7 @@ export function summaryOf(text: string, more: Partial<TurnSummary> = {}): TurnSu
     outcome: 'answered',
     text,
     isError: false,
+    errorKind: null,
     model: 'demo/scripted',
     usage: { input: 3, cached: 0, cacheWrite: 0, output: 2, reasoning: 0 },
     costUsd: null,

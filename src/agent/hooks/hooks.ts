@@ -16,7 +16,8 @@ export type Decision<Value> =
 /** The message after the `admit` hooks, or the reason why one refuses it. */
 type Admission = { readonly value: InboundMessage } | { readonly denied: string; readonly by: string };
 
-type Answer<Value> = Value | undefined | Promise<Value | undefined>;
+/** What a hook returns: at once or later; undefined changes nothing. */
+export type HookAnswer<Value> = Value | undefined | Promise<Value | undefined>;
 
 /** A tool call as hooks see it. */
 export interface HookedCall {
@@ -52,13 +53,13 @@ export interface Hooks {
   /** Names the session of a message. Synchronous, because it runs before the message is accepted. */
   session?(draft: InboundDraft): string | undefined;
   /** Whether a message gets a turn. */
-  admit?(message: InboundMessage): Answer<Decision<InboundMessage>>;
-  loadState?(turn: TurnFacts): Answer<TurnState>;
+  admit?(message: InboundMessage): HookAnswer<Decision<InboundMessage>>;
+  loadState?(turn: TurnFacts): HookAnswer<TurnState>;
   /** The layers of the system prompt. */
-  prompt?(turn: TurnFacts, layers: readonly string[]): Answer<readonly string[]>;
+  prompt?(turn: TurnFacts, layers: readonly string[]): HookAnswer<readonly string[]>;
   /** Which `provider/model` answers. */
-  model?(turn: TurnFacts): Answer<string>;
-  beforeModel?(turn: TurnFacts, request: ModelRequest): Answer<Decision<ModelRequest>>;
+  model?(turn: TurnFacts): HookAnswer<string>;
+  beforeModel?(turn: TurnFacts, request: ModelRequest): HookAnswer<Decision<ModelRequest>>;
   /**
    * Stands around each model call: yields the events of the answer as a provider does, mostly those of `next(request)`. May
    * yield others, or call `next` with another request, more than once, or not at all. It has no time limit. What it yields is held
@@ -70,17 +71,17 @@ export interface Hooks {
     next: CallModel,
     options: { readonly signal: AbortSignal },
   ): AsyncIterable<ModelEvent>;
-  beforeTool?(turn: TurnFacts, call: HookedCall): Answer<Decision<HookedCall>>;
-  afterTool?(turn: TurnFacts, call: HookedCall, result: ToolResult): Answer<Decision<ToolResult>>;
+  beforeTool?(turn: TurnFacts, call: HookedCall): HookAnswer<Decision<HookedCall>>;
+  afterTool?(turn: TurnFacts, call: HookedCall, result: ToolResult): HookAnswer<Decision<ToolResult>>;
   /** Each text of the model, question to a person and sentence about a failure, before anyone sees it. */
-  render?(turn: TurnFacts, text: string): Answer<Decision<string>>;
+  render?(turn: TurnFacts, text: string): HookAnswer<Decision<string>>;
   /** The sentence that people read in place of this one when a turn failed; `render` sees it after. */
-  onError?(turn: TurnFacts, failure: TurnFailure): Answer<string>;
+  onError?(turn: TurnFacts, failure: TurnFailure): HookAnswer<string>;
   /** A message of the turn, before it is queued. */
-  dispatch?(turn: TurnFacts, message: OutboundMessage): Answer<Decision<OutboundMessage>>;
+  dispatch?(turn: TurnFacts, message: OutboundMessage): HookAnswer<Decision<OutboundMessage>>;
   /** Runs also after a failed turn. */
-  saveState?(turn: TurnFacts, state: TurnState): Answer<void>;
-  turnEnd?(turn: TurnFacts, summary: TurnSummary): Answer<void>;
+  saveState?(turn: TurnFacts, state: TurnState): HookAnswer<void>;
+  turnEnd?(turn: TurnFacts, summary: TurnSummary): HookAnswer<void>;
 }
 
 export type HookName = keyof Hooks;
@@ -186,7 +187,7 @@ export class HookRunner {
   /** The first answer of `prompt`, `model` or `onError`, later-registered hooks first. */
   async first<Value>(
     name: 'prompt' | 'model' | 'onError',
-    call: (hooks: Hooks) => Answer<Value>,
+    call: (hooks: Hooks) => HookAnswer<Value>,
   ): Promise<Value | undefined> {
     for (const { owner, hooks } of this.#registered.toReversed()) {
       try {
@@ -204,7 +205,7 @@ export class HookRunner {
   async decide<Value>(
     name: DecidingHook,
     value: Value,
-    call: (hooks: Hooks, value: Value) => Answer<Decision<Value>>,
+    call: (hooks: Hooks, value: Value) => HookAnswer<Decision<Value>>,
   ): Promise<{ readonly value: Value } | { readonly denied: string; readonly by: string }> {
     let current = value;
     for (const { owner, hooks, guard } of this.#registered) {
@@ -251,7 +252,7 @@ export class HookRunner {
     await this.#each('turnEnd', (hooks) => hooks.turnEnd?.(turn, summary));
   }
 
-  async #each(name: HookName, call: (hooks: Hooks) => Answer<void>): Promise<void> {
+  async #each(name: HookName, call: (hooks: Hooks) => HookAnswer<void>): Promise<void> {
     for (const { owner, hooks } of this.#registered) {
       if (hooks[name] === undefined) continue;
       try {

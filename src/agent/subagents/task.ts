@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { sessionKeyOf, type InboundMessage } from '../../bus/messages.ts';
+import { runFactsOf, runMetadata } from '../../bus/run.ts';
 import { matches } from '../../tools/registry/policy.ts';
 
 const bits = z.object({ untrusted: z.boolean(), private: z.boolean() });
@@ -108,7 +109,13 @@ export function taskMessage(
     sessionKey: sessionOf(task, name),
     origin: 'subagent',
     untrusted: false,
-    metadata: { subagent: task, taint, ...(model === null ? {} : { model }) },
+    // What the run may not use, its subagents may not use for it.
+    metadata: {
+      subagent: task,
+      taint,
+      ...(model === null ? {} : { model }),
+      ...runMetadata({ tools: runFactsOf(asked).tools }),
+    },
   };
 }
 

@@ -16,6 +16,8 @@ export interface TurnFinish {
   readonly outcome: 'answered' | 'failed';
   /** The text that the person gets. */
   readonly answer: string;
+  /** As in `TurnSummary`. @default null */
+  readonly errorKind?: string;
 }
 
 const CONTINUATIONS = 3;
@@ -62,8 +64,8 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
   if (textOf(last).trim() !== '') return finish('answered', answer);
   if (capped) return atCap(answer, maxIterations);
   if (answer !== '' || sentTexts(entries).length > 0) return finish('answered', answer);
-  if (last.stopReason === 'refusal') return finish('failed', refused(`${last.provider}/${last.model}`));
-  if (countSince(entries, ANSWER_NOW) > 0) return finish('failed', EMPTY);
+  if (last.stopReason === 'refusal') return failed(refused(`${last.provider}/${last.model}`), 'refusal');
+  if (countSince(entries, ANSWER_NOW) > 0) return failed(EMPTY, 'malformed');
   return emptiesAtEnd(entries) < 2 ? { type: 'ask-model' } : { type: 'say', text: ANSWER_NOW };
 }
 
@@ -77,22 +79,28 @@ export function afterFailure(
   const { answer } = textsOf(entries);
   if (asksForRest(entries) && answer !== '')
     return finish('answered', `${answer}\n\n_I was cut off here: ${sentence}_`);
-  return last ? atCap(answer, maxIterations, sentence) : finish('failed', sentence);
+  if (!last) return failed(sentence, error.kind);
+  const end = atCap(answer, maxIterations, sentence);
+  return end.outcome === 'failed' ? { ...end, errorKind: error.kind } : end;
 }
 
 function atCap(answer: string, maxIterations: number, why = ''): TurnFinish {
   const steps = maxIterations === 1 ? 'the one step' : `all ${maxIterations} steps`;
   const sentence = `I used ${steps} that one request may take (\`agent.maxIterations\`) and could not sum up where I am. Say “go on” to let me continue.`;
   const whole = why === '' ? sentence : `${sentence} ${why}`;
-  return answer === '' ? finish('failed', whole) : finish('answered', `${answer}\n\n_${whole}_`);
+  return answer === '' ? failed(whole, 'limit') : finish('answered', `${answer}\n\n_${whole}_`);
 }
 
 function refused(model: string): string {
   return failureSentence({ type: 'error', kind: 'refusal', retryable: false, message: '' }, model);
 }
 
-function finish(outcome: TurnFinish['outcome'], answer: string): TurnFinish {
+function finish(outcome: 'answered', answer: string): TurnFinish {
   return { type: 'finish', outcome, answer };
+}
+
+function failed(answer: string, errorKind: string): TurnFinish {
+  return { type: 'finish', outcome: 'failed', answer, errorKind };
 }
 
 function noteAtEnd(entries: readonly TapeEntry[]): string {

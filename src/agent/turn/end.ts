@@ -14,12 +14,15 @@ export class EndTurn extends Error {
   readonly outcome: 'stopped' | 'failed';
   /** The sentence for the person; '' when the reply to the /stop told it already. */
   readonly sentence: string;
+  /** As in `TurnSummary`. */
+  readonly errorKind: string;
 
-  constructor(outcome: 'stopped' | 'failed', sentence: string) {
+  constructor(outcome: 'stopped' | 'failed', sentence: string, errorKind: string) {
     super(sentence === '' ? outcome : sentence);
     this.name = 'EndTurn';
     this.outcome = outcome;
     this.sentence = sentence;
+    this.errorKind = errorKind;
   }
 }
 
@@ -41,7 +44,8 @@ export async function endCut(turn: Turn, reason: EndTurn, { finish, partial = ''
   const results = pendingCalls(session.turn(facts.turnId)).map((pending) =>
     toolEntry(facts.turnId, pending, { title: pending.call.name, output, metadata: {}, isError: true }, false),
   );
-  const end = { ...(await finish(endDraft(turn, reason.outcome, reason.sentence))), ...partialOf(partial) };
+  const { outcome, sentence: answer, errorKind } = reason;
+  const end = { ...(await finish(endDraft(turn, { outcome, answer, errorKind }))), ...partialOf(partial) };
   await session.append([...results, end]);
 }
 
@@ -50,11 +54,17 @@ export function partialOf(shown: string): { readonly partial?: string } {
   return shown.trim() === '' ? {} : { partial: shown };
 }
 
+interface TurnEnding {
+  readonly outcome: TurnOutcome;
+  readonly answer: string;
+  /** As in `TurnSummary`. @default null */
+  readonly errorKind?: string | null;
+}
+
 /** Makes the `turn-end` of a turn. `entries`: the turn's entries, with those that are written in the same append. */
 export function endDraft(
   turn: Turn,
-  outcome: TurnOutcome,
-  answer: string,
+  { outcome, answer, errorKind = null }: TurnEnding,
   entries: readonly TapeEntry[] = turn.session.turn(turn.facts.turnId),
 ): EntryDraft {
   const { facts, chosen } = turn;
@@ -65,6 +75,7 @@ export function endDraft(
   return turnEndEntry({
     turnId: facts.turnId,
     outcome,
+    errorKind,
     answer: outcome === 'answered' ? signed(whole, entries, chosen) : answer,
     unfinished,
     target: facts.messages.at(-1),
@@ -89,6 +100,8 @@ function lineBelow({ role, facts }: Turn, answer: string, entries: readonly Tape
 export function turnEndEntry(end: {
   turnId: string;
   outcome: TurnOutcome;
+  /** @default null */
+  errorKind?: string | null;
   answer: string;
   /** The line in it that names what was not done. @default none */
   unfinished?: string;
@@ -99,11 +112,12 @@ export function turnEndEntry(end: {
   model: string | null;
   iterations: number;
 }): EntryDraft {
-  const { target, unfinished = '' } = end;
+  const { target, unfinished = '', errorKind = null } = end;
   return {
     kind: 'turn-end',
     turn: end.turnId,
     outcome: end.outcome,
+    ...(errorKind === null ? {} : { errorKind }),
     answer: end.answer,
     ...(unfinished === '' ? {} : { unfinished }),
     target: {

@@ -56,6 +56,7 @@ export function emitTurnEnd(
         outcome,
         text,
         isError: outcome === 'failed',
+        errorKind: outcome === 'failed' ? 'other' : outcome === 'stopped' ? 'aborted' : null,
         model: null,
         usage: noUsage,
         costUsd: null,

@@ -1,5 +1,6 @@
 import { API_CHANNEL } from '../../bus/api.ts';
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../../bus/messages.ts';
+import { runFactsOf } from '../../bus/run.ts';
 import type { OutboundDraft } from '../../journal/outbox.ts';
 import type { EntryOf } from '../../session/entry.ts';
 import { seesPrivate } from '../../security/access/access.ts';
@@ -62,7 +63,7 @@ export class TurnRunner {
   /** Ends a turn for a /stop; false when it is not in flight. */
   stop(turnId: string): boolean {
     const controller = this.#running.get(turnId);
-    controller?.abort(new EndTurn('stopped', ''));
+    controller?.abort(new EndTurn('stopped', '', 'aborted'));
     return controller !== undefined;
   }
 
@@ -73,17 +74,13 @@ export class TurnRunner {
    */
   async run(claimed: ClaimedTurn, shutdown: AbortSignal, onPause: () => void): Promise<void> {
     const { runtime, store, limits } = this.#ports;
-    const { turnTimeoutMs } = limits;
     const controller = new AbortController();
     this.#running.set(claimed.id, controller);
     // A /stop between the claim and now found no running turn to abort.
     if (store.journal.turns.isStopping(claimed.id)) this.stop(claimed.id);
-    const isSubagent = subagentOf(claimed.messages.at(-1)) !== null;
-    const limitMs = isSubagent ? Math.min(SUBAGENT_MS, turnTimeoutMs) : turnTimeoutMs;
-    using limit = new TurnDeadline(runtime.clock, limitMs, () => {
-      const minutes = Math.round(limitMs / 60_000);
-      const sentence = isSubagent ? TIMED_OUT : `I stopped after working on this for ${minutes} minutes.`;
-      controller.abort(new EndTurn('failed', sentence));
+    const { ms, sentence } = timeLimitOf(claimed.messages.at(-1), limits.turnTimeoutMs);
+    using limit = new TurnDeadline(runtime.clock, ms, () => {
+      controller.abort(new EndTurn('failed', sentence, 'timeout'));
     });
     try {
       const pauseDeadline = (): Disposable => {
@@ -115,7 +112,7 @@ export class TurnRunner {
     // Grows with what joins the turn.
     const messages = [...admitted];
     const newest = messages.at(-1) ?? target;
-    const ended = refused === null ? [] : [AbortSignal.abort(new EndTurn('failed', refused))];
+    const ended = refused === null ? [] : [AbortSignal.abort(new EndTurn('failed', refused, 'denied'))];
     const signal = AbortSignal.any([shutdown, ...ended]);
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
     const [{ texts }, state] = await Promise.all([model.systemPrompt(newest, claimed.role), hooks.loadState(facts)]);
@@ -241,6 +238,18 @@ export class TurnRunner {
   }
 }
 
+/** How long the turn that answers this message may take, and what it says when that is over. */
+function timeLimitOf(
+  target: InboundMessage | undefined,
+  usualMs: number,
+): { readonly ms: number; readonly sentence: string } {
+  if (subagentOf(target) !== null) return { ms: Math.min(SUBAGENT_MS, usualMs), sentence: TIMED_OUT };
+  const ms = runFactsOf(target).timeoutMs ?? usualMs;
+  const seconds = ms / 1_000;
+  const length = seconds < 60 ? `${Math.round(seconds * 10) / 10} seconds` : `${Math.round(seconds / 60)} minutes`;
+  return { ms, sentence: `I stopped after working on this for ${length.replace(/^1 (\w+)s$/u, '1 $1')}.` };
+}
+
 /** Whether the message's session is used only by one job, only by the heartbeat or only by webhooks. */
 function hasOwnSession(message: InboundMessage): boolean {
   return message.origin === 'hook' || (isSelfStarted(message) && /^(?:cron:|heartbeat$)/u.test(message.sessionKey));
@@ -262,6 +271,7 @@ function summaryOf(end: EntryOf<'turn-end'>, closed: boolean, durationMs: number
     outcome,
     text: outcome === 'stopped' ? 'Stopped.' : end.answer,
     isError: outcome !== 'answered',
+    errorKind: outcome === 'answered' ? null : outcome === 'stopped' ? 'aborted' : (end.errorKind ?? 'other'),
     model: end.model,
     usage: end.usage,
     costUsd: end.costUsd,

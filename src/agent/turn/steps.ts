@@ -36,7 +36,8 @@ export function nextStep(entries: readonly TapeEntry[], maxIterations = Number.P
   if (last.role === 'assistant') return completionOf(entries, maxIterations);
   if (choseSilence(entries)) return { type: 'finish', outcome: 'answered', answer: '' };
   const circles = last.role === 'tool' ? endlessLoop(entries) : null;
-  return circles === null ? { type: 'ask-model' } : { type: 'finish', outcome: 'failed', answer: circles };
+  if (circles === null) return { type: 'ask-model' };
+  return { type: 'finish', outcome: 'failed', answer: circles, errorKind: 'limit' };
 }
 
 /** The calls of the newest assistant message that have no result yet, in call order. */

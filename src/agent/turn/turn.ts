@@ -1,3 +1,4 @@
+import { runFactsOf } from '../../bus/run.ts';
 import { withinImageBudget } from '../../providers/images.ts';
 import type { ModelRequest } from '../../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
@@ -43,7 +44,7 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
         await runTools(turn, ports, step.calls);
         break;
       case 'finish':
-        await session.append([await finisher(turn, ports)(endDraft(turn, step.outcome, step.answer, entries))]);
+        await session.append([await finisher(turn, ports)(endDraft(turn, step, entries))]);
         break;
       case 'say':
         await session.append([ownNote(facts.turnId, step.text)]);
@@ -68,13 +69,16 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
   if (note !== null) await session.append([note]);
   const bounds = await model.bounds.before(turn);
   if ('refused' in bounds) {
-    await session.append([await finish(endDraft(turn, 'failed', bounds.refused))]);
+    await session.append([
+      await finish(endDraft(turn, { outcome: 'failed', answer: bounds.refused, errorKind: 'limit' })),
+    ]);
     return;
   }
   const drafted = requestOf(turn, model, { last, ...bounds });
   const request = await hooks.decide('beforeModel', drafted, (hook, value) => hook.beforeModel?.(facts, value));
   if ('denied' in request) {
-    await session.append([await finish(endDraft(turn, 'failed', runtime.redact(request.denied)))]);
+    const answer = runtime.redact(request.denied);
+    await session.append([await finish(endDraft(turn, { outcome: 'failed', answer, errorKind: 'denied' }))]);
     return;
   }
   live({ type: 'typing' });
@@ -145,7 +149,7 @@ async function record(
     const partial = end.outcome === 'failed' ? shown : '';
     await session.append([
       ...(outcome.kind === 'context-overflow' ? [] : [call]),
-      { ...(await finish(endDraft(turn, end.outcome, redact(end.answer), entries))), ...partialOf(partial) },
+      { ...(await finish(endDraft(turn, { ...end, answer: redact(end.answer) }, entries))), ...partialOf(partial) },
     ]);
     return;
   }
@@ -178,7 +182,7 @@ async function record(
   }
   const { note } = outcome.response;
   const answer = note === undefined ? next.answer : `${next.answer}\n\n_${note}_`;
-  const end = endDraft(turn, next.outcome, redact(answer), all);
+  const end = endDraft(turn, { ...next, answer: redact(answer) }, all);
   if (render === null || next.outcome === 'failed') {
     const shown = render === null ? content : await renderContent(content, before, render);
     await session.append([call, { ...said, content: [...shown] }, await finish(end)]);
@@ -217,6 +221,7 @@ function requestOf(
 ): ModelRequest {
   const { tools } = turn;
   const entries = turn.session.turn(turn.facts.turnId);
+  const { retries } = runFactsOf(turn.facts.messages.at(-1));
   return {
     model: turn.chosen.model,
     system: turn.system,
@@ -226,6 +231,7 @@ function requestOf(
     maxOutputTokens,
     reasoning: changedModel(entries, turn.chosen) ? 'off' : reasoning,
     turnModels: modelsOf(entries),
+    ...(retries === null ? {} : { retries }),
     ...(temperature === null ? {} : { temperature }),
   };
 }

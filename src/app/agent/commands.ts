@@ -22,6 +22,7 @@ import { tapeCommand } from '../../agent/commands/tape.ts';
 import { undoCommand } from '../../agent/commands/undo.ts';
 import { usageCommand } from '../../agent/commands/usage.ts';
 import { whyCommand } from '../../agent/commands/why.ts';
+import { withheldFromRun } from '../../agent/withheld-tools.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
@@ -185,6 +186,7 @@ async function ownersToolContext(
       workingDirectory: paths.workspace,
       readRoots: [stores.spill.folder(sessionKey), stores.media.folder(sessionKey), ...(await skills.folders())],
     },
+    withheld: (tool) => withheldFromRun(message, tool),
     approve: (request) => questions.approve({ sessionKey, callId, turnId, signal, target: message }, request),
   });
 }

@@ -22,8 +22,21 @@ export interface Contributions {
   readonly routes: PluginRoutes;
   /** What keeps the tapes too, and the name of its plugin; null: none. */
   readonly tapeStore: { readonly owner: string; readonly store: TapeStore } | null;
-  /** One sentence for each thing that exists already and is left out. */
-  readonly clashes: readonly string[];
+  /** Each thing that exists already and is left out. */
+  readonly clashes: readonly Clash[];
+}
+
+/** Something that a plugin adds and that exists already. */
+export interface Clash {
+  /** Name of the plugin. */
+  readonly owner: string;
+  /** E.g. `the tool "exec"`. */
+  readonly what: string;
+}
+
+/** The sentence for people. */
+export function clashSentence({ owner, what }: Clash): string {
+  return `The plugin "${owner}" adds ${what}, which exists already.`;
 }
 
 export const NO_CONTRIBUTIONS: Contributions = {
@@ -45,11 +58,11 @@ export function contributionsOf(
   const commands = new Map<string, ChatCommand>();
   const providers: Record<string, PluggedProvider> = {};
   let tapeStore: Contributions['tapeStore'] = null;
-  const clashes: string[] = [];
+  const clashes: Clash[] = [];
   for (const plugin of plugins) {
     const { name } = plugin;
     const isFree = (isTaken: boolean, what: string): boolean => {
-      if (isTaken) clashes.push(`The plugin "${name}" adds ${what}, which exists already.`);
+      if (isTaken) clashes.push({ owner: name, what });
       return !isTaken;
     };
     for (const channel of plugin.channels ?? []) {

@@ -22,7 +22,7 @@ import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
-import { contributionsOf, NO_CONTRIBUTIONS, type Contributions } from './contributions.ts';
+import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
 import { changePluginPins, readPluginPins } from './plugin-pins.ts';
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
@@ -32,6 +32,8 @@ export interface Plugins extends Contributions {
   look: PluginHost['look'];
   /** One sentence each. */
   readonly troubles: readonly string[];
+  /** What those of the program add and exists already. */
+  readonly givenClashes: readonly Clash[];
   load: PluginHost['load'];
   registerTools: PluginHost['registerTools'];
 }
@@ -60,7 +62,9 @@ export interface PluginsOptions {
   };
   readonly plugged: PluggedModels;
   readonly clock: Clock;
-  /** None is loaded. */
+  /** Those of the program that runs the assistant; they run in any case, before packages. */
+  readonly given: readonly Plugin[];
+  /** No package is loaded. */
   readonly safe: boolean;
 }
 
@@ -72,7 +76,7 @@ export class PluginHost implements Plugins {
   #running: ReadonlyMap<string, LoadedPlugin> = new Map();
   #contributions: Contributions = NO_CONTRIBUTIONS;
   #troubles: readonly string[] = [];
-  #toolClashes: readonly string[] = [];
+  #toolClashes: readonly Clash[] = [];
   #registered: readonly Disposable[] = [];
   /** As it was at the start: the store of a running assistant is never exchanged. */
   #tapeStore: Contributions['tapeStore'] = null;
@@ -80,6 +84,7 @@ export class PluginHost implements Plugins {
   private constructor(options: PluginsOptions) {
     this.#options = options;
     this.#folders = pluginFolders(options.folder);
+    if (options.given.length > 0) this.#join();
   }
 
   /** Loads the plugins. Never throws for what is wrong with one. */
@@ -96,7 +101,7 @@ export class PluginHost implements Plugins {
    * that are others now; null: nothing changed. Rejects, and changes nothing, when a folder cannot be read.
    */
   async load(): Promise<ReadonlySet<string> | null> {
-    const { config, plugged, safe } = this.#options;
+    const { config, safe } = this.#options;
     const before = this.#running;
     const { running, troubles, found } = await this.#read(safe ? [] : config.plugins);
     this.#found = found;
@@ -106,13 +111,18 @@ export class PluginHost implements Plugins {
     this.#troubles = troubles;
     if (isSame) return null;
     this.#running = running;
-    this.#contributions = contributionsOf(this.running, (channel) => config.channels[channel]);
-    plugged.providers = this.#contributions.providers;
-    plugged.running = new Set(running.keys());
+    this.#join();
     const changed = [...before, ...running].filter(
       ([name, { plugin }]) => before.get(name)?.plugin !== plugin || running.get(name)?.plugin !== plugin,
     );
     return new Set(changed.flatMap(([, { plugin }]) => (plugin.channels ?? []).map(({ kind }) => kind)));
+  }
+
+  #join(): void {
+    const { config, plugged } = this.#options;
+    this.#contributions = contributionsOf(this.running, (channel) => config.channels[channel]);
+    plugged.providers = this.#contributions.providers;
+    plugged.running = new Set(this.#running.keys());
   }
 
   async #read(listed: readonly string[]): Promise<{
@@ -120,7 +130,7 @@ export class PluginHost implements Plugins {
     readonly running: ReadonlyMap<string, LoadedPlugin>;
     readonly troubles: readonly string[];
   }> {
-    const { clock, pins: file, log } = this.#options;
+    const { clock, pins: file, log, given } = this.#options;
     const found = await findPlugins(this.#folders);
     const running = new Map<string, LoadedPlugin>();
     const troubles: string[] = [];
@@ -129,6 +139,7 @@ export class PluginHost implements Plugins {
       const before = this.#running.get(name);
       try {
         const one = found.find((candidate) => candidate.name === name);
+        if (given.some((own) => own.name === name)) throw new Error('the program brings a plugin of this name itself');
         if (one === undefined) throw new Error(`there is no such package in ${this.#options.folder}`);
         const pins = readPluginPins(file);
         if (before?.folder === one.folder && (await fingerprintOf(one.folder)) === before.fingerprint) {
@@ -158,11 +169,11 @@ export class PluginHost implements Plugins {
   registerTools(registry: Pick<ToolRegistry, 'named' | 'register'>): void {
     for (const tool of this.#registered) tool[Symbol.dispose]();
     const registered: Disposable[] = [];
-    const clashes: string[] = [];
+    const clashes: Clash[] = [];
     for (const { name, tools = [] } of this.running) {
       for (const tool of tools) {
         if (registry.named(tool.name) === undefined) registered.push(registry.register(tool));
-        else clashes.push(`The plugin "${name}" adds the tool "${tool.name}", which exists already.`);
+        else clashes.push({ owner: name, what: `the tool "${tool.name}"` });
       }
     }
     this.#registered = registered;
@@ -170,7 +181,7 @@ export class PluginHost implements Plugins {
   }
 
   get running(): readonly Plugin[] {
-    return Array.from(this.#running.values(), ({ plugin }) => plugin);
+    return [...this.#options.given, ...Array.from(this.#running.values(), ({ plugin }) => plugin)];
   }
 
   get kinds(): Contributions['kinds'] {
@@ -204,8 +215,12 @@ export class PluginHost implements Plugins {
   }
 
   #list(): readonly PluginState[] {
-    const { config } = this.#options;
-    const names = new Set([...config.plugins, ...this.#found.map(({ name }) => name)]);
+    const { config, given } = this.#options;
+    const names = new Set([
+      ...given.map(({ name }) => name),
+      ...config.plugins,
+      ...this.#found.map(({ name }) => name),
+    ]);
     return Array.from(names, (name) => ({
       name,
       version: this.#found.find((one) => one.name === name)?.version ?? null,
@@ -214,17 +229,22 @@ export class PluginHost implements Plugins {
   }
 
   get troubles(): readonly string[] {
-    const { clashes, tapeStore } = this.#contributions;
+    const { tapeStore } = this.#contributions;
     const isOther = tapeStore?.store !== this.#tapeStore?.store;
-    return [...this.#troubles, ...clashes, ...this.#toolClashes, ...(isOther ? [otherStore(tapeStore)] : [])];
+    const clashes = this.clashes.map(clashSentence);
+    return [...this.#troubles, ...clashes, ...(isOther ? [otherStore(tapeStore)] : [])];
   }
 
-  get clashes(): readonly string[] {
-    return this.#contributions.clashes;
+  get clashes(): readonly Clash[] {
+    return [...this.#contributions.clashes, ...this.#toolClashes];
+  }
+
+  get givenClashes(): readonly Clash[] {
+    return this.clashes.filter(({ owner }) => this.#options.given.some(({ name }) => name === owner));
   }
 
   #stateOf(name: string): PluginState['state'] {
-    if (this.#running.has(name)) return 'running';
+    if (this.running.some((one) => one.name === name)) return 'running';
     if (!this.#options.config.plugins.includes(name)) return 'not enabled';
     return this.#options.safe ? 'safe mode' : 'failed';
   }

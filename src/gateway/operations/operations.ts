@@ -35,7 +35,8 @@ export const OPERATIONS = {
   ...system,
 } satisfies Readonly<Record<string, Operation>>;
 
-type Operations = typeof OPERATIONS;
+/** Every operation by its name. */
+export type Operations = typeof OPERATIONS;
 
 export type RequestName = keyof Operations;
 export type RequestParams<Name extends RequestName> = z.output<Operations[Name]['params']>;

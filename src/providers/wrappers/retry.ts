@@ -55,7 +55,7 @@ async function* chatWithRetry(
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
 ): AsyncGenerator<ModelEvent> {
   const failures: ModelError[] = [];
-  for (const backoff of [...waitsMs, undefined]) {
+  for (const backoff of [...waitsOf(request, waitsMs), undefined]) {
     const failure = yield* attempt(provider, request, signal);
     if (failure === undefined) return;
     failures.push(failure);
@@ -79,6 +79,12 @@ async function* chatWithRetry(
       return;
     }
   }
+}
+
+/** The waits before further attempts; the longest one again for those that a request asks for beyond the usual. */
+function waitsOf({ retries }: ModelRequest, usual: readonly number[]): readonly number[] {
+  if (retries === undefined) return usual;
+  return Array.from({ length: retries }, (_, n) => usual[n] ?? usual.at(-1) ?? 0);
 }
 
 /** Passes on what one attempt gives, but for its error, which it returns. */

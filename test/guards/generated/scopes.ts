@@ -39,7 +39,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
     'agent/loop-roles',
     'agent/loop',
   ],
-  'agent/subagents/task.ts': ['e2e/subagents'],
+  'agent/subagents/task.ts': ['e2e/subagents', 'library/run-options'],
   'agent/prompt/user-message.ts': ['agent/user-message-guards', 'agent/taint-message', 'agent/user-message'],
   'channels/inbound/group-talk.ts': ['channels/group-talk'],
   'gateway/control-server.ts': ['gateway/control', 'gateway/control-guards', 'security/redact-sinks'],

@@ -1,6 +1,7 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
 const SUBAGENTS = 'e2e/subagents.test.ts';
+const RUNS = 'library/run-options.test.ts';
 
 /** What the assistant does by itself, and what those that it gives tasks to may do. */
 export const OWN_WORK_GUARDS: readonly Guard[] = [
@@ -17,8 +18,32 @@ export const OWN_WORK_GUARDS: readonly Guard[] = [
       {
         name: 'subagent-taint-down',
         holds: 'A subagent begins with the marks of the turn that asked.',
-        find: 'metadata: { subagent: task, taint,',
-        replace: 'metadata: { subagent: task,',
+        find: '      taint,\n      ...(model',
+        replace: '      ...(model',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'agent/withheld-tools.ts',
+    [RUNS],
+    [
+      {
+        name: 'run-tools',
+        holds: 'A turn uses no tool that its run was not given, and neither do its subagents.',
+        find: '  if (outsideRun !== null) return outsideRun;\n',
+        replace: '',
+      },
+    ],
+  ),
+  ...guardsIn(
+    'app/agent/commands.ts',
+    [RUNS],
+    [
+      {
+        name: 'run-tools-by-hand',
+        holds: 'A text that calls a tool by hand calls none that its run was not given.',
+        find: '    withheld: (tool) => withheldFromRun(message, tool),\n',
+        replace: '',
       },
     ],
   ),

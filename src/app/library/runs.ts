@@ -1,0 +1,182 @@
+import { resolve } from 'node:path';
+import { sessionKeyOf, type OutboundEvent, type TurnSummary } from '../../bus/messages.ts';
+import type { AssistantPort, SendInput, SendOptions } from '../../gateway/assistant-port.ts';
+import { externalIdOf, streamOf } from '../../gateway/local-assistant.ts';
+import { MODEL_ERROR_KINDS, type ModelErrorKind } from '../../providers/provider.ts';
+import type { TapeEntry } from '../../session/entry.ts';
+import type { MediaStore } from '../../storage/media.ts';
+import { imageType } from '../../tools/files/file-text.ts';
+import { AppError } from '../../util/errors.ts';
+import type { IdFactory } from '../../util/ids.ts';
+import type { Stores } from '../storage/stores.ts';
+import { CallTimes, toolCallsOf, type RunToolCall } from './tool-calls.ts';
+
+/** What one run wants; all of it holds for this run alone. */
+export interface RunOptions extends Omit<SendInput, 'text' | 'session' | 'images'>, Omit<SendOptions, 'onEvent'> {
+  /** The conversation that the message belongs to. @default 'main' */
+  readonly session?: string;
+  /** Images that belong to the message: paths, or their bytes (PNG, JPEG, GIF, WebP). @default none */
+  readonly images?: readonly (string | Uint8Array)[];
+}
+
+/**
+ * Why a run failed: what went wrong with the model, `timeout` also for the time limit of the run, `aborted` for a run that was
+ * stopped, `limit` for a budget, the steps of a turn or a full queue, `denied` for the word of a plugin, or `other`.
+ */
+export type RunErrorKind = ModelErrorKind | 'limit' | 'denied' | 'other';
+
+/** A file that a turn sent. */
+export interface SentFile {
+  /** Absolute path of a copy, which stays as it was sent. */
+  readonly path: string;
+  readonly name: string;
+  readonly kind: 'image' | 'audio' | 'video' | 'document';
+  readonly mediaType: string;
+}
+
+/** How a run ended. */
+export interface RunResult extends TurnSummary {
+  /** The turn that answered; null when there was none, e.g. because too many messages wait. */
+  readonly turnId: string | null;
+  /** The session, as `assistant sessions` and tools name it, e.g. `terminal:main`. */
+  readonly sessionKey: string;
+  /** Name of the provider whose model answered: the part of `model` before the slash. Null when none did. */
+  readonly provider: string | null;
+  /** Null when it did not fail. */
+  readonly errorKind: RunErrorKind | null;
+  /** The files that the turn sent, in order. */
+  readonly media: readonly SentFile[];
+  /** The tool calls of the turn, in order. */
+  readonly toolCalls: readonly RunToolCall[];
+}
+
+/** A live event of a run; the last one says how it ended. */
+export type RunEvent =
+  | Exclude<OutboundEvent, { type: 'turn-end' }>
+  | (Omit<Extract<OutboundEvent, { type: 'turn-end' }>, 'result'> & { readonly result: RunResult });
+
+/** Events of a run in order; what it returns is the result of `run`. */
+export type RunStream = AsyncGenerator<RunEvent, RunResult, void>;
+
+/** What a program does with an assistant in its own process. */
+export interface Runs {
+  /**
+   * Sends a text to a session and waits for the end of its turn. Resolves also when the turn failed: see `outcome`. Rejects
+   * with one sentence for options that cannot be meant, and when the assistant stops before the end (`connection-lost`).
+   */
+  run(text: string, options?: RunOptions): Promise<RunResult>;
+  /** Like `run`, with live events; the last is `turn-end` with the result. Leaving the loop early does not stop the turn. */
+  stream(text: string, options?: RunOptions): RunStream;
+}
+
+interface RunsPorts {
+  readonly port: Pick<AssistantPort, 'send'>;
+  readonly stores: Pick<Stores, 'sessions' | 'journal' | 'media'>;
+  readonly newId: IdFactory;
+  /** Milliseconds that only move forward. */
+  readonly monotonic: () => number;
+}
+
+/** Runs turns for a program, and tells it what they did. */
+export function createRuns({ port, stores, newId, monotonic }: RunsPorts): Runs {
+  const resultOf = async (
+    summary: TurnSummary,
+    { turnId, sessionKey }: Pick<RunResult, 'turnId' | 'sessionKey'>,
+    times: CallTimes,
+  ): Promise<RunResult> => {
+    const hasTape = turnId !== null && summary.outcome !== 'command';
+    const entries = hasTape ? await entriesOf(stores.sessions, { turnId, sessionKey }) : [];
+    const { model, errorKind } = summary;
+    return {
+      ...summary,
+      turnId,
+      sessionKey,
+      provider: model?.split('/', 1)[0] ?? null,
+      errorKind: errorKind === null ? null : kindOf(errorKind),
+      media: turnId === null ? [] : filesOf(stores.journal, turnId),
+      toolCalls: toolCallsOf(entries, times),
+    };
+  };
+
+  async function* stream(text: string, options: RunOptions = {}): RunStream {
+    const { signal, onApproval, id = newId(), session = 'main', images = [], ...asked } = options;
+    const input = { ...asked, id, session, text, images: await pathsOf(images, stores.media) };
+    const times = new CallTimes(monotonic);
+    const watched: Pick<AssistantPort, 'send'> = {
+      send: (message, { onEvent, ...others }) =>
+        port.send(message, {
+          ...others,
+          onEvent: (event) => {
+            times.saw(event);
+            onEvent?.(event);
+          },
+        }),
+    };
+    const events = streamOf(watched, input, {
+      ...(signal === undefined ? {} : { signal }),
+      ...(onApproval === undefined ? {} : { onApproval }),
+    });
+    let sessionKey = sessionKeyOf({ channel: 'terminal', chatId: session });
+    let own: RunResult | undefined;
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) return own ?? (await resultOf(next.value, { turnId: null, sessionKey }, times));
+      const event = next.value;
+      ({ sessionKey } = event);
+      if (event.type !== 'turn-end') {
+        yield event;
+        continue;
+      }
+      const result = await resultOf(event.result, event, times);
+      if (event.answers.includes(externalIdOf(id))) own = result;
+      yield { ...event, result };
+    }
+  }
+
+  return {
+    stream,
+    run: async (text, options) => {
+      const events = stream(text, options);
+      for (;;) {
+        const next = await events.next();
+        if (next.done === true) return next.value;
+      }
+    },
+  };
+}
+
+function kindOf(kind: string): RunErrorKind {
+  if (kind === 'limit' || kind === 'denied') return kind;
+  return MODEL_ERROR_KINDS.find((known) => known === kind) ?? 'other';
+}
+
+/** What the tape has of a turn; nothing where it cannot be read, which the answer says then. */
+async function entriesOf(
+  sessions: Stores['sessions'],
+  { turnId, sessionKey }: { readonly turnId: string; readonly sessionKey: string },
+): Promise<readonly TapeEntry[]> {
+  try {
+    return (await sessions.open(sessionKey, { turn: turnId })).turn(turnId);
+  } catch {
+    return [];
+  }
+}
+
+function filesOf({ outbox }: Stores['journal'], turnId: string): readonly SentFile[] {
+  return outbox.filesOf(turnId).map(({ path, name = '', kind, mediaType }) => ({ path, name, kind, mediaType }));
+}
+
+/** Absolute paths of images; bytes are kept in the home first. Throws `run-invalid` for bytes that are no image. */
+async function pathsOf(images: readonly (string | Uint8Array)[], media: MediaStore): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const [n, image] of images.entries()) {
+    if (typeof image !== 'string' && imageType(image) === undefined) {
+      throw new AppError(
+        'run-invalid',
+        `images[${n}] must be a PNG, JPEG, GIF or WebP image, but other bytes were given.`,
+      );
+    }
+    paths.push(typeof image === 'string' ? resolve(image) : await media.keep(image));
+  }
+  return paths;
+}
