@@ -142,6 +142,7 @@ async function useAll(journal: Journal): Promise<void> {
   await outbox.enqueue([reply('01ZO1'), reply('01ZO2')]);
   outbox.page(0, 5);
   outbox.open('01ZO1');
+  outbox.filesOf('01ZT1');
   outbox.lastSent('01ZO1');
   outbox.isSent(reply('01ZO1'), '77');
   await outbox.render('01ZO1', ['hi']);
