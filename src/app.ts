@@ -5,12 +5,13 @@ import { configWarnings, waitingWarnings, type Base, type Ground } from './app/b
 import { openBus, openHooks } from './app/bus.ts';
 import { createChannels, showTyping } from './app/channels.ts';
 import { startConsumers, resumeEarlierWork } from './app/consumers.ts';
-import { createRuns, type Runs } from './app/library/runs.ts';
+import type { Assistant, AssistantSettings } from './app/library/assistant.ts';
+import { createRuns } from './app/library/runs.ts';
 import { createOpenAiPorts } from './app/requests/openai.ts';
 import { createModels, fullName } from './app/agent/models.ts';
-import { hookSetsOf, readGiven, requireFree, type Given } from './app/extensions/given-plugins.ts';
+import { hookSetsOf, readGiven, requireFree } from './app/extensions/given-plugins.ts';
 import { PluginHost, reportHungHooks, type PluggedModels } from './app/extensions/plugins.ts';
-import { createReloader, type ReloadReport } from './app/reload.ts';
+import { createReloader } from './app/reload.ts';
 import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
@@ -27,18 +28,15 @@ import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
 import { SettingsStore } from './config/settings-store.ts';
 import { readVersion } from './config/version.ts';
-import type { AssistantPort } from './gateway/assistant-port.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
 import type { Plugin } from './plugins/plugin.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
-import type { TapeStore } from './session/stored-tapes.ts';
 import { probeDisk } from './storage/files.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { LogFile } from './storage/log-file.ts';
 import { StorageHealth } from './storage/storage-health.ts';
-import type { Tool } from './tools/tool.ts';
-import { systemClock, type Clock } from './util/clock.ts';
-import { errorMessage, type AppError } from './util/errors.ts';
+import { systemClock } from './util/clock.ts';
+import { errorMessage } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
@@ -51,60 +49,6 @@ export { definePlugin, defineProvider } from './plugins/plugin.ts';
 export { defineTool } from './tools/tool.ts';
 export { AppError } from './util/errors.ts';
 export { z } from 'zod';
-
-/** How an assistant is started in this process. */
-export interface AssistantSettings extends Given {
-  /** The home folder. @default `ASSISTANT_HOME`, else `~/.assistant` */
-  readonly home?: string;
-  /** Settings over those of the home's config.json, in its shape. */
-  readonly config?: Readonly<Record<string, unknown>>;
-  /** What is connected: `gateway` all channels and HTTP, `local` nothing but the control socket. @default 'local' */
-  readonly serve?: 'gateway' | 'local';
-  /** HTTP port instead of `gateway.port`; 0: any free port. */
-  readonly port?: number;
-  /** Keeps the tapes of all sessions too, in place of the one that a plugin brings. @default the home alone has them */
-  readonly tapeStore?: TapeStore;
-  /** @default stderr, as the configuration says */
-  readonly log?: Logger;
-  /**
-   * Logs to the file of the home (`HomePaths.log`) only, for a terminal that a person talks in. Otherwise a gateway logs
-   * to stderr and to that file, and everything else to stderr. @default false
-   */
-  readonly logsToFile?: boolean;
-  /** Ends this assistant and starts another, for /restart; without it the command says that it cannot. */
-  readonly onRestart?: () => void;
-  /** Called when the disk did not confirm a write: nothing is written any more, so this process has to end. @default `onRestart` */
-  readonly onUnusable?: (error: AppError) => void;
-  /** Used instead of the environment of the process. */
-  readonly environment?: Environment;
-  /** @default the machine's */
-  readonly clock?: Clock;
-  /** Id of this boot of the machine, which tells a power loss from a process that died. @default the kernel's boot id */
-  readonly boot?: string | null;
-  /**
-   * A start that reaches no one: MCP servers, schedule, heartbeat and plugins are off, as in safe mode; with `wrapTool` the
-   * agreed tools of MCP servers are there, and no server is started before one of them runs. @default false
-   */
-  readonly rehearsal?: boolean;
-  /** Each tool as it is registered, for a trial. @default as it is */
-  readonly wrapTool?: (tool: Tool) => Tool;
-  /** Ends a start that waits for a full or read-only disk; its reason is thrown. */
-  readonly signal?: AbortSignal;
-}
-
-/** A running assistant. */
-export interface Assistant extends AssistantPort, Runs, AsyncDisposable {
-  /** Stops it within 10 s, as disposing does; turns in flight continue at the next start. May be called more than once. */
-  close(): Promise<void>;
-  /** Call it before disposing when an uncaught error ends this process: the start then counts as a crash for safe mode. */
-  markCrashed(): void;
-  /** Resolves when its journal has made a commit durable; rejects when it cannot. For a watchdog: silence is a fault. */
-  alive(): Promise<void>;
-  /** Reads the configuration again and applies what changed; an invalid one is refused as a whole. Never rejects. */
-  reload(): Promise<ReloadReport>;
-  /** Its log, free of secrets. */
-  readonly log: Logger;
-}
 
 /**
  * Starts an assistant in this process; a home without a workspace is filled first. Throws an `AppError` with one sentence

@@ -24,12 +24,15 @@ interface Source {
 export function unexported(entry: string): readonly string[] {
   const read = reader();
   const isPublic = new Set(exportsOf(entry, read).map(keyOf));
+  const publicNames = new Set(exportsOf(entry, read).map(({ name }) => name));
+  // A file may call an exported type by its name without importing it: `type A = Parameters<B['of']>[0]`.
+  const isOwnWord = ({ file, name }: Declared): boolean => !read(file).exported.has(name) && publicNames.has(name);
   const seen = new Set<string>();
   const missing: string[] = [];
   const visit = (one: Declared, by: string): void => {
     if (seen.has(keyOf(one))) return;
     seen.add(keyOf(one));
-    if (!isPublic.has(keyOf(one))) missing.push(`${one.name} of ${one.file}, mentioned by ${by}`);
+    if (!isPublic.has(keyOf(one)) && !isOwnWord(one)) missing.push(`${one.name} of ${one.file}, mentioned by ${by}`);
     const text = (read(one.file).texts.get(one.name) ?? '').replaceAll(/\btypeof\s+\w+/gu, '');
     for (const [word] of text.matchAll(/\b[A-Za-z_]\w*\b/gu)) {
       const found = word === one.name ? null : declarationOf(one.file, word, read);

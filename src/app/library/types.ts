@@ -4,6 +4,7 @@
  */
 
 // Running an assistant.
+export type { Assistant, AssistantSettings } from './assistant.ts';
 export type { Given } from '../extensions/given-plugins.ts';
 export type { RunErrorKind, RunEvent, RunOptions, RunResult, Runs, RunStream, SentFile } from './runs.ts';
 export type { RunToolCall } from './tool-calls.ts';

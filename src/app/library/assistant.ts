@@ -1,0 +1,64 @@
+import type { Environment } from '../../config/environment.ts';
+import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import type { TapeStore } from '../../session/stored-tapes.ts';
+import type { Tool } from '../../tools/tool.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { AppError } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+import type { Given } from '../extensions/given-plugins.ts';
+import type { ReloadReport } from '../reload.ts';
+import type { Runs } from './runs.ts';
+
+/** How an assistant is started in this process. */
+export interface AssistantSettings extends Given {
+  /** The home folder. @default `ASSISTANT_HOME`, else `~/.assistant` */
+  readonly home?: string;
+  /** Settings over those of the home's config.json, in its shape. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** What is connected: `gateway` all channels and HTTP, `local` nothing but the control socket. @default 'local' */
+  readonly serve?: 'gateway' | 'local';
+  /** HTTP port instead of `gateway.port`; 0: any free port. */
+  readonly port?: number;
+  /** Keeps the tapes of all sessions too, in place of the one that a plugin brings. @default the home alone has them */
+  readonly tapeStore?: TapeStore;
+  /** @default stderr, as the configuration says */
+  readonly log?: Logger;
+  /**
+   * Logs to the file of the home (`HomePaths.log`) only, for a terminal that a person talks in. Otherwise a gateway logs
+   * to stderr and to that file, and everything else to stderr. @default false
+   */
+  readonly logsToFile?: boolean;
+  /** Ends this assistant and starts another, for /restart; without it the command says that it cannot. */
+  readonly onRestart?: () => void;
+  /** Called when the disk did not confirm a write: nothing is written any more, so this process has to end. @default `onRestart` */
+  readonly onUnusable?: (error: AppError) => void;
+  /** Used instead of the environment of the process. */
+  readonly environment?: Environment;
+  /** @default the machine's */
+  readonly clock?: Clock;
+  /** Id of this boot of the machine, which tells a power loss from a process that died. @default the kernel's boot id */
+  readonly boot?: string | null;
+  /**
+   * A start that reaches no one: MCP servers, schedule, heartbeat and plugins are off, as in safe mode; with `wrapTool` the
+   * agreed tools of MCP servers are there, and no server is started before one of them runs. @default false
+   */
+  readonly rehearsal?: boolean;
+  /** Each tool as it is registered, for a trial. @default as it is */
+  readonly wrapTool?: (tool: Tool) => Tool;
+  /** Ends a start that waits for a full or read-only disk; its reason is thrown. */
+  readonly signal?: AbortSignal;
+}
+
+/** A running assistant. */
+export interface Assistant extends AssistantPort, Runs, AsyncDisposable {
+  /** Stops it within 10 s, as disposing does; turns in flight continue at the next start. May be called more than once. */
+  close(): Promise<void>;
+  /** Call it before disposing when an uncaught error ends this process: the start then counts as a crash for safe mode. */
+  markCrashed(): void;
+  /** Resolves when its journal has made a commit durable; rejects when it cannot. For a watchdog: silence is a fault. */
+  alive(): Promise<void>;
+  /** Reads the configuration again and applies what changed; an invalid one is refused as a whole. Never rejects. */
+  reload(): Promise<ReloadReport>;
+  /** Its log, free of secrets. */
+  readonly log: Logger;
+}
