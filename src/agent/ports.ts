@@ -96,11 +96,21 @@ export interface LimitPorts {
   readonly bursts: BurstSettings;
 }
 
+/** Which answers can be spoken; asked when it matters, because the settings may change. */
+export interface SpeechPorts {
+  /** Whether voice messages can be made and sent to this channel. */
+  readonly isOffered: (channel: string) => boolean;
+  /** Whether each answer to a voice message is spoken. */
+  readonly answersVoice: () => boolean;
+}
+
 /** How a turn talks to people. */
 export interface PeoplePorts {
   readonly questions: Questions;
   /** Renders a message into the parts that its channel sends. */
   readonly render: RenderParts;
+  /** Which answers can be spoken. */
+  readonly speech: SpeechPorts;
   /** Whether the answer of a turn of a job or heartbeat is not sent. Not called for other turns. */
   readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
   /** Resolves when no preview of the turn's answer is being sent any more. */

@@ -37,6 +37,7 @@ import { createQuestions } from './people/questions.ts';
 import { registerTools } from './tools/register-tools.ts';
 import type { Reloader } from './reload.ts';
 import { createRequests, type AgentRequests } from './requests/requests.ts';
+import { createSpeaker, speechPorts } from './agent/speech.ts';
 import { openSkills } from './extensions/skills.ts';
 import { healthOf } from './health.ts';
 import { statusOf } from './status.ts';
@@ -99,7 +100,8 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
-  const prompts = openPrompts(base, { stores, catalog, registry });
+  const speech = speechPorts(base, channels.manager);
+  const prompts = openPrompts(base, { stores, catalog, registry, speech });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
@@ -107,6 +109,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     clock,
     log,
   });
+  channels.speech.use(createSpeaker(base, { stores, budget }));
   const prompt = (sessionKey: string): Promise<PromptReport> =>
     prompts.report(sessionKey, { journal, sessions, context, resolveModel: models.resolve });
   const memory = createMemory(base, { ...parts, questions, bounds, budget, context });
@@ -130,12 +133,13 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     skills,
     bounds,
     questions,
+    speech,
     automation,
     heartbeat,
   });
   const runner = new TurnRunner(ports, base.settings.hold);
   const runningTurns = (): number => runner.running.length;
-  registerTools(base, { ...parts, tools, catalog, tape, automation, runner });
+  registerTools(base, { ...parts, tools, catalog, tape, speech, automation, runner });
   const { troubles, checkSpace } = createTroubles(base, { ...parts, mcp, prompt });
   const providers = new ProviderResults({
     bus,
@@ -216,13 +220,12 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
 
 function openPrompts(
   { config, paths, redact, plugins }: Base,
-  { stores, catalog, registry }: { readonly stores: Stores } & Pick<PromptsOptions, 'catalog' | 'registry'>,
+  { stores, ...parts }: { readonly stores: Stores } & Pick<PromptsOptions, 'catalog' | 'registry' | 'speech'>,
 ): Prompts {
   return createPrompts({
     config,
     workspace: paths.workspace,
-    catalog,
-    registry,
+    ...parts,
     redact,
     pairedRoles: (channel) => stores.journal.people.list(channel).map(({ role }) => role),
     plugged: plugins.kinds,

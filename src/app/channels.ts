@@ -5,6 +5,7 @@ import type { Channel } from '../channels/channel.ts';
 import { Delivery } from '../channels/delivery/delivery.ts';
 import { ChannelManager } from '../channels/manager.ts';
 import type { ChannelPeople, ChannelSource } from '../channels/supervised-channel.ts';
+import { SpeechChannel, withSpeech } from '../channels/speech.ts';
 import { channelSource } from '../channels/registry.ts';
 import { KeptChannel } from '../channels/kept.ts';
 import { TerminalChannel } from '../channels/terminal.ts';
@@ -26,6 +27,8 @@ const LONGEST_DETAIL = 200;
 export interface Channels {
   readonly terminal: TerminalChannel;
   readonly manager: ChannelManager;
+  /** Makes voice messages of texts. */
+  readonly speech: SpeechChannel;
   readonly delivery: Delivery;
   readonly previews: Previews;
   /** Whether a channel that reaches people elsewhere is connected. */
@@ -79,10 +82,15 @@ export function createChannels(
       log,
     },
   );
+  const speech = new SpeechChannel({
+    publish: (message) => bus.publishOutbound(message),
+    isKnown: (id) => journal.outbox.stateOf(id) !== undefined,
+    clock,
+  });
   const delivery = new Delivery({
     bus,
     outbox: journal.outbox,
-    outlets: manager,
+    outlets: withSpeech(manager, speech),
     storage: base.storage,
     clock,
     random,
@@ -109,7 +117,7 @@ export function createChannels(
       ),
     );
   };
-  return { terminal, manager, delivery, previews, isOpen, update };
+  return { terminal, manager, speech, delivery, previews, isOpen, update };
 }
 
 function peopleOf({ people, pairing }: Journal): ChannelPeople {

@@ -8,7 +8,7 @@ import type { HealthFacts } from '../gateway/operations/health.ts';
 import type { HttpSlot } from '../gateway/operations/ports.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import type { OpenAiPorts } from '../gateway/openai/ports.ts';
-import { hasServer, hearingServer, voiceText } from '../providers/speech-servers.ts';
+import { hasServer, hearingServer, speechText, voiceText } from '../providers/speech-servers.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -57,6 +57,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     storage: storageLine(stores.journal.retention.last(), clock.now()),
     startedAt,
     voice: voiceText(base.config),
+    speech: speechText(base.config),
     http,
   });
   const local = new LocalAssistant({

@@ -4,7 +4,7 @@ import { subagentLines } from '../agent/subagents/supervisor.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { HealthFacts } from '../gateway/operations/health.ts';
 import type { Journal } from '../journal/journal.ts';
-import { voiceText } from '../providers/speech-servers.ts';
+import { speechText, voiceText } from '../providers/speech-servers.ts';
 import { startOfDay } from '../util/time-zone.ts';
 import { countText, megabytes } from '../util/text.ts';
 import type { Base } from './base.ts';
@@ -42,6 +42,7 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
     storage,
     voice: voiceText(config),
+    speech: speechText(config),
     channels: manager.health(),
     sandbox: sandbox.detail,
     warnings: [...warnings, ...(prompt.fewTools === null ? [] : [prompt.fewTools])],

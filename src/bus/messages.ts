@@ -27,7 +27,7 @@ export interface Media {
   readonly path: string;
   /** The platform's reference to the file (an id or a URL), for `Channel.download`. @default the file is on this machine */
   readonly source?: string;
-  /** A voice message, which is transcribed. @default false */
+  /** A voice message: one that came is transcribed, one that is sent is shown as such. @default false */
   readonly speech?: boolean;
   readonly name?: string;
   /** Bytes. */

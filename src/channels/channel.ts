@@ -166,6 +166,8 @@ export interface Channel {
    * twice
    */
   readonly settlesResends?: boolean;
+  /** Deadline of `send` without the time that its bytes take, ms. @default 30_000 */
+  readonly sendDeadlineMs?: number;
   react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
   /**
    * Fetches a file of a message by its `source`. Throws a `SendError`, a permanent one when the file exceeds

@@ -15,6 +15,8 @@ export interface AssistantInfo {
   readonly storage?: string | null;
   /** What becomes of voice messages, and where recordings go, in one line; null: they are not turned into text. */
   readonly voice?: string | null;
+  /** Who speaks answers, and where their text goes, in one line; null: they are not spoken. */
+  readonly speech?: string | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */

@@ -1,5 +1,6 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import { FROM, parseChat, sessionKeyOf } from '../bus/messages.ts';
+import { SPEECH_CHANNEL } from '../bus/speech.ts';
 import type { Row } from '../storage/database.ts';
 import { INBOUND, OUTBOUND, parseInbound, parseOutbound, type JournalPorts } from './rows.ts';
 
@@ -58,7 +59,7 @@ export class JournalFeed {
       });
     const sent = db
       .all(
-        `SELECT seq, turns.session AS session, outbound.state AS state, turn_id, payload, created_at AS at
+        `SELECT seq, channel, turns.session AS session, outbound.state AS state, turn_id, payload, created_at AS at
          FROM outbound LEFT JOIN turns ON turns.id = outbound.turn_id
          WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
         outbound,
@@ -67,7 +68,8 @@ export class JournalFeed {
       )
       .flatMap((row): FeedRow[] => {
         outbound = row.number('seq');
-        return row.textOrNull('payload') === null ? [] : [toSent(row)];
+        // What waits to be spoken is no message to people; the voice message that becomes of it is.
+        return row.textOrNull('payload') === null || row.text('channel') === SPEECH_CHANNEL ? [] : [toSent(row)];
       });
     return { rows: [...received, ...sent].toSorted((a, b) => a.at - b.at), cursor: { inbound, outbound } };
   }

@@ -31,8 +31,12 @@ export const HEARING: Known = {
   groq: { baseUrl: 'https://api.groq.com/openai/v1', model: 'whisper-large-v3-turbo' },
 };
 
-/** What a server of a person's own is asked for. */
-const OWN_MODEL = 'whisper-1';
+/** Text to speech. */
+const SPEAKING: Known = { openai: { baseUrl: null, model: 'tts-1' } };
+
+/** Dollars per million characters, at OpenAI's own address. */
+const SPEAKING_PRICES: Readonly<Record<string, number>> = { 'tts-1': 15, 'tts-1-hd': 30 };
+
 const OPENAI_URL = 'https://api.openai.com/v1';
 
 /** Where the words of voice messages come from. Null: no server; a sentence: the settings name one that cannot be called. */
@@ -43,7 +47,23 @@ export function hearingServer({
   readonly voice: SpeechSettings;
   readonly providers: Providers;
 }): SpeechServer | null | string {
-  return serverOf(voice, { section: 'voice', known: HEARING, ownModel: OWN_MODEL, providers });
+  return serverOf(voice, { section: 'voice', known: HEARING, ownModel: 'whisper-1', providers });
+}
+
+/** Who speaks answers; as `hearingServer`. */
+export function speakingServer({ voice, providers }: SpeakingConfig): SpeechServer | null | string {
+  return serverOf(voice.speech, { section: 'voice.speech', known: SPEAKING, ownModel: 'tts-1', providers });
+}
+
+interface SpeakingConfig {
+  readonly voice: { readonly speech: SpeechSettings };
+  readonly providers: Providers;
+}
+
+/** Dollars per million characters that a server speaks; null: unknown. */
+export function speakingPrice({ model, baseUrl }: SpeechServer): number | null {
+  const isOpenAis = hostOf(baseUrl) === hostOf(null);
+  return isOpenAis && Object.hasOwn(SPEAKING_PRICES, model) ? (SPEAKING_PRICES[model] ?? null) : null;
 }
 
 /** Whether the settings name a server that can be called. */
@@ -72,7 +92,12 @@ function serverOf(settings: SpeechSettings, about: Section): SpeechServer | null
   const entry = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
   const usual = knownAs(known, entry?.kind ?? provider);
   // A key is sent to the server that it was written down for.
-  const address = baseUrl ?? (apiKey === null ? entry?.baseUrl : null) ?? usual?.baseUrl ?? entry?.baseUrl ?? null;
+  const address =
+    baseUrl ??
+    (apiKey === null ? entry?.baseUrl : null) ??
+    usual?.baseUrl ??
+    entry?.baseUrl ??
+    presetUrl(entry, provider);
   const names = Object.keys(known).join(' and ');
   if (usual === undefined && address === null) {
     return `${section}.provider is ${JSON.stringify(provider)}: ${names} ${Object.keys(known).length === 1 ? 'is' : 'are'} known; any other needs ${section}.baseUrl.`;
@@ -103,6 +128,12 @@ function automatic(
   return null;
 }
 
+/** The address of an entry that is one of the providers known by name and speaks OpenAI's API. */
+function presetUrl(entry: ProviderConfig | undefined, name: string): string | null {
+  const preset = entry === undefined ? undefined : findPreset(entry.kind ?? name);
+  return preset?.api === 'openai' ? preset.baseUrl : null;
+}
+
 function knownAs(known: Known, kind: string): Known[string] | undefined {
   return Object.hasOwn(known, kind) ? known[kind] : undefined;
 }
@@ -127,6 +158,20 @@ function hostOf(baseUrl: string | null): string {
 export function voiceText(config: Parameters<typeof hearingServer>[0]): string | null {
   const server = hearingServer(config);
   if (!hasServer(server)) return server;
-  const { provider, model, baseUrl } = server;
-  return `turned into text by ${model}${provider === 'voice' ? '' : ` of ${provider}`}; recordings go to ${hostOf(baseUrl)}`;
+  return `turned into text by ${modelText(server)}; recordings go to ${hostOf(server.baseUrl)}`;
+}
+
+/** Who speaks answers and where their text goes; as `voiceText`. */
+export function speechText(
+  config: SpeakingConfig & { readonly voice: { readonly speech: { readonly when: string } } },
+): string | null {
+  const server = speakingServer(config);
+  if (!hasServer(server)) return server;
+  const when =
+    config.voice.speech.when === 'voice' ? 'to voice messages and when you ask for it' : 'when you ask for it';
+  return `spoken by ${modelText(server)} ${when}; their text goes to ${hostOf(server.baseUrl)}`;
+}
+
+function modelText({ provider, model }: SpeechServer): string {
+  return provider === 'voice' ? model : `${model} of ${provider}`;
 }

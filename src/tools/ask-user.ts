@@ -19,7 +19,7 @@ export function askUserTool(): Tool {
         .max(MOST_CHOICES)
         .optional()
         .describe(
-          `Answers to show as buttons, e.g. ["Yes", "No"]: at most ${MOST_CHOICES} of at most ${LONGEST_CHOICE} characters. Other replies are possible. Default: no buttons.`,
+          `Answers to show as buttons, e.g. ["Yes", "No"]: up to ${MOST_CHOICES} of up to ${LONGEST_CHOICE} characters. Other replies are possible. Default: none.`,
         ),
     }),
     effect: 'idempotent',

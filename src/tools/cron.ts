@@ -67,7 +67,7 @@ const parameters = z.object({
     .enum(['message', 'agent', 'command'])
     .optional()
     .describe(
-      'For add: message sends text as it is, for reminders; agent gives you text as a task at that time, without this conversation, and sends your last text; command runs text, a tool call such as ,exec command="df -h" (only for the owner). Default: message.',
+      'For add: message sends text as it is, for reminders; agent gives you text as a task at that time, without this conversation, and sends your last text; command runs text, a tool call such as ,exec command="df -h" (owner only). Default: message.',
     ),
   zone: z
     .string()
@@ -78,9 +78,7 @@ const parameters = z.object({
   chat: z
     .string()
     .optional()
-    .describe(
-      'For add: another chat to send to, named as in <context>, e.g. telegram:12345 (only for the owner). Default: this chat.',
-    ),
+    .describe('For add: another chat, named as in <context>, e.g. telegram:12345 (owner only). Default: this chat.'),
 });
 type Params = z.infer<typeof parameters>;
 

@@ -2,12 +2,21 @@ import * as z from 'zod';
 import { API_CHANNEL } from '../bus/api.ts';
 import { labelButton } from '../bus/buttons.ts';
 import { FROM, parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
+import { spokenToo } from '../bus/speech.ts';
+import type { ToolSpec } from '../providers/provider.ts';
 import { atLeast } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
 import { decidePathUse, readWhole } from './files/access.ts';
 import { errorResult } from './registry/result.ts';
-import { defineTool, type ChatAddress, type DeclaredAction, type Tool, type ToolContext } from './tool.ts';
+import {
+  defineTool,
+  type ChatAddress,
+  type DeclaredAction,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from './tool.ts';
 import { basename, extname } from 'node:path';
 import type { PathGuard } from '../security/paths/guard.ts';
 
@@ -35,6 +44,8 @@ export interface MessageOptions extends MediaSource {
   readonly obstacle: (channel: string) => string | null;
   /** Queues it durably; one with an id that is known is the same message. */
   readonly publish: (message: OutboundMessage) => Promise<void>;
+  /** Whether voice messages can be sent to a channel. */
+  readonly speaks: (channel: string) => boolean;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -47,27 +58,29 @@ const MOST_FILES = 10;
 const LONGEST_LABEL_BYTES = 60;
 
 const parameters = z.object({
-  text: z.string().trim().min(1).max(LONGEST).describe('The message, written like your answers.'),
+  text: z.string().trim().max(LONGEST).describe('The message, written like your answers.'),
   chat: z
     .string()
     .trim()
     .min(1)
     .optional()
-    .describe(
-      'Another chat to send to, named as in <context>, e.g. telegram:12345 (only for the owner). Default: this chat.',
-    ),
+    .describe('Another chat, named as in <context>, e.g. telegram:12345 (owner only). Default: this chat.'),
   media: z
     .array(z.string().min(1))
     .max(MOST_FILES)
     .optional()
-    .describe(`Paths of files to send after the text, at most ${MOST_FILES}, e.g. ["report.pdf"]. Default: no files.`),
+    .describe(`Paths of files to send after the text, at most ${MOST_FILES}, e.g. ["report.pdf"]. Default: none.`),
   buttons: z
     .array(z.string().trim().min(1))
     .max(MOST_BUTTONS)
     .optional()
     .describe(
-      `At most ${MOST_BUTTONS} buttons of at most ${LONGEST_LABEL_BYTES} bytes, e.g. ["Yes", "No"]. A press sends you the label as a new message. Default: no buttons.`,
+      `Up to ${MOST_BUTTONS} buttons of up to ${LONGEST_LABEL_BYTES} bytes, e.g. ["Yes", "No"]. A press sends you its label as a message. Default: none.`,
     ),
+  voice: z
+    .boolean()
+    .optional()
+    .describe('True speaks it too, if asked for; the text "" speaks your answer. Default: false.'),
 });
 type Params = z.infer<typeof parameters>;
 
@@ -76,7 +89,7 @@ export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
     description:
-      'Send a message while you still work, send files, or write to another chat. Do not use it for your answer; to ask and wait use ask_user.',
+      'Send a message while you still work, files, or to another chat. Do not use it for your answer; to ask and wait use ask_user.',
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
@@ -109,15 +122,20 @@ export function messageTool(options: MessageOptions): Tool {
       return { decision: 'allow' };
     },
     shows: ({ media = [] }) => (media.length === 0 ? null : escapeControlChars(media.join('\n'))),
-    action: ({ chat, text, media = [], buttons = [] }, context) =>
+    action: ({ chat, text, media = [], buttons = [], voice = false }, context) =>
       isElsewhere(chat, context)
-        ? elsewhere(chat ?? '', [text, ...media, ...buttons.map((label) => `[${label}]`)].join('\n'))
+        ? elsewhere(
+            chat ?? '',
+            [text, ...media, ...buttons.map((label) => `[${label}]`), ...(voice ? ['(also spoken)'] : [])].join('\n'),
+          )
         : null,
-    execute: async ({ text: written, chat, buttons: labels = [], media = [] }, context) => {
+    execute: async ({ text: written, chat, buttons: labels = [], media = [], voice = false }, context) => {
       const target = chat === undefined ? context.person.chat : addressOf(chat);
       if (target === null) return { ...errorResult('message', nowhere(chat)), missing: true };
       const obstacle = options.obstacle(target.channel);
       if (obstacle !== null) return { ...errorResult('message', obstacle), missing: true };
+      const speaks = voice && options.speaks(target.channel);
+      if (written === '') return withoutText({ voice, speaks }, chat);
       const { rendered } = context.people;
       const text = await rendered(written);
       const buttons = (await Promise.all(labels.map(rendered))).filter((label) => label.trim() !== '');
@@ -133,7 +151,7 @@ export function messageTool(options: MessageOptions): Tool {
         isElsewhere(chat, context) && here !== null ? { [FROM]: `the conversation ${nameOf(here)}` } : {};
       const common = { ...target, kind: 'part' as const, turnId: context.call.turnId, metadata };
       const expiresAt = options.clock.now() + TTL_MS;
-      await options.publish({
+      const message: OutboundMessage = {
         ...common,
         id: `${context.call.id}:message`,
         text,
@@ -142,17 +160,41 @@ export function messageTool(options: MessageOptions): Tool {
           ? {}
           : { buttons: buttons.map((label) => [{ id: labelButton(label, context.conversation.taint), label }]) }),
         expiresAt,
-      });
+      };
+      await options.publish(message);
+      const spoken = speaks ? spokenToo(message) : null;
+      if (spoken !== null) await options.publish(spoken);
       for (const [n, file] of files.entries()) {
         await options.publish({ ...common, id: `${context.call.id}:file:${n}`, text: '', media: [file], expiresAt });
       }
       return {
         title: `message to ${nameOf(target)}`,
-        output: 'The message is on its way.',
+        output: `The message is on its way${voice && !speaks ? ` as text: ${UNSPOKEN}` : ''}.`,
         metadata: { files: files.length },
       };
     },
   });
+}
+
+const UNSPOKEN = 'voice messages cannot be sent to this chat';
+
+/** A call without a text: the answer is to be spoken, or the text was forgotten. */
+function withoutText(
+  { voice, speaks }: { readonly voice: boolean; readonly speaks: boolean },
+  chat: string | undefined,
+): ToolResult {
+  if (!voice || chat !== undefined) return errorResult('message', 'The text is empty, so nothing was sent.');
+  if (!speaks) return errorResult('message', `Nothing was sent: ${UNSPOKEN}. Answer in text.`);
+  return { title: 'speak the answer', output: 'Your answer will be spoken too. Write it now.', metadata: {} };
+}
+
+/** The spec of a tool as a model sees it where nothing can be spoken. */
+export function withoutVoice(spec: ToolSpec): ToolSpec {
+  if (spec.name !== 'message') return spec;
+  const { properties } = spec.parameters;
+  if (typeof properties !== 'object' || properties === null) return spec;
+  const kept = Object.fromEntries(Object.entries(properties).filter(([name]) => name !== 'voice'));
+  return { ...spec, parameters: { ...spec.parameters, properties: kept } };
 }
 
 function elsewhere(chat: string, text: string): DeclaredAction {

@@ -47,7 +47,7 @@ export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
     description:
       'Load a skill: instructions for one kind of task, which you then follow. Use it when one that your system prompt lists fits the task.',
     parameters: z.object({
-      name: z.string().min(1).describe('Name of the skill, e.g. weather. The name * returns the names of all.'),
+      name: z.string().min(1).describe('Name of the skill, e.g. weather. * returns the names of all.'),
     }),
     effect: 'none',
     role: 'trusted',

@@ -28,10 +28,7 @@ const parameters = z.object({
     .min(1)
     .max(LONGEST_TASK)
     .describe('The whole task, with every fact that session does not give the subagent.'),
-  label: z
-    .string()
-    .optional()
-    .describe('Short name of the task for people, e.g. compare trains. Default: the beginning of task.'),
+  label: z.string().optional().describe('Short name for people, e.g. compare trains. Default: the beginning of task.'),
   wait: z
     .boolean()
     .optional()

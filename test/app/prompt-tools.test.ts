@@ -14,6 +14,7 @@ function promptsOf(policy: 'open' | 'mention') {
     workspace: '/nowhere',
     catalog: { current: async () => [], load: async () => undefined },
     registry: { specs: () => SPECS },
+    speech: { isOffered: () => false },
     pairedRoles: () => [],
     redact: (text) => text,
   });

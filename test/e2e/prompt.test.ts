@@ -99,16 +99,22 @@ describe('the system prompt', () => {
     expect(systemOf(world)).toContain('Ming');
   });
 
-  test('of a home as `assistant init` makes it costs a bare “hi” at most 5,500 tokens with all tools', async () => {
-    await using world = await startWorld();
-    world.model.setHandler(() => 'ok');
-    const { initHome } = await import('../../src/config/init.ts');
-    const { homePaths } = await import('../../src/config/home.ts');
-    await initHome(homePaths(world.home));
-    await say(world, 'hi');
-    const body = world.model.requests.at(-1)?.body ?? {};
-    expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(5_500);
-  });
+  test.each([
+    ['', {}],
+    [' and a server that speaks', { voice: { speech: { baseUrl: 'http://127.0.0.1:9/v1' } } }],
+  ])(
+    'of a home as `assistant init` makes it costs a bare “hi” at most 5,500 tokens with all tools%s',
+    async (_, config) => {
+      await using world = await startWorld({ config });
+      world.model.setHandler(() => 'ok');
+      const { initHome } = await import('../../src/config/init.ts');
+      const { homePaths } = await import('../../src/config/home.ts');
+      await initHome(homePaths(world.home));
+      await say(world, 'hi');
+      const body = world.model.requests.at(-1)?.body ?? {};
+      expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(5_500);
+    },
+  );
 
   test('says which form answers have; the tools that send texts name no other', async () => {
     await using world = await startWorld();

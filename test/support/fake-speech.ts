@@ -28,7 +28,7 @@ export interface FakeSpeech extends AsyncDisposable {
 }
 
 /** The first bytes of an Ogg file. */
-const OGG = Buffer.from('OggS\0spoken');
+export const OGG = Buffer.from('OggS\0spoken');
 
 export async function startFakeSpeech(): Promise<FakeSpeech> {
   const heard: Heard[] = [];

@@ -71,6 +71,7 @@ export async function startLoop({ admit, commands = [], runner = NO_TURNS }: Loo
       bursts: { whenBusy: () => 'steer', debounceMs: 0, groupDebounceMs: () => 0 },
     },
     people: {
+      speech: { isOffered: () => false, answersVoice: () => false },
       questions: new Questions({
         ledger: journal.questions,
         allowances: journal.allowances,

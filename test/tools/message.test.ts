@@ -28,6 +28,7 @@ async function send(params: object, context: Partial<TestCall> = {}): Promise<Se
   const tool = messageTool({
     obstacle: (channel) => (channel === 'telegram' ? null : `There is no channel ${channel}.`),
     publish: async (message) => void messages.push(message),
+    speaks: (channel) => channel === 'telegram',
     clock: { now: () => 0 },
     guard: world.guard(),
     keep: async (bytes) => `kept: ${String(bytes)}`,
@@ -130,6 +131,33 @@ describe('a message to the chat of the turn', () => {
       'Nothing was sent: this turn has no chat',
     );
     expect((await send({ text: 'hi', chat: 'smoke:1' })).output).toBe('There is no channel smoke.');
+  });
+});
+
+describe('a message that is to be spoken', () => {
+  test('is sent as text, and waits as a text for the voice of its chat', async () => {
+    const { messages } = await send({ text: 'hi', voice: true });
+    expect(messages).toMatchObject([
+      { channel: 'telegram', chatId: '42', text: 'hi' },
+      { channel: 'text-to-speech', chatId: 'telegram:42', text: 'hi' },
+    ]);
+  });
+
+  test('follows the rules of every message to another chat: who may, and what is asked', async () => {
+    const said = { text: 'secret', chat: 'telegram:43', voice: true };
+    expect((await send(said, { role: 'trusted' })).messages).toEqual([]);
+    const { messages, asked } = await send(said, { taint: BOTH });
+    expect(messages).toEqual([]);
+    expect(asked).toEqual(['to telegram:43:\nsecret\n(also spoken)']);
+    expect((await send(said)).messages.map(({ chatId }) => chatId)).toEqual(['43', 'telegram:43']);
+  });
+
+  test('without a text is the answer, which nothing is sent of now', async () => {
+    const { messages, output } = await send({ text: ' ', voice: true });
+    expect(messages).toEqual([]);
+    expect(output).toContain('Your answer will be spoken too.');
+    expect((await send({ text: '' })).output).toBe('The text is empty, so nothing was sent.');
+    expect((await send({ text: '', voice: true, chat: 'telegram:43' })).output).toContain('The text is empty');
   });
 });
 

@@ -39,6 +39,8 @@ export interface StatusReport {
   readonly storage: string | null;
   /** What becomes of voice messages, in one line; null: they are not turned into text. */
   readonly voice: string | null;
+  /** Who speaks answers, in one line; null: no one. */
+  readonly speech: string | null;
   readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly warnings: readonly string[];
 }

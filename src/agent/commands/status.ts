@@ -31,6 +31,7 @@ export const statusCommand = (ports: StatusPorts): ChatCommand => ({
         `Commands: ${status.sandbox}`,
         ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
         ...(status.voice === null ? [] : [`Voice messages: ${status.voice}`]),
+        ...(status.speech === null ? [] : [`Answers: ${status.speech}`]),
         ...(status.storage === null ? [] : [`Storage: ${status.storage}`]),
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,

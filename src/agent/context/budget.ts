@@ -46,7 +46,7 @@ export interface Spender {
   /** The entries of the turn that are on its tape. */
   readonly entries: readonly TapeEntry[];
   /** For a call outside of a turn: what it is for. Such a call counts as self-started if it has no messages. */
-  readonly source?: 'memory' | 'heartbeat';
+  readonly source?: 'memory' | 'heartbeat' | 'speech';
 }
 
 interface Rule {
@@ -94,9 +94,13 @@ export class Budget {
   }
 
   /** Counts a model call; one of a subagent also counts for the turn that spawned it. Does not wait for the disk. */
-  record(spender: Spender, { provider, model }: ModelName, usage: Usage): void {
-    const { ledger, pricing, log } = this.#options;
-    const costUsd = pricing.costOf({ provider, model }, usage);
+  record(spender: Spender, name: ModelName, usage: Usage): void {
+    this.count(spender, name, usage, this.#options.pricing.costOf(name, usage));
+  }
+
+  /** Counts a call of which the cost is known otherwise; null: it is not known. As `record`. */
+  count(spender: Spender, { provider, model }: ModelName, usage: Usage, costUsd: number | null): void {
+    const { ledger, log } = this.#options;
     const sum = { calls: 1, usage, costUsd: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 };
     this.#turns.set(spender.turnId, addSums(this.spent(spender), sum));
     const task = subagentOf(spender.messages[0]);

@@ -51,6 +51,13 @@ export function choseSilence(entries: readonly TapeEntry[]): boolean {
   );
 }
 
+/** Whether the model asked for its answer to be spoken: `message` with `voice` and no text of its own. */
+export function wantsVoice(entries: readonly TapeEntry[]): boolean {
+  return doneCalls(entries, 'message').some(
+    ({ voice, text, chat }) => voice === true && chat === undefined && typeof text === 'string' && text.trim() === '',
+  );
+}
+
 type AssistantEntry = Extract<TapeEntry, { kind: 'message'; role: 'assistant' }>;
 
 /** Whether the output limit cut off this message and it has text, but no calls, that the model can continue. */

@@ -1,8 +1,9 @@
 import { API_CHANNEL } from '../../bus/api.ts';
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../../bus/messages.ts';
 import { runFactsOf } from '../../bus/run.ts';
+import { spokenToo } from '../../bus/speech.ts';
 import type { OutboundDraft } from '../../journal/outbox.ts';
-import type { EntryOf } from '../../session/entry.ts';
+import type { EntryOf, TapeEntry } from '../../session/entry.ts';
 import { seesPrivate } from '../../security/access/access.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { isEphemeral } from '../../util/ephemeral-session.ts';
@@ -20,6 +21,7 @@ import { SUBAGENT_MS, TIMED_OUT } from '../subagents/outcome.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { resultMessages, mergeWaited, prepareTurn } from '../subagents/turns.ts';
 import { choseSilence, textsOf } from './answer-text.ts';
+import { isSpoken } from './spoken-answer.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn } from './current-turn.ts';
 import { TurnDeadline } from './deadline.ts';
@@ -198,7 +200,7 @@ export class TurnRunner {
     const internal = isSubagent
       ? resultMessages(session, { turnId: facts.turnId, asked: target, end }, this.#ports)
       : [];
-    const replies = isSilent ? [] : await this.#replies(facts, target, end, textsOf(entries).parts);
+    const replies = isSilent ? [] : await this.#replies(facts, target, end, entries);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
         ? await journal.turns.close(
@@ -219,11 +221,12 @@ export class TurnRunner {
     facts: TurnFacts,
     target: InboundMessage,
     end: EntryOf<'turn-end'>,
-    parts: readonly string[],
+    entries: readonly TapeEntry[],
   ): Promise<readonly OutboundDraft[]> {
     const { runtime, people, hooks } = this.#ports;
     const { clock, redact } = runtime;
-    const texts = end.outcome === 'failed' ? [] : parts;
+    const texts = end.outcome === 'failed' ? [] : textsOf(entries).parts;
+    const hasVoice = end.outcome === 'answered' && isSpoken(facts, entries, people.speech);
     const drafts: OutboundDraft[] = [];
     for (const [n, text] of [...texts, end.answer].entries()) {
       const kind: OutboundMessage['kind'] = n < texts.length ? 'part' : 'answer';
@@ -232,7 +235,10 @@ export class TurnRunner {
       const content = { id: `${facts.turnId}:${n}`, kind, text, turnId: facts.turnId, own };
       const message = outboundTo(target, content, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
-      if (!('denied' in sent)) drafts.push(withParts(sent.value, { render: people.render, redact }));
+      if ('denied' in sent) continue;
+      const draft = withParts(sent.value, { render: people.render, redact });
+      const spoken = hasVoice && kind === 'answer' ? spokenToo(draft.message) : null;
+      drafts.push(draft, ...(spoken === null ? [] : [{ message: spoken, parts: [] }]));
     }
     return drafts;
   }

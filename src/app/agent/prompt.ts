@@ -7,6 +7,7 @@ import { withInstructions } from '../../agent/api/prompt.ts';
 import { subagentOf } from '../../agent/subagents/task.ts';
 import { withheld } from '../../agent/withheld-tools.ts';
 import { UNIFIED_SESSION } from '../../agent/joining.ts';
+import type { SpeechPorts } from '../../agent/ports.ts';
 import type { InboundMessage, PairedRole, Role } from '../../bus/messages.ts';
 import { howItShows, type PluggedKinds } from '../../channels/registry.ts';
 import type { Config } from '../../config/schema.ts';
@@ -16,6 +17,7 @@ import type { ToolSpec } from '../../providers/provider.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
+import { withoutVoice } from '../../tools/message.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
 import { skillLayers } from '../extensions/skills.ts';
 
@@ -28,6 +30,7 @@ export interface PromptsOptions {
   readonly workspace: string;
   readonly catalog: Pick<SkillCatalog, 'current' | 'load'>;
   readonly registry: Pick<ToolRegistry, 'specs'>;
+  readonly speech: Pick<SpeechPorts, 'isOffered'>;
   /** Roles that pairing codes gave on a channel. */
   readonly pairedRoles: (channel: string) => readonly PairedRole[];
   /** Takes secrets out of a text. */
@@ -54,7 +57,7 @@ interface ReportParts {
 }
 
 export function createPrompts(parts: PromptsOptions): Prompts {
-  const { config, workspace, catalog, registry, redact, plugged, pairedRoles } = parts;
+  const { config, workspace, catalog, registry, redact, plugged, pairedRoles, speech } = parts;
   const readRoots = config.tools.restrictToWorkspace ? config.tools.readRoots : null;
   const prompt = new SystemPrompt({ workspace, readRoots, skills: skillLayers(catalog) });
   /** What the owner wrote into a file may hold a secret; the same prompt is not searched again. */
@@ -77,6 +80,13 @@ export function createPrompts(parts: PromptsOptions): Prompts {
     silenced.set(specs, known);
     return known;
   };
+  const voiceless = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
+  const forChat = (specs: readonly ToolSpec[], channel: string): readonly ToolSpec[] => {
+    if (speech.isOffered(channel)) return specs;
+    const known = voiceless.get(specs) ?? specs.map(withoutVoice);
+    voiceless.set(specs, known);
+    return known;
+  };
   const directTools = (role: Role): readonly ToolSpec[] => withoutSilence(registry.specs(role));
   const groupTools = (channel: string): readonly ToolSpec[] => {
     const settings = config.channels[channel];
@@ -84,8 +94,9 @@ export function createPrompts(parts: PromptsOptions): Prompts {
     return settings?.groups.policy === 'open' ? specs : withoutSilence(specs);
   };
   const tools: Prompts['tools'] = (target, role) => {
-    if (target.chatType === 'group' && subagentOf(target) === null) return groupTools(target.channel);
-    const all = directTools(role);
+    const { channel } = target;
+    if (target.chatType === 'group' && subagentOf(target) === null) return forChat(groupTools(channel), channel);
+    const all = forChat(directTools(role), channel);
     return all.some(({ name }) => withheld(target, name) !== null)
       ? all.filter(({ name }) => withheld(target, name) === null)
       : all;
@@ -107,7 +118,7 @@ export function createPrompts(parts: PromptsOptions): Prompts {
           : withInstructions(await read(audience(target, role)), target, redact);
       const chosen = resolveModel(journal.settings.model(sessionKey));
       const session = await sessions.open(sessionKey);
-      const all = target === undefined ? directTools(role) : tools(target, role);
+      const all = target === undefined ? forChat(directTools(role), channelOf(sessionKey)) : tools(target, role);
       const model = { provider: chosen.providerName, model: chosen.model };
       const shown = await context.offered(model, all);
       const tokens = await context.report({ session, model, system: texts, tools: shown });

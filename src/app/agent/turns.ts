@@ -1,7 +1,15 @@
 import { busyModeOf } from '../../agent/message-batching.ts';
 import type { CallBounds } from '../../agent/context/call-bounds.ts';
 import type { HookRunner } from '../../agent/hooks/hooks.ts';
-import type { LimitPorts, ModelPorts, PeoplePorts, StorePorts, ToolPorts, TurnPorts } from '../../agent/ports.ts';
+import type {
+  LimitPorts,
+  ModelPorts,
+  PeoplePorts,
+  SpeechPorts,
+  StorePorts,
+  ToolPorts,
+  TurnPorts,
+} from '../../agent/ports.ts';
 import type { TurnSkills } from '../../agent/prompt/active-skills.ts';
 import type { Questions } from '../../agent/questions/questions.ts';
 import type { MessageBus } from '../../bus/bus.ts';
@@ -30,6 +38,7 @@ export interface TurnParts {
   readonly skills: TurnSkills;
   readonly bounds: CallBounds;
   readonly questions: Questions;
+  readonly speech: SpeechPorts;
   readonly automation: Pick<Automation, 'holdBack'>;
   readonly heartbeat: Pick<HeartbeatService, 'holdBack'>;
 }
@@ -104,10 +113,14 @@ function limitPorts({ config }: Base, { stores }: TurnParts): LimitPorts {
   };
 }
 
-function peoplePorts(base: Base, { stores, channels, questions, automation, heartbeat }: TurnParts): PeoplePorts {
+function peoplePorts(
+  base: Base,
+  { stores, channels, questions, speech, automation, heartbeat }: TurnParts,
+): PeoplePorts {
   const { manager, previews } = channels;
   return {
     questions,
+    speech,
     render: (message) => manager.renderParts(message) ?? [],
     holdBack: (facts, end) =>
       (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),

@@ -31,7 +31,8 @@ export function filesOf({ journal, media, uploads }: FileStores): FilePorts & { 
     sent: async (message, n) => {
       const file = journal.feed.sent(message)?.media[n];
       const bytes = file === undefined ? undefined : await ifThere(readFile(file.path));
-      return file === undefined || bytes === undefined ? undefined : { bytes, name: file.name ?? basename(file.path) };
+      if (file === undefined || bytes === undefined) return undefined;
+      return { bytes, name: file.name ?? basename(file.path), mediaType: file.mediaType };
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { HomePaths } from '../../config/home.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { peopleOnDisk } from '../../journal/people.ts';
-import { voiceText } from '../../providers/speech-servers.ts';
+import { speechText, voiceText } from '../../providers/speech-servers.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { silentLog } from '../../util/log.ts';
@@ -15,6 +15,8 @@ export interface HomeAtRest {
   readonly model: string | null;
   /** What becomes of voice messages, in one line; null: they are not turned into text. */
   readonly voice: string | null;
+  /** Who speaks answers, in one line; null: no one. */
+  readonly speech: string | null;
   /** What the person should know, one sentence each. */
   readonly troubles: readonly string[];
 }
@@ -22,12 +24,12 @@ export interface HomeAtRest {
 /** Reads the journal, if there is one; starts nothing. */
 export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, loaded: LoadedConfig, clock: Clock): HomeAtRest {
   const { config } = loaded;
-  const voice = voiceText(config);
+  const spoken = { voice: voiceText(config), speech: speechText(config) };
   const troubles = peopleTroubles(config, peopleOnDisk(paths.state), paths.config);
   try {
     const { standard } = createModels({ config, loaded, clock, random: systemRandom, log: silentLog });
-    return { model: fullName(standard), voice, troubles };
+    return { model: fullName(standard), ...spoken, troubles };
   } catch (error) {
-    return { model: null, voice, troubles: [...troubles, errorMessage(error)] };
+    return { model: null, ...spoken, troubles: [...troubles, errorMessage(error)] };
   }
 }

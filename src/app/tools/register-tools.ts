@@ -1,4 +1,5 @@
 import { createSubagentSupervisor } from '../../agent/subagents/supervisor.ts';
+import type { SpeechPorts } from '../../agent/ports.ts';
 import type { TurnRunner } from '../../agent/turn/runner.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
@@ -28,13 +29,14 @@ export interface RegisterParts {
   readonly catalog: SkillCatalog;
   readonly tape: TapeActions;
   readonly automation: Pick<Automation, 'tools'>;
+  readonly speech: SpeechPorts;
   readonly runner: Pick<TurnRunner, 'stop'>;
 }
 
 /** Adds the tools that reach conversations, people, memory and the schedule, then those of plugins. */
 export function registerTools(base: Base, parts: RegisterParts): void {
   const { config, clock, newId } = base;
-  const { stores, bus, channels, models, tools, tape, catalog, automation, runner } = parts;
+  const { stores, bus, channels, models, tools, tape, catalog, speech, automation, runner } = parts;
   const { journal, sessions, media } = stores;
   const { registry, guard } = tools;
   const { timezone } = config.agent;
@@ -51,6 +53,7 @@ export function registerTools(base: Base, parts: RegisterParts): void {
         return `There is no channel ${JSON.stringify(channel)} here. There are: ${names.join(', ')}.`;
       },
       publish: (message) => bus.publishOutbound(message),
+      speaks: speech.isOffered,
       clock,
     }),
   );

@@ -284,21 +284,24 @@ async function sendInTime(
   ports: PartPorts,
   place: string | null,
 ): Promise<{ platformId: string }> {
-  using limit = deadline(ports.clock, await deadlineMs(part), 'Sending');
+  using limit = deadline(ports.clock, await deadlineMs(part, channel), 'Sending');
   const signal = AbortSignal.any([ports.aborted, limit.signal]);
   if (place === null || channel.edit === undefined) return await raceAbort(channel.send(part, signal), signal);
   await raceAbort(channel.edit({ ...part, platformId: place }, signal), signal);
   return { platformId: place };
 }
 
-async function deadlineMs({ text, media }: OutgoingPart): Promise<number> {
+async function deadlineMs(
+  { text, media }: OutgoingPart,
+  { sendDeadlineMs = SEND_DEADLINE_MS }: Channel,
+): Promise<number> {
   let bytes = Buffer.byteLength(text);
   for (const { path, size = 0 } of media)
     bytes += await stat(path).then(
       ({ size: now }) => now,
       () => size,
     );
-  return SEND_DEADLINE_MS + Math.floor(bytes / SLOWEST_BYTES_PER_MS);
+  return sendDeadlineMs + Math.floor(bytes / SLOWEST_BYTES_PER_MS);
 }
 
 function toSendError(thrown: unknown): SendError {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { InputFile, type Api } from 'grammy/web';
+import { GrammyError, InputFile, type Api } from 'grammy/web';
 import type { Media } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { SendError } from '../channel.ts';
@@ -29,11 +29,23 @@ export async function sendFile(
   if (bytes.byteLength > LARGEST_UPLOAD)
     throw new SendError('permanent', `${name} has more than the 50 MB that bots may send`);
   const file = new InputFile(bytes, name);
-  const { size: _, source: __, speech: ___, ...where } = address;
+  const { size: _, source: __, speech = false, ...where } = address;
   if (kind === 'image' && bytes.byteLength <= LARGEST_PHOTO)
     return await api.raw.sendPhoto({ ...where, photo: file }, signal);
-  if (mediaType === 'audio/ogg') return await api.raw.sendVoice({ ...where, voice: file }, signal);
+  if (mediaType === 'audio/ogg' || (speech && mediaType === 'audio/mpeg')) {
+    try {
+      return await api.raw.sendVoice({ ...where, voice: file }, signal);
+    } catch (error) {
+      if (!isVoiceForbidden(error)) throw error;
+      return await api.raw.sendDocument({ ...where, document: new InputFile(bytes, name) }, signal);
+    }
+  }
   if (kind === 'audio') return await api.raw.sendAudio({ ...where, audio: file }, signal);
   if (kind === 'video') return await api.raw.sendVideo({ ...where, video: file }, signal);
   return await api.raw.sendDocument({ ...where, document: file }, signal);
+}
+
+/** Whether the person lets nobody send them voice messages. */
+function isVoiceForbidden(error: unknown): boolean {
+  return error instanceof GrammyError && error.description.includes('VOICE_MESSAGES_FORBIDDEN');
 }

@@ -22,7 +22,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   const loaded = await loadConfig({ home: paths.home, env: context.env });
   const { config, warnings, path, exists } = loaded;
   const { homeAtRest } = await import('../../app/start/home-at-rest.ts');
-  const { model: modelNow, voice, troubles: found } = homeAtRest(paths, loaded, context.clock);
+  const { model: modelNow, voice, speech, troubles: found } = homeAtRest(paths, loaded, context.clock);
   const troubles = [...warnings, ...found];
   const facts = {
     running: false,
@@ -31,6 +31,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     model: config.agent.model,
     modelNow,
     voice,
+    speech,
     channels: Object.keys(enabledChannels(config)),
     warnings: troubles,
   };
@@ -41,7 +42,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
       config: exists ? path : `${path} (there is none; the defaults are used)`,
       model: modelRow(facts.model, modelNow),
       channels: facts.channels.join(', ') || 'none',
-      ...voiceRow(voice),
+      ...voiceRows({ voice, speech }),
       start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
     }),
     ...warningLines(troubles),
@@ -54,7 +55,7 @@ function runningLines(info: AssistantInfo, now: number): readonly string[] {
   return [
     `running, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
     ...rows({ home: info.home, model: info.model, http: info.http ?? 'off', ...pageRow(info.http) }),
-    ...rows(voiceRow(info.voice)),
+    ...rows(voiceRows(info)),
     ...(typeof info.storage === 'string' ? rows({ storage: info.storage }) : []),
     ...Object.entries(info.channels).map(
       ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
@@ -63,8 +64,8 @@ function runningLines(info: AssistantInfo, now: number): readonly string[] {
   ];
 }
 
-function voiceRow(voice: string | null | undefined): Readonly<Record<string, string>> {
-  return typeof voice === 'string' ? { voice } : {};
+function voiceRows({ voice, speech }: Pick<AssistantInfo, 'voice' | 'speech'>): Readonly<Record<string, string>> {
+  return { ...(typeof voice === 'string' ? { voice } : {}), ...(typeof speech === 'string' ? { speech } : {}) };
 }
 
 function pageRow(http: string | null): Readonly<Record<string, string>> {

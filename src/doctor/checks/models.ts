@@ -3,7 +3,7 @@ import { keysOf } from '../../providers/open-provider.ts';
 import { findPreset } from '../../providers/presets.ts';
 import { configuredWindow } from '../../providers/context-window-registry.ts';
 import { askContextWindow, loadedOllamaWindow } from '../../providers/probe-context-window.ts';
-import { hearingServer, voiceText } from '../../providers/speech-servers.ts';
+import { hearingServer, speakingServer, speechText, voiceText } from '../../providers/speech-servers.ts';
 import { listModels } from '../../setup/models.ts';
 import { localAddress } from '../../setup/scan.ts';
 import { pathText } from '../../config/setting.ts';
@@ -17,7 +17,7 @@ export const modelChecks: readonly Check[] = [
   {
     id: 'voice.server',
     subject: 'models',
-    about: 'which server turns voice messages into text, and gets the recordings',
+    about: 'which servers turn voice messages into text and speak answers, and get recordings and texts',
     run: voice,
   },
   {
@@ -59,11 +59,28 @@ function answers({ loaded, ports, command }: Scene): readonly Finding[] {
 
 function voice({ loaded, command }: Scene): readonly Finding[] {
   if (loaded === null) return [];
-  const server = hearingServer(loaded.config);
-  if (typeof server === 'string') return [failed(server, command('config set voice.provider auto'))];
+  const { config } = loaded;
+  return [
+    ...serverFinding(hearingServer(config), {
+      does: `Voice messages are ${voiceText(config)}.`,
+      off: 'To switch that off, set voice.provider to null.',
+      remedy: command('config set voice.provider auto'),
+    }),
+    ...serverFinding(speakingServer(config), {
+      does: `Answers are ${speechText(config)}.`,
+      off: 'To switch that off, set voice.speech.provider to null.',
+      remedy: command('config set voice.speech.provider auto'),
+    }),
+  ];
+}
+
+function serverFinding(
+  server: ReturnType<typeof hearingServer>,
+  { does, off, remedy }: { readonly does: string; readonly off: string; readonly remedy: string },
+): readonly Finding[] {
+  if (typeof server === 'string') return [failed(server, remedy)];
   if (server === null) return [];
-  const does = `Voice messages are ${voiceText(loaded.config)}.`;
-  return [ok(server.isAutomatic ? `${does} To switch that off, set voice.provider to null.` : does)];
+  return [ok(server.isAutomatic ? `${does} ${off}` : does)];
 }
 
 /** The model of an entry that is set; null: none of this provider. */

@@ -9,6 +9,9 @@ const LONGEST_NAME = 200;
 /** What is shown of a file runs nothing, should a browser ever take it for a page. */
 const HARMLESS = "default-src 'none'; sandbox";
 
+/** The types of sounds that the page plays. */
+const SOUNDS: ReadonlySet<string> = new Set(['audio/ogg', 'audio/mpeg', 'audio/aac', 'audio/flac', 'audio/wav']);
+
 export interface FilePorts {
   /** Stores a file until a message uses it; returns the name by which it does. */
   readonly keep: (bytes: Uint8Array, mediaType: string) => Promise<string>;
@@ -18,10 +21,10 @@ export interface FilePorts {
   readonly sent: (
     message: string,
     n: number,
-  ) => Promise<{ readonly bytes: Uint8Array; readonly name: string } | undefined>;
+  ) => Promise<{ readonly bytes: Uint8Array; readonly name: string; readonly mediaType: string } | undefined>;
 }
 
-/** Files to and from the page. Only images are ever shown in place; everything else is for saving. */
+/** Files to and from the page. Only images are shown and sounds are played in place; everything else is for saving. */
 export function serveFiles(app: Hono<HttpEnv>, { keep, image, sent }: FilePorts): void {
   const onError = (context: HttpContext): Response =>
     failure(context, 413, 'upload-too-large', 'A file has at most 20 MB.');
@@ -48,12 +51,26 @@ export function serveFiles(app: Hono<HttpEnv>, { keep, image, sent }: FilePorts)
     const { id, n } = context.req.param();
     const found = /^\d{1,3}$/u.test(n) ? await sent(id, Number(n)) : undefined;
     if (found === undefined) return failure(context, 404, 'file-unknown', 'This file is not there any more.');
-    return context.body(Buffer.from(found.bytes), 200, {
-      'Content-Type': 'application/octet-stream',
+    const headers = {
+      'Content-Type': SOUNDS.has(found.mediaType) ? found.mediaType : 'application/octet-stream',
       'Content-Disposition': `attachment; filename*=UTF-8''${encoded(found.name)}`,
       'Content-Security-Policy': HARMLESS,
-    });
+      'Accept-Ranges': 'bytes',
+    };
+    const size = found.bytes.byteLength;
+    const range = rangeOf(context.req.header('range'), size);
+    if (range === undefined) return context.body(Buffer.from(found.bytes), 200, headers);
+    const part = Buffer.from(found.bytes.subarray(range.first, range.last + 1));
+    return context.body(part, 206, { ...headers, 'Content-Range': `bytes ${range.first}-${range.last}/${size}` });
   });
+}
+
+/** The one range that a player asks for; undefined: all of it. */
+function rangeOf(header = '', size: number): { readonly first: number; readonly last: number } | undefined {
+  const { from, to } = /^bytes=(?<from>\d{1,15})-(?<to>\d{0,15})$/u.exec(header)?.groups ?? {};
+  const first = Number(from);
+  const last = to === undefined || to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  return from === undefined || first > last ? undefined : { first, last };
 }
 
 function mediaTypeOf(header = ''): string {

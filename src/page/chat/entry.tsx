@@ -204,8 +204,11 @@ function Files({ media }: { readonly media: readonly WireMedia[] }): VNode | nul
   if (media.length === 0) return null;
   return (
     <ul class="files" aria-label="Files">
-      {media.map(({ name, url }, at) => (
+      {media.map(({ name, url, mediaType }, at) => (
         <li key={at}>
+          {url?.startsWith('/api/') === true && mediaType.startsWith('audio/') ? (
+            <audio controls preload="none" src={url} aria-label={shown(name)} />
+          ) : null}
           {url === null || !url.startsWith('/api/') ? (
             <span class="name">{shown(name)}</span>
           ) : (

@@ -8,7 +8,7 @@ export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'write_file',
     description:
-      'Create a file, with missing folders, or replace the whole content of one. To change a part of a file use edit_file.',
+      'Create a file, with missing folders, or replace the whole content of one. To change a part use edit_file.',
     parameters: z.object({
       path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
       content: z.string().describe('The whole new content of the file.'),

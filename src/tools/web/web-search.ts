@@ -33,8 +33,7 @@ const SETTINGS = 'tools.web.searchProvider, tools.web.searchApiKey (or tools.web
 export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
   return defineTool({
     name: 'web_search',
-    description:
-      'Search the web; returns titles, addresses and short excerpts. To read one of the pages use web_fetch.',
+    description: 'Search the web; returns titles, addresses and short excerpts. To read a page use web_fetch.',
     parameters: z.object({
       query: z.string().trim().min(1).max(400).describe('What to search for, e.g. opening hours louvre monday.'),
       count: z

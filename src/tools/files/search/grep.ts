@@ -30,7 +30,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         .enum(['lines', 'files', 'count'])
         .optional()
         .describe(
-          'What to return: lines that match, files (paths) with a match, or count, how many lines match in each file. Default: lines.',
+          'What to return: lines that match, files (paths) with a match, or count, how many match in each. Default: lines.',
         ),
       context: z
         .int()
