@@ -213,6 +213,8 @@ describe('status', () => {
     expect(JSON.parse(line.out)).toEqual({
       running: false,
       modelNow: 'demo/scripted',
+      voice: null,
+      speech: null,
       home: line.home,
       config: { path: join(line.home, 'config.json'), exists: false },
       model: 'auto',
