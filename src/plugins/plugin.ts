@@ -23,6 +23,7 @@ export interface ChannelKit {
   readonly ChannelError: typeof ChannelError;
   /** Markdown as plain text in parts of at most `maxLength` UTF-16 units. */
   readonly plainParts: (markdown: string, maxLength: number) => readonly string[];
+  readonly html: HtmlKit;
   /**
    * Markdown as parts of at most `maxLength` UTF-16 units for a platform that reads Markdown itself. Each stands alone, a block
    * of code that is cut is closed and opened again; signs and tags in the text are written as entities.
@@ -51,6 +52,20 @@ export interface ChannelKit {
   ) => InboundDraft | null;
   /** The text of a message that a pressed button sends; empty when the button only answers a question. */
   readonly textOfPress: (buttonId: string) => string;
+}
+
+/**
+ * Text as HTML for platforms that show it. A part stands alone, shows at most `maxLength` UTF-16 units and is itself at most
+ * three times as long; its tags are `b`, `i`, `s`, `code`, `pre`, `blockquote` and `a` with a web address, and its lines end
+ * with line breaks, not with tags.
+ */
+export interface HtmlKit {
+  /** Markdown, for `Channel.render`. HTML in it is shown as text. */
+  readonly parts: (markdown: string, maxLength: number) => readonly string[];
+  /** Text as it is, for `Channel.plain`. */
+  readonly literal: (text: string, maxLength: number) => readonly string[];
+  /** What a part shows, without its tags. */
+  readonly text: (part: string) => string;
 }
 
 /** A kind of channel. */

@@ -4,7 +4,11 @@ import { ChannelError, SendError, type Channel } from '../../channels/channel.ts
 import { InboundGate } from '../../channels/inbound/gate.ts';
 import { groupOptions } from '../../channels/inbound/group-talk.ts';
 import { commonMarkLiteral, commonMarkParts } from '../../channels/markup/commonmark.ts';
+import { escapeHtml, plainText, toTelegramHtml } from '../../channels/markup/html.ts';
+import { literalParts } from '../../channels/markup/literal.ts';
+import { toSpans } from '../../channels/markup/markdown.ts';
 import { plainMarkup } from '../../channels/markup/markup.ts';
+import { toParts } from '../../channels/markup/parts.ts';
 import { splitRanges } from '../../channels/markup/split.ts';
 import type { ChannelKit, PluginChannel } from '../../plugins/plugin.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
@@ -29,6 +33,7 @@ export async function openWithKit(open: PluginChannel['open'], { name, settings,
     SendError,
     ChannelError,
     plainParts,
+    html,
     markdownParts: commonMarkParts,
     literalParts: commonMarkLiteral,
     roleOf: roleOf(access),
@@ -50,6 +55,25 @@ export async function openWithKit(open: PluginChannel['open'], { name, settings,
 
 const plainParts: ChannelKit['plainParts'] = (markdown, maxLength) =>
   plainMarkup.render(markdown).flatMap((text) => split(text, maxLength));
+
+/** Characters of markup and text together, for each character that shows. */
+const MOST_MARKUP = 3;
+
+const html: ChannelKit['html'] = {
+  parts: (markdown, maxLength) =>
+    toParts(toSpans(markdown, isWebAddress), {
+      limit: maxLength,
+      render: toTelegramHtml,
+      load: (part) => part.length / (MOST_MARKUP * maxLength),
+    }),
+  literal: (text, maxLength) =>
+    literalParts(text, { limit: maxLength, escapedLimit: MOST_MARKUP * maxLength, line: escapeHtml }),
+  text: plainText,
+};
+
+function isWebAddress(href: string): boolean {
+  return /^https?:\/\/./iu.test(href);
+}
 
 function roleOf(settings: AccessSettings | undefined): ChannelKit['roleOf'] {
   return ({ senderId, isBot, isSelf, chatType, chatId }, pairedRole) => {

@@ -1,0 +1,4 @@
+import { matrixBench } from './matrix-bench.ts';
+import { describeChannel } from './suite.ts';
+
+describeChannel(matrixBench);
