@@ -3,7 +3,6 @@ import { SPEECH_CHANNEL } from '../bus/speech.ts';
 import type { Clock } from '../util/clock.ts';
 import { SendError, type Channel, type OutgoingPart } from './channel.ts';
 import type { Outlets } from './delivery/next-part.ts';
-import { spokenText } from './markup/spoken.ts';
 
 /** A voice message that was not sent within this time expires. */
 const TTL_MS = 24 * 3_600_000;
@@ -71,8 +70,9 @@ export class SpeechChannel implements Channel {
     return { [Symbol.asyncDispose]: async () => {} };
   }
 
+  /** The text stays Markdown until it is spoken: its reader is loaded for nothing where nothing ever is. */
   render(markdown: string): readonly string[] {
-    return [spokenText(markdown)];
+    return markdown.trim() === '' ? [] : [markdown];
   }
 
   plain(text: string): readonly string[] {
@@ -99,7 +99,8 @@ export class SpeechChannel implements Channel {
     if (target === undefined) throw new SendError('permanent', `there is no chat ${part.chatId}`);
     if (this.#speak === undefined) throw new SendError('retryable', 'speech is not ready yet');
     const { turnId, from } = part;
-    const spoken = await this.#speak(part.text, { turnId, chat: part.chatId }, signal);
+    const { spokenText } = await import('./markup/spoken.ts');
+    const spoken = await this.#speak(spokenText(part.text), { turnId, chat: part.chatId }, signal);
     const common = {
       id,
       ...target,

@@ -38,7 +38,7 @@ export interface Served<Assistant> {
 }
 
 /** Starts a whole assistant with a model server of its own. */
-async function startHome(options: HomeOptions): Promise<Served<Home>> {
+export async function startHome(options: HomeOptions): Promise<Served<Home>> {
   const world = new URL('../support/world.ts', import.meta.url).href;
   const module: { startWorld(options: HomeOptions): Promise<Home> } = await import(world);
   const assistant = await module.startWorld(options);
