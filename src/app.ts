@@ -15,6 +15,7 @@ import { createReloader } from './app/reload.ts';
 import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
+import { forgetBeforeStart, tellForgotten } from './app/storage/forgetting.ts';
 import { keepTapes } from './app/storage/kept-tapes.ts';
 import { reportStorageTrouble } from './app/storage/storage-notices.ts';
 import { openStores } from './app/storage/stores.ts';
@@ -121,6 +122,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     if (!hasLock) stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
     hasLock = true;
     if (ground.serving) await probeDisk(paths.probe);
+    await forgetBeforeStart(ground);
     return await startOnce({ ...parts, learnSecrets: learn }, ground, waitedSince);
   };
   const assistant = stack.use(
@@ -276,6 +278,7 @@ async function startOnce(
   );
   stack.defer(() => channels.manager.stop());
   await startConsumers(base, { agent, channels, bus, journal, closing, onRestart: parts.onRestart }, stack);
+  await tellForgotten(base, bus);
   sweeper.start();
   stack.use(reloader);
   reloader.start();

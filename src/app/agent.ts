@@ -187,6 +187,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     registry,
     requests: createRequests(base, {
       ...stores,
+      restart: parts.restart,
       cron: automation.request,
       commands: () => table.of('owner'),
       prompt,

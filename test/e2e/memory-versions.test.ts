@@ -35,7 +35,7 @@ test.each([
   ['/memory restore 20200101T000000000Z', /There is no such version of MEMORY\.md\. \/memory log lists/u],
   ['/memory restore ../../config', /There is no such version/u],
   ['/memory', /\/memory restore ID/u],
-  ['/memory forget everything', /\/memory log/u],
+  ['/memory lose everything', /\/memory log/u],
 ])('%s says what to do instead, and changes nothing', async (words, answer) => {
   await using world = await startWorld();
   expect(await say(world, words)).toMatch(answer);

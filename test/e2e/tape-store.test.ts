@@ -188,6 +188,20 @@ describe('a store of tapes that a plugin brings', () => {
     expect((await world.assistant.request('sessionsList', { limit: 10 })).sessions).toHaveLength(1);
   });
 
+  test('forgets what the owner wants forgotten, and does not bring it back', async () => {
+    await using world = await withAttic();
+    world.model.reply('one');
+    await says(world, 'the code is wombat99');
+    await isThere(world);
+    await world.assistant.request('memoryForget', { words: 'wombat99', erase: true });
+    await world.restart();
+    await isThere(world);
+    expect(await stored(world)).toContain('[forgotten]');
+    expect(await stored(world)).not.toContain('wombat99');
+    await world.restart();
+    expect(await here(world.home)).not.toContain('wombat99');
+  });
+
   test('whose tape is another than that of the home has the last word, and what was here is kept', async () => {
     await using world = await withAttic();
     world.model.reply('one', 'two', 'three');

@@ -34,6 +34,7 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   memoryLog: {},
   memoryShow: {},
   memoryRestore: { id: 'nothing' },
+  memoryForget: { words: 'the surprise party' },
   pairList: {},
   pairApprove: { code: 'NOTHING' },
   pairRemove: { person: 'telegram:7' },

@@ -1,29 +1,61 @@
+import type { InboundMessage } from '../../bus/messages.ts';
+import { FORGOTTEN } from '../../memory/forget/mention.ts';
 import type { MemoryStore } from '../../memory/files/store.ts';
+import type { ApprovalAnswer } from '../../tools/tool.ts';
 import { AppError } from '../../util/errors.ts';
-import { plural } from '../../util/text.ts';
+import { oneLine, plural } from '../../util/text.ts';
 import { versionLine } from '../../util/version-line.ts';
-import type { ChatCommand } from './command.ts';
+import type { ChatCommand, CommandContext } from './command.ts';
+
+/** Where something is mentioned that is to be forgotten. */
+export interface MentionsFound {
+  /** How many files of each kind, by what a person calls the kind. */
+  readonly files: Readonly<Record<string, number>>;
+  /** Messages of the inbox and the outbox, and what else the journal has. */
+  readonly rows: number;
+  /** Lines that mention it. */
+  readonly lines: readonly string[];
+  /** Files of the person that mention it and stay as they are. */
+  readonly left: readonly string[];
+  /** Backups, which keep what they hold. */
+  readonly backups: readonly string[];
+}
 
 type MemoryPorts = Pick<MemoryStore, 'log' | 'restore'> & {
   /** Called after MEMORY.md got another text. */
   readonly changed: () => void;
+  /** Looks for what is to be forgotten. Throws one sentence for words that could be anywhere. */
+  readonly lookFor: (words: string) => Promise<MentionsFound>;
+  /** Shows the owner what would be erased and waits for their answer. */
+  readonly confirm: (
+    context: CommandContext,
+    question: { readonly title: string; readonly detail: string },
+  ) => Promise<ApprovalAnswer>;
+  /** Has it erased by the next start. `restarts`: that follows at once; `later`: nothing starts the program again by itself. */
+  readonly forget: (words: string, asked: InboundMessage) => Promise<'restarts' | 'later'>;
 };
 
 const MOST_LISTED = 20;
+const MOST_SHOWN = 8;
+const LONGEST_SHOWN = 120;
 const USAGE =
-  'Use `/memory log` to list the earlier versions of MEMORY.md, and `/memory restore ID` to go back to one of them.';
+  'Use `/memory log` to list the earlier versions of MEMORY.md, `/memory restore ID` to go back to one of them, and `/memory forget WORDS` to erase for good whatever mentions these words.';
 
-/** /memory: the earlier versions of MEMORY.md, as `assistant memory log` and `assistant memory restore` show them. */
-export const memoryCommand = ({ log, restore, changed }: MemoryPorts): ChatCommand => ({
+/** /memory: the earlier versions of MEMORY.md, and erasing what the owner wants forgotten, as `assistant memory` does it. */
+export const memoryCommand = (ports: MemoryPorts): ChatCommand => ({
   name: 'memory',
   description:
-    'go back to an earlier version of MEMORY.md: `/memory log` lists them, `/memory restore ID` restores one',
+    'earlier versions of MEMORY.md: `/memory log`, `/memory restore ID`; erase something for good: `/memory forget WORDS`',
   role: 'owner',
   priority: false,
   interrupts: false,
   repeatable: true,
-  run: async ({ message: { chatType }, args }) => {
-    if (chatType !== 'direct') return 'MEMORY.md is only for our direct chat: send this command there.';
+  run: async (context) => {
+    const { message, args } = context;
+    const { log, restore, changed } = ports;
+    if (message.chatType !== 'direct') return 'MEMORY.md is only for our direct chat: send this command there.';
+    const words = /^forget\s+(?<words>[^]+)$/iu.exec(args)?.groups?.['words'];
+    if (words !== undefined) return await forgotten(words, context, ports);
     const [action = '', id = '', ...rest] = args.split(/\s+/u);
     try {
       if (action === 'log' && id === '') return listed(await log());
@@ -39,6 +71,44 @@ export const memoryCommand = ({ log, restore, changed }: MemoryPorts): ChatComma
     }
   },
 });
+
+async function forgotten(words: string, context: CommandContext, ports: MemoryPorts): Promise<string> {
+  // This command was given again after a crash, and what it asked for is done.
+  if (words.trim() === FORGOTTEN) return 'It is forgotten.';
+  const found = await ports.lookFor(words);
+  if (Object.keys(found.files).length === 0 && found.rows === 0) {
+    return ['Nothing that I keep has all of these words in one line.', ...stays(found)].join(' ');
+  }
+  const answer = await ports.confirm(context, { title: 'Forget this for good', detail: mentionsText(found) });
+  if (!answer.approved) return `Nothing was erased: ${answer.reason}.`;
+  const when = await ports.forget(words, context.message);
+  return when === 'restarts'
+    ? 'I start anew to erase it, and tell you when it is done.'
+    : 'It is erased when I start the next time.';
+}
+
+/** What would be erased, for the person who is asked. */
+export function mentionsText(found: MentionsFound): string {
+  const kinds = Object.entries(found.files).map(([kind, count]) => `${plural(count, 'file')} of ${kind}`);
+  const rows = found.rows === 0 ? [] : [`${plural(found.rows, 'message')} in the journal`];
+  const shown = found.lines.slice(0, MOST_SHOWN).map((line) => `- ${oneLine(line, LONGEST_SHOWN)}`);
+  const more = found.lines.length - shown.length;
+  return [
+    'Each line with all of these words is erased, and cannot be brought back:',
+    ...shown,
+    ...(more > 0 ? [`- … and ${plural(more, 'more line')}`] : []),
+    `They are in ${[...kinds, ...rows].join(', ')}.`,
+    ...stays(found),
+  ].join('\n');
+}
+
+/** What keeps what it holds. */
+function stays({ left, backups }: MentionsFound): readonly string[] {
+  return [
+    ...(left.length === 0 ? [] : [`Your own files stay as they are: ${left.join(', ')}.`]),
+    ...(backups.length === 0 ? [] : [`Backups keep what they hold: ${backups.join(', ')}.`]),
+  ];
+}
 
 function listed(versions: Awaited<ReturnType<MemoryStore['log']>>): string {
   if (versions.length === 0) return 'There are no earlier versions of MEMORY.md.';

@@ -17,6 +17,7 @@ import { previewOf } from '../../tools/files/change-preview.ts';
 import type { Base } from '../base.ts';
 import { withoutSecrets } from './clean-model.ts';
 import type { Models } from './models.ts';
+import { forgetThen, lookFor } from '../storage/forgetting.ts';
 import type { Stores } from '../storage/stores.ts';
 
 export interface MemoryParts {
@@ -29,6 +30,8 @@ export interface MemoryParts {
   readonly questions: Questions;
   /** Aborts when the process ends. */
   readonly closing: AbortSignal;
+  /** Ends this process and starts another; undefined: nothing would. */
+  readonly restart: (() => void) | undefined;
 }
 
 export interface Memory {
@@ -103,6 +106,13 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
         log: () => memory.log(),
         restore: (id) => memory.restore(id),
         changed: () => stores.search.scheduleSync(),
+        lookFor: (words) => lookFor(words, base),
+        confirm: ({ message, turnId, signal }, question) =>
+          questions.approve(
+            { sessionKey: message.sessionKey, callId: `${turnId}.1`, turnId, signal, target: message },
+            { ...question, reason: 'Nothing is erased without your yes.' },
+          ),
+        forget: (words, asked) => forgetThen(parts.restart, base, { words, asked }),
       }),
       soulCommand(soul),
     ],

@@ -1,6 +1,7 @@
 import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { Budget } from '../../agent/context/budget.ts';
 import type { PromptReport } from '../../agent/commands/context.ts';
+import { mentionsText } from '../../agent/commands/memory.ts';
 import type { Undo } from '../../agent/undo/undo.ts';
 import type { PairingPort } from '../../agent/commands/pair.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
@@ -24,6 +25,7 @@ import { mailRequests } from './mail-requests.ts';
 import { modelRequests } from './model-requests.ts';
 import { whyAnswer } from './own-steps.ts';
 import { sessionRequests } from './session-requests.ts';
+import { forgetThen, lookFor } from '../storage/forgetting.ts';
 import type { KeptFiles } from '../storage/kept-files.ts';
 import type { Stores } from '../storage/stores.ts';
 import { skillRequests } from './skill-requests.ts';
@@ -58,6 +60,8 @@ export interface RequestParts {
   readonly models: Models;
   readonly health: () => Promise<HealthFacts>;
   readonly reload: Reloader['reload'];
+  /** Ends this process and starts another; undefined: nothing would. */
+  readonly restart: (() => void) | undefined;
   /** What HTTP lends, once it is served. */
   readonly http: HttpSlot;
 }
@@ -85,6 +89,11 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     memoryLog: () => memory.log(),
     memoryShow: ({ id }) => memory.show(id),
     memoryRestore: ({ id }) => memory.restore(id),
+    memoryForget: async ({ words, erase = false }) => {
+      const found = await lookFor(words, base);
+      const state = erase ? await forgetThen(parts.restart, base, { words, asked: null }) : 'found';
+      return { ...found, shown: mentionsText(found), state };
+    },
     cron,
     pairList: async () => pairing.list(),
     pairApprove: ({ code, role = 'trusted' }, { door }) =>

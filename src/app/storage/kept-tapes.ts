@@ -2,6 +2,7 @@ import { StoredTapes, type TapeStore } from '../../session/stored-tapes.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
+import { forgottenSessions } from './forgetting.ts';
 
 /**
  * Keeps the tapes in a store too: first the home gets what only the store has, and while the assistant works the store gets what
@@ -25,6 +26,8 @@ export async function keepTapes(
     clock,
     log,
   });
+  // What was taken out of tapes here must not come back from there: it gets them anew.
+  for (const key of await forgottenSessions(base)) await stored.tapes.remove(key);
   await sessions.keepIn(stored.tapes);
   storage
     .untilWritten(() => sessions.catchUp(closing), { signal: closing, what: 'session: bring tapes to their store' })

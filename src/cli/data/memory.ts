@@ -1,6 +1,8 @@
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { versionLine } from '../../util/version-line.ts';
 import type { CliContext } from '../context.ts';
+import type { Forgetting } from '../../gateway/operations/memory.ts';
+import { confirm } from '../confirm.ts';
 import { printFound } from './found.ts';
 import { openAssistant } from '../open.ts';
 import { terminalText } from '../format.ts';
@@ -47,5 +49,36 @@ export async function memoryRestoreCommand(
     `The memory is restored to version ${restored.id}. To list all versions, run: ${assistantCommand('memory log')}`,
   ];
   print(context, json, { facts: { restored }, lines, escape: terminalText });
+  return 0;
+}
+
+/** `assistant memory forget WORDS`. */
+export async function memoryForgetCommand(
+  { words, yes, home, json }: OutputFlags & { readonly words: string; readonly yes: boolean },
+  context: CliContext,
+): Promise<number> {
+  let state: Forgetting['state'];
+  {
+    await using assistant = await openAssistant(context, home);
+    const found = await assistant.port.request('memoryForget', { words });
+    if (Object.keys(found.files).length === 0 && found.rows === 0) {
+      const nothing = 'Nothing that is kept has all of these words in one line.';
+      print(context, json, { facts: found, lines: [nothing], escape: terminalText });
+      return 0;
+    }
+    for (const line of found.shown.split('\n')) context.stderr.write(`${terminalText(line)}\n`);
+    if (!(await confirm(context, 'Erase all of it for good?', { yes }))) return 1;
+    ({ state } = await assistant.port.request('memoryForget', { words, erase: true }));
+    if (state === 'later' && assistant.attached)
+      return said(context, json, 'It is erased when the assistant starts the next time.');
+  }
+  if (state === 'restarts') return said(context, json, 'The assistant starts anew and erases it.');
+  // The assistant of this process has ended; one that starts erases it.
+  await using _erased = await openAssistant(context, home);
+  return said(context, json, 'It is erased, and cannot be brought back.');
+}
+
+function said(context: CliContext, json: boolean, line: string): number {
+  print(context, json, { facts: { done: line }, lines: [line], escape: terminalText });
   return 0;
 }

@@ -97,6 +97,13 @@ export const memory: Group = {
       options: { json },
       load: async () => (await import('../data/memory.ts')).memoryRestoreCommand,
     }),
+    command({
+      name: 'forget',
+      description: 'erase for good each line that has all of these words: memory, conversations, their copies',
+      arguments: { words: argument('the words, e.g. "my number 4711"') },
+      options: { yes: flag('do not ask'), json },
+      load: async () => (await import('../data/memory.ts')).memoryForgetCommand,
+    }),
   ],
 };
 

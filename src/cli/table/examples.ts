@@ -28,6 +28,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'sessions delete': ['sessions delete telegram:123456789'],
   'memory show': ['memory', 'memory show 20261121T051000000Z'],
   'memory search': ['memory search dentist', 'memory search "train to Graz" --last 3'],
+  'memory forget': ['memory forget "the surprise party"'],
   'memory restore': ['memory restore 20261121T051000000Z'],
   'pair approve': [
     'pair approve K7QM2XWP',
@@ -68,8 +69,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'skills try': ['skills try weather "Do I need an umbrella in Lisbon?"'],
   'skills add': ['skills add ~/Downloads/weather'],
   'skills install-deps': ['skills install-deps github', 'skills install-deps github --yes'],
-  'plugins add': ['plugins add ./dice-plugin', 'plugins add ./dice-plugin-1.0.0.tgz --yes'],
-  'plugins remove': ['plugins remove dice-plugin'],
+  'plugins add': ['plugins add paper-mail', 'plugins add ./paper-mail-1.2.0.tgz --yes'],
+  'plugins remove': ['plugins remove paper-mail'],
   'skills enable': ['skills enable weather', 'skills enable --all'],
   'skills remove': ['skills remove weather'],
   completion: ['completion bash >> ~/.bashrc', 'completion fish > ~/.config/fish/completions/assistant.fish'],

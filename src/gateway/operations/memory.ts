@@ -14,6 +14,24 @@ export interface FileVersion {
   readonly kind: 'kept' | 'proposed';
 }
 
+/** Where something is mentioned that is to be forgotten, and what becomes of it. */
+export interface Forgetting {
+  /** How many files of each kind. */
+  readonly files: Readonly<Record<string, number>>;
+  /** Rows of the journal. */
+  readonly rows: number;
+  /** Lines that mention it, at most 50 of each file. */
+  readonly lines: readonly string[];
+  /** Files of the person that mention it and stay as they are, relative to the home. */
+  readonly left: readonly string[];
+  /** Backups in the home, which keep what they hold. */
+  readonly backups: readonly string[];
+  /** The same in words for the person who is asked. */
+  readonly shown: string;
+  /** `found`: nothing is erased. `restarts`: the program starts anew and erases it. `later`: the next start does. */
+  readonly state: 'found' | 'restarts' | 'later';
+}
+
 const id = z.string().describe('Id of a version, as `memoryLog` lists it.');
 
 export const memory = {
@@ -38,5 +56,16 @@ export const memory = {
     role: 'owner',
     changes: true,
     params: z.object({ id }),
+  }),
+  memoryForget: answers<Forgetting>()({
+    description:
+      'Shows what mentions these words in one line of the memory, of conversations or of their copies; with `erase` all of it is erased for good at the next start, which follows at once where something starts the program again. `forget-words` for words that could be anywhere.',
+    role: 'owner',
+    changes: true,
+    audit: ({ erase }) => `memory forget (${erase === true ? 'erased' : 'looked for'})`,
+    params: z.object({
+      words: z.string().max(500).describe('Words that a line has to have, without regard to capitals and punctuation.'),
+      erase: z.boolean().exactOptional().describe('Erase it; without this it is only looked for.'),
+    }),
   }),
 };
