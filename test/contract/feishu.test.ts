@@ -1,0 +1,4 @@
+import { feishuBench } from './feishu-bench.ts';
+import { describeChannel } from './suite.ts';
+
+describeChannel(feishuBench);
