@@ -3,11 +3,10 @@ import type { ChannelKit } from 'assistantd';
 
 export type Json = Readonly<Record<string, unknown>>;
 export type Options = Readonly<Record<'appId' | 'appSecret' | 'domain', string>>;
-
 /** The SDK would log headers, which hold tokens. */
 export const QUIET = { error() {}, warn() {}, info() {}, debug() {}, trace() {} };
 
-const THROTTLED = new Set([99_991_400, 230_020, 11_232, 11_233, 11_247]);
+const THROTTLED = new Set([99_991_400, 230_020, 230_049, 11_232, 11_233, 11_247]);
 /** The secret, or a token made of it, is refused. */
 const REVOKED = new Set([10_003, 10_012, 10_014, 99_991_543, 99_991_661, 99_991_663, 99_991_664, 99_991_665]);
 /** The bot is not in the group, not available to the person, switched off, or may not write there. */
@@ -31,8 +30,8 @@ export function openApi(options: Options, { SendError }: ChannelKit) {
     const reason = said?.code === undefined ? `Feishu failed: ${message}` : `Feishu answered ${code}: ${said.msg}`;
     const error = (failure: ConstructorParameters<typeof SendError>[0], options = {}): Error =>
       Object.assign(new SendError(failure, reason, options), { feishuCode: code });
-    const seconds = Number(headers?.['x-ogw-ratelimit-reset']) || 1;
-    if (status === 429 || THROTTLED.has(code)) return error('retryable', { retryAfterMs: seconds * 1_000 });
+    const retryAfterMs = 1_000 * (Number(headers?.['x-ogw-ratelimit-reset']) || 1);
+    if (status === 429 || THROTTLED.has(code)) return error('retryable', { retryAfterMs });
     if (REVOKED.has(code)) return error('revoked');
     if (BLOCKED.has(code)) return error('blocked');
     if (code !== 0 && status < 500) return error('permanent');
@@ -43,7 +42,7 @@ export function openApi(options: Options, { SendError }: ChannelKit) {
       throw error instanceof SendError ? error : failureOf(error as Thrown);
     });
   /** `how` may have `params`, `data`, `headers` and `signal`. Resolves with the `data` of the answer, if it has any. */
-  const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, how: Json = {}): Promise<Json> => {
+  const call = async (method: string, path: string, how: Json = {}): Promise<Json> => {
     const request = { method, url: `/open-apis/${path}`, timeout: 30_000, ...how };
     const answer = await run(() => client.request<Json>(request));
     if (answer['code'] !== 0) throw failureOf({ response: { status: 200, data: answer } });

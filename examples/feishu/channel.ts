@@ -17,14 +17,15 @@ const CAN = { edit: true, typing: true, buttons: true, threads: true, media: tru
 type Sent = ReturnType<Channel['send']>;
 
 /** A Feishu app: events over its long connection, everything else over HTTP. */
-export function feishuChannel(name: string, options: Options, kit: ChannelKit): Channel {
+export function feishuChannel(name: string, kit: ChannelKit, options: Options): Channel {
   const { ChannelError, SendError } = kit;
   let api = openApi(options, kit);
   let socket: WSClient | undefined;
   let heardAt = 0;
-  /** The newest message of each chat, and the messages that show "typing". */
+  /** The newest message of each chat, those that show "typing", and those whose card was refused. */
   const newest = new Map<string, string>();
   const typing = new Set<string>();
+  const noCards = new Set<string>();
 
   const start: Channel['start'] = async (context, signal) => {
     api = openApi(options, kit);
@@ -91,11 +92,14 @@ export function feishuChannel(name: string, options: Options, kit: ChannelKit): 
     });
     return { platformId: String(sent['message_id']) };
   };
+  const words = ({ text }: OutgoingPart): Json => ({ text: kit.plainParts(text, LONGEST).join('\n') });
   /** A card, or its words alone where Feishu refuses the card. */
   const sendCard = async (part: OutgoingPart, signal: AbortSignal, image?: Json): Sent =>
-    await post(part, 'interactive', cardOf(part, image), signal).catch((error: unknown) => {
+    await post(part, 'interactive', cardOf(part, image), signal).catch(async (error: unknown) => {
       if (feishuCode(error) !== CARD_REFUSED) throw error;
-      return post(part, 'text', { text: kit.plainParts(part.text, LONGEST).join('\n') }, signal);
+      const sent = await post(part, 'text', words(part), signal);
+      noCards.add(sent.platformId);
+      return sent;
     });
   const send: Channel['send'] = async (given, signal) => {
     const { onlyTo, resend, media, nonce } = given;
@@ -130,8 +134,10 @@ export function feishuChannel(name: string, options: Options, kit: ChannelKit): 
     render: (markdown) => kit.markdownParts(markdown, LONGEST),
     plain: (text) => kit.literalParts(text, LONGEST),
     edit: async (part, signal) => {
-      const content = JSON.stringify(cardOf(part));
-      await api.call('PATCH', `im/v1/messages/${part.platformId}`, { data: { content }, signal });
+      const isCard = !noCards.has(part.platformId);
+      const content = JSON.stringify(isCard ? cardOf(part) : words(part));
+      const data = isCard ? { content } : { msg_type: 'text', content };
+      await api.call(isCard ? 'PATCH' : 'PUT', `im/v1/messages/${part.platformId}`, { data, signal });
     },
     react: async ({ platformId }, emoji) => void (await react(platformId, EMOJI[emoji] ?? 'OK')),
     /** A reaction on the newest message until the turn is over. */

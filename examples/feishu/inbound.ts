@@ -27,7 +27,6 @@ const FILES: Readonly<Record<string, readonly [Media['kind'], string, string]>> 
   media: ['video', 'video/mp4', 'file_key'],
   audio: ['audio', 'audio/ogg', 'file_key'],
 };
-
 const USUAL = { text: '', media: [], mentioned: true, untrusted: false, origin: 'user', metadata: {} } as const;
 
 /** Makes messages for the assistant of what people do. Null: it is not for the assistant. `me` is the bot's `open_id`. */
@@ -37,7 +36,6 @@ export function inboundOf(
 ) {
   const names = new Map<string, string>();
   const chatTypes = new Map<string, Speaker['chatType']>();
-
   /** A message, behind it those that were forwarded in it; none where Feishu does not give it. */
   const fetched = async (id: string): Promise<readonly Fetched[]> => {
     const params = { user_id_type: 'open_id', with_sender_name: true, card_msg_content_type: 'user_card_content' };

@@ -12,12 +12,11 @@ export default definePlugin({
           if (typeof value === 'string' && form.test(value)) return value;
           throw new kit.ChannelError(`channels.${name}.${what}.`, { retry: false });
         };
-        const options = {
+        return feishuChannel(name, kit, {
           appId: expect(appId, /^cli_[0-9a-f]{16}$/iu, 'appId: expected the App ID of your app (cli_…)'),
           appSecret: expect(appSecret, /\S/u, 'appSecret: expected the App Secret of your app'),
           domain: expect(domain, /^https?:\/\/[^/]+$/u, 'domain: expected https://open.larksuite.com or Feishu’s'),
-        };
-        return feishuChannel(name, options, kit);
+        });
       },
     },
   ],

@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import { buttonsOf, startFakeFeishu, type FakeFeishu, type FeishuFault } from '../support/fake-feishu.ts';
 import { cardText, markdownOf } from '../support/feishu-card.ts';
+import { FEISHU } from '../support/plugin-package.ts';
 import type { FeishuMessage } from '../support/feishu-tenant.ts';
 import type {
   BotBench,
@@ -28,7 +28,7 @@ const FAULTS = {
 
 export const feishuBench: PlatformBench = {
   kind: 'feishu',
-  plugin: { name: 'assistant-feishu', folder: fileURLToPath(new URL('../../examples/feishu', import.meta.url)) },
+  plugin: FEISHU,
   lacks: {
     bots: 'an app gets what people write, not what other apps write',
     edits: 'an app is not told that somebody edited a message',

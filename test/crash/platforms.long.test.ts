@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import { discordSide, platformKills, slackSide } from '../support/platform-kills.ts';
+import { discordSide, feishuSide, platformKills, slackSide } from '../support/platform-kills.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 
 test.each([
   ['Discord', discordSide],
   ['Slack', slackSide],
+  ['Feishu, a plugin,', feishuSide],
 ] as const)(
   '100 kills while people write on %s lose no message and answer none twice',
   { timeout: 60 * 60_000 },

@@ -6,8 +6,11 @@ import { killHard, seeded, startChild, startTimed, stopSoftly } from './crash-pr
 import { countOpen, readLedger } from './crash-steps.ts';
 import { answerAtOnce, answered, asksFor, gaveUp, numbersNamed, request } from './crash-talk.ts';
 import { startFakeDiscord } from './fake-discord.ts';
+import { cardText } from './feishu-card.ts';
+import { startFakeFeishu } from './fake-feishu.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeSlack } from './fake-slack.ts';
+import { FEISHU, putPlugin, type PluginPackage } from './plugin-package.ts';
 import { tempFolder } from './temp.ts';
 import { waitFor } from './wait.ts';
 
@@ -15,6 +18,8 @@ import { waitFor } from './wait.ts';
 export interface KillSide extends AsyncDisposable {
   /** As in `channels`. */
   readonly channels: Readonly<Record<string, unknown>>;
+  /** The package that brings the channel. @default the assistant has it itself */
+  readonly plugin?: PluginPackage;
   sends(person: number, text: string): void;
   /** What the assistant wrote, oldest first. */
   texts(): readonly string[];
@@ -50,10 +55,12 @@ export async function platformKills(
     agent: { model: 'openai/scripted-model' },
     providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
     channels: side.channels,
+    plugins: side.plugin === undefined ? [] : [side.plugin.name],
     tools: { exec: { mode: 'off' } },
     heartbeat: { enabled: false },
     log: { level: 'error', format: 'json' },
   };
+  if (side.plugin !== undefined) await putPlugin(folder.path, side.plugin);
   await writeFile(join(folder.path, 'config.json'), JSON.stringify(config));
   let sent = 0;
   const named = (): number => new Set(side.texts().flatMap(numbersNamed)).size;
@@ -134,6 +141,37 @@ export async function discordSide(random: () => number): Promise<KillSide> {
     progress: () => discord.calls.length,
     open: () => 0,
     [Symbol.asyncDispose]: () => discord[Symbol.asyncDispose](),
+  };
+}
+
+export async function feishuSide(random: () => number): Promise<KillSide> {
+  const feishu = await startFakeFeishu({ redeliverMs: 300 });
+  const { tenant, line } = feishu;
+  const people = ['One', 'Two', 'Three'].map((name) => {
+    const id = tenant.newId('ou');
+    tenant.people.set(id, name);
+    const chatId = tenant.newId('oc');
+    tenant.chats.set(chatId, { id: chatId, mode: 'p2p' });
+    return { id, chatId };
+  });
+  feishu.setFaultHandler(({ route }) =>
+    /^POST .*\/messages(?:\/:\/reply)?$/u.test(route) ? fault(random) : undefined,
+  );
+  const ids = people.map(({ id }) => id);
+  const sent = () => tenant.messages.filter(({ sender }) => sender === tenant.app.id);
+  return {
+    plugin: FEISHU,
+    channels: { feishu: { ...feishu.config, allowFrom: ids, owners: ids } },
+    sends: (n, text) => {
+      const person = people[n];
+      if (person === undefined) return;
+      const { id: sender, chatId } = person;
+      feishu.bring(tenant.write({ chatId, sender, type: 'text', content: { text } }));
+    },
+    texts: () => sent().map(({ content }) => cardText(content)),
+    progress: () => line.confirmed.length + sent().length,
+    open: () => line.unconfirmed,
+    [Symbol.asyncDispose]: () => feishu[Symbol.asyncDispose](),
   };
 }
 

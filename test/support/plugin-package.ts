@@ -10,6 +10,11 @@ export interface PluginPackage {
   readonly folder: string;
 }
 
+export const FEISHU: PluginPackage = {
+  name: 'assistant-feishu',
+  folder: fileURLToPath(new URL('../../examples/feishu', import.meta.url)),
+};
+
 const DEPENDENCIES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /**
