@@ -129,8 +129,11 @@ export class JournalFeed {
       if (chat === undefined) return;
       const sent = `SELECT seq, id, payload FROM outbound INDEXED BY outbound_said
         WHERE channel = ? AND chat = ? AND payload IS NOT NULL AND state IN ('delivered', 'dead', 'expired') AND owed = 0`;
-      for (const row of db.all(sent, chat.channel, chat.chatId)) {
-        if (sessionKeyOf(parseOutbound(row.text('payload'))) !== session) continue;
+      const texts = db
+        .all(sent, chat.channel, chat.chatId)
+        .filter((row) => sessionKeyOf(parseOutbound(row.text('payload'))) === session);
+      // What was to be spoken there names the session as its chat.
+      for (const row of [...texts, ...db.all(sent, SPEECH_CHANNEL, session)]) {
         db.run("UPDATE parts SET text = '' WHERE outbound_id = ?", row.text('id'));
         db.run('UPDATE outbound SET payload = NULL WHERE seq = ?', row.number('seq'));
       }

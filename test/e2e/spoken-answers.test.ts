@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { OGG, startFakeSpeech, standInFor, type FakeSpeech } from '../support/fake-speech.ts';
 import type { Step } from '../support/model-script.ts';
@@ -147,6 +149,22 @@ describe('without a server that speaks', () => {
       { text: expect.stringContaining('voice messages cannot be sent to this chat. Answer in text.') as string },
     ]);
     expect(chatOf(world)).toEqual(['Only text.']);
+  });
+
+  test('it is told once the configuration names one, without a restart', async () => {
+    await using speech = await startFakeSpeech();
+    await using world = await startWorld();
+    world.model.reply('Hi.', speakAnswer(), 'Now I speak.');
+    world.telegram.userSays(OWNER, 'hi');
+    await gets(world, 1);
+    const path = join(world.home, 'config.json');
+    const written = JSON.parse(await readFile(path, 'utf8')) as object;
+    await writeFile(path, JSON.stringify({ ...written, ...spokenBy(speech).config }));
+    const { changes } = await world.assistant.reload();
+    expect(changes.map(({ effect }) => effect)).toEqual(changes.map(() => 'live'));
+    world.telegram.userSays(OWNER, 'answer as voice');
+    await waitFor(() => files(world).length === 1, { what: 'the voice message' });
+    expect(inputs(speech)).toEqual(['Now I speak.']);
   });
 
   test('it is told where there is one', async () => {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OutboundMessage } from '../../src/bus/messages.ts';
-import { messageTool } from '../../src/tools/message.ts';
+import { messageTool, withoutVoice } from '../../src/tools/message.ts';
 import type { ToolDecision } from '../../src/tools/tool.ts';
 import { pathWorld } from '../support/path-world.ts';
 import { call, makeRegistry } from '../support/simple-tools.ts';
@@ -26,7 +26,7 @@ async function send(params: object, context: Partial<TestCall> = {}): Promise<Se
   const messages: OutboundMessage[] = [];
   const asked: string[] = [];
   const tool = messageTool({
-    obstacle: (channel) => (channel === 'telegram' ? null : `There is no channel ${channel}.`),
+    obstacle: (channel) => (['telegram', 'terminal'].includes(channel) ? null : `There is no channel ${channel}.`),
     publish: async (message) => void messages.push(message),
     speaks: (channel) => channel === 'telegram',
     clock: { now: () => 0 },
@@ -158,6 +158,23 @@ describe('a message that is to be spoken', () => {
     expect(output).toContain('Your answer will be spoken too.');
     expect((await send({ text: '' })).output).toBe('The text is empty, so nothing was sent.');
     expect((await send({ text: '', voice: true, chat: 'telegram:43' })).output).toContain('The text is empty');
+  });
+
+  test('stays text where nothing can be spoken, and says so', async () => {
+    const chat = { channel: 'terminal', chatId: 'main' };
+    const { messages, output } = await send({ text: 'hi', voice: true }, { chat });
+    expect(messages).toMatchObject([{ channel: 'terminal', text: 'hi' }]);
+    expect(output).toBe('The message is on its way as text: voice messages cannot be sent to this chat.');
+    const alone = await send({ text: '', voice: true }, { chat });
+    expect(alone.messages).toEqual([]);
+    expect(alone.output).toBe('Nothing was sent: voice messages cannot be sent to this chat. Answer in text.');
+    expect((await send({ text: 'hi' }, { chat })).output).toBe('The message is on its way.');
+  });
+
+  test('is offered by no other name: what other tools call voice stays', () => {
+    const spec = (name: string) => ({ name, description: name, parameters: { properties: { text: {}, voice: {} } } });
+    expect(withoutVoice(spec('message')).parameters).toEqual({ properties: { text: {} } });
+    expect(withoutVoice(spec('mcp_choir_sing'))).toEqual(spec('mcp_choir_sing'));
   });
 });
 

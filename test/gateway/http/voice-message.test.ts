@@ -1,4 +1,6 @@
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
+import { homePaths } from '../../../src/config/home.ts';
 import { OGG, startFakeSpeech } from '../../support/fake-speech.ts';
 import { waitFor } from '../../support/wait.ts';
 import { startWorld } from '../../support/world.ts';
@@ -26,4 +28,28 @@ test('the page gets a spoken answer as a sound that it can play, also in parts, 
   expect(await part.text()).toBe('ggS');
   const { rows } = await page.history('web:main');
   expect(rows.flatMap(({ media = [] }) => media).map(({ name }) => name)).toEqual(['answer.ogg']);
+});
+
+test('a conversation that is deleted leaves no word of what was spoken in it', async () => {
+  await using speech = await startFakeSpeech();
+  await using world = await startWorld({ config: { voice: { speech: { baseUrl: speech.url } } } });
+  const page = await pageClient(world);
+  using followed = await page.follow();
+  world.model.reply({ calls: [{ name: 'message', arguments: { text: '', voice: true } }] }, 'A secret supper.');
+  await page.say('main', 'answer as voice');
+  await waitFor(() => followed.rows.some(({ media = [] }) => media.length > 0), { what: 'the voice message' });
+  using db = new DatabaseSync(homePaths(world.home).state, { readOnly: true });
+  const said = (): unknown =>
+    db
+      .prepare(
+        `SELECT (SELECT count(*) FROM outbound WHERE payload LIKE '%secret supper%')
+           + (SELECT count(*) FROM parts WHERE text LIKE '%secret supper%') AS n`,
+      )
+      .get()?.['n'];
+  // The answer, what waited to be spoken, and the voice message.
+  const sent = "SELECT count(*) AS n FROM outbound WHERE state = 'delivered'";
+  await waitFor(() => db.prepare(sent).get()?.['n'] === 3, { what: 'all of it to be sent' });
+  expect(said()).toBe(4);
+  await world.assistant.request('sessionsDelete', { session: 'web:main' });
+  expect(said()).toBe(0);
 });
