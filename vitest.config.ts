@@ -23,6 +23,7 @@ const SLOW = [
   'test/docs/{backup,writing-a-channel-crash}.test.ts',
   'test/e2e/{aged-home,full-disk,images,killed,memory-facts,poison,set-aside,streaming}.test.ts',
   'test/e2e/why/processes.test.ts',
+  'test/examples/**/*.test.ts',
   'test/gullible/**/*.test.ts',
   'test/page/**/*.test.ts',
   'test/security/{paths-race,sandbox-probe}.test.ts',

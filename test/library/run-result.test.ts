@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/app.ts';
+import { waitFor } from '../support/wait.ts';
 import { startLibrary } from './library-world.ts';
 
 describe('the result of a run', () => {
@@ -103,6 +104,26 @@ describe('the events of a run', () => {
     }
     expect(events.map(({ type }) => type)).toContain('tool-start');
     expect(model.requests[0]?.view.tools).toEqual(['list_dir']);
+  });
+
+  test('end with its own turn, also when turns of the same session end before and after it', async () => {
+    await using library = await startLibrary();
+    const { assistant, model } = library;
+    const open = Promise.withResolvers<string>();
+    model.setHandler(async ({ index }) => (index === 0 ? await open.promise : `answer ${index}`));
+    const first = assistant.run('one', { model: 'openai/a' });
+    await waitFor(() => model.inFlight === 1, { what: 'the first turn runs' });
+    const ends: string[] = [];
+    const second = (async () => {
+      for await (const event of assistant.stream('two', { model: 'openai/b' })) {
+        if (event.type === 'turn-end') ends.push(event.result.text);
+        else if (ends.length > 0) ends.push(event.type);
+      }
+    })();
+    const third = assistant.run('three', { model: 'openai/c' });
+    open.resolve('answer 0');
+    await Promise.all([first, second, third]);
+    expect(ends).toEqual(['answer 1']);
   });
 
   test('may be left early: the turn goes on, and the next run is answered', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,7 +11,7 @@ import { tempFolder } from '../support/temp.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
-test('the published package has types of its own, for a plugin and for the example of docs/library.md', async () => {
+test('the published package has types of its own, for a plugin, the example of docs/library.md and the programs of examples/', async () => {
   await using folder = await tempFolder();
   const source = join(folder.path, 'source');
   await buildPackage(source);
@@ -37,6 +37,8 @@ test('the published package has types of its own, for a plugin and for the examp
      export default definePlugin({ name: 'dice', tools: [tool] });`,
   );
   await writeFile(join(project, 'example.ts'), libraryExample());
+  const programs = ['ask-once', 'own-tool', 'own-provider', 'nightly-report', 'web-chat'];
+  for (const name of programs) await cp(join(ROOT, 'examples', name, 'main.ts'), join(project, `${name}.ts`));
   const compilerOptions = {
     strict: true,
     noEmit: true,
@@ -47,7 +49,7 @@ test('the published package has types of its own, for a plugin and for the examp
   };
   await writeFile(
     join(project, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions, files: ['plugin.ts', 'example.ts'] }),
+    JSON.stringify({ compilerOptions, files: ['plugin.ts', 'example.ts', ...programs.map((name) => `${name}.ts`)] }),
   );
   const tsc = join(ROOT, 'node_modules', '.bin', 'tsc');
   const { stdout } = await run(tsc, ['-p', project]).catch((error: { readonly stdout: string }) => error);

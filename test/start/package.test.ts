@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -195,6 +195,16 @@ describe('the installed package', () => {
     const result = JSON.parse(await here.assistant('tools', 'run', 'dice', '{"sides":6}')) as unknown;
     expect(result).toMatchObject({ decision: 'allow', result: { output: 'of 6 sides' } });
     await expect(here.assistant('tools', 'run', 'dice', '{"sides":1}')).rejects.toThrow('sides');
+  });
+
+  test('is what `npm i assistantd` gives to a program of the examples', async () => {
+    await using here = await machine();
+    const project = join(here.home, 'project');
+    await cp(join(ROOT, 'examples', 'own-provider'), project, { recursive: true });
+    await mkdir(join(project, 'node_modules'));
+    await symlink(installed(), join(project, 'node_modules', 'assistantd'));
+    const { stdout } = await run(process.execPath, ['main.ts'], { cwd: project, env: here.env });
+    expect(stdout).toMatch(/^rules: You said: good evening/u);
   });
 
   test('is a library: the example of docs/library.md runs', async () => {

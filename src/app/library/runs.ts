@@ -65,7 +65,10 @@ export interface Runs {
    * with one sentence for options that cannot be meant, and when the assistant stops before the end (`connection-lost`).
    */
   run(text: string, options?: RunOptions): Promise<RunResult>;
-  /** Like `run`, with live events; the last is `turn-end` with the result. Leaving the loop early does not stop the turn. */
+  /**
+   * Like `run`, with the live events of the session; the last is `turn-end` with the result. Leaving the loop early does not
+   * stop the turn.
+   */
   stream(text: string, options?: RunOptions): RunStream;
 }
 
@@ -123,13 +126,13 @@ export function createRuns({ port, stores, newId, monotonic }: RunsPorts): Runs 
       if (next.done === true) return own ?? (await resultOf(next.value, { turnId: null, sessionKey }, times));
       const event = next.value;
       ({ sessionKey } = event);
-      if (event.type !== 'turn-end') {
-        yield event;
-        continue;
+      // After the end of the turn it waits until the answer is marked as delivered.
+      if (own !== undefined) continue;
+      if (event.type !== 'turn-end') yield event;
+      else if (event.answers.includes(externalIdOf(id))) {
+        own = await resultOf(event.result, event, times);
+        yield { ...event, result: own };
       }
-      const result = await resultOf(event.result, event, times);
-      if (event.answers.includes(externalIdOf(id))) own = result;
-      yield { ...event, result };
     }
   }
 
