@@ -3,7 +3,7 @@ import type { ChosenModel } from './agent/turn/current-turn.ts';
 import { createAgent, type Agent } from './app/agent.ts';
 import { configWarnings, waitingWarnings, type Base, type Ground } from './app/base.ts';
 import { openBus, openHooks } from './app/bus.ts';
-import { createChannels, showTyping } from './app/channels.ts';
+import { createChannels, showStates, showTyping } from './app/channels.ts';
 import { startConsumers, resumeEarlierWork } from './app/consumers.ts';
 import type { Assistant, AssistantSettings } from './app/library/assistant.ts';
 import { createRuns } from './app/library/runs.ts';
@@ -215,6 +215,7 @@ async function startOnce(
   const restoredAt = (await readRestored(paths.home))?.at;
   const channels = createChannels(base, { ...stores, bus, restoredAt });
   stack.use(showTyping(base, channels, bus));
+  stack.use(showStates(base, channels, { bus, journal }));
   stack.use(channels.previews);
   const sweeper = stack.use(new Sweeper(base, stores));
   stack.use(

@@ -2,6 +2,7 @@ import type { MessageBus } from '../bus/bus.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Inbox } from '../journal/inbox.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Reactions } from '../journal/reactions.ts';
 import type { Turns } from '../journal/turns.ts';
 import type { ToolSpec } from '../providers/provider.ts';
 import type { Redact } from '../security/redact/redact.ts';
@@ -134,7 +135,11 @@ export interface TurnPorts {
 /** What `runTurn` takes of the ports: a turn runs without channels and without a journal where these few are given. */
 export interface RunPorts extends Omit<TurnPorts, 'store' | 'model' | 'people'> {
   readonly store: {
-    readonly journal: { readonly inbox: Pick<Inbox, 'correct'>; readonly turns: Pick<Turns, 'absorb'> };
+    readonly journal: {
+      readonly inbox: Pick<Inbox, 'correct'>;
+      readonly turns: Pick<Turns, 'absorb'>;
+      readonly reactions: Pick<Reactions, 'toldWith'>;
+    };
     readonly bus: Pick<MessageBus, 'publishOutbound'>;
   };
   readonly model: Pick<ModelPorts, 'promptParts' | 'temperature' | 'reasoning' | 'timezone'> & {

@@ -1,7 +1,7 @@
 import { outboundTo } from '../agent/outgoing.ts';
 import { API_CHANNEL } from '../bus/api.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import type { Channel } from '../channels/channel.ts';
+import type { Channel, StateReactions } from '../channels/channel.ts';
 import { Delivery } from '../channels/delivery/delivery.ts';
 import { ChannelManager } from '../channels/manager.ts';
 import type { ChannelPeople, ChannelSource } from '../channels/supervised-channel.ts';
@@ -10,6 +10,7 @@ import { channelSource } from '../channels/registry.ts';
 import { KeptChannel } from '../channels/kept.ts';
 import { TerminalChannel } from '../channels/terminal.ts';
 import { Previews } from '../channels/delivery/preview.ts';
+import { ShownStates } from '../channels/delivery/state-reactions.ts';
 import { startTyping } from '../channels/delivery/typing.ts';
 import { enabledChannels } from '../config/channels.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -17,6 +18,7 @@ import { quarantine } from '../storage/files.ts';
 import type { Base } from './base.ts';
 import { isOwnersChannel } from '../util/owners-channels.ts';
 import { cut } from '../util/text.ts';
+import { chosenReactions, keepReactions, type ReactionPorts } from './reactions.ts';
 import type { Stores } from './storage/stores.ts';
 
 /** How often it is looked whether the state of a channel changed. */
@@ -68,6 +70,7 @@ export function createChannels(
       heardUntil: (channel) => journal.inbox.heardUntil(channel),
       restoredAt,
       cursorsOf: (name) => journal.cursors.of(name),
+      reacted: (reactions) => keepReactions(reactions, { bus, journal }),
       passOver: (channel, message) => void journal.channelLog.passOver(channel, message).catch(() => {}),
       storage: base.storage,
       keep: (name, text) => quarantine(base.paths.quarantine, name, Buffer.from(base.redact(text))),
@@ -159,6 +162,14 @@ export async function recordStates(
       await note('stopped');
     },
   };
+}
+
+/** Shows by reactions how far the messages of people have come, where the configuration has it. */
+export function showStates(base: Base, { manager }: Channels, { bus, journal }: ReactionPorts): Disposable {
+  const { config, clock, log } = base;
+  const reactionsOf = ({ name, stateReactions }: Channel): StateReactions | null =>
+    chosenReactions(config.channels[name]?.reactions, stateReactions);
+  return new ShownStates({ bus, store: journal.shownReactions, outlets: manager, reactionsOf, clock, log });
 }
 
 /** Shows that something is going on in the chats where it is. */

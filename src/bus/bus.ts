@@ -52,6 +52,7 @@ export class MessageBus {
   readonly #outbound = new Wake();
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(event: OutboundEvent) => void>();
+  readonly #accepted = new Set<(message: InboundMessage) => void>();
   readonly #onListenerFailure: (error: unknown) => void;
 
   constructor(ports: {
@@ -92,7 +93,16 @@ export class MessageBus {
       id: this.#newId(),
       sessionKey: this.sessionOf(draft),
     }));
-    return await this.#inbox.accept(messages, cursors);
+    const results = await this.#inbox.accept(messages, cursors);
+    for (const [n, message] of messages.entries())
+      if (results[n] === 'accepted') for (const listener of this.#accepted) listener(message);
+    return results;
+  }
+
+  /** Calls back, after the commit, with each message that a source published and that was accepted. Must not throw. */
+  onAccepted(listener: (message: InboundMessage) => void): Disposable {
+    this.#accepted.add(listener);
+    return { [Symbol.dispose]: () => this.#accepted.delete(listener) };
   }
 
   /** Every accepted message once, in order of acceptance, until the bus closes. One consumer. */

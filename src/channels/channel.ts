@@ -1,11 +1,12 @@
 import { withCommandPrefix } from '../bus/commands.ts';
 import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage, PairedRole } from '../bus/messages.ts';
+import type { ReactionDraft, StateReactions } from '../bus/reactions.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import type { PassedOver } from '../journal/channel-log.ts';
 import type { ReadUpTo, Received, WriteOptions } from './inbound/writer.ts';
 
-export type { PassedOver, ReadUpTo };
+export type { PassedOver, ReactionDraft, ReadUpTo, StateReactions };
 
 export interface ChannelCapabilities {
   /** UTF-16 units of visible text in one message. */
@@ -51,6 +52,20 @@ export interface Resend {
   readonly isKnown: (platformId: string) => boolean;
 }
 
+/** A message of a person. */
+export interface ReactionTarget {
+  readonly chatId: string;
+  readonly threadId?: string;
+  readonly platformId: string;
+}
+
+/** What becomes of the assistant's own reactions on a message; emoji as in `StateReactions`. */
+export interface ReactionChange {
+  /** @default none is set */
+  readonly add?: string;
+  readonly remove: readonly string[];
+}
+
 /** An unknown person who wrote in a direct chat. Their text is neither read nor kept. */
 export interface Stranger {
   readonly senderId: string;
@@ -78,6 +93,11 @@ export interface ChannelContext {
    * false.
    */
   readonly write: (received: readonly Received[], options: WriteOptions) => Promise<void>;
+  /**
+   * Keeps people's reactions to messages of the assistant; others are ignored. Only of people who may write here. Waits for
+   * the disk. Rejects only when the signal aborts.
+   */
+  reacted(reactions: readonly ReactionDraft[], signal: AbortSignal): Promise<void>;
   /** Sends the owner a notice about this channel, once for each id. Never rejects. */
   tellOwner(id: string, text: string): Promise<void>;
   /**
@@ -168,7 +188,13 @@ export interface Channel {
   readonly settlesResends?: boolean;
   /** Deadline of `send` without the time that its bytes take, ms. @default 30_000 */
   readonly sendDeadlineMs?: number;
-  react?(target: { readonly chatId: string; readonly platformId: string }, emoji: string): Promise<void>;
+  /** Changes the assistant's own reactions on a message. Resolves also when they are so already. Throws a `SendError`. */
+  react?(target: ReactionTarget, change: ReactionChange, signal: AbortSignal): Promise<void>;
+  /**
+   * The reactions that show how far a person's message has come, where the configuration says no others, and whether they
+   * are on without a setting. @default none
+   */
+  readonly stateReactions?: { readonly usual: StateReactions; readonly isOn: boolean };
   /**
    * Fetches a file of a message by its `source`. Throws a `SendError`, a permanent one when the file exceeds
    * `maxBytes`.

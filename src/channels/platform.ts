@@ -6,13 +6,14 @@ import {
   type ChannelContext,
   type ChannelHealth,
   type OutgoingPart,
+  type ReactionChange,
+  type ReactionTarget,
 } from './channel.ts';
 import { InboundGate } from './inbound/gate.ts';
 import type { GroupOptions } from './inbound/group-talk.ts';
 import type { Markup } from './markup/markup.ts';
 
 type Chat = Parameters<NonNullable<Channel['typing']>>[0];
-type Target = Parameters<NonNullable<Channel['react']>>[0];
 
 /** What a channel passes to `Platform.connect`. */
 export interface Link {
@@ -26,11 +27,11 @@ export interface Link {
   /** Call it when anything came from the platform; it sets `lastInboundAt` of the health. */
   readonly heard: () => void;
   /**
-   * Sets the present trouble, one sentence, with the connection or with reading its messages; undefined clears it.
+   * Sets the present trouble, one sentence, with the connection, with reading its messages or with reactions; undefined clears it.
    * While there is trouble the health is `state`. @default 'reconnecting'
    */
   readonly report: (
-    about: 'connection' | 'reading',
+    about: 'connection' | 'reading' | 'reactions',
     trouble: string | undefined,
     state?: 'reconnecting' | 'running',
   ) => void;
@@ -42,7 +43,7 @@ export interface Link {
  */
 export interface Platform<C extends AsyncDisposable> extends Pick<
   Channel,
-  'kind' | 'commandPrefix' | 'settlesResends'
+  'kind' | 'commandPrefix' | 'settlesResends' | 'stateReactions'
 > {
   readonly shows: Pick<ChannelCapabilities, 'maxLength' | 'buttons' | 'threads' | 'media'>;
   readonly markup: Pick<Markup, 'render' | 'literal'>;
@@ -65,7 +66,12 @@ export interface Platform<C extends AsyncDisposable> extends Pick<
   ) => Promise<void>;
   readonly draft?: (connection: C, part: OutgoingPart, signal: AbortSignal) => Promise<boolean>;
   readonly typing?: (connection: C, chat: Chat, signal: AbortSignal) => Promise<void>;
-  readonly react?: (connection: C, target: Target, emoji: string) => Promise<void>;
+  readonly react?: (
+    connection: C,
+    target: ReactionTarget,
+    change: ReactionChange,
+    signal: AbortSignal,
+  ) => Promise<void>;
   readonly download?: (
     connection: C,
     source: string,
@@ -91,16 +97,18 @@ export class PlatformChannel<C extends AsyncDisposable> implements Channel {
   readonly draft?: NonNullable<Channel['draft']>;
   readonly typing?: NonNullable<Channel['typing']>;
   readonly react?: NonNullable<Channel['react']>;
+  readonly stateReactions?: NonNullable<Channel['stateReactions']>;
   readonly download?: NonNullable<Channel['download']>;
   readonly #platform: Platform<C>;
   readonly #random: Random;
   readonly #gate: InboundGate;
   #running: { readonly connection: C; readonly context: ChannelContext } | undefined;
   #heardAt: number | undefined;
-  #troubles: { connection?: Trouble | undefined; reading?: Trouble | undefined } = {};
+  #troubles: Partial<Record<Parameters<Link['report']>[0], Trouble | undefined>> = {};
 
   constructor(name: string, platform: Platform<C>, random: Random) {
-    const { kind, shows, commandPrefix, settlesResends, groups, edit, draft, typing, react, download } = platform;
+    const { kind, shows, commandPrefix, settlesResends, stateReactions, groups } = platform;
+    const { edit, draft, typing, react, download } = platform;
     this.name = name;
     this.kind = kind;
     this.#platform = platform;
@@ -115,12 +123,13 @@ export class PlatformChannel<C extends AsyncDisposable> implements Channel {
     };
     if (commandPrefix !== undefined) this.commandPrefix = commandPrefix;
     if (settlesResends !== undefined) this.settlesResends = settlesResends;
+    if (stateReactions !== undefined) this.stateReactions = stateReactions;
     if (edit !== undefined) this.edit = (part, signal) => this.#sent(part, (to) => edit(to, part, signal));
     if (draft !== undefined) this.draft = (part, signal) => this.#call((to) => draft(to, part, signal));
     if (typing !== undefined)
       this.typing = async (chat, signal) => await typing(this.#connected().connection, chat, signal);
     if (react !== undefined)
-      this.react = async (target, emoji) => await react(this.#connected().connection, target, emoji);
+      this.react = (target, change, signal) => this.#call((to) => react(to, target, change, signal));
     if (download !== undefined) {
       this.download = (source, { maxBytes }, signal) => this.#call((to) => download(to, source, { maxBytes, signal }));
     }
@@ -172,8 +181,8 @@ export class PlatformChannel<C extends AsyncDisposable> implements Channel {
 
   health(): ChannelHealth {
     if (this.#running === undefined) return { state: 'stopped' };
-    const { connection, reading } = this.#troubles;
-    const trouble = connection ?? reading;
+    const { connection, reading, reactions } = this.#troubles;
+    const trouble = connection ?? reading ?? reactions;
     const { quietMs } = this.#platform;
     return {
       state: trouble?.state ?? 'running',

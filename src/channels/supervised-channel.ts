@@ -14,6 +14,7 @@ import {
   type ChannelHealth,
   type MenuCommand,
   type PassedOver,
+  type ReactionDraft,
   type ReadUpTo,
   type Stranger,
 } from './channel.ts';
@@ -62,6 +63,8 @@ export interface ManagerPorts {
   readonly keep: InboundWriterPorts['keep'];
   /** Records a message of a channel that is not taken. Never throws. @default nothing is recorded */
   readonly passOver?: (channel: string, message: PassedOver) => void;
+  /** Keeps people's reactions to messages of the assistant; resolves after the commit. @default they are ignored */
+  readonly reacted?: (reactions: readonly ReactionDraft[]) => Promise<void>;
   /** Sends the owner a notice, once for each id. */
   readonly tellOwner: InboundWriterPorts['tellOwner'];
   readonly clock: Clock;
@@ -259,6 +262,7 @@ export class SupervisedChannel {
     const context: ChannelContext = {
       accept: (drafts, cursors = []) => this.#accept(drafts, cursors),
       write: (received, options) => this.#writer.write(received, options),
+      reacted: (reactions, signal) => this.#reacted(reactions, { signal, log }),
       tellOwner: async (id, text) => {
         try {
           await tellOwner(`${source.name}:${id}`, text);
@@ -297,6 +301,24 @@ export class SupervisedChannel {
       // A start that succeeds after its deadline is disposed of, so that it does not run unsupervised.
       starting.then((late) => dispose(late, clock, log)).catch(() => {});
       throw error;
+    }
+  }
+
+  async #reacted(
+    reactions: readonly ReactionDraft[],
+    { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
+  ): Promise<void> {
+    const { reacted, storage } = this.#ports;
+    if (reactions.length === 0 || reacted === undefined) return;
+    try {
+      await storage.untilWritten(() => reacted(reactions), {
+        signal,
+        what: `${this.source.name}: reactions`,
+        tries: 2,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn('channels: reactions not kept', { reason: errorMessage(error) });
     }
   }
 

@@ -126,6 +126,7 @@ export class JournalFeed {
          WHERE session = ? AND payload IS NOT NULL AND state IN ('done', 'refused', 'dead')`,
         session,
       );
+      db.run('DELETE FROM reactions WHERE session = ?', session);
       if (chat === undefined) return;
       const sent = `SELECT seq, id, payload FROM outbound INDEXED BY outbound_said
         WHERE channel = ? AND chat = ? AND payload IS NOT NULL AND state IN ('delivered', 'dead', 'expired') AND owed = 0`;

@@ -24,8 +24,10 @@ import { People } from './people.ts';
 import { bootId, closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
 import { QuestionStore } from './questions.ts';
 import { endWaiting, type EndedByRestore } from './restored.ts';
+import { Reactions } from './reactions.ts';
 import { Retention } from './retention.ts';
 import { journalMigrations } from './schema.ts';
+import { ShownReactions } from './shown-reactions.ts';
 import { Starts } from './starts.ts';
 import { Subagents } from './subagents.ts';
 import { TurnRecords } from './turn-records.ts';
@@ -58,6 +60,9 @@ export interface Journal extends Disposable {
   readonly cursors: CursorStore;
   readonly subagents: Subagents;
   readonly endedLogins: EndedLogins;
+  /** What people think of the assistant's messages. */
+  readonly reactions: Reactions;
+  readonly shownReactions: ShownReactions;
   readonly people: People;
   readonly pairing: PairingCodes;
   /** How many messages came in and were to go out since this home began, those that retention deleted included. */
@@ -142,6 +147,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     feed: new JournalFeed(shared),
     subagents: new Subagents({ ...shared, inbox }),
     endedLogins: new EndedLogins(shared),
+    reactions: new Reactions(shared),
+    shownReactions: new ShownReactions(shared),
     people,
     pairing: new PairingCodes({ ...shared, outbox, people, random: options.random ?? systemRandom }),
     retention: new Retention(shared),

@@ -115,6 +115,14 @@ const AGED: readonly Aged[] = [
     at: 'at',
     keptMs: 90 * DAY_MS,
   },
+  ...['reactions', 'shown_reactions'].map((table) => ({
+    store: 'reactions',
+    table,
+    index: `${table}_age`,
+    key: table === 'reactions' ? 'seq' : 'inbound',
+    at: 'at',
+    keptMs: 90 * DAY_MS,
+  })),
   { store: 'keys of messages', table: 'dedupe', index: 'dedupe_age', key: 'key', at: 'at', keptMs: 400 * DAY_MS },
 ];
 

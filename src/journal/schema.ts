@@ -1,6 +1,8 @@
 import { added, changed, type Migration } from '../storage/open-database.ts';
-import { retentionTables } from './retention-schema.ts';
+import { channelLogTables } from './channel-log-schema.ts';
 import { questionsTable } from './questions-schema.ts';
+import { reactionTables } from './reactions-schema.ts';
+import { retentionTables } from './retention-schema.ts';
 
 /** The journal's tables. A migration, once released, is never edited: add the next one. */
 export const journalMigrations: readonly Migration[] = [
@@ -324,22 +326,7 @@ export const journalMigrations: readonly Migration[] = [
         until INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
   `),
-  added(`
-      CREATE TABLE passed_over (
-        key    BLOB PRIMARY KEY,
-        reason TEXT NOT NULL,
-        at     INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID;
-      CREATE INDEX passed_over_age ON passed_over (at);
-      CREATE TABLE channel_states (
-        channel TEXT NOT NULL,
-        at      INTEGER NOT NULL,
-        state   TEXT NOT NULL,
-        detail  TEXT,
-        PRIMARY KEY (channel, at)
-      ) STRICT, WITHOUT ROWID;
-      CREATE INDEX channel_states_age ON channel_states (at);
-  `),
+  channelLogTables,
   added(`
       CREATE TABLE session_busy (
         session    TEXT PRIMARY KEY,
@@ -347,4 +334,5 @@ export const journalMigrations: readonly Migration[] = [
         updated_at INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
   `),
+  reactionTables,
 ];

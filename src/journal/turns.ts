@@ -4,6 +4,7 @@ import { cancelQuestions } from './questions.ts';
 import type { Inbox } from './inbox.ts';
 import { takePreviews } from './previews.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
+import { giveReactions } from './reactions.ts';
 import { parseInbound, type JournalPorts } from './rows.ts';
 import { dropOlder, dropTasks, endTurns, type EndedWork } from './stop.ts';
 
@@ -77,6 +78,7 @@ export class Turns {
     return this.#ports.db.write(() => {
       const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id, message.text));
       if (claimed.length > 0) this.#begin(turn);
+      if (turn.command !== true) giveReactions(this.#ports, turn.session, claimed);
       return claimed;
     }, durability);
   }

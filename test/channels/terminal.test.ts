@@ -9,6 +9,7 @@ async function open(world: DeliveryWorld): Promise<TerminalChannel> {
   await terminal.start({
     accept: async () => [],
     write: async () => {},
+    reacted: async () => {},
     tellOwner: async () => {},
     cursors: () => new Map(),
     pairedRole: () => undefined,
@@ -75,6 +76,7 @@ test('somebody attached before the channel runs is reached when it does', async 
   await late.start({
     accept: async () => [],
     write: async () => {},
+    reacted: async () => {},
     tellOwner: async () => {},
     cursors: () => new Map(),
     pairedRole: () => undefined,

@@ -64,6 +64,7 @@ function formOf(schema: unknown): string {
     const value = formOf(inner.valueType);
     return value === '' ? 'entries by name' : `${plural(value)} by name`;
   }
+  if (inner instanceof z.ZodLiteral) return inner.values.values().toArray().map(String).join(', ');
   throw new Error(`no words for ${String(inner)}`);
 }
 

@@ -33,6 +33,8 @@ export type Ability =
   | 'buttons'
   | 'files'
   | 'albums'
+  /** The bot reacts to messages, and is told how people react to its own. */
+  | 'reactions'
   | 'stickers'
   /** Locations and contacts. */
   | 'places'
@@ -149,6 +151,10 @@ export interface BotBench extends AsyncDisposable {
   edits(place: Place, id: string, by: Person, text: string): void;
   /** Somebody presses the button with this label. */
   presses(place: Place, seen: Seen, label: string, by: Person): void;
+  /** Somebody reacts to a message of the assistant's, or takes that back. */
+  reacts(place: Place, seen: Seen, by: Person, emoji: string, options?: { readonly takenBack?: boolean }): void;
+  /** The assistant's own reactions on a message of somebody's. */
+  marks(place: Place, id: string): readonly string[];
   /** The bot's own words come back to it, as some platforms do. */
   echoes(place: Place, text: string): void;
   /** The platform hands a message out once more. */

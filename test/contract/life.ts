@@ -51,6 +51,20 @@ export const lifeBehaviours: readonly Behaviour[] = [
     expect(chat.texts).toHaveLength(2);
   }),
 
+  behaviour(
+    'takes its reactions away after a restart, when their message is dealt with',
+    ['reactions'],
+    async (stage) => {
+      const chat = await stage.chat();
+      chat.scripted({ text: 'Too late.', delayMs: 20_000 }, 'Here I am.');
+      const id = chat.sends('take your time');
+      await waitFor(() => chat.marks(id).length === 1, { what: 'a reaction' });
+      await stage.restart();
+      await chat.sees((texts) => texts.includes('Here I am.'), 'an answer');
+      await waitFor(() => chat.marks(id).length === 0, { what: 'no reaction' });
+    },
+  ),
+
   behaviour('repeats nothing after a restart', [], async (stage) => {
     const chat = await stage.chat();
     await chat.asks('once');

@@ -25,6 +25,7 @@ const FAULTS = {
 export const slackBench: PlatformBench = {
   kind: 'slack',
   lacks: {
+    reactions: 'they are not read here',
     replies: 'an answer to a post is a post in its thread',
     albums: 'files that are sent together are one post',
     stickers: 'there are none',
@@ -104,6 +105,12 @@ class SlackBench implements BotBench {
     const post = this.#server.sentPosts.find(({ ts }) => ts === seen.id);
     if (post === undefined) throw new Error(`there is no post ${seen.id}`);
     this.#server.presses(by.id, post, label);
+  }
+
+  reacts(): void {}
+
+  marks(): readonly string[] {
+    return [];
   }
 
   echoes(place: Place, text: string): void {

@@ -100,7 +100,14 @@ export class Stage implements AsyncDisposable {
       channels: Object.fromEntries(
         [...bots].map(([name, bot]) => [
           channelOf(platform, name),
-          { kind: platform.kind, ...bot.config, ...access, groups: groups[name], stream: name !== 'open' },
+          {
+            kind: platform.kind,
+            ...bot.config,
+            ...access,
+            groups: groups[name],
+            stream: name !== 'open',
+            reactions: { show: name === 'main' },
+          },
         ]),
       ),
     };
@@ -275,6 +282,11 @@ export class Chat {
   /** Without what the owner is told here of other chats, in which other behaviours break things at the same time. */
   get texts(): readonly string[] {
     return this.seen.map(({ text }) => text).filter((text) => !ELSEWHERE.test(text));
+  }
+
+  /** The assistant's reactions on a message of somebody's. */
+  marks(id: string): readonly string[] {
+    return this.bot.marks(this.place, id);
   }
 
   /** What the model was asked for this chat. */

@@ -7,6 +7,7 @@ import { groupBehaviours } from './groups.ts';
 import { inboundBehaviours } from './inbound.ts';
 import { lifeBehaviours } from './life.ts';
 import { outboundBehaviours } from './outbound.ts';
+import { reactionBehaviours } from './reactions.ts';
 import { Stage } from './stage.ts';
 import { streamingBehaviours } from './streaming.ts';
 
@@ -18,6 +19,7 @@ const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   'what goes out': outboundBehaviours,
   'an answer while it is written': streamingBehaviours,
   delivery: deliveryBehaviours,
+  'a reaction': reactionBehaviours,
 };
 
 /** The contract of a channel: every behaviour that its platform can have, on one running assistant. */

@@ -103,6 +103,16 @@ class TelegramBench implements BotBench {
     this.#server.userPresses(Number(place.chatId), Number(seen.id), data, this.#userOf(by));
   }
 
+  reacts(place: Place, seen: Seen, by: Person, emoji: string, { takenBack = false } = {}): void {
+    const change = takenBack ? { before: [emoji], after: [] } : { after: [emoji] };
+    this.#server.userReacts(Number(place.chatId), Number(seen.id), change, this.#userOf(by));
+  }
+
+  marks({ chatId }: Place, id: string): readonly string[] {
+    const mark = this.#server.reactionOn(Number(chatId), Number(id));
+    return mark === '' ? [] : [mark];
+  }
+
   echoes(place: Place, text: string): void {
     const { id, username } = this.#server.bot;
     const from = { id, username, is_bot: true, first_name: 'Test Bot' };

@@ -18,6 +18,7 @@ export const terminalBench: PlatformBench = {
     buttons: 'questions are asked by the command line itself',
     files: 'files are named by their path, they are on this machine already',
     albums: PLAIN,
+    reactions: PLAIN,
     stickers: PLAIN,
     places: PLAIN,
     markup: 'Markdown is shown as it was written',
@@ -76,6 +77,8 @@ class TerminalBench implements BotBench {
   album = this.#nothing('albums');
   edits = this.#nothing('edits');
   presses = this.#nothing('buttons');
+  reacts = this.#nothing('reactions');
+  marks = this.#nothing('reactions');
   echoes = this.#nothing('an echo');
   repeats = this.#nothing('repetitions');
   typed = this.#nothing('typing');

@@ -21,6 +21,7 @@ export function tinCanBench(folder: string): PlatformBench {
     kind: 'tincan',
     plugin: { name: 'tincan-channel', folder },
     lacks: {
+      reactions: 'it has none',
       forwards: 'a tin can has no forwards',
       albums: 'a message has any number of files',
       stickers: 'a tin can has no stickers',
@@ -106,6 +107,12 @@ class TinCanBench implements BotBench {
     const button = shown?.buttons?.flat().find((one) => one.label === label);
     if (button === undefined) throw new Error(`there is no button ${label}`);
     this.#server.press({ ...placeOf(place), from: userOf(by), button: button.id });
+  }
+
+  reacts(): void {}
+
+  marks(): readonly string[] {
+    return [];
   }
 
   echoes(place: Place, text: string): void {

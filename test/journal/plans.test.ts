@@ -266,6 +266,17 @@ async function useAll(journal: Journal): Promise<void> {
   subagents.taskState(task);
   subagents.ofTurn('01ZT1');
   await subagents.end(task);
+  const reacted = { channel, account, chatId, chatType: 'direct', role: 'owner', sender: message.sender } as const;
+  journal.reactions.about({ channel, chatId, messageId: '78' });
+  await journal.reactions.keep([
+    { ...reacted, messageId: '78', emoji: '👍', isSet: true, at: now, outboundId: '01ZO1', session },
+  ]);
+  journal.reactions.toldWith(message.id);
+  const { shownReactions } = journal;
+  shownReactions.stateOf(message.id);
+  await shownReactions.note({ id: message.id, channel, chatId, sessionKey: session, messageId: '78' }, ['👀']);
+  shownReactions.of(channel);
+  await shownReactions.forget(message.id);
   await endedLogins.add('hash', now + 60_000);
   expect(endedLogins.has('hash')).toBe(true);
   await pairing.requestPairing({ channel, senderId: '9', chatId: '9' });

@@ -43,6 +43,15 @@ export interface FakeTelegram extends AsyncDisposable {
     data: string,
     from?: Payload,
   ): { readonly updateId: number; readonly queryId: string };
+  /** Someone changes their reactions on a message; in a group the bot is told only where it is an administrator. */
+  userReacts(
+    chatId: number,
+    messageId: number,
+    change: { readonly before?: readonly string[]; readonly after: readonly string[] },
+    from?: Payload,
+  ): { readonly updateId: number };
+  /** The bot's reaction on a message; '' for none. */
+  reactionOn(chatId: number, messageId: number): string;
   /** Any update; an `update_id` is given to it unless it has one. */
   pushUpdate(update: Payload): Update;
   /** Hands an update out once more, even if confirmed; `asNew`: under a new update id. */
@@ -201,6 +210,14 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
       const query = { id: queryId, from: personOf(chatId, from), message: pressed, chat_instance: '1', data };
       return { updateId: queue.push({ callback_query: query }).update_id, queryId };
     },
+    userReacts(chatId, messageId, { before = [], after }, from = {}) {
+      const types = (emojis: readonly string[]): unknown => emojis.map((emoji) => ({ type: 'emoji', emoji }));
+      const change = { message_id: messageId, old_reaction: types(before), new_reaction: types(after) };
+      const { chat, date } = personMessage(chats, { chatId, messageId, text: '' });
+      const user = personOf(chatId, from);
+      return { updateId: queue.push({ message_reaction: { ...change, chat, date, user } }).update_id };
+    },
+    reactionOn: (chatId, messageId) => chats.reactionOn(chatId, messageId),
     pushUpdate: (update) => queue.push(update),
     duplicateUpdate: (updateId, how) => queue.repeat(updateId, how),
     faultNext(method, fault, times = 1) {

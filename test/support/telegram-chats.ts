@@ -47,6 +47,12 @@ export class BotApiError extends Error {
 type Payload = Readonly<Record<string, unknown>>;
 
 const LONGEST_TEXT = 4096;
+/** https://core.telegram.org/bots/api#reactiontypeemoji */
+const REACTIONS = new Set(
+  '❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡'.split(
+    ' ',
+  ),
+);
 
 /** The chats and messages that the server keeps. */
 export class Chats {
@@ -55,6 +61,7 @@ export class Chats {
   readonly drafts: ShownDraft[] = [];
   readonly #chats = new Map<number, Payload>();
   readonly #messageIds = new Map<number, Set<number>>();
+  readonly #reactions = new Map<string, string>();
   #nextMessageId = 1;
 
   constructor(bot: Payload) {
@@ -100,6 +107,26 @@ export class Chats {
     };
     this.sent.push(message);
     return this.#asMessage(message);
+  }
+
+  /** The bot's reaction on a message; '' for none. */
+  reactionOn(chatId: number, messageId: number): string {
+    return this.#reactions.get(`${chatId}:${messageId}`) ?? '';
+  }
+
+  /** Sets the one reaction that a bot may have on a message, or takes it away. */
+  react(payload: Payload): true {
+    const [chatId, messageId, reaction] = [chatIdOf(payload), Number(payload['message_id']), payload['reaction'] ?? []];
+    if (this.#messageIds.get(chatId)?.has(messageId) !== true)
+      throw new BotApiError(400, 'Bad Request: message to react not found');
+    if (!Array.isArray(reaction)) throw new BotApiError(400, "Bad Request: can't parse reaction types JSON object");
+    const emojis = reaction.map((one: unknown) =>
+      isRecord(one) && one['type'] === 'emoji' ? String(one['emoji']) : '',
+    );
+    if (emojis.some((emoji) => !REACTIONS.has(emoji))) throw new BotApiError(400, 'Bad Request: REACTION_INVALID');
+    if (emojis.length > 1) throw new BotApiError(400, 'Bad Request: REACTIONS_TOO_MANY');
+    this.#reactions.set(`${chatId}:${messageId}`, emojis[0] ?? '');
+    return true;
   }
 
   draft(payload: Payload): true {

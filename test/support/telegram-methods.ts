@@ -40,6 +40,7 @@ export function botMethods({
     ),
     ...(drafts ? { sendMessageDraft: (payload: Payload) => chats.draft(payload) } : {}),
     editMessageText: (payload) => chats.edit(payload),
+    setMessageReaction: (payload) => chats.react(payload),
     sendChatAction: (payload) => {
       chatIdOf(payload);
       if (typeof payload['action'] !== 'string') throw new BotApiError(400, 'Bad Request: wrong parameter action');

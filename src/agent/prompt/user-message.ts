@@ -2,6 +2,7 @@ import { taintOfButton } from '../../bus/buttons.ts';
 import { sessionKeyOf, type InboundMessage, type Media } from '../../bus/messages.ts';
 import { boundaryFor, fence, harmless } from '../../security/text/untrusted.ts';
 import type { EntryDraft } from '../../session/entry.ts';
+import type { ToldReaction } from '../../bus/reactions.ts';
 import type { TurnSkills } from './active-skills.ts';
 import type { MediaStore } from '../../storage/media.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
@@ -35,6 +36,8 @@ export interface UserMessageOptions {
   readonly media: MediaStore;
   readonly attachments: GetAttachments;
   readonly signal: AbortSignal;
+  /** The reactions of people that the model is told of with a message. @default none */
+  readonly reactions?: (message: InboundMessage) => readonly ToldReaction[];
   /** Finds the skills that a message calls. */
   readonly skills: TurnSkills['called'];
 }
@@ -52,15 +55,17 @@ export async function userEntry(
   const text = options.redact([message.text, ...attached.spoken].filter((part) => part.trim() !== '').join('\n'));
   const skills = await options.skills(message);
   const taint = inheritedTaint(message);
+  const reactions = options.reactions?.(message) ?? [];
   const foreignSkill = skills.some(({ foreign }) => foreign);
-  const isUntrusted = holdsTextOfOthers(message) || taint.untrusted || foreignSkill;
+  const byOthers = reactions.some((reaction) => isOthers(reaction, message));
+  const isUntrusted = holdsTextOfOthers(message) || taint.untrusted || foreignSkill || byOthers;
   return {
     kind: 'message',
     role: 'user',
     turn: turnId,
     sources: [message.id],
     content: [
-      { type: 'text', text: options.redact(contextBlock(message, attached, options)) },
+      { type: 'text', text: options.redact(contextBlock(message, { ...attached, reactions }, options)) },
       ...(await imageParts(attached.media, options.media)),
       ...(text.trim() === ''
         ? []
@@ -69,13 +74,15 @@ export async function userEntry(
     ],
     ...(skills.length === 0 ? {} : { skills: skills.map(({ name }) => name) }),
     ...(taintOfButton(message) === null ? {} : { pressed: true }),
-    ...(isUntrusted ? { untrusted: true, source: sourceOf(message, foreignSkill) } : {}),
+    ...(isUntrusted ? { untrusted: true, source: sourceOf(message, { foreignSkill, byOthers }) } : {}),
     ...(taint.private ? { private: true } : {}),
   };
 }
 
 /** Cap of a sentence about an attachment, in characters: long enough for a path. */
 const LONGEST_NOTE = 600;
+/** Cap of the assistant's own words that a reaction stands on, in characters. */
+const LONGEST_QUOTE = 120;
 
 /**
  * Whether the message holds text that the owner or a trusted person did not write. Images and file names count. A guest's
@@ -95,8 +102,12 @@ function hasFile({ media }: InboundMessage): boolean {
   return media.some(({ kind, name, source }) => source !== undefined && (kind === 'image' || name !== undefined));
 }
 
-function sourceOf(message: InboundMessage, foreignSkill: boolean): string {
+function sourceOf(
+  message: InboundMessage,
+  { foreignSkill, byOthers }: { readonly foreignSkill: boolean; readonly byOthers: boolean },
+): string {
   if (foreignSkill) return 'a skill by another author';
+  if (byOthers && !holdsTextOfOthers(message)) return 'a reaction of somebody else';
   return sourceOfMessage(message, { quoted: othersQuote(message) !== null, hasFile: hasFile(message) });
 }
 
@@ -116,7 +127,7 @@ function fenceSource({ origin }: InboundMessage): string {
 
 function contextBlock(
   message: InboundMessage,
-  attached: Attached,
+  attached: Attached & { readonly reactions: readonly ToldReaction[] },
   { timezone, redact }: Pick<UserMessageOptions, 'timezone' | 'redact'>,
 ): string {
   const lines = [
@@ -136,6 +147,7 @@ function contextBlock(
   const spoken = attached.spoken.length;
   if (spoken > 0) lines.push('note: it was spoken; the text was made by a machine, so names may be wrong');
   for (const note of attached.notes) lines.push(`attached: ${inline(redact(note), LONGEST_NOTE)}`);
+  for (const reaction of attached.reactions) lines.push(`reaction: ${reactionLine(reaction, message, redact)}`);
   const { replyTo, context } = message;
   if (replyTo?.text !== undefined) {
     const quote = inline(redact(replyTo.text), 300);
@@ -150,6 +162,20 @@ function contextBlock(
     lines.push(`earlier in this chat:\n${isOwners ? earlier : fenced(message, earlier, 'messages of others')}`);
   }
   return `<context>\n${lines.join('\n')}\n</context>`;
+}
+
+/** Whether a reaction counts as text of others: not the owner's, and not of the trusted person who writes. */
+function isOthers({ person, role }: ToldReaction, { sender }: InboundMessage): boolean {
+  return role === 'guest' || (role !== 'owner' && person.id !== sender.id);
+}
+
+function reactionLine(reaction: ToldReaction, { sender }: InboundMessage, redact: (text: string) => string): string {
+  const { emoji, person, role, text } = reaction;
+  const who = person.id === sender.id ? 'The person' : `${inline(redact(person.name ?? person.id), 60)} (${role})`;
+  const quote = inline(redact(text ?? ''), LONGEST_QUOTE);
+  const what =
+    text === null ? 'an older message of yours' : quote === '' ? 'a file that you sent' : `your message “${quote}”`;
+  return `${who} reacted ${emoji} to ${what}`;
 }
 
 /** The context lines of a subagent's result. The status comes from the program, not from the subagent's text. */

@@ -142,7 +142,7 @@ function notOnTape(messages: readonly InboundMessage[], entries: readonly TapeEn
 function userEntries(
   { facts, signal }: Turn,
   messages: readonly InboundMessage[],
-  { runtime, model, tools }: Pick<RunPorts, 'runtime' | 'model' | 'tools'>,
+  { runtime, store, model, tools }: Pick<RunPorts, 'runtime' | 'store' | 'model' | 'tools'>,
 ): Promise<EntryDraft[]> {
   const options = {
     timezone: model.timezone,
@@ -150,6 +150,7 @@ function userEntries(
     media: tools.media,
     attachments: tools.attachments,
     signal,
+    reactions: ({ id }: InboundMessage) => store.journal.reactions.toldWith(id),
     skills: (message: InboundMessage) => tools.skills.called(message),
   };
   return Promise.all(messages.map((message) => userEntry(facts.turnId, message, options)));

@@ -154,7 +154,11 @@ function portsOf(
       ),
     },
     store: {
-      journal: { inbox: { correct: async () => false }, turns: { absorb: async () => [] } },
+      journal: {
+        inbox: { correct: async () => false },
+        turns: { absorb: async () => [] },
+        reactions: { toldWith: () => [] },
+      },
       bus: { publishOutbound: async () => {} },
     },
     model: {

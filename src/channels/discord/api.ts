@@ -51,7 +51,6 @@ export interface DiscordApi extends Disposable {
     signal: AbortSignal,
   ) => Promise<readonly ({ readonly id: string } & RequestBody)[]>;
   readonly typing: (place: string, signal: AbortSignal) => Promise<void>;
-  readonly react: (place: string, message: string, emoji: string) => Promise<void>;
   readonly place: (place: string, signal: AbortSignal) => Promise<unknown>;
   readonly register: (application: string, commands: readonly RequestBody[], signal: AbortSignal) => Promise<void>;
   /** Acknowledges an interaction; Discord waits 3 s for that. `flags`: of the message that will come. */
@@ -104,9 +103,6 @@ export function openApi({ token, apiBase }: { token: string; apiBase?: string | 
       ),
     typing: async (place, signal) => {
       await rest.post(`/channels/${place}/typing`, { signal });
-    },
-    react: async (place, message, emoji) => {
-      await rest.put(`/channels/${place}/messages/${message}/reactions/${encodeURIComponent(emoji)}/@me`);
     },
     place: (place, signal) => rest.get(`/channels/${place}`, { signal }),
     register: async (application, commands, signal) => {

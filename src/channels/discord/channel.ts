@@ -41,7 +41,6 @@ export function discord(options: DiscordOptions): Platform<DiscordConnection> {
     },
     edit: ({ api }, part, signal) => api.edit(placeOf(part), part.platformId, bodyOf(part), signal),
     typing: ({ api }, chat, signal) => api.typing(placeOf(chat), signal),
-    react: ({ api }, { chatId, platformId }, emoji) => api.react(chatId, platformId, emoji),
     download: (connection, source, limits) => download(source, connection, limits),
     toSendError,
   };

@@ -6,6 +6,7 @@ import { connect, type TelegramConnection } from './connection.ts';
 import { Drafts } from './drafts.ts';
 import { isUnchanged, toSendError } from './errors.ts';
 import type { TelegramOptions } from './options.ts';
+import { react, telegramReactions } from './reactions.ts';
 import { sendFile, type SendAddress } from './send-file.ts';
 import { sendHtml } from './send-html.ts';
 import { forGrammy } from './transport.ts';
@@ -29,6 +30,8 @@ export function telegram(options: TelegramOptions): Platform<TelegramConnection>
     typing: async ({ api }, chat, signal) => {
       await api.raw.sendChatAction({ chat_id: chat.chatId, action: 'typing', ...threadOf(chat) }, forGrammy(signal));
     },
+    react: ({ api }, target, change, signal) => react(api, target, change, forGrammy(signal)),
+    stateReactions: telegramReactions,
     download: async ({ api, transport }, source, { maxBytes, signal }) => {
       const { apiRoot, token } = options;
       const { file_path: path } = await api.raw.getFile({ file_id: source }, forGrammy(signal));

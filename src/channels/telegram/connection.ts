@@ -1,19 +1,23 @@
 import { Api } from 'grammy/web';
 import { deadline } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
-import { ChannelError, type ChannelContext, type Stranger } from '../channel.ts';
+import { ChannelError, type ChannelContext, type ReactionDraft, type Stranger } from '../channel.ts';
 import { unknownShape } from '../inbound/inbound-result.ts';
 import { receive, type Received } from '../inbound/writer.ts';
 import type { Link } from '../platform.ts';
+import { emojisOf } from '../reaction-options.ts';
 import { callFailure, isTokenRefused, tokenRefused } from './errors.ts';
 import { readUpdate } from './inbound.ts';
 import { showMenu } from './menu.ts';
 import type { TelegramOptions } from './options.ts';
 import { pollUpdates } from './poll.ts';
+import { readReactions, refusedEmoji } from './reactions.ts';
 import { forGrammy, openTransport, type Transport } from './transport.ts';
 import { botAccount, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
+/** In groups Telegram tells only administrators of reactions. */
+const UPDATES = ['message', 'edited_message', 'callback_query', 'message_reaction'] as const;
 
 /** A connection to the Bot API. */
 export interface TelegramConnection extends AsyncDisposable {
@@ -38,6 +42,14 @@ export async function connect(options: TelegramOptions, link: Link): Promise<Tel
     // In privacy mode Telegram sends a bot only messages that address it, so the policy `open` has no effect.
     log.warn(
       `telegram: channels.${name}.groups.policy is "open", but Telegram sends this bot only messages that address it: switch its privacy mode off at @BotFather (/setprivacy), then add it to the group again.`,
+    );
+  }
+  const refused = refusedEmoji(emojisOf(options.reactions));
+  if (refused.length > 0) {
+    link.report(
+      'reactions',
+      `Telegram does not let bots react with ${refused.join(' ')}: choose others in channels.${name}.reactions.`,
+      'running',
     );
   }
   const polling = poll(api, { options, me, link });
@@ -68,11 +80,7 @@ async function poll(api: Api, polling: Polling): Promise<void> {
   const { clock, log } = context;
   const ended = await pollUpdates(
     {
-      getUpdates: (query, cut) =>
-        api.raw.getUpdates(
-          { ...query, allowed_updates: ['message', 'edited_message', 'callback_query'] },
-          forGrammy(cut),
-        ),
+      getUpdates: (query, cut) => api.raw.getUpdates({ ...query, allowed_updates: [...UPDATES] }, forGrammy(cut)),
       take: (updates) => take(api, updates, polling),
       report: (trouble) => {
         if (trouble === undefined) heard();
@@ -87,7 +95,7 @@ async function poll(api: Api, polling: Polling): Promise<void> {
   if (ended === 'token-refused') context.fail(tokenRefused(name));
 }
 
-/** Reads a batch of updates and writes their messages in one transaction. Rejects only when the channel stops. */
+/** Reads a batch of updates and writes their messages in one transaction, their reactions before it. Rejects only when the channel stops. */
 async function take(api: Api, updates: readonly unknown[], { options, me, link }: Polling): Promise<void> {
   const { name, context, gate, signal } = link;
   const { allowFrom, owners, groups } = options;
@@ -96,6 +104,7 @@ async function take(api: Api, updates: readonly unknown[], { options, me, link }
   const reading = { channel: name, me, access, pairedRole, now: context.clock.now() };
   const received: Received[] = [];
   const strangers = new Map<string, Stranger>();
+  const reactions: ReactionDraft[] = [];
   const pressed: string[] = [];
   for (const update of updates) {
     const one = receive(update, () => {
@@ -103,10 +112,13 @@ async function take(api: Api, updates: readonly unknown[], { options, me, link }
       const { draft, stranger } = gate.take(readUpdate(body, reading), context);
       if (stranger !== null) strangers.set(stranger.senderId, stranger);
       if (body.callback_query !== undefined) pressed.push(body.callback_query.id);
+      reactions.push(...readReactions(body.message_reaction, reading));
       return draft;
     });
     if (one !== null) received.push(one);
   }
+  // First, so that the turn of a message of this batch knows them.
+  await context.reacted(reactions, signal);
   await context.write(received, { signal });
   await Promise.all([...strangers.values()].map((stranger) => context.requestPairing(stranger)));
   for (const id of pressed) void confirmPress(api, id, context);

@@ -64,8 +64,8 @@ function readPress({ id, from, data, message }: TelegramCallback, context: Readi
   return draft === null ? nothing : { type: 'message', draft };
 }
 
-/** The sender, the chat, and the decision whether the sender may write or press here. */
-function senderAccess(
+/** The sender, the chat, and the decision whether the sender may write, press or react here. */
+export function senderAccess(
   from: TelegramUser,
   message: Pick<TelegramMessage, 'chat' | 'message_thread_id' | 'is_topic_message'>,
   { channel, me, access, pairedRole, now }: ReadingContext,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { groupOptions } from '../inbound/group-talk.ts';
+import { reactionOptions } from '../reaction-options.ts';
 
 /** Settings of a Telegram channel. */
 export const telegramOptions = z.object({
@@ -16,6 +17,7 @@ export const telegramOptions = z.object({
   allowFrom: z.array(z.coerce.string()).default([]),
   /** Numeric user ids of the owners. @default no one */
   owners: z.array(z.coerce.string()).default([]),
+  reactions: reactionOptions,
   groups: groupOptions,
 });
 

@@ -85,15 +85,28 @@ const callback = z.object({
   message: content.pick({ message_id: true, chat: true, message_thread_id: true, is_topic_message: true }).optional(),
 });
 
+/** A person changed their reactions on a message. An emoji of their own has no `emoji`. */
+const reaction = z.object({
+  chat: content.shape.chat,
+  message_id: z.number(),
+  user: user.optional(),
+  /** Seconds since 1970. */
+  date: z.number(),
+  old_reaction: z.array(z.object({ emoji: z.string().optional() })),
+  new_reaction: z.array(z.object({ emoji: z.string().optional() })),
+});
+
 export const updateBody = updateHead.extend({
   message: message.optional(),
   edited_message: message.optional(),
   callback_query: callback.optional(),
+  message_reaction: odd(reaction),
 });
 
 export type TelegramUpdate = z.output<typeof updateBody>;
 export type TelegramMessage = z.output<typeof message>;
 export type TelegramCallback = z.output<typeof callback>;
+export type TelegramReaction = z.output<typeof reaction>;
 export type TelegramContent = z.output<typeof content>;
 export type TelegramFile = z.output<typeof file>;
 export type TelegramEntity = z.output<typeof entity>;

@@ -25,6 +25,28 @@ const groups = z
   .prefault({})
   .describe('Behaviour in group chats.');
 
+const reaction = (state: string) =>
+  z
+    .union([text(), z.literal(false)], { error: 'expected an emoji such as "👀", or false for none' })
+    .nullable()
+    .default(null)
+    .describe(`Reaction to a message ${state}: an emoji, or false for none; null: the usual one of the platform.`);
+
+const reactions = z
+  .object({
+    show: z
+      .boolean()
+      .nullable()
+      .default(null)
+      .describe('Whether they are shown; null: in Slack, which shows no typing, but not elsewhere.'),
+    seen: reaction('that waits'),
+    working: reaction('that is worked on'),
+    done: reaction('that was answered'),
+    failed: reaction('that could not be answered'),
+  })
+  .prefault({})
+  .describe('Reactions on a person’s message that show how far it has come.');
+
 const base = {
   kind: text().optional().describe('`telegram`, `discord`, `slack` or a plugin’s; left out: the entry’s own name.'),
   enabled: flag(true, 'Whether this channel is connected.'),
@@ -33,6 +55,7 @@ const base = {
   ),
   owners: ids('Ids of the owners. Empty: the id in `allowFrom` if there is exactly one, otherwise no one.'),
   stream: flag(true, 'Whether an answer is shown while the model writes it.'),
+  reactions,
   groups,
 };
 

@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+const replies = (world: World, count: number): Promise<unknown> =>
+  waitFor(() => chatOf(world).length >= count, { what: `${count} replies` });
+const accepted = (world: World): Promise<unknown> =>
+  waitFor(() => world.telegram.unconfirmed.length === 0, { what: 'everything is accepted' });
+const settings = (reactions: unknown): object => ({ config: { channels: { telegram: { reactions } } } });
+const reactCalls = (world: World): number =>
+  world.telegram.calls.filter(({ method }) => method === 'setMessageReaction').length;
+
+describe('reactions to a person’s message', () => {
+  test('are those of the configuration: one for each state', async () => {
+    await using world = await startWorld(settings({ show: true, seen: '👌', working: '✍', done: '🎉' }));
+    world.model.reply({ text: 'Done.', delayMs: 2_000 });
+    const { messageId } = world.telegram.userSays(OWNER, 'do it');
+    await waitFor(() => world.telegram.reactionOn(OWNER, messageId) === '✍', { what: 'it is worked on' });
+    await replies(world, 1);
+    await waitFor(() => world.telegram.reactionOn(OWNER, messageId) === '🎉', { what: 'it is done' });
+  });
+
+  test('are not shown on Telegram unless they are switched on', async () => {
+    await using world = await startWorld();
+    world.model.reply({ text: 'Done.', delayMs: 1_500 });
+    world.telegram.userSays(OWNER, 'do it');
+    await replies(world, 1);
+    expect(reactCalls(world)).toBe(0);
+  });
+
+  test('that Telegram does not know are named in the status, and everything else works', async () => {
+    await using world = await startWorld(settings({ show: true, seen: '🛠' }));
+    world.model.reply({ text: 'Done.', delayMs: 1_500 });
+    world.telegram.userSays(OWNER, 'do it');
+    await replies(world, 1);
+    const { channels } = await world.assistant.info();
+    expect(channels['telegram']).toMatchObject({
+      state: 'running',
+      detail: 'Telegram does not let bots react with 🛠: choose others in channels.telegram.reactions.',
+    });
+    expect(reactCalls(world)).toBe(0);
+  });
+
+  test.each([
+    ['hangs', 'hang'],
+    ['fails', { status: 500 }],
+    ['asks to wait', { status: 429, retryAfter: 60 }],
+  ] as const)('hold up nothing when the call %s', async (_, fault) => {
+    await using world = await startWorld(settings({ show: true }));
+    world.telegram.setFaultHandler(({ method }) => (method === 'setMessageReaction' ? fault : undefined));
+    world.model.reply({ text: 'First.', delayMs: 1_500 }, 'Second.');
+    world.telegram.userSays(OWNER, 'one');
+    await waitFor(() => reactCalls(world) === 1, { what: 'a call' });
+    await replies(world, 1);
+    world.telegram.userSays(OWNER, 'two');
+    await replies(world, 2);
+    expect(chatOf(world)).toEqual(['First.', 'Second.']);
+  });
+
+  test('do not stay when the turn ended without them: the next start takes them away', async () => {
+    await using world = await startWorld(settings({ show: true }));
+    world.model.reply({ text: 'Done.', delayMs: 1_500 });
+    const { messageId } = world.telegram.userSays(OWNER, 'do it');
+    await waitFor(() => world.telegram.reactionOn(OWNER, messageId) === '👀', { what: 'a reaction' });
+    world.telegram.setFaultHandler(({ method }) => (method === 'setMessageReaction' ? 'reset-before' : undefined));
+    await replies(world, 1);
+    await waitFor(() => reactCalls(world) === 2, { what: 'the attempt to take it away' });
+    expect(world.telegram.reactionOn(OWNER, messageId)).toBe('👀');
+    world.telegram.setFaultHandler(undefined);
+    await world.restart();
+    await waitFor(() => world.telegram.reactionOn(OWNER, messageId) === '', { what: 'no reaction' });
+  });
+});
+
+describe('a reaction of a person', () => {
+  test('survives a restart and is told with the next message', async () => {
+    await using world = await startWorld();
+    world.model.reply('Buy *milk*.', 'Sorry.');
+    world.telegram.userSays(OWNER, 'what now?');
+    await replies(world, 1);
+    const [answer] = world.telegram.sentMessages;
+    await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'it is sent' });
+    world.telegram.userReacts(OWNER, answer?.messageId ?? 0, { after: ['👎'] });
+    await accepted(world);
+    await world.restart();
+    world.telegram.userSays(OWNER, 'why milk?');
+    await replies(world, 2);
+    expect(world.model.requests).toHaveLength(2);
+    expect(world.model.requests.at(-1)?.view.lastUserText).toContain(
+      '\nreaction: The person reacted 👎 to your message “Buy *milk*.”\n',
+    );
+  });
+
+  test('allows nothing: a question waits on, and the model is not told of it as an answer', async () => {
+    await using world = await startWorld({ config: { tools: { exec: { mode: 'ask', sandbox: 'off' } } } });
+    world.model.reply({ calls: [{ name: 'exec', arguments: { command: 'touch a.txt' } }] }, 'As you wish.');
+    world.telegram.userSays(OWNER, 'make a file');
+    const question = await waitFor(
+      () => world.telegram.sentMessages.find(({ visibleText }) => visibleText.includes('/approve ')),
+      { what: 'a question' },
+    );
+    for (const emoji of ['👍', '👌', '❤']) world.telegram.userReacts(OWNER, question.messageId, { after: [emoji] });
+    await accepted(world);
+    world.telegram.userSays(OWNER, '/status');
+    await waitFor(() => chatOf(world).some((text) => text.includes('odel')), { what: 'the status' });
+    expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
+    expect((await world.assistant.request('approvalsList', {})).waiting).toHaveLength(1);
+    const code = /\/approve (?<code>\w+)/u.exec(question.visibleText)?.groups?.['code'] ?? '';
+    world.telegram.userPresses(OWNER, question.messageId, `deny:${code}`);
+    await waitFor(() => chatOf(world).some((text) => text.includes('As you wish.')), { what: 'the end' });
+    expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
+    expect(JSON.stringify(world.model.requests.map(({ body }) => body))).not.toContain('👍');
+  });
+});
