@@ -151,10 +151,10 @@ export interface BotBench extends AsyncDisposable {
   edits(place: Place, id: string, by: Person, text: string): void;
   /** Somebody presses the button with this label. */
   presses(place: Place, seen: Seen, label: string, by: Person): void;
-  /** Somebody reacts to a message of the assistant's, or takes that back. */
-  reacts(place: Place, seen: Seen, by: Person, emoji: string, options?: { readonly takenBack?: boolean }): void;
-  /** The assistant's own reactions on a message of somebody's. */
-  marks(place: Place, id: string): readonly string[];
+  /** Somebody reacts to a message of the assistant's, or takes that back. Left out: `lacks` names `reactions`. */
+  reacts?(place: Place, seen: Seen, by: Person, emoji: string, options?: { readonly takenBack?: boolean }): void;
+  /** The assistant's own reactions on a message of somebody's. Left out: as `reacts`. */
+  marks?(place: Place, id: string): readonly string[];
   /** The bot's own words come back to it, as some platforms do. */
   echoes(place: Place, text: string): void;
   /** The platform hands a message out once more. */

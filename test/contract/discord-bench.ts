@@ -29,7 +29,7 @@ const TYPES = { image: 'image/png', voice: 'audio/ogg', document: 'text/plain' }
 export const discordBench: PlatformBench = {
   kind: 'discord',
   lacks: {
-    reactions: 'they are not read here',
+    reactions: 'they are not read and not set',
     places: 'Discord has no locations and no contacts',
     'refused markup': 'Discord shows what it cannot read as it was sent',
   },
@@ -94,12 +94,6 @@ class DiscordBench implements BotBench {
     const button = buttonsOf(this.#server.chats.find(idOf(place), seen.id)).find((one) => one.label === label);
     if (button === undefined) throw new Error(`there is no button ${label}`);
     this.#server.presses(this.#placeOf(place), seen.id, button.id, userOf(by));
-  }
-
-  reacts(): void {}
-
-  marks(): readonly string[] {
-    return [];
   }
 
   echoes(place: Place, text: string): void {

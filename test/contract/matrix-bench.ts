@@ -32,6 +32,7 @@ export const matrixBench: PlatformBench = {
   kind: 'matrix',
   plugin: matrixPlugin,
   lacks: {
+    reactions: 'they are not read and not set',
     forwards: 'what is passed on is a message like any other',
     buttons: 'messages have none',
     albums: 'files that are sent together are messages of their own',

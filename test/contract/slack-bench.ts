@@ -25,7 +25,7 @@ const FAULTS = {
 export const slackBench: PlatformBench = {
   kind: 'slack',
   lacks: {
-    reactions: 'they are not read here',
+    reactions: 'they are not read and not set',
     replies: 'an answer to a post is a post in its thread',
     albums: 'files that are sent together are one post',
     stickers: 'there are none',
@@ -105,12 +105,6 @@ class SlackBench implements BotBench {
     const post = this.#server.sentPosts.find(({ ts }) => ts === seen.id);
     if (post === undefined) throw new Error(`there is no post ${seen.id}`);
     this.#server.presses(by.id, post, label);
-  }
-
-  reacts(): void {}
-
-  marks(): readonly string[] {
-    return [];
   }
 
   echoes(place: Place, text: string): void {

@@ -286,7 +286,7 @@ export class Chat {
 
   /** The assistant's reactions on a message of somebody's. */
   marks(id: string): readonly string[] {
-    return this.bot.marks(this.place, id);
+    return this.bot.marks?.(this.place, id) ?? [];
   }
 
   /** What the model was asked for this chat. */

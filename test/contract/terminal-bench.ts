@@ -77,8 +77,6 @@ class TerminalBench implements BotBench {
   album = this.#nothing('albums');
   edits = this.#nothing('edits');
   presses = this.#nothing('buttons');
-  reacts = this.#nothing('reactions');
-  marks = this.#nothing('reactions');
   echoes = this.#nothing('an echo');
   repeats = this.#nothing('repetitions');
   typed = this.#nothing('typing');

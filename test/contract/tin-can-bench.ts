@@ -109,12 +109,6 @@ class TinCanBench implements BotBench {
     this.#server.press({ ...placeOf(place), from: userOf(by), button: button.id });
   }
 
-  reacts(): void {}
-
-  marks(): readonly string[] {
-    return [];
-  }
-
   echoes(place: Place, text: string): void {
     this.#server.say({ ...placeOf(place), from: BOT, text: `@${BOT.name} ${text}`, mentions: [BOT.id] });
   }
