@@ -139,7 +139,9 @@ export function feishuChannel(name: string, kit: ChannelKit, options: Options): 
       const data = isCard ? { content } : { msg_type: 'text', content };
       await api.call(isCard ? 'PATCH' : 'PUT', `im/v1/messages/${part.platformId}`, { data, signal });
     },
-    react: async ({ platformId }, emoji) => void (await react(platformId, EMOJI[emoji] ?? 'OK')),
+    react: async ({ platformId }, { add }) => {
+      if (add !== undefined) await react(platformId, EMOJI[add] ?? 'OK');
+    },
     /** A reaction on the newest message until the turn is over. */
     typing: async ({ chatId, threadId }, signal) => {
       const id = newest.get(`${chatId} ${threadId}`);

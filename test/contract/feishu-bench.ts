@@ -30,6 +30,7 @@ export const feishuBench: PlatformBench = {
   kind: 'feishu',
   plugin: FEISHU,
   lacks: {
+    reactions: 'they are not read, and one shows typing',
     bots: 'an app gets what people write, not what other apps write',
     edits: 'an app is not told that somebody edited a message',
     stickers: 'a sticker has a picture and no words',
