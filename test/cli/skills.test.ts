@@ -150,6 +150,16 @@ describe('what other programs brought', () => {
     expect(line.out).toBe('one is enabled already.\nNo skill of another program is waiting to be enabled.\n');
   });
 
+  test('is named with the next step where no name was given', async () => {
+    const line = commandLine();
+    skill(theirs(line, 'three'), 'three');
+    skill(theirs(line, 'four'), 'four');
+    expect(await line.run('skills', 'enable')).toBe(1);
+    expect(line.out).toBe(
+      'Not enabled: four, three. To use one, run: npm run assistant -- skills enable NAME (or --all)\n',
+    );
+  });
+
   test('needs a yes again when the record of it is damaged, and that is said', async () => {
     const line = commandLine();
     skill(theirs(line, 'three'), 'three');

@@ -37,13 +37,13 @@ test('docs/commands.md lists every command of the terminal and of a chat (-u rew
   });
 });
 
-/** What looks like a command of a chat and is none: of other programs, of the web server, an example, a folder. */
+/** What looks like a command of a chat and is none: of other programs, of the web server, examples, a folder. */
 const OTHER_NAMES = new Set(
   [
     'ws',
     'newbot setprivacy invite assistant',
     'health v1 metrics',
-    'name',
+    'name roll',
     'boot data dev etc home mnt opt proc root sys tmp usr',
   ].flatMap((names) => names.split(' ')),
 );

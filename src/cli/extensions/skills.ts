@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { InstallPlan, Risk, Skill, SkillInstaller } from '../../app/extensions/skill-installer.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { confirm } from '../confirm.ts';
@@ -122,6 +123,15 @@ export async function skillsEnableCommand(
 ): Promise<number> {
   const installer = await openInstaller(home, context);
   const { found } = await installer.catalog.survey();
+  if (name === undefined && !all && found.length > 0) {
+    const names = found
+      .map((skill) => skill.name)
+      .toSorted()
+      .join(', ');
+    const next = `To use one, run: ${assistantCommand('skills enable NAME')} (or --all)`;
+    context.stdout.write(`Not enabled: ${terminalText(names)}. ${next}\n`);
+    return 1;
+  }
   const wanted = all ? found : found.filter((skill) => skill.name === name?.toLowerCase());
   if (wanted.length === 0) {
     context.stdout.write(`${await nothingToEnable(installer, name)}\n`);
