@@ -1,6 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,10 +11,14 @@ import { openPluginInstaller } from '../../src/app/extensions/plugin-installer.t
 import { ENTER, Terminal } from '../setup/terminal.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { runCommand, type CommandRun } from '../support/command-run.ts';
+import { startServer } from '../support/http.ts';
 import { startNpmRegistry, type NpmRegistry, type PublishedPackage } from '../support/npm-registry.ts';
 import { copyPackage } from '../support/packages.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startWorld, type World } from '../support/world.ts';
+
+/** What makes certificates. */
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 const QUESTION = 'Run say-words in the assistant?';
 
@@ -70,6 +77,30 @@ function addingIn(home: string): Terminal {
   });
 }
 
+/** The same server behind TLS, with a certificate that no one knows. `authority`: the path of its certificate. */
+async function behindTls(url: string): Promise<{ readonly url: string; readonly authority: string } & AsyncDisposable> {
+  const [key, authority] = ['key.pem', 'certificate.pem'].map((name) => join(temp.path, name)) as [string, string];
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const files = ['-keyout', key, '-out', authority];
+  await promisify(execFile)('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...files]);
+  const server = createServer({ key: await readFile(key), cert: await readFile(authority) }, (request, response) => {
+    void fetch(url + (request.url ?? ''))
+      .then(async (answer) => response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer())))
+      .catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    authority,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
 async function isUnchanged(world: World): Promise<boolean> {
   const found = await world.assistant.request('pluginsList', {});
   return found.length === 0 && !existsSync(join(world.home, 'plugins', '.new'));
@@ -105,6 +136,27 @@ describe('assistant plugins add NAME', { timeout: 60_000 }, () => {
     expect(await isUnchanged(world)).toBe(true);
     expect(await readFile(join(world.home, 'config.json'), 'utf8')).toBe(before);
     expect((await world.assistant.run('/say')).text).toContain('There is no command /say.');
+  });
+
+  test.each(['HTTP_PROXY', 'http_proxy'])('goes through the proxy that %s names', async (variable) => {
+    await using world = await startWorld();
+    const away = 'http://packages.example';
+    await using proxy = await startServer(async (request, response) => {
+      const { pathname } = new URL(request.url ?? '', away);
+      const answer = await fetch(registry.url + pathname);
+      response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer()));
+    });
+    const { out } = await add(world, { ...npmVariables(away), [variable]: proxy.url });
+    expect(out).toContain('Added say-words. It is running.');
+  });
+
+  test.skipIf(!hasOpenssl)('trusts the authority that NODE_EXTRA_CA_CERTS names', async () => {
+    await using world = await startWorld();
+    await using safe = await behindTls(registry.url);
+    const refused = await add(world, npmVariables(safe.url));
+    expect(refused.err).toMatch(/certificate/u);
+    const { out } = await add(world, { ...npmVariables(safe.url), NODE_EXTRA_CA_CERTS: safe.authority });
+    expect(out).toContain('Added say-words. It is running.');
   });
 
   test('runs no script of a package or of what it needs', async () => {
