@@ -1,5 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import { FakeMatrix, shownText, textIn, type MatrixFault } from '../support/fake-matrix.ts';
+import { openRoom } from '../support/matrix-world.ts';
+import { MATRIX } from '../support/plugin-package.ts';
 import { replaced, type MatrixContent, type MatrixEvent } from '../support/matrix-rooms.ts';
 import type {
   BotBench,
@@ -23,14 +24,9 @@ const FAULTS = {
   'markup-refused': { status: 400, errcode: 'M_BAD_JSON' },
 } as const satisfies Record<Fault, MatrixFault>;
 
-const matrixPlugin = {
-  name: 'assistant-matrix',
-  folder: fileURLToPath(new URL('../../examples/matrix', import.meta.url)),
-};
-
 export const matrixBench: PlatformBench = {
   kind: 'matrix',
-  plugin: matrixPlugin,
+  plugin: MATRIX,
   lacks: {
     reactions: 'they are not read and not set',
     forwards: 'what is passed on is a message like any other',
@@ -171,11 +167,7 @@ class MatrixBench implements BotBench {
   }
 
   #open(people: readonly { readonly id: string; readonly name: string }[]): string {
-    const { rooms, bot, botName } = this.#server;
-    const id = rooms.create();
-    for (const { id: person, name } of people) rooms.member(id, person, 'join', { name });
-    rooms.member(id, bot, 'join', { name: botName });
-    return id;
+    return openRoom(this.#server, people);
   }
 
   #words({ by, text, mention, special }: UserMessage): MatrixContent {

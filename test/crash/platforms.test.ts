@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { feishuSide, platformKills, slackSide } from '../support/platform-kills.ts';
+import { feishuSide, matrixSide, platformKills, slackSide } from '../support/platform-kills.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 
@@ -7,6 +7,7 @@ const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 test.each([
   ['Slack', slackSide],
   ['Feishu, a plugin,', feishuSide],
+  ['Matrix, a plugin,', matrixSide],
 ] as const)(
   '3 kills while people write on %s lose no message and answer none twice',
   async (_, side) => {

@@ -5,12 +5,14 @@ import { judgeTexts, type Verdict } from './crash-judge.ts';
 import { killHard, seeded, startChild, startTimed, stopSoftly } from './crash-process.ts';
 import { countOpen, readLedger } from './crash-steps.ts';
 import { answerAtOnce, answered, asksFor, gaveUp, numbersNamed, request } from './crash-talk.ts';
+import { FakeMatrix } from './fake-matrix.ts';
+import { openRoom, textsIn } from './matrix-world.ts';
 import { startFakeDiscord } from './fake-discord.ts';
 import { cardText } from './feishu-card.ts';
 import { startFakeFeishu } from './fake-feishu.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
 import { startFakeSlack } from './fake-slack.ts';
-import { FEISHU, putPlugin, type PluginPackage } from './plugin-package.ts';
+import { FEISHU, MATRIX, putPlugin, type PluginPackage } from './plugin-package.ts';
 import { tempFolder } from './temp.ts';
 import { waitFor } from './wait.ts';
 
@@ -172,6 +174,26 @@ export async function feishuSide(random: () => number): Promise<KillSide> {
     progress: () => line.confirmed.length + sent().length,
     open: () => line.unconfirmed,
     [Symbol.asyncDispose]: () => feishu[Symbol.asyncDispose](),
+  };
+}
+
+export async function matrixSide(random: () => number): Promise<KillSide> {
+  const people = ['@one:test', '@two:test', '@three:test'];
+  const matrix = await FakeMatrix.start();
+  const rooms = people.map((id) => openRoom(matrix, [{ id, name: id }]));
+  matrix.setFaultHandler(({ route }) => (route.includes('/send/m.room.message/') ? fault(random) : undefined));
+  return {
+    channels: { matrix: { ...matrix.config, allowFrom: people, owners: people } },
+    plugin: MATRIX,
+    sends: (n, body) => {
+      const [room, sender] = [rooms[n], people[n]];
+      if (room === undefined || sender === undefined) return;
+      matrix.rooms.add(room, { type: 'm.room.message', sender, content: { msgtype: 'm.text', body } });
+    },
+    texts: () => rooms.flatMap((room) => textsIn(matrix, room)),
+    progress: () => matrix.calls.length,
+    open: () => 0,
+    [Symbol.asyncDispose]: () => matrix[Symbol.asyncDispose](),
   };
 }
 

@@ -15,6 +15,11 @@ export const FEISHU: PluginPackage = {
   folder: fileURLToPath(new URL('../../examples/feishu', import.meta.url)),
 };
 
+export const MATRIX: PluginPackage = {
+  name: 'assistant-matrix',
+  folder: fileURLToPath(new URL('../../examples/matrix', import.meta.url)),
+};
+
 const DEPENDENCIES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /**
