@@ -137,7 +137,10 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     automation,
     heartbeat,
   });
-  const runner = new TurnRunner(ports, base.settings.hold);
+  // A turn ends with the settings and the code of plugins that it began with.
+  const runner = new TurnRunner(ports, (work) =>
+    base.settings.hold(() => parts.hooks.hold(() => registry.hold(() => models.hold(work)))),
+  );
   const runningTurns = (): number => runner.running.length;
   registerTools(base, { ...parts, tools, catalog, tape, speech, automation, runner });
   const { troubles, checkSpace } = createTroubles(base, { ...parts, mcp, prompt });
@@ -229,7 +232,7 @@ function openPrompts(
     ...parts,
     redact,
     pairedRoles: (channel) => stores.journal.people.list(channel).map(({ role }) => role),
-    plugged: plugins.kinds,
+    plugged: () => plugins.kinds,
   });
 }
 

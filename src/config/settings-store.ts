@@ -1,6 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { Held } from '../util/held.ts';
 import type { LoadedConfig } from './load.ts';
 import { configSchema, innerSchema, type Config } from './schema.ts';
 import { effectOf, schemaAt, valueAt, type SettingPath } from './setting.ts';
@@ -10,11 +10,6 @@ import type { Effect } from './schema/values.ts';
 export interface SettingChange {
   readonly path: SettingPath;
   readonly effect: Effect;
-}
-
-/** What a turn began with; null once it has ended, so that what it leaves behind reads the newest settings. */
-interface Held {
-  config: Config | null;
 }
 
 /**
@@ -27,19 +22,17 @@ export class SettingsStore {
   readonly config: Config;
   readonly #adapt: (config: Config) => Config;
   #loaded: LoadedConfig;
-  #inForce: Config;
-  readonly #held = new AsyncLocalStorage<Held>();
+  readonly #inForce: Held<Config>;
 
   /** `adapt` changes what was loaded before it is in force, e.g. for safe mode. */
   constructor(loaded: LoadedConfig, adapt: (config: Config) => Config = (config) => config) {
     this.#adapt = adapt;
     this.#loaded = loaded;
-    this.#inForce = adapt(loaded.config);
+    this.#inForce = new Held(adapt(loaded.config));
     const view = {};
     for (const section of Object.keys(configSchema.shape)) {
       // Rights and connections count as they are now, also in the middle of a turn.
-      const current =
-        effectOf([section]) === 'live' ? () => this.#held.getStore()?.config ?? this.#inForce : () => this.#inForce;
+      const current = effectOf([section]) === 'live' ? () => this.#inForce.now : () => this.#inForce.newest;
       Object.defineProperty(view, section, { enumerable: true, get: () => valueAt(current(), [section]) });
     }
     // It has each section of the schema.
@@ -53,18 +46,11 @@ export class SettingsStore {
 
   /** The settings that were changed since the start and wait for a restart. */
   get waiting(): readonly SettingPath[] {
-    return differences(this.#inForce, this.#adapt(this.#loaded.config)).map(({ path }) => path);
+    return differences(this.#inForce.newest, this.#adapt(this.#loaded.config)).map(({ path }) => path);
   }
 
   /** Does this work with the live sections as they are now, until it has ended. */
-  readonly hold = async <T>(work: () => Promise<T>): Promise<T> => {
-    const held: Held = { config: this.#inForce };
-    try {
-      return await this.#held.run(held, work);
-    } finally {
-      held.config = null;
-    }
-  };
+  readonly hold = <T>(work: () => Promise<T>): Promise<T> => this.#inForce.hold(work);
 
   /** What would be different with a newly loaded configuration; nothing is changed. */
   compare(loaded: LoadedConfig): readonly SettingChange[] {
@@ -74,9 +60,10 @@ export class SettingsStore {
   /** Puts a newly loaded configuration in force, but for what takes effect at a restart. */
   replace(loaded: LoadedConfig): void {
     const next = this.#adapt(loaded.config);
-    const held = differences(this.#inForce, next).filter(({ effect }) => effect === 'restart');
+    const present = this.#inForce.newest;
+    const waiting = differences(present, next).filter(({ effect }) => effect === 'restart');
     this.#loaded = loaded;
-    this.#inForce = held.reduce<Config>((config, { path }) => withValue(config, path, this.#inForce), next);
+    this.#inForce.replace(waiting.reduce<Config>((config, { path }) => withValue(config, path, present), next));
   }
 }
 

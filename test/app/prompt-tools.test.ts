@@ -9,7 +9,7 @@ const SPECS = ['read_file', STAY_SILENT].map((name) => ({ name, description: nam
 /** The prompts of a configuration whose channel `telegram` treats groups so. */
 function promptsOf(policy: 'open' | 'mention') {
   return createPrompts({
-    plugged: {},
+    plugged: () => ({}),
     config: configSchema.parse({ channels: { telegram: { token: 't', groups: { policy } } } }),
     workspace: '/nowhere',
     catalog: { current: async () => [], load: async () => undefined },

@@ -2,6 +2,7 @@ import type { InboundDraft, InboundMessage, OutboundMessage, TurnSummary } from 
 import type { ModelEvent, ModelRequest } from '../../providers/provider.ts';
 import type { ToolResult } from '../../tools/tool.ts';
 import { deadline, DeadlineError, raceAbort, systemClock, type Clock } from '../../util/clock.ts';
+import { Held } from '../../util/held.ts';
 import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
 import { RecentMap } from '../../util/recent-map.ts';
@@ -99,18 +100,24 @@ interface Registered {
   readonly hooks: Hooks;
 }
 
+/** The hooks of the plugins that run, until these are others. */
+interface PluginHooks {
+  readonly generation: number;
+  readonly hooks: readonly Registered[];
+}
+
 /**
  * Calls the hooks of plugins. A hook that throws, takes more than 30 s, or returns a value of the wrong form is skipped
  * and reported; if it is a guard, it denies.
  */
 export class HookRunner {
   readonly #own: Registered[] = [];
-  #plugins: readonly Registered[] = [];
+  readonly #plugins = new Held<PluginHooks>({ generation: 0, hooks: [] });
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #troubles = new Map<string, string>();
   readonly #hung = new Set<string>();
-  /** By message id and text. */
+  /** By message id, text, and which plugins ran. */
   readonly #admissions = new RecentMap<string, Promise<Admission>>(MOST_ADMISSIONS);
   #onHung: ((sentence: string) => void) | undefined;
 
@@ -126,7 +133,7 @@ export class HookRunner {
   }
 
   get #registered(): readonly Registered[] {
-    return [...this.#plugins, ...this.#own];
+    return [...this.#plugins.now.hooks, ...this.#own];
   }
 
   /** Puts the hooks of plugins, in the order of their list, in place of those that were there; they come before all others. */
@@ -137,12 +144,19 @@ export class HookRunner {
       readonly guard?: boolean | undefined;
     }[],
   ): void {
-    for (const { owner } of this.#plugins) {
+    const { generation, hooks: before } = this.#plugins.newest;
+    for (const { owner } of before) {
       for (const known of this.#troubles.keys()) if (known.startsWith(`${owner} `)) this.#troubles.delete(known);
     }
-    this.#plugins = plugins.flatMap(({ name, hooks, guard = false }) =>
-      hooks === undefined ? [] : [{ owner: name, hooks, guard }],
+    const hooks = plugins.flatMap(({ name, hooks: its, guard = false }) =>
+      its === undefined ? [] : [{ owner: name, hooks: its, guard }],
     );
+    this.#plugins.replace({ generation: generation + 1, hooks });
+  }
+
+  /** Does this work with the hooks that plugins have now, also when they are replaced meanwhile. */
+  hold<T>(work: () => Promise<T>): Promise<T> {
+    return this.#plugins.hold(work);
   }
 
   register(owner: string, hooks: Hooks, options: { guard?: boolean } = {}): Disposable {
@@ -224,11 +238,11 @@ export class HookRunner {
 
   /**
    * Passes a message through the `admit` hooks. Remembered by id and text, so that a message that may not join a
-   * running turn does not go through the hooks again for its own turn. After a restart a message that no model has read
-   * does.
+   * running turn does not go through the hooks again for its own turn. After a restart, or a change of the plugins, a
+   * message that no model has read does.
    */
   async admit(message: InboundMessage): Promise<Admission> {
-    const key = JSON.stringify([message.id, message.text]);
+    const key = JSON.stringify([this.#plugins.now.generation, message.id, message.text]);
     const asked = this.#admissions.get(key) ?? this.decide('admit', message, (hooks, value) => hooks.admit?.(value));
     this.#admissions.set(key, asked);
     return await asked;

@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { configuredWindow } from '../../providers/context-window-registry.ts';
 import { createProviders, type Providers } from '../../providers/registry.ts';
 import { errorMessage } from '../../util/errors.ts';
+import { Held } from '../../util/held.ts';
 import type { Base } from '../base.ts';
 import type { ModelEvent } from '../../providers/provider.ts';
 
@@ -14,6 +15,8 @@ export interface Models {
   /** A reference as `provider/model`. Throws an error of one sentence when the model cannot be called. */
   readonly fullName: (ref: string) => string;
   contextWindow: Providers['contextWindow'];
+  /** Does this work with the providers that are open now, also when they are opened anew meanwhile. */
+  readonly hold: <T>(work: () => Promise<T>) => Promise<T>;
   /** Opens the providers anew, as the configuration says now; calls in flight end with what they began with. */
   reopen: (keyVariables: LoadedConfig['keyVariables']) => void;
   /** The HTTP body that this request would have now. Throws an error of one sentence when its provider is not configured. */
@@ -40,11 +43,11 @@ export function createModels({
       random,
       log,
     });
-  let providers = open(keyVariables);
+  const providers = new Held(open(keyVariables));
   const standard = (): ChosenModel => {
     const { model, fallbacks } = config.agent;
     try {
-      return providers.resolve(model, fallbacks);
+      return providers.now.resolve(model, fallbacks);
     } catch (error) {
       // A plugin that does not run may be what brings it; its absence is told to those who write.
       if (config.plugins.every((name) => plugged.running.has(name))) throw error;
@@ -57,19 +60,20 @@ export function createModels({
       return standard();
     },
     reopen: (variables) => {
-      providers = open(variables);
+      providers.replace(open(variables));
     },
+    hold: (work) => providers.hold(work),
     resolve: (ref) => {
       const { model, fallbacks } = config.agent;
       try {
-        return providers.resolve(ref ?? model, fallbacks);
+        return providers.now.resolve(ref ?? model, fallbacks);
       } catch (error) {
         return unusableModel(ref ?? model, errorMessage(error));
       }
     },
-    fullName: (ref) => fullName(providers.resolve(ref)),
-    body: (provider, request) => providers.body(provider, request),
-    contextWindow: (ref) => providers.contextWindow(ref),
+    fullName: (ref) => fullName(providers.now.resolve(ref)),
+    body: (provider, request) => providers.now.body(provider, request),
+    contextWindow: (ref) => providers.now.contextWindow(ref),
   };
 }
 

@@ -25,7 +25,8 @@ import { skillLayers } from '../extensions/skills.ts';
 const LOCAL: ReadonlySet<string> = new Set(['terminal', 'web']);
 
 export interface PromptsOptions {
-  readonly plugged: PluggedKinds;
+  /** The kinds of channels that plugins bring now. */
+  readonly plugged: () => PluggedKinds;
   readonly config: Config;
   readonly workspace: string;
   readonly catalog: Pick<SkillCatalog, 'current' | 'load'>;
@@ -71,7 +72,7 @@ export function createPrompts(parts: PromptsOptions): Prompts {
   const audience = (target: InboundMessage, role: Role): Audience => ({
     light: target.origin === 'heartbeat' || subagentOf(target) !== null,
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
-    shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel), plugged),
+    shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel), plugged()),
   });
   /** What is made of a list is kept with it: the same list for many turns is measured, hashed and rendered once. */
   const silenced = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
@@ -113,7 +114,7 @@ export function createPrompts(parts: PromptsOptions): Prompts {
         target === undefined
           ? await read({
               ownersDirectChat: isOwners,
-              shows: howItShows(kindOf(config, channelOf(sessionKey)), plugged),
+              shows: howItShows(kindOf(config, channelOf(sessionKey)), plugged()),
             })
           : withInstructions(await read(audience(target, role)), target, redact);
       const chosen = resolveModel(journal.settings.model(sessionKey));

@@ -77,7 +77,6 @@ export class PluginHost implements Plugins {
   #contributions: Contributions = NO_CONTRIBUTIONS;
   #troubles: readonly string[] = [];
   #toolClashes: readonly Clash[] = [];
-  #registered: readonly Disposable[] = [];
   /** As it was at the start: the store of a running assistant is never exchanged. */
   #tapeStore: Contributions['tapeStore'] = null;
 
@@ -165,19 +164,10 @@ export class PluginHost implements Plugins {
     return { found, running, troubles };
   }
 
-  /** Adds the tools of the running plugins to the registry, in place of those that it added before. A tool that is there stays. */
-  registerTools(registry: Pick<ToolRegistry, 'named' | 'register'>): void {
-    for (const tool of this.#registered) tool[Symbol.dispose]();
-    const registered: Disposable[] = [];
-    const clashes: Clash[] = [];
-    for (const { name, tools = [] } of this.running) {
-      for (const tool of tools) {
-        if (registry.named(tool.name) === undefined) registered.push(registry.register(tool));
-        else clashes.push({ owner: name, what: `the tool "${tool.name}"` });
-      }
-    }
-    this.#registered = registered;
-    this.#toolClashes = clashes;
+  /** Puts the tools of the running plugins into the registry, in place of those before. A tool that is there stays. */
+  registerTools(registry: Pick<ToolRegistry, 'setPlugins'>): void {
+    const all = this.running.flatMap(({ name, tools = [] }) => tools.map((tool) => ({ owner: name, tool })));
+    this.#toolClashes = registry.setPlugins(all).map(({ owner, tool }) => ({ owner, what: `the tool "${tool.name}"` }));
   }
 
   get running(): readonly Plugin[] {

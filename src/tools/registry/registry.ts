@@ -1,9 +1,7 @@
 import type { Role } from '../../bus/messages.ts';
 import type { ToolSpec } from '../../providers/provider.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
-import { AppError } from '../../util/errors.ts';
 import { nearest, sentences } from '../../util/text.ts';
-import { ownName } from './aliases.ts';
 import { parseArguments } from './arguments.ts';
 import { askAbout, CHANGED } from './ask-about.ts';
 import { auditOf, isAudited, type Audit } from './audited.ts';
@@ -11,9 +9,9 @@ import { becameOf, effectsOf } from './effects.ts';
 import { refusalOf, type ToolPolicy } from './policy.ts';
 import { doubted, ownError, refusal, thrownResult } from './own-results.ts';
 import { capOutput, failureLine, refusedResult, uncallable } from './result.ts';
-import { toJsonSchema } from './schema.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { shownToGroup, withTaint } from './tainted-call.ts';
+import { ToolTable, type Registered } from './tool-table.ts';
 import type { CallIds, CallPerson, Effect, EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from '../tool.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -56,37 +54,34 @@ export interface ToolRunOptions {
   readonly slot?: <T>(task: () => Promise<T>) => Promise<T>;
 }
 
-interface Registered {
-  readonly tool: Tool;
-  readonly spec: ToolSpec;
-}
-
 type Ready = { readonly tool: Tool; readonly params: Record<string, unknown> };
 
 /** Holds all tools, checks and decides each call, runs it, and always returns a result, also for a refusal or an error. */
 export class ToolRegistry {
   readonly #options: RegistryOptions;
-  readonly #tools = new Map<string, Registered>();
+  readonly #tools: ToolTable;
   readonly #specs = new Map<Role, readonly ToolSpec[]>();
+  /** The tools that `#specs` are of. */
+  #specsOf: readonly Registered[] = [];
 
   constructor(options: RegistryOptions) {
     this.#options = options;
+    this.#tools = new ToolTable(options.wrap);
   }
 
-  /** Adds a tool; disposing of the result removes it. Throws when the name is taken or its schema has no JSON Schema. */
-  register(given: Tool): Disposable {
-    const tool = this.#options.wrap?.(given) ?? given;
-    if (this.#tools.has(tool.name)) throw new AppError('tool-exists', `There is a tool named ${tool.name} already.`);
-    const { name, description } = tool;
-    const parameters = tool.jsonSchema ?? toJsonSchema(tool.parameters);
-    this.#tools.set(name, { tool, spec: { name, description, parameters } });
-    this.#specs.clear();
-    return {
-      [Symbol.dispose]: () => {
-        this.#tools.delete(name);
-        this.#specs.clear();
-      },
-    };
+  /** As `ToolTable.register`. */
+  register(tool: Tool): Disposable {
+    return this.#tools.register(tool);
+  }
+
+  /** As `ToolTable.setPlugins`. */
+  setPlugins<Given extends { readonly tool: Tool }>(all: readonly Given[]): readonly Given[] {
+    return this.#tools.setPlugins(all);
+  }
+
+  /** Does this work with the tools that plugins have now, also when they are replaced meanwhile. */
+  hold<T>(work: () => Promise<T>): Promise<T> {
+    return this.#tools.hold(work);
   }
 
   /** The policy is another one now: what each role may call is looked up anew. */
@@ -96,21 +91,21 @@ export class ToolRegistry {
 
   /** The specs of the tools that a role may call, in the order of `list`. */
   specs(role: Role): readonly ToolSpec[] {
+    const all = this.list();
+    if (this.#specsOf !== all) this.#specs.clear();
+    this.#specsOf = all;
     const known = this.#specs.get(role);
     if (known !== undefined) return known;
-    const specs = this.list()
+    const specs = all
       .filter(({ tool }) => refusalOf(tool, role, this.#options.policy) === null)
       .map(({ spec }) => spec);
     this.#specs.set(role, specs);
     return specs;
   }
 
-  /** All tools: the built-in ones by name, then those of MCP servers by name, so that a new MCP tool keeps the cached prompt prefix. */
+  /** As `ToolTable.list`, in which a new MCP tool keeps the cached prompt prefix. */
   list(): readonly Registered[] {
-    const foreign = ({ tool }: Registered): number => (tool.jsonSchema === undefined ? 0 : 1);
-    return [...this.#tools.values()].toSorted(
-      (a, b) => foreign(a) - foreign(b) || (a.tool.name < b.tool.name ? -1 : 1),
-    );
+    return this.#tools.list();
   }
 
   /** Finds a tool by its name or an alias (`bash` is `exec`). */
@@ -285,7 +280,7 @@ export class ToolRegistry {
   }
 
   #find(name: string): Tool | undefined {
-    return (this.#tools.get(name) ?? this.#tools.get(ownName(name)))?.tool;
+    return this.#tools.find(name);
   }
 
   async #clean(result: ToolResult, context: ToolContext): Promise<ToolResult> {

@@ -250,6 +250,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
     'e2e/skills',
     'tools/ask-about',
   ],
+  'tools/registry/tool-table.ts': ['tools/registry', 'e2e/plugin-everything', 'e2e/plugin-reload'],
   'tools/skill.ts': ['tools/skill'],
   'tools/tape.ts': ['tools/tape', 'agent/session-commands'],
   'tools/web/web-fetch.ts': ['tools/web-fetch', 'tools/web-guards', 'tools/web-cache', 'tools/web-selection'],
