@@ -21,6 +21,8 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   allowances: 'id hash program folder created_by',
   asks: 'call_id code session turn channel chat thread person state',
   questions: 'call_id kind code session turn channel chat thread person hash state answered_by',
+  reactions: 'channel chat emoji message name outbound person role session told_by',
+  shown_reactions: 'channel chat emojis inbound message thread',
   people: 'channel user_id role name added_by',
   pairing: 'channel user_id chat name code',
   // A job is the owner's own, and says what it does in their words: `assistant cron remove` removes it.
