@@ -17,6 +17,7 @@ const PAGE = ['test/page/**/*.test.ts'];
 
 /** Tests that start whole programs or a browser, fill disks or go through a corpus: half of the time of all tests. */
 const SLOW = [
+  'test/acp/**/*.test.ts',
   'test/benign/**/*.test.ts',
   'test/cli/plugins-registry.test.ts',
   'test/crash/{platforms,power,resend,sync-counts,sync-failure}.test.ts',

@@ -34,6 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'bus/messages.ts',
     'util/line-diff.ts',
   ],
+  acp: ['util', 'bus', 'storage', 'gateway/assistant-port.ts', 'gateway/operations/editors.ts'],
   setup: [
     'util',
     'storage',
@@ -74,6 +75,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'setup/scan.ts',
   ],
   cli: [
+    'acp/serve.ts',
     'util',
     'config',
     'backup',

@@ -82,6 +82,8 @@ export interface ToolPorts {
   readonly attachments: GetAttachments;
   /** The folder with the long tool results of a session. */
   readonly spill: Pick<SpillStore, 'folder'>;
+  /** The folder of an editor that a session may read and change; undefined: none. */
+  readonly editorFolder: (sessionKey: string) => string | undefined;
 }
 
 /** Limits of turns. */

@@ -23,7 +23,7 @@ import type { Stores } from './storage/stores.ts';
 
 export interface ServeParts {
   readonly bus: MessageBus;
-  readonly stores: Pick<Stores, 'journal' | 'media' | 'uploads' | 'sessions' | 'audit'>;
+  readonly stores: Pick<Stores, 'journal' | 'media' | 'uploads' | 'sessions' | 'audit' | 'editors'>;
   readonly channels: Channels;
   readonly questions: Questions;
   readonly hooks: HookRunner;
@@ -66,6 +66,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     newId,
     terminal,
     approvals: questions,
+    editors: stores.editors,
     info,
     tools: {
       tools: () =>

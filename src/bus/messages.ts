@@ -158,7 +158,14 @@ export type OutboundEvent = LiveBase &
   (
     | { readonly type: 'text'; /** The answer so far. */ readonly text: string }
     | { readonly type: 'reasoning'; readonly text: string }
-    | { readonly type: 'tool-start'; readonly callId: string; readonly name: string; readonly title: string }
+    | {
+        readonly type: 'tool-start';
+        readonly callId: string;
+        readonly name: string;
+        readonly title: string;
+        /** The files that it names, as absolute paths. @default none */
+        readonly files?: readonly string[];
+      }
     | {
         readonly type: 'tool-end';
         readonly callId: string;
@@ -198,6 +205,8 @@ export interface TurnSummary {
   /** Null when the price of the model is unknown. */
   readonly costUsd: number | null;
   readonly durationMs: number;
+  /** Why the model stopped before it was done. @default it was done, or it is not known */
+  readonly cut?: 'length' | 'refusal';
 }
 
 /**

@@ -40,6 +40,8 @@ export interface HomePaths {
   /** Which skills of other programs a person agreed to. */
   readonly skillPins: string;
   readonly pluginPins: string;
+  /** Conversations of code editors, and the folders that they may use. */
+  readonly editors: string;
   /** What the sandbox needs of files. */
   readonly sandbox: string;
 }
@@ -73,6 +75,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     plugins: at('plugins'),
     skillPins: at('skill-pins.json'),
     pluginPins: at('plugin-pins.json'),
+    editors: at('editors.json'),
     sandbox: at('sandbox'),
   };
 }

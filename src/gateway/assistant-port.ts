@@ -21,6 +21,10 @@ export interface SendInput {
   readonly timeoutMs?: number;
   /** How often a model call that failed for a passing reason is tried again, 0 to 20. @default 4, or 2 if a fallback follows */
   readonly retries?: number;
+  /** Texts of files that an editor sends with it. Others may have written them. */
+  readonly files?: readonly { readonly name: string; readonly text: string }[];
+  /** The turn goes on when whoever sent it goes away. @default false */
+  readonly keeps?: boolean;
 }
 
 /** What a person is asked before something runs. */
@@ -46,6 +50,11 @@ export interface SendOptions {
   readonly onEvent?: (event: OutboundEvent) => void;
   /** Answers questions; without it no one can be asked. The signal aborts when no answer is needed any more. */
   readonly onApproval?: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalReply>;
+}
+
+export interface AttachOptions extends Pick<SendOptions, 'onApproval'> {
+  /** Live events of every turn of the session. */
+  readonly onEvent?: (event: OutboundEvent) => void;
 }
 
 /** A durable message to a terminal session. */
@@ -102,7 +111,7 @@ export interface AssistantPort {
   /** Resolves when the turn that answers this message has ended, however it ended. */
   send(input: SendInput, options: SendOptions): Promise<TurnSummary>;
   /** Until it is disposed of, the listener gets the messages to this session, waiting ones first. */
-  attach(session: string, listener: (message: AttachedMessage) => void): Disposable;
+  attach(session: string, listener: (message: AttachedMessage) => void, options?: AttachOptions): Disposable;
   tools(): readonly ToolInfo[] | Promise<readonly ToolInfo[]>;
   runTool(run: ToolRun): Promise<ToolRunReport>;
   /** Calls one of the operations, with parameters that were checked. */

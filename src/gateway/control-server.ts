@@ -25,6 +25,14 @@ export interface RequestContext {
   readonly ask: (question: unknown, signal: AbortSignal) => Promise<unknown>;
 }
 
+/** Why a request aborts whose client went away. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client went away');
+    this.name = 'AbortError';
+  }
+}
+
 export type Handler = (params: unknown, context: RequestContext) => Promise<unknown>;
 
 const LONGEST_LINE = 4_000_000;
@@ -114,7 +122,7 @@ class Connection {
     socket.on('data', (chunk) => this.#read(chunk));
     socket.on('drain', () => this.#release());
     socket.on('error', (error) => this.#log.debug('control: client disconnected', { reason: errorMessage(error) }));
-    socket.on('close', () => this.#abortAll(new DOMException('the client went away', 'AbortError')));
+    socket.on('close', () => this.#abortAll(new ClientGone()));
   }
 
   /** A question says what will run; `showsRuns`: so does this. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type {
   ApprovalQuestion,
@@ -7,6 +8,7 @@ import type {
   AssistantInfo,
   AssistantPort,
   AttachedMessage,
+  AttachOptions,
   OutboundEvent,
   SendInput,
   SendOptions,
@@ -16,7 +18,7 @@ import type {
   TurnSummary,
 } from './assistant-port.ts';
 import { connectControl, type ControlClient } from './control-client.ts';
-import { serveControl, type Handler, type RedactFrame } from './control-server.ts';
+import { ClientGone, serveControl, type Handler, type RedactFrame } from './control-server.ts';
 import { callOperation, showsRuns } from './operations/call.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
@@ -29,11 +31,21 @@ const sendParams = z.object({
   tools: z.array(z.string()).exactOptional(),
   timeoutMs: z.number().exactOptional(),
   retries: z.number().exactOptional(),
+  files: z.array(z.object({ name: z.string(), text: z.string() })).exactOptional(),
+  keeps: z.boolean().exactOptional(),
   /** Somebody at the other end answers questions. */
   asks: z.boolean(),
 });
 const reply = z.union([z.boolean(), z.literal('always'), z.object({ reason: z.string().max(4_000) })]);
-const attachParams = z.object({ session: z.string().min(1).max(200) });
+const attachParams = z.object({
+  session: z.string().min(1).max(200),
+  /** It wants the live events too. */
+  live: z.boolean().default(false),
+  /** Somebody at the other end answers the questions of every turn of the session. */
+  asks: z.boolean().default(false),
+});
+/** A live event among the messages of an attached session. */
+const liveFrame = z.object({ live: z.unknown() });
 const requestFrame = z.object({ name: z.unknown().optional(), params: z.unknown().optional() }).catch({});
 const runParams = z.object({ name: z.string(), arguments: z.string(), dryRun: z.boolean() });
 
@@ -69,20 +81,45 @@ function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Ha
     send: async (params, { signal, emit, ask }) => {
       const { asks, ...input } = sendParams.parse(params);
       return assistant.send(input, {
-        signal,
+        signal: input.keeps === true ? unlessGone(signal) : signal,
         onEvent: (event) => emit(event, liveKey(event)),
         ...(asks ? { onApproval: async (question, stop) => replyOf(await ask(question, stop)) } : {}),
       });
     },
-    attach: async (params, { signal, emit }) => {
-      const { session } = attachParams.parse(params);
-      using _attached = assistant.attach(session, (message) => {
+    attach: async (params, { signal, emit, ask }) => {
+      const { session, live, asks } = attachParams.parse(params);
+      const onMessage = (message: AttachedMessage): void => {
         signal.throwIfAborted();
         emit(message);
+      };
+      using _attached = assistant.attach(session, onMessage, {
+        ...(live ? { onEvent: (event) => emit({ live: event }, liveKey(event)) } : {}),
+        ...(asks ? { onApproval: async (question, stop) => answerOf(ask(question, stop), signal) } : {}),
       });
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     },
   };
+}
+
+/** What a client answers. Throws `approver-gone` when it went away, so that somebody else can be asked. */
+async function answerOf(asked: Promise<unknown>, signal: AbortSignal): Promise<ApprovalReply> {
+  try {
+    return replyOf(await asked);
+  } catch (error) {
+    if (signal.aborted) throw new AppError('approver-gone', 'The one who was asked went away.', { cause: error });
+    throw error;
+  }
+}
+
+/** Aborts as `signal` does, but not when the client goes away. */
+function unlessGone(signal: AbortSignal): AbortSignal {
+  const stop = new AbortController();
+  const onAbort = (): void => {
+    if (!(signal.reason instanceof ClientGone)) stop.abort(signal.reason);
+  };
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  return stop.signal;
 }
 
 /** The assistant that listens at `path`, as if it lived here; undefined when none does. Disposing disconnects. */
@@ -133,16 +170,24 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
     return summary as TurnSummary;
   }
 
-  attach(session: string, listener: (message: AttachedMessage) => void): Disposable {
+  attach(
+    session: string,
+    listener: (message: AttachedMessage) => void,
+    { onEvent, onApproval }: AttachOptions = {},
+  ): Disposable {
     const detach = new AbortController();
     const attached = this.#client.request(
       'attach',
-      { session },
+      { session, live: onEvent !== undefined, asks: onApproval !== undefined },
       {
         signal: detach.signal,
-        onEvent: (message) => {
-          if (!detach.signal.aborted) listener(message as AttachedMessage);
+        onEvent: (given) => {
+          if (detach.signal.aborted) return;
+          const { success, data } = liveFrame.safeParse(given);
+          if (success) onEvent?.(data.live as OutboundEvent);
+          else listener(given as AttachedMessage);
         },
+        onQuestion: async (question, stop) => (await onApproval?.(question as ApprovalQuestion, stop)) ?? false,
       },
     );
     // `lost` tells of a lost connection.

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
+import { EDITOR_FACTS, isEditorSession, type EditorFacts } from '../bus/editor.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { runMetadata } from '../bus/run.ts';
 import { localRole } from '../security/access/access.ts';
@@ -13,6 +14,7 @@ import type {
   ApprovalReply,
   AssistantInfo,
   AssistantPort,
+  AttachOptions,
   CallOptions,
   SendInput,
   SendOptions,
@@ -40,6 +42,12 @@ export interface LocalAssistantPorts {
     ): Disposable;
   };
   readonly info: () => AssistantInfo;
+  /** What is kept of the conversations of editors. */
+  readonly editors: {
+    of(
+      session: string,
+    ): { readonly folder: string; readonly allowed: boolean | null; readonly readOnly: boolean } | undefined;
+  };
   readonly tools: Pick<AssistantPort, 'tools' | 'runTool'>;
   readonly requests: RequestHandlers;
   /** Told what a call has changed, by whichever door it came. */
@@ -102,8 +110,23 @@ export class LocalAssistant implements AssistantPort {
     return result;
   }
 
-  attach(session: string, listener: (message: TerminalText) => void): Disposable {
-    return this.#ports.terminal.attach(session, listener);
+  attach(
+    session: string,
+    listener: (message: TerminalText) => void,
+    { onEvent, onApproval }: AttachOptions = {},
+  ): Disposable {
+    const { bus, terminal, approvals, newId } = this.#ports;
+    const sessionKey = bus.sessionOf(this.#draft({ session, text: '' }, newId()));
+    const attached = new DisposableStack();
+    if (onEvent !== undefined)
+      attached.use(
+        bus.listen((event) => {
+          if (event.sessionKey === sessionKey) onEvent(event);
+        }),
+      );
+    if (onApproval !== undefined) attached.use(approvals.attach(sessionKey, onApproval));
+    attached.use(terminal.attach(session, listener));
+    return attached;
   }
 
   /**
@@ -169,11 +192,18 @@ export class LocalAssistant implements AssistantPort {
     }
   }
 
+  #editorFacts({ session, files = [] }: SendInput): EditorFacts {
+    const kept = this.#ports.editors.of(session);
+    const folder = kept === undefined ? null : { path: kept.folder, allowed: kept.allowed === true };
+    return { files: [...files], folder, readOnly: kept?.readOnly === true };
+  }
+
   #draft(input: SendInput, id: string): InboundDraft {
     return {
       channel: 'terminal',
       account: 'local',
       chatId: input.session,
+      ...(isEditorSession(input.session) ? { sessionKey: input.session } : {}),
       chatType: 'direct',
       sender: this.#sender,
       role: localRole('terminal'),
@@ -188,6 +218,7 @@ export class LocalAssistant implements AssistantPort {
       metadata: {
         ...(input.model === undefined ? {} : { model: input.model }),
         ...runMetadata({ tools: input.tools, timeoutMs: input.timeoutMs, retries: input.retries }),
+        ...(isEditorSession(input.session) ? { [EDITOR_FACTS]: this.#editorFacts(input) } : {}),
       },
     };
   }

@@ -115,6 +115,8 @@ export interface CallFiles {
   readonly workingDirectory: string;
   /** Folders of this session alone that may be read beside the common ones. */
   readonly readRoots: readonly string[];
+  /** Folders of this session alone that may be read and changed, such as the project of an editor. @default none */
+  readonly roots?: readonly string[];
 }
 
 /** What stands in the conversation that the call comes from. */

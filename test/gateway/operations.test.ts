@@ -59,6 +59,11 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   turnsList: { count: 1 },
   turnsTrace: { turn: 'nothing' },
   turnsSave: { turn: 'nothing' },
+  editorsOpen: { session: 'acp:nothing', folder: '/nowhere' },
+  editorsAllow: { session: 'acp:nothing-else', allowed: true, always: false },
+  editorsReadOnly: { session: 'acp:nothing-else', readOnly: true },
+  editorsShow: { session: 'acp:nothing-else' },
+  editorsChanges: { session: 'acp:nothing-else', turn: 'nothing', call: 'nothing' },
   undoTurn: { turn: 'nothing', dry: false },
   audit: { count: 1, asked: false, about: '' },
 };

@@ -46,7 +46,7 @@ async function packagesLoadedBy(
 }
 
 const MCP = '@modelcontextprotocol/sdk';
-const SDKS = ['grammy', '@discordjs/ws', '@slack/bolt', 'openai', '@anthropic-ai/sdk', MCP];
+const SDKS = ['grammy', '@discordjs/ws', '@slack/bolt', 'openai', '@anthropic-ai/sdk', '@agentclientprotocol/sdk', MCP];
 
 describe('SDKs are loaded when they are enabled, and not before', () => {
   test('with Telegram and Anthropic just these two are', async () => {
@@ -71,11 +71,14 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
     expect(discord.gateway.identifies).toBe(1);
   });
 
-  test('without a terminal nothing of the conversation in a terminal is', async () => {
+  test('without a terminal nothing of the conversation in a terminal or an editor is', async () => {
     const loaded = await packagesLoadedBy({});
     expect(loaded).toContain('src/cli/assistant/gateway.ts');
     const files = [...loaded].filter((name) => /^src\/cli\/(?:conversation|terminal)\//u.test(name));
     expect(files).toEqual(['src/cli/terminal/look.ts']);
+    expect([...loaded].filter((name) => name === '@agentclientprotocol/sdk' || name.startsWith('src/acp/'))).toEqual(
+      [],
+    );
   });
 
   test('with an MCP server its own is loaded for the first contact; from then on, without a channel and a key, none is until a tool is called', async () => {

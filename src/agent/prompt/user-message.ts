@@ -1,4 +1,5 @@
 import { taintOfButton } from '../../bus/buttons.ts';
+import { editorFactsOf } from '../../bus/editor.ts';
 import { sessionKeyOf, type InboundMessage, type Media } from '../../bus/messages.ts';
 import { boundaryFor, fence, harmless } from '../../security/text/untrusted.ts';
 import type { EntryDraft } from '../../session/entry.ts';
@@ -57,6 +58,7 @@ export async function userEntry(
   const taint = inheritedTaint(message);
   const reactions = options.reactions?.(message) ?? [];
   const foreignSkill = skills.some(({ foreign }) => foreign);
+  const files = editorFactsOf(message)?.files ?? [];
   const byOthers = reactions.some((reaction) => isOthers(reaction, message));
   const isUntrusted = holdsTextOfOthers(message) || taint.untrusted || foreignSkill || byOthers;
   return {
@@ -70,6 +72,7 @@ export async function userEntry(
       ...(text.trim() === ''
         ? []
         : [{ type: 'text' as const, text: message.untrusted ? fenced(message, text) : text }]),
+      ...files.map((file) => ({ type: 'text' as const, text: fenced(message, options.redact(file.text), file.name) })),
       ...skills.map((skill) => ({ type: 'text' as const, text: options.redact(skill.text) })),
     ],
     ...(skills.length === 0 ? {} : { skills: skills.map(({ name }) => name) }),
@@ -78,6 +81,12 @@ export async function userEntry(
     ...(taint.private ? { private: true } : {}),
   };
 }
+
+/** What the model is told of the folder that is open in an editor, by whether it may use it. */
+const EDITOR_FOLDER: Readonly<Record<string, string>> = {
+  true: 'is the open folder; your file tools may read and change its files, by absolute paths',
+  false: 'is the open folder; you may not use its files, because the owner did not allow it',
+};
 
 /** Cap of a sentence about an attachment, in characters: long enough for a path. */
 const LONGEST_NOTE = 600;
@@ -92,6 +101,7 @@ function holdsTextOfOthers(message: InboundMessage): boolean {
   return (
     message.untrusted ||
     hasFile(message) ||
+    (editorFactsOf(message)?.files.length ?? 0) > 0 ||
     message.role === 'guest' ||
     message.context.some(({ isOwners }) => isOwners !== true) ||
     othersQuote(message) !== null
@@ -136,6 +146,9 @@ function contextBlock(
     `from: ${writerOf(message)}`,
   ];
   if (message.origin !== 'user') lines.push(`origin: ${message.origin}`);
+  const folder = editorFactsOf(message)?.folder ?? null;
+  if (folder !== null)
+    lines.push(`editor: ${inline(folder.path, LONGEST_NOTE)} ${EDITOR_FOLDER[String(folder.allowed)]}`);
   const result = resultOf(message);
   if (result !== null) lines.push(...resultLines(result));
   if (message.untrusted && result === null) {

@@ -1,4 +1,5 @@
 import { apiFactsOf } from '../../bus/api.ts';
+import { isEditorSession } from '../../bus/editor.ts';
 import { parseChat, type InboundMessage, type OutboundMessage } from '../../bus/messages.ts';
 import type { Allowances } from '../../journal/allowances.ts';
 import type { AnswerTaken } from '../../journal/answers.ts';
@@ -8,8 +9,10 @@ import { sha256 } from '../../storage/change-log.ts';
 import type { ApprovalAnswer, ApprovalRequest, AskAnswer, AskedQuestion } from '../../tools/tool.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
 import type { Random } from '../../util/random.ts';
 import { cut } from '../../util/text.ts';
+import { Approvers, type Approver, type Reply } from './approvers.ts';
 import { approvalTo, askTo, shownRequest, type AttachedWhole } from './text.ts';
 
 /** 32 characters that are hard to confuse. 256 is a multiple of 32, so a random byte picks each with the same chance. */
@@ -26,12 +29,6 @@ const MOST_CHARS = 1_000_000;
 /** The channel of a person at this machine, and how an approval names that person. */
 const TERMINAL = 'terminal';
 const AT_TERMINAL = `${TERMINAL}:owner`;
-
-/** The answer of a person at a terminal: yes, no, yes from now on, or no with a reason. */
-export type Reply = boolean | 'always' | { readonly reason: string };
-
-/** Asks the person at a terminal. Rejects when the terminal is closed or the signal aborts. */
-export type Approver = (request: AskedRequest & { readonly id: string }, signal: AbortSignal) => Promise<Reply>;
 
 /** The tool call that asks, and the turn to which it belongs. */
 export interface AskedCall {
@@ -92,7 +89,7 @@ const CHANGED = 'it, or a file that it names, changed since the owner was asked'
  */
 export class Questions {
   readonly #ports: QuestionPorts;
-  readonly #approvers = new Map<string, Approver[]>();
+  readonly #approvers = new Approvers();
   readonly #waiting = new Map<string, { readonly session: string; readonly wake: () => void }>();
 
   constructor(ports: QuestionPorts) {
@@ -101,15 +98,7 @@ export class Questions {
 
   /** Sends the approvals of this session to `approver` until the result is disposed of. With several, the newest is asked. */
   attach(sessionKey: string, approver: Approver): Disposable {
-    const list = this.#approvers.get(sessionKey) ?? [];
-    list.push(approver);
-    this.#approvers.set(sessionKey, list);
-    return {
-      [Symbol.dispose]: () => {
-        list.splice(list.indexOf(approver), 1);
-        if (list.length === 0) this.#approvers.delete(sessionKey);
-      },
-    };
+    return this.#approvers.attach(sessionKey, approver);
   }
 
   /** Whether a terminal is attached to this session. */
@@ -143,11 +132,16 @@ export class Questions {
     if (earlier !== undefined) return await this.#continue(call, earlier, hash);
     const request = shownRequest(asked, mask);
     if (request.detail.length > MOST_CHARS) return tooLong(request, `more than ${MOST_CHARS} are never asked about`);
-    const approver = this.#approvers.get(call.sessionKey)?.at(-1);
-    if (approver !== undefined) return await this.#askTerminal(approver, call, request);
-    const chat = this.#chatFor(call.target);
-    if (chat === undefined) return no(call.target?.origin === 'api' ? NO_CHAT : NOBODY);
-    return await this.#askOwner(chat, call, { request, hash });
+    for (;;) {
+      const approver = this.#approvers.newest(call.sessionKey);
+      const answer = approver === undefined ? null : await this.#askTerminal(approver, call, request);
+      if (answer !== null) return answer;
+      const chat = this.#chatFor(call.target);
+      if (chat !== undefined) return await this.#askOwner(chat, call, { request, hash });
+      if (!isEditorSession(call.sessionKey)) return no(call.target?.origin === 'api' ? NO_CHAT : NOBODY);
+      const late = await this.#untilAttended(call);
+      if (late !== null) return late;
+    }
   }
 
   /** Asks a question of the model to the person whom the turn answers; waits up to an hour. */
@@ -223,13 +217,27 @@ export class Questions {
     return problem ?? { chat: alone, whole };
   }
 
-  async #askTerminal(approver: Approver, call: AskedCall, request: AskedRequest): Promise<ApprovalAnswer> {
+  /** Waits until somebody is attached to the session, as an editor is when it runs again; else the refusal. */
+  async #untilAttended({ sessionKey, signal }: AskedCall): Promise<ApprovalAnswer | null> {
+    using waiting = deadline(this.#ports.clock, WAIT_MS.approval, 'the question');
+    try {
+      await this.#approvers.next(sessionKey, AbortSignal.any([signal, waiting.signal]));
+      return null;
+    } catch {
+      const isLate = waiting.signal.aborted;
+      return no(isLate ? SILENCE.approval : CANCELLED);
+    }
+  }
+
+  /** Null: whoever was asked went away, and somebody else has to be. */
+  async #askTerminal(approver: Approver, call: AskedCall, request: AskedRequest): Promise<ApprovalAnswer | null> {
     using waiting = deadline(this.#ports.clock, WAIT_MS.approval, 'the question');
     const signal = AbortSignal.any([call.signal, waiting.signal]);
     let reply: Reply;
     try {
       reply = await raceAbort(approver({ ...request, id: call.callId }, signal), signal);
-    } catch {
+    } catch (error) {
+      if (!signal.aborted && error instanceof AppError && error.code === 'approver-gone') return null;
       return no(waiting.signal.aborted ? SILENCE.approval : CANCELLED);
     }
     if (reply === true) return { approved: true, by: AT_TERMINAL };

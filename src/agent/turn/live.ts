@@ -70,8 +70,14 @@ function clean(event: LiveEvent, redact: Redact): LiveEvent {
   switch (event.type) {
     case 'status':
       return { ...event, text: redact(event.text) };
-    case 'tool-start':
-      return { ...event, title: redact(event.title) };
+    case 'tool-start': {
+      const { files } = event;
+      return {
+        ...event,
+        title: redact(event.title),
+        ...(files === undefined ? {} : { files: files.map((file) => redact(file)) }),
+      };
+    }
     case 'tool-end': {
       const { refused, problem, diff } = event;
       return {

@@ -78,6 +78,7 @@ export async function askModel({
       case 'usage':
         break;
       case 'end':
+        if (reasoning !== '') show('reasoning', redact(stripReasoning(reasoning)));
         if (shown === text) show('text', redact(stripReasoning(text)));
         return event;
       case 'error':

@@ -211,7 +211,7 @@ export class TurnRunner {
           )
         : false;
     if (!closed) await journal.turns.closeStopped(facts.turnId);
-    const summary = summaryOf(end, closed, durationMs);
+    const summary = summaryOf(end, { closed, durationMs, entries });
     const answers = [...facts.messages, ...(asked === undefined ? [] : [asked])].map((message) => message.externalId);
     live({ type: 'turn-end', result: summary, answers });
     await hooks.turnEnd(facts, summary);
@@ -271,7 +271,16 @@ async function runToEnd(turn: Turn, ports: TurnPorts): Promise<void> {
   }
 }
 
-function summaryOf(end: EntryOf<'turn-end'>, closed: boolean, durationMs: number): TurnSummary {
+function summaryOf(
+  end: EntryOf<'turn-end'>,
+  {
+    closed,
+    durationMs,
+    entries,
+  }: { readonly closed: boolean; readonly durationMs: number; readonly entries: readonly TapeEntry[] },
+): TurnSummary {
+  const last = entries.findLast((entry) => entry.kind === 'message' && entry.role === 'assistant');
+  const reason = last?.kind === 'message' && last.role === 'assistant' ? last.stopReason : '';
   const outcome = !closed ? 'stopped' : end.outcome === 'failed' ? 'failed' : 'answered';
   return {
     outcome,
@@ -282,6 +291,7 @@ function summaryOf(end: EntryOf<'turn-end'>, closed: boolean, durationMs: number
     usage: end.usage,
     costUsd: end.costUsd,
     durationMs: Math.round(durationMs),
+    ...(reason === 'length' || reason === 'refusal' ? { cut: reason } : {}),
   };
 }
 

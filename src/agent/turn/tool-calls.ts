@@ -12,6 +12,7 @@ import { imageParts, type ImageStore } from '../prompt/images.ts';
 import type { Live } from './live.ts';
 import type { PendingCall } from './steps.ts';
 import { sourceOfResult } from '../prompt/text-sources.ts';
+import { filesOf } from './call-files.ts';
 
 export interface ToolCalls {
   readonly facts: TurnFacts;
@@ -79,7 +80,7 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
   if (pending.cutOff) {
     return toolEntry(turn.facts.turnId, pending, withoutRun(pending.call, CUT_OFF, 'failed', turn), false);
   }
-  turn.live({ type: 'tool-start', callId, name, title: callTitle(pending.call) });
+  turn.live(toolStart(pending.call, turn));
   const runPart = callsInside(pending, turn);
   const result = await run(pending.call, { ...turn, context: (id) => ({ ...turn.context(id), runPart }) });
   turn.live(toolEnd(pending.call, result));
@@ -121,11 +122,17 @@ function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): RunP
       await turn.interrupted(callId, name);
       return withoutRun(call, INTERRUPTED, 'unknown', turn);
     }
-    turn.live({ type: 'tool-start', callId, name, title: callTitle(call) });
+    turn.live(toolStart(call, turn));
     const result = await run(call, { ...turn, context: inTurn });
     turn.live(toolEnd(call, result));
     return result;
   };
+}
+
+function toolStart(call: ToolCallPart, { context }: Pick<ToolCalls, 'context'>): Parameters<Live>[0] {
+  const { callId, name } = call;
+  const files = filesOf(call, context(callId).files.workingDirectory);
+  return { type: 'tool-start', callId, name, title: callTitle(call), ...(files.length === 0 ? {} : { files }) };
 }
 
 function toolEnd(call: ToolCallPart, result: ToolResult): Parameters<Live>[0] {

@@ -39,7 +39,11 @@ export async function toolContexts(
       chatType: target?.chatType ?? null,
       chat: target === undefined ? null : chatOf(target),
     },
-    files: { workingDirectory: tools.workspace, readRoots: [...ownFolders, ...folders] },
+    files: {
+      workingDirectory: tools.workspace,
+      readRoots: [...ownFolders, ...folders],
+      roots: readers.map((key) => tools.editorFolder(key)).filter((folder) => folder !== undefined),
+    },
     limits: { skills, withheld: (tool: string) => withheld(target, tool) },
     approval: null,
     runPart: null,

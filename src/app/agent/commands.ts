@@ -185,6 +185,7 @@ async function ownersToolContext(
     files: {
       workingDirectory: paths.workspace,
       readRoots: [stores.spill.folder(sessionKey), stores.media.folder(sessionKey), ...(await skills.folders())],
+      roots: [stores.editors.folderOf(sessionKey)].filter((folder) => folder !== undefined),
     },
     withheld: (tool) => withheldFromRun(message, tool),
     approve: (request) => questions.approve({ sessionKey, callId, turnId, signal, target: message }, request),

@@ -8,6 +8,7 @@ import { subagentOf } from '../../agent/subagents/task.ts';
 import { withheld } from '../../agent/withheld-tools.ts';
 import { UNIFIED_SESSION } from '../../agent/joining.ts';
 import type { SpeechPorts } from '../../agent/ports.ts';
+import { EDITOR_CHANNEL } from '../../bus/editor.ts';
 import type { InboundMessage, PairedRole, Role } from '../../bus/messages.ts';
 import { howItShows, type PluggedKinds } from '../../channels/registry.ts';
 import type { Config } from '../../config/schema.ts';
@@ -22,7 +23,7 @@ import { STAY_SILENT } from '../../tools/stay-silent.ts';
 import { skillLayers } from '../extensions/skills.ts';
 
 /** The channels of the person at this machine. */
-const LOCAL: ReadonlySet<string> = new Set(['terminal', 'web']);
+const LOCAL: ReadonlySet<string> = new Set(['terminal', 'web', EDITOR_CHANNEL]);
 
 export interface PromptsOptions {
   /** The kinds of channels that plugins bring now. */

@@ -89,6 +89,7 @@ function toolPorts(base: Base, { stores, channels, bus, registry, skills }: Turn
     media,
     attachments: (message, signal) => attachments.fetch(message, signal),
     spill,
+    editorFolder: (sessionKey) => stores.editors.folderOf(sessionKey),
   };
 }
 

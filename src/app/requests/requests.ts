@@ -20,6 +20,7 @@ import type { Automation } from '../automation/automation.ts';
 import type { Mcp } from '../tools/mcp.ts';
 import type { Plugins } from '../extensions/plugins.ts';
 import type { Reloader } from '../reload.ts';
+import { editorRequests } from './editor-requests.ts';
 import { fileRequests } from './file-requests.ts';
 import { mailRequests } from './mail-requests.ts';
 import { modelRequests } from './model-requests.ts';
@@ -46,6 +47,7 @@ export interface RequestParts {
   readonly promptParts: Stores['promptParts'];
   readonly changes: Stores['changes'];
   readonly audit: Pick<AuditLog, 'newest'>;
+  readonly editors: Stores['editors'];
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly plugins: Pick<Plugins, 'look'>;
@@ -139,6 +141,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
       },
     }),
     ...undoRequests(parts.undo, journal),
+    ...editorRequests(parts.editors, { changes: parts.changes, redact: base.redact }),
     ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),
     ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),
     ...modelRequests(base, { models: parts.models, journal }),

@@ -16,6 +16,8 @@ export interface SessionEvent {
   readonly kind: 'user' | 'assistant' | 'call' | 'result' | 'mark';
   /** Of the tool, for `call` and `result`. */
   readonly name?: string;
+  /** Id of the call, likewise. */
+  readonly call?: string;
   readonly text: string;
   /** The tool call failed. */
   readonly isError?: true;
@@ -84,8 +86,8 @@ export function markOf(entry: TapeEntry): string | null {
 
 function messageEvents(entry: MessageEntry, facts: Pick<SessionEvent, 'at' | 'turn'>): readonly SessionEvent[] {
   if (entry.role === 'tool') {
-    const { name, output, isError } = entry;
-    return [{ ...facts, kind: 'result', name, text: output, ...(isError ? { isError: true } : {}) }];
+    const { name, output, isError, callId } = entry;
+    return [{ ...facts, kind: 'result', name, call: callId, text: output, ...(isError ? { isError: true } : {}) }];
   }
   const text = saidIn(entry);
   // Notes of the program to the model stand between messages of people.
@@ -94,7 +96,9 @@ function messageEvents(entry: MessageEntry, facts: Pick<SessionEvent, 'at' | 'tu
     text.trim() === '' || isNote ? [] : [{ ...facts, kind: entry.role === 'user' ? 'user' : 'assistant', text }];
   if (entry.role === 'user') return said;
   const calls = entry.content.flatMap((part): readonly SessionEvent[] =>
-    part.type === 'tool-call' ? [{ ...facts, kind: 'call', name: part.name, text: part.arguments }] : [],
+    part.type === 'tool-call'
+      ? [{ ...facts, kind: 'call', name: part.name, call: part.callId, text: part.arguments }]
+      : [],
   );
   return [...said, ...calls];
 }

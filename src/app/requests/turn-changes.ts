@@ -1,16 +1,15 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { relative } from 'node:path';
 import type { ReceiptItem } from '../../agent/receipt/receipt.ts';
 import type { TurnChange } from '../../gateway/operations/traces.ts';
 import type { TurnRecord } from '../../journal/turn-records.ts';
-import { sha256, type ChangeLog, type RecordedChange } from '../../storage/change-log.ts';
+import type { ChangeLog, RecordedChange } from '../../storage/change-log.ts';
 import { previewOf } from '../../tools/files/change-preview.ts';
-import { decodeText } from '../../tools/files/file-text.ts';
 import { cut } from '../../util/text.ts';
+import { changedTexts } from './changed-texts.ts';
 
-/** Files and jobs of a turn whose lines are shown, bytes of a text that are compared, and characters of what is shown of each. */
+/** Files and jobs of a turn whose lines are shown, and characters of what is shown of each. */
 const MOST = 50;
-const MOST_BYTES = 1024 * 1024;
 const LONGEST = 20_000;
 
 export interface ChangesPorts {
@@ -65,33 +64,9 @@ function byName<Change>(all: readonly Change[], nameOf: (change: Change) => stri
 }
 
 /** Null: a text is not kept any more, or is none. */
-async function fileLines(
-  { first, last }: Made<RecordedChange>,
-  changes: ChangesPorts['changes'],
-): Promise<string | null> {
-  const textWith = async (hash: string | null): Promise<string | null> =>
-    hash === null ? null : textOf(await changes.copy(hash));
-  const before = first.before === null ? '' : await textWith(first.before.hash);
-  const { path, after: hash } = last;
-  const after = hash === null ? '' : ((await textWith(hash)) ?? textOf(await presentText(path, hash)));
-  return before === null || after === null ? null : previewOf(before, after);
-}
-
-/** The file as it is, if it still has this content. */
-async function presentText(path: string, hash: string): Promise<Buffer | undefined> {
-  try {
-    if ((await stat(path)).size > MOST_BYTES) return undefined;
-    const bytes = await readFile(path);
-    return sha256(bytes) === hash ? bytes : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function textOf(bytes: Buffer | undefined): string | null {
-  if (bytes === undefined || bytes.length > MOST_BYTES) return null;
-  const decoded = decodeText(bytes);
-  return 'binary' in decoded ? null : decoded.text;
+async function fileLines(made: Made<RecordedChange>, changes: ChangesPorts['changes']): Promise<string | null> {
+  const texts = await changedTexts(made, changes);
+  return texts === null ? null : previewOf(texts.before, texts.after);
 }
 
 /** A job with a line for each of its facts. */

@@ -8,6 +8,8 @@ import { Sessions } from '../../session/sessions.ts';
 import { openKeptFiles, type KeptFiles } from './kept-files.ts';
 import { AuditLog } from '../../storage/audit-log.ts';
 import { ChangeLog } from '../../storage/change-log.ts';
+import { within } from '../../security/paths/rules.ts';
+import { EditorSessions } from '../../storage/editor-sessions.ts';
 import { reportingDisk } from '../../storage/disk.ts';
 import { MediaStore } from '../../storage/media.ts';
 import { PromptParts } from '../../storage/prompt-parts.ts';
@@ -40,6 +42,8 @@ export interface Stores {
   /** Which files hold strangers' words. */
   readonly origins: UntrustedFiles;
   readonly search: MemorySearch;
+  /** The conversations of code editors. */
+  readonly editors: EditorSessions;
 }
 
 export type StoresBase = Pick<
@@ -90,10 +94,17 @@ export async function openStores(
       onRefused: () => void base.storage.look(),
     }),
   );
+  const editors = await EditorSessions.open({
+    path: paths.editors,
+    quarantine: paths.quarantine,
+    clock,
+    isOpen: (folder) => !config.tools.restrictToWorkspace || within(paths.workspace, folder),
+  });
   return {
     journal,
     sessions,
     search,
+    editors,
     media,
     uploads: new Uploads(join(paths.media, 'uploads'), { clock, random, disk }),
     promptParts: new PromptParts(paths.prompts, clock, disk),

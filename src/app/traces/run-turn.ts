@@ -183,6 +183,7 @@ function portsOf(
       media,
       attachments: async () => ({ media: [], spoken: [], notes: [] }),
       spill,
+      editorFolder: () => undefined,
     },
     limits: {
       slots: new Slots(1),

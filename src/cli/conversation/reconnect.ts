@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type {
   AssistantPort,
   AttachedMessage,
+  AttachOptions,
   CallOptions,
   SendInput,
   SendOptions,
@@ -101,11 +102,11 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
     }
   }
 
-  attach(session: string, listener: (message: AttachedMessage) => void): Disposable {
+  attach(session: string, listener: (message: AttachedMessage) => void, options?: AttachOptions): Disposable {
     const holder: { at: Disposable | undefined } = { at: undefined };
     const entry = {
       attach: (to: Connection): void => {
-        holder.at = to.attach(session, listener);
+        holder.at = to.attach(session, listener, options);
       },
     };
     this.#attached.add(entry);

@@ -34,6 +34,14 @@ export const chat = command({
   load: async () => (await import('../conversation/chat.ts')).chatCommand,
 });
 
+export const acp = command({
+  name: 'acp',
+  description: 'talk with a code editor over stdin and stdout, by the Agent Client Protocol',
+  after:
+    'The editor starts it. It attaches to a running gateway, or runs the assistant itself until stdin ends; what goes wrong is written to stderr.',
+  load: async () => (await import('../conversation/acp.ts')).acpCommand,
+});
+
 export const init = command({
   name: 'init',
   description: 'set the assistant up: model, key, chat platform, how it runs; may be run again at any time',

@@ -5,6 +5,7 @@
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   gateway: ['gateway', 'gateway --port 8080 --home /srv/assistant'],
   chat: ['chat', 'chat -m "What is in my workspace?"', 'chat -m - --json < question.txt'],
+  acp: ['acp', 'acp --home /srv/assistant'],
   init: ['init', 'init --yes --provider ollama --model qwen3:8b'],
   status: ['status', 'status --json'],
   'service install': ['service install'],

@@ -1,5 +1,5 @@
 import { audit, inbox, logs, outbox, trace, undo, usage, why } from './activity.ts';
-import { chat, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
+import { acp, chat, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
 import { command, type CliCommand, type Group } from './command.ts';
 import { config } from './config.ts';
 import { backup, restore, uninstall, upgrade } from './backup.ts';
@@ -19,6 +19,7 @@ const completion = command({
 export const COMMANDS: readonly (CliCommand | Group)[] = [
   gateway,
   chat,
+  acp,
   init,
   status,
   page,

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { activity } from './activity.ts';
 import { approvals } from './approvals.ts';
+import { editors } from './editors.ts';
 import { extensions } from './extensions.ts';
 import { files } from './files.ts';
 import { health } from './health.ts';
@@ -31,6 +32,7 @@ export const OPERATIONS = {
   ...activity,
   ...traces,
   ...undo,
+  ...editors,
   ...extensions,
   ...system,
 } satisfies Readonly<Record<string, Operation>>;

@@ -54,6 +54,12 @@ export interface ListedEntry {
   readonly size: number;
 }
 
+/** Folders that are open to a caller alone. */
+interface OwnFolders {
+  readonly readRoots?: readonly string[] | undefined;
+  readonly roots?: readonly string[] | undefined;
+}
+
 const LONGEST_LIST = 10_000;
 const NEW_FILE_MODE = 0o600;
 /** How long the real path of a root is cached, ms. */
@@ -86,7 +92,7 @@ export class PathGuard {
    */
   async check(path: string, access: PathAccess, caller: PathCaller): Promise<PathDecision> {
     try {
-      const roots = await this.#roots(access === 'read' ? caller.readRoots : []);
+      const roots = await this.#roots({ ...caller, readRoots: access === 'read' ? caller.readRoots : [] });
       const absolute = this.resolve(path);
       const refusal = this.#refuseOutside(absolute, access, caller, roots);
       if (refusal !== undefined) return refusal;
@@ -103,7 +109,7 @@ export class PathGuard {
   }
 
   async openForReading(path: string, use: PathUse): Promise<OpenedFile> {
-    return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
+    return await this.#guarded({ path, ...use }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
       requireFile(pinned, path);
       const handle = await open(pinned.self, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -113,7 +119,7 @@ export class PathGuard {
 
   /** The start of a walk in another thread: a file or directory that may be read, and the rules for what lies below. */
   async walkBase(path: string, use: PathUse): Promise<WalkBase> {
-    return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
+    return await this.#guarded({ path, ...use }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
       const isFolder = pinned.stat.isDirectory();
       if (!isFolder) requireFile(pinned, path);
@@ -125,7 +131,7 @@ export class PathGuard {
 
   /** The entries of a directory that the caller may know of, unordered, at most 10,000; `more`: there are others. */
   async list(path: string, use: PathUse): Promise<{ path: string; entries: ListedEntry[]; more: boolean }> {
-    return await this.#guarded({ path, readRoots: use.readRoots }, async (absolute, roots) => {
+    return await this.#guarded({ path, ...use }, async (absolute, roots) => {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
       requireDirectory(pinned, path);
       const names: string[] = [];
@@ -154,7 +160,7 @@ export class PathGuard {
     bytes: Uint8Array,
     use: PathUse & { readonly unchangedSince?: Stats | null; readonly mode?: number },
   ): Promise<{ path: string; created: boolean }> {
-    return await this.#guarded({ path }, async (absolute, roots) => {
+    return await this.#guarded({ path, roots: use.roots }, async (absolute, roots) => {
       const old = await this.#replaced(absolute, path, use, roots);
       const target = old?.path ?? absolute;
       if (use.unchangedSince !== undefined && !sameFile(old?.stat, use.unchangedSince)) {
@@ -170,7 +176,7 @@ export class PathGuard {
 
   /** Removes a file; throws if it is not the one that was read before. */
   async removeFile(path: string, use: PathUse & { readonly unchangedSince: Stats }): Promise<void> {
-    await this.#guarded({ path }, async (absolute, roots) => {
+    await this.#guarded({ path, roots: use.roots }, async (absolute, roots) => {
       const old = await this.#replaced(absolute, path, use, roots);
       if (old === undefined || !sameFile(old.stat, use.unchangedSince)) {
         throw refused(`${path} changed after it was read, so it is not removed.`);
@@ -183,7 +189,7 @@ export class PathGuard {
 
   /** Removes a folder if it is empty; one that is not, or is not there, stays as it is. */
   async removeEmptyFolder(path: string, use: PathUse): Promise<void> {
-    await this.#guarded({ path }, async (absolute, roots) => {
+    await this.#guarded({ path, roots: use.roots }, async (absolute, roots) => {
       allowOrThrow(decidePath(await realPlace(absolute), 'write', use, roots), use);
       await using parent = await pin(dirname(absolute));
       allowOrThrow(decidePath(join(parent.path, basename(absolute)), 'write', use, roots), use);
@@ -240,11 +246,11 @@ export class PathGuard {
   }
 
   async #guarded<T>(
-    { path, readRoots }: { path: string; readRoots?: readonly string[] | undefined },
+    { path, ...opened }: { readonly path: string } & OwnFolders,
     work: (absolute: string, roots: PathRoots) => Promise<T>,
   ): Promise<T> {
     try {
-      return await work(this.resolve(path), await this.#roots(readRoots));
+      return await work(this.resolve(path), await this.#roots(opened));
     } catch (error) {
       throw fileError(error, path);
     }
@@ -271,25 +277,29 @@ export class PathGuard {
   /** Refuses before anything is opened, so that the answer does not show what exists outside. Roots may be links. */
   #refuseOutside(absolute: string, access: PathAccess, caller: PathCaller, roots: PathRoots): PathDecision | undefined {
     const { workspace, readRoots } = this.#options;
-    const own = access === 'read' ? (caller.readRoots ?? []) : [];
+    const own = [...(caller.roots ?? []), ...(access === 'read' ? (caller.readRoots ?? []) : [])];
     const named = [workspace, ...readRoots, ...own].some((root) => within(resolve(root), absolute));
     if (named) return undefined;
     const decision = decidePath(absolute, access, caller, roots);
     return decision.decision === 'deny' ? decision : undefined;
   }
 
-  async #roots(own: readonly string[] = []): Promise<PathRoots> {
+  async #roots({ readRoots: readable = [], roots = [] }: OwnFolders): Promise<PathRoots> {
     const { workspace, home, readRoots, restrictToWorkspace } = this.#options;
-    const [realWorkspace, realHome, opened] = await Promise.all([
+    const [realWorkspace, realHome, own, opened] = await Promise.all([
       this.#realRoot(workspace),
       this.#realRoot(home),
-      Promise.all([...readRoots, ...own].map((root) => this.#realRoot(root))),
+      Promise.all(roots.map((root) => this.#realRoot(root))),
+      Promise.all([...readRoots, ...readable].map((root) => this.#realRoot(root))),
     ]);
     const places = { workspace: realWorkspace, home: realHome };
     const links = linksOf(places);
+    const ownRoots = own.filter((root) => !within(realHome, root));
+    const all = [...opened, ...ownRoots];
     return {
       ...places,
-      readRoots: [...opened, ...opened.flatMap((root) => otherPaths(root, { links }))],
+      ownRoots,
+      readRoots: [...all, ...all.flatMap((root) => otherPaths(root, { links }))],
       restrictToWorkspace,
       links,
     };

@@ -11,6 +11,8 @@ export interface PathCaller {
   readonly chatType?: 'direct' | 'group' | null;
   /** Further folders that only this caller may read, such as those of its session. */
   readonly readRoots?: readonly string[];
+  /** Folders outside of the home that only this caller may read and change, such as the project of its editor. */
+  readonly roots?: readonly string[];
   readonly taint: { readonly untrusted: boolean; readonly source?: string };
 }
 
@@ -27,6 +29,8 @@ export interface PathRoots {
   /** The assistant's home: configuration, state, secrets. */
   readonly home: string;
   readonly readRoots: readonly string[];
+  /** Those that the caller may change too; never inside the home. @default none */
+  readonly ownRoots?: readonly string[];
   readonly restrictToWorkspace: boolean;
   /** Names with a meaning that are links, see `linksOf`. @default none */
   readonly links?: readonly PlaceLink[];
@@ -51,6 +55,7 @@ const STATE = new Set([
   'mcp-pins.json',
   'skill-pins.json',
   'plugin-pins.json',
+  'editors.json',
   'audit.jsonl',
   'lock',
   'control.sock',
@@ -78,7 +83,8 @@ export function decidePath(path: string, access: PathAccess, caller: PathCaller,
     return deny(`${path} is part of the assistant's own configuration or state, which no tool may touch.`);
   }
   const readRoot = roots.readRoots.find((root) => within(root, path));
-  if (roots.restrictToWorkspace && !within(roots.workspace, path) && (access === 'write' || readRoot === undefined)) {
+  const isOwn = within(roots.workspace, path) || (roots.ownRoots ?? []).some((root) => within(root, path));
+  if (roots.restrictToWorkspace && !isOwn && (access === 'write' || readRoot === undefined)) {
     const readable = readRoot === undefined ? '' : ' for writing';
     const setting = access === 'write' ? 'tools.restrictToWorkspace' : 'tools.readRoots';
     return deny(`${path} is outside the workspace ${roots.workspace}, which ${setting} does not allow${readable}.`);
@@ -149,14 +155,23 @@ function decidePlace(
   path: string,
   access: PathAccess,
   caller: PathCaller,
-  { workspace, readRoots }: PathRoots,
+  { workspace, readRoots, ownRoots = [] }: PathRoots,
 ): PathDecision {
   const inWorkspace = within(workspace, place);
-  const readRoot = access === 'read' ? readRoots.find((readRoot) => within(readRoot, place)) : undefined;
-  const root = inWorkspace ? workspace : readRoot;
+  const open = access === 'read' ? [...ownRoots, ...readRoots] : ownRoots;
+  const root = inWorkspace ? workspace : open.find((one) => within(one, place));
   const parts = root === undefined ? ['', ...partsOf(place)] : partsOf(relative(root, place));
   const decision = inWorkspace ? decideInWorkspace(path, parts, access, caller) : undefined;
   if (decision !== undefined) return decision;
+  if (
+    access === 'write' &&
+    !inWorkspace &&
+    ownRoots.some((one) => within(one, place)) &&
+    protectedAs(parts) === 'bootstrap' &&
+    parts.includes('.git')
+  ) {
+    return { decision: 'ask', path, reason: `${basename(path)} makes git run other programs` };
+  }
   const kind = secretKind(parts) ?? (access === 'read' ? shellStartKind(parts) : startKind(parts));
   return kind === undefined
     ? { decision: 'allow', path }

@@ -62,7 +62,7 @@ export class Enclosure {
       // Where others read along nothing shows what is the owner's alone.
       role: seesPrivate(context.person) ? 'owner' : weakest(context.person.role, 'trusted'),
       network: this.#options.network || params.network === true,
-      readRoots: context.files.readRoots,
+      readRoots: [...context.files.readRoots, ...(context.files.roots ?? [])],
       environment: { ...env, PATH: INSIDE_PATH, HOME: workspace },
     });
     return { ...wrapped, env: { ...wrapped.env, PATH: environment['PATH'] ?? INSIDE_PATH } };

@@ -33,6 +33,7 @@ export function useOf({ person, conversation, files, approval }: ToolContext): P
     chatType: person.chatType,
     taint: conversation.taint,
     readRoots: files.readRoots,
+    roots: files.roots ?? [],
     ...(approval === null ? {} : { approved: (path: string) => path === approval.covers }),
   };
 }

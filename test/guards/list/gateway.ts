@@ -125,7 +125,7 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
       {
         name: 'control-abort',
         holds: 'What a program began ends when it goes away.',
-        find: "socket.on('close', () => this.#abortAll(new DOMException('the client went away', 'AbortError')));",
+        find: "socket.on('close', () => this.#abortAll(new ClientGone()));",
         replace: '',
       },
     ],

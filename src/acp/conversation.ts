@@ -1,0 +1,212 @@
+import {
+  methods,
+  type AgentContext,
+  type PromptResponse,
+  type SessionModeState,
+  type SessionUpdate,
+  type StopReason,
+  type ToolCallContent,
+} from '@agentclientprotocol/sdk';
+import type { AssistantPort, AttachedMessage, OutboundEvent, TurnSummary } from '../gateway/assistant-port.ts';
+import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
+import { errorMessage } from '../util/errors.ts';
+import { folderPermission, permissionFor, replyOf } from './permission.ts';
+import type { PromptContent } from './prompt-content.ts';
+import { replayOf } from './replay.ts';
+import { text, Updates, type Step } from './updates.ts';
+
+export interface ConversationPorts {
+  readonly assistant: AssistantPort;
+  readonly client: AgentContext;
+  /** Stores an image and returns its absolute path. */
+  readonly keepImage: (image: PromptContent['images'][number]) => Promise<string>;
+  readonly log: (line: string) => void;
+}
+
+/** As the owner configured it, or narrower. */
+const MODES = [
+  {
+    id: 'configured',
+    name: 'As configured',
+    description: 'Does what your configuration allows, and asks where it says so.',
+  },
+  { id: 'read-only', name: 'Read only', description: 'Reads and searches, and changes nothing.' },
+] as const;
+
+/** One conversation of an editor with the assistant. */
+export class Conversation implements Disposable {
+  readonly id: string;
+  readonly #ports: ConversationPorts;
+  readonly #updates = new Updates();
+  readonly #prompts = new Set<AbortController>();
+  /** Turns of which something was seen and no end. */
+  readonly #running = new Set<string>();
+  #attached: Disposable | undefined;
+  #facts: EditorSessionInfo;
+  /** Sends updates in order. */
+  #sending: Promise<void> = Promise.resolve();
+  /** While a replay is made, events wait. */
+  #held: (() => void)[] | undefined;
+
+  constructor(id: string, facts: EditorSessionInfo, ports: ConversationPorts) {
+    this.id = id;
+    this.#facts = facts;
+    this.#ports = ports;
+  }
+
+  get modes(): SessionModeState {
+    return {
+      currentModeId: this.#facts.readOnly ? 'read-only' : 'configured',
+      availableModes: MODES.map((mode) => ({ ...mode })),
+    };
+  }
+
+  /** From now on the editor sees what happens in the conversation, and is asked. */
+  attach(): void {
+    this.#attached = this.#ports.assistant.attach(this.#key, (message) => this.#hear(() => this.#message(message)), {
+      onEvent: (event) => this.#hear(() => this.#event(event)),
+      onApproval: async (question, signal) => {
+        await this.#sending;
+        const request = permissionFor(this.id, question);
+        const options = { cancellationSignal: signal, stopWaitingOnCancel: true };
+        return replyOf(await this.#ports.client.request(methods.client.session.requestPermission, request, options));
+      },
+    });
+  }
+
+  /** Shows the conversation from its beginning, and then what goes on in it. */
+  async replay(): Promise<void> {
+    this.#held = [];
+    this.attach();
+    const { text: json } = await this.#ports.assistant.request('sessionsExport', {
+      session: this.#key,
+      format: 'json',
+    });
+    for (const update of replayOf(json, this.#updates)) this.#send({ update });
+    const held = this.#held;
+    this.#held = undefined;
+    for (const take of held) take();
+    await this.#sending;
+  }
+
+  /** Which slash commands there are. */
+  async tellCommands(): Promise<void> {
+    const commands = await this.#ports.assistant.request('commands', {});
+    const availableCommands = commands.map(({ name, description }) => ({
+      name: name.replace(/^\//u, ''),
+      description,
+    }));
+    this.#send({ update: { sessionUpdate: 'available_commands_update', availableCommands } });
+  }
+
+  async prompt(content: PromptContent): Promise<PromptResponse> {
+    const stopped = new AbortController();
+    this.#prompts.add(stopped);
+    try {
+      await this.#askForFolder(stopped.signal);
+      if (stopped.signal.aborted) return { stopReason: 'cancelled' };
+      const images = await Promise.all(content.images.map((image) => this.#ports.keepImage(image)));
+      const { text: words, files } = content;
+      const summary = await this.#ports.assistant.send(
+        { session: this.#key, text: words, files, keeps: true, ...(images.length === 0 ? {} : { images }) },
+        { signal: stopped.signal },
+      );
+      await this.#sending;
+      return { stopReason: stopReasonOf(summary, stopped.signal) };
+    } finally {
+      this.#prompts.delete(stopped);
+    }
+  }
+
+  /** Stops what runs, also a turn that another process began. */
+  async cancel(): Promise<void> {
+    for (const prompt of this.#prompts) prompt.abort(new DOMException('cancelled by the editor', 'AbortError'));
+    if (this.#prompts.size > 0 || this.#running.size === 0) return;
+    await this.#ports.assistant.send({ session: this.#key, text: '/stop', keeps: true }, {});
+  }
+
+  /** False: there is no such mode. */
+  async setMode(mode: string): Promise<boolean> {
+    if (!MODES.some(({ id }) => id === mode)) return false;
+    const asked = { session: this.#key, readOnly: mode === 'read-only' };
+    this.#facts = await this.#ports.assistant.request('editorsReadOnly', asked);
+    this.#send({ update: { sessionUpdate: 'current_mode_update', currentModeId: mode } });
+    return true;
+  }
+
+  [Symbol.dispose](): void {
+    this.#attached?.[Symbol.dispose]();
+  }
+
+  get #key(): string {
+    return keyOf(this.id);
+  }
+
+  async #askForFolder(signal: AbortSignal): Promise<void> {
+    const { folder, allowed } = this.#facts;
+    if (allowed !== null) return;
+    const request = folderPermission(this.id, folder);
+    const options = { cancellationSignal: signal, stopWaitingOnCancel: true };
+    const reply = await this.#ports.client
+      .request(methods.client.session.requestPermission, request, options)
+      .then(replyOf, () => false as const);
+    if (signal.aborted) return;
+    const decision = { session: this.#key, allowed: reply !== false, always: reply === 'always' };
+    this.#facts = await this.#ports.assistant.request('editorsAllow', decision);
+    if (reply !== false) return;
+    const words = `I work without the folder ${folder}: I can neither read nor change its files.\n\n`;
+    this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(words) } });
+  }
+
+  #hear(take: () => void): void {
+    if (this.#held === undefined) take();
+    else this.#held.push(take);
+  }
+
+  #event(event: OutboundEvent): void {
+    if (event.type === 'turn-end') this.#running.delete(event.turnId);
+    else this.#running.add(event.turnId);
+    for (const step of this.#updates.event(event)) this.#send(step);
+  }
+
+  #message(message: AttachedMessage): void {
+    for (const step of this.#updates.message(message)) this.#send(step);
+  }
+
+  #send(step: Step): void {
+    this.#sending = this.#sending
+      .then(async () =>
+        this.#notify(step.edited === undefined ? step.update : await this.#withDiffs(step, step.edited)),
+      )
+      .catch((error: unknown) => this.#ports.log(`acp: an update was not sent: ${errorMessage(error)}`));
+  }
+
+  async #notify(update: SessionUpdate): Promise<void> {
+    await this.#ports.client.notify(methods.client.session.update, { sessionId: this.id, update });
+  }
+
+  async #withDiffs({ update }: Step, { turn, call }: NonNullable<Step['edited']>): Promise<SessionUpdate> {
+    if (update.sessionUpdate !== 'tool_call_update') return update;
+    const changes = await this.#ports.assistant.request('editorsChanges', { session: this.#key, turn, call });
+    const content: ToolCallContent[] = changes.map(({ path, before, after }) => ({
+      type: 'diff',
+      path,
+      oldText: before,
+      newText: after,
+    }));
+    return content.length === 0 ? update : { ...update, content, locations: changes.map(({ path }) => ({ path })) };
+  }
+}
+
+/** The key of the session of a conversation. */
+export function keyOf(id: string): string {
+  return `acp:${id}`;
+}
+
+function stopReasonOf({ outcome, cut, errorKind }: TurnSummary, stopped: AbortSignal): StopReason {
+  if (outcome === 'stopped' || stopped.aborted) return 'cancelled';
+  if (cut === 'length') return 'max_tokens';
+  if (cut === 'refusal' || errorKind === 'refusal') return 'refusal';
+  if (errorKind === 'limit') return 'max_turn_requests';
+  return 'end_turn';
+}

@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import type { SessionUpdate } from '@agentclientprotocol/sdk';
+import { oneLine } from '../util/text.ts';
+import { kindOf } from './tool-kinds.ts';
+import { text, type Updates } from './updates.ts';
+
+/** What `sessionsExport` writes as JSON, as far as it is read here. */
+const exported = z.object({
+  events: z.array(
+    z.object({
+      turn: z.string().nullable(),
+      kind: z.enum(['user', 'assistant', 'call', 'result', 'mark']),
+      name: z.string().optional(),
+      call: z.string().optional(),
+      text: z.string(),
+      isError: z.boolean().optional(),
+      isTakenBack: z.boolean().optional(),
+    }),
+  ),
+});
+
+type Event = z.output<typeof exported>['events'][number];
+
+const LONGEST_TITLE = 120;
+/** Characters of a tool's result. */
+const LONGEST_RESULT = 4_000;
+
+/** A conversation as updates, oldest first; `updates` is told what the editor has then. What was taken back is left out. */
+export function replayOf(json: string, updates: Updates): readonly SessionUpdate[] {
+  const { events } = exported.parse(JSON.parse(json));
+  return events.filter(({ isTakenBack }) => isTakenBack !== true).flatMap((event) => replayed(event, updates));
+}
+
+function replayed(event: Event, updates: Updates): readonly SessionUpdate[] {
+  const { kind, turn, name = '', call = '', isError = false } = event;
+  switch (kind) {
+    case 'user':
+      return [{ sessionUpdate: 'user_message_chunk', content: text(event.text) }];
+    case 'assistant':
+      if (turn !== null) updates.replayed(turn, { said: event.text });
+      return [{ sessionUpdate: 'agent_message_chunk', content: text(event.text) }];
+    case 'call': {
+      if (turn !== null) updates.replayed(turn, { calls: call });
+      const title = oneLine(`${name} ${event.text}`, LONGEST_TITLE);
+      const rawInput = inputOf(event.text);
+      return [
+        { sessionUpdate: 'tool_call', toolCallId: call, title, kind: kindOf(name), status: 'in_progress', rawInput },
+      ];
+    }
+    case 'result': {
+      if (turn !== null) updates.replayed(turn, { ended: call });
+      const shown = event.text.slice(0, LONGEST_RESULT).toWellFormed();
+      const content = [{ type: 'content' as const, content: text(shown) }];
+      return [
+        { sessionUpdate: 'tool_call_update', toolCallId: call, status: isError ? 'failed' : 'completed', content },
+      ];
+    }
+    case 'mark':
+      // Summaries and fresh starts stand between turns.
+      if (turn === null) return [];
+      updates.replayed(turn, { said: event.text });
+      return [{ sessionUpdate: 'agent_message_chunk', content: text(event.text) }];
+  }
+}
+
+function inputOf(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return { arguments: given };
+  }
+}

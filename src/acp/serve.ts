@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import {
+  agent,
+  methods,
+  PROTOCOL_VERSION,
+  RequestError,
+  type AgentContext,
+  type ListSessionsResponse,
+} from '@agentclientprotocol/sdk';
+import type { AssistantPort } from '../gateway/assistant-port.ts';
+import { sha256 } from '../storage/change-log.ts';
+import { ensureDirectory, ifThere, replaceDurable } from '../storage/files.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import { Conversation, keyOf, type ConversationPorts } from './conversation.ts';
+import { frameStream } from './frames.ts';
+import { promptContent, refused, type PromptContent } from './prompt-content.ts';
+
+export interface AcpOptions {
+  readonly assistant: AssistantPort;
+  /** Frames, one a line. */
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly version: string;
+  /** Absolute path of the folder for images of prompts. */
+  readonly images: string;
+  /** Takes what goes wrong, one line each. */
+  readonly log: (line: string) => void;
+  /** Aborting it ends the connection. */
+  readonly signal: AbortSignal;
+}
+
+const PAGE = 50;
+/** Ids that editors give: those that we made. */
+const ID = /^[\w-]{1,64}$/u;
+
+/** Speaks the Agent Client Protocol with an editor until the input ends. */
+export async function serveAcp(options: AcpOptions): Promise<void> {
+  const { assistant, input, output, version, log, signal } = options;
+  const conversations = new Map<string, Conversation>();
+  const ports = (client: AgentContext): ConversationPorts => ({
+    assistant,
+    client,
+    keepImage: (image) => keepImage(options.images, image),
+    log,
+  });
+  const known = (id: string): Conversation => {
+    const found = conversations.get(id);
+    if (found === undefined) throw RequestError.sessionNotFound(id);
+    return found;
+  };
+  const open = async (id: string, cwd: string, client: AgentContext): Promise<Conversation> => {
+    const facts = await assistant.request('editorsOpen', { session: keyOf(id), folder: await folderOf(cwd) });
+    conversations.get(id)?.[Symbol.dispose]();
+    const opened = new Conversation(id, facts, ports(client));
+    conversations.set(id, opened);
+    return opened;
+  };
+  const again = async (id: string, cwd: string, client: AgentContext): Promise<Conversation> => {
+    if (!ID.test(id) || (await assistant.request('editorsShow', { session: keyOf(id) })) === null)
+      throw RequestError.sessionNotFound(id);
+    return await open(id, cwd, client);
+  };
+  const commands = (conversation: Conversation): void =>
+    void conversation
+      .tellCommands()
+      .catch((error: unknown) => log(`acp: the commands were not told: ${errorMessage(error)}`));
+
+  const connection = agent({ name: 'assistant' })
+    .onRequest(methods.agent.initialize, () => ({
+      protocolVersion: PROTOCOL_VERSION,
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, embeddedContext: true },
+        sessionCapabilities: { list: {}, resume: {}, close: {} },
+      },
+      authMethods: [],
+      agentInfo: { name: 'assistantd', title: 'Assistant', version },
+    }))
+    .onRequest(methods.agent.authenticate, () => {
+      throw refused('There is nothing to authenticate: whoever starts this program is the owner.');
+    })
+    .onRequest(methods.agent.session.new, ({ params, client }) =>
+      plainly(async () => {
+        const conversation = await open(randomUUID(), params.cwd, client);
+        conversation.attach();
+        setImmediate(() => commands(conversation));
+        return { sessionId: conversation.id, modes: conversation.modes };
+      }),
+    )
+    .onRequest(methods.agent.session.load, ({ params, client }) =>
+      plainly(async () => {
+        const conversation = await again(params.sessionId, params.cwd, client);
+        await conversation.replay();
+        commands(conversation);
+        return { modes: conversation.modes };
+      }),
+    )
+    .onRequest(methods.agent.session.resume, ({ params, client }) =>
+      plainly(async () => {
+        const conversation = await again(params.sessionId, params.cwd, client);
+        conversation.attach();
+        setImmediate(() => commands(conversation));
+        return { modes: conversation.modes };
+      }),
+    )
+    .onRequest(methods.agent.session.list, ({ params }) => plainly(() => list(assistant, params.cursor, params.cwd)))
+    .onRequest(methods.agent.session.prompt, ({ params }) =>
+      plainly(() => known(params.sessionId).prompt(promptContent(params.prompt))),
+    )
+    .onRequest(methods.agent.session.setMode, ({ params }) =>
+      plainly(async () => {
+        if (await known(params.sessionId).setMode(params.modeId)) return {};
+        throw refused(`There is no mode ${JSON.stringify(params.modeId.slice(0, 60))}.`);
+      }),
+    )
+    .onRequest(methods.agent.session.close, ({ params }) =>
+      plainly(async () => {
+        const conversation = known(params.sessionId);
+        await conversation.cancel();
+        conversation[Symbol.dispose]();
+        conversations.delete(params.sessionId);
+        return {};
+      }),
+    )
+    .onNotification(methods.agent.session.cancel, async ({ params }) => {
+      await conversations
+        .get(params.sessionId)
+        ?.cancel()
+        .catch((error: unknown) => log(`acp: not cancelled: ${errorMessage(error)}`));
+    })
+    .connect(frameStream(input, output));
+  const onAbort = (): void => connection.close();
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  await connection.closed;
+  for (const conversation of conversations.values()) conversation[Symbol.dispose]();
+}
+
+/** A failure of the assistant as an error of the protocol, with its sentence. */
+async function plainly<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof RequestError) throw error;
+    if (error instanceof AppError) throw new RequestError(-32_603, error.message, { code: error.code });
+    throw RequestError.internalError(undefined, errorMessage(error));
+  }
+}
+
+/** Throws invalid params for what is no folder. */
+async function folderOf(cwd: string): Promise<string> {
+  if (!isAbsolute(cwd)) throw refused(`cwd has to be an absolute path, not ${JSON.stringify(cwd.slice(0, 200))}.`);
+  if ((await ifThere(stat(cwd)))?.isDirectory() !== true) throw refused(`There is no folder ${cwd.slice(0, 400)}.`);
+  return cwd;
+}
+
+async function list(
+  assistant: AssistantPort,
+  cursor: string | null | undefined,
+  cwd: string | null | undefined,
+): Promise<ListSessionsResponse> {
+  const before = typeof cursor === 'string' ? { before: cursor } : {};
+  const page = await assistant.request('sessionsList', { limit: PAGE, channel: 'acp', ...before });
+  const sessions = await Promise.all(
+    page.sessions.map(async ({ session, title, changedAt }) => {
+      const facts = await assistant.request('editorsShow', { session });
+      if (facts === null || (typeof cwd === 'string' && facts.folder !== cwd)) return [];
+      const updatedAt = new Date(changedAt).toISOString();
+      return [{ sessionId: session.slice(keyOf('').length), cwd: facts.folder, title: title || null, updatedAt }];
+    }),
+  );
+  return { sessions: sessions.flat(), ...(page.next === null ? {} : { nextCursor: page.next }) };
+}
+
+async function keepImage(folder: string, { mediaType, bytes }: PromptContent['images'][number]): Promise<string> {
+  await ensureDirectory(folder);
+  const path = join(folder, `${sha256(bytes)}.${mediaType.slice('image/'.length)}`);
+  await replaceDurable(path, bytes);
+  return path;
+}

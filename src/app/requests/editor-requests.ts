@@ -1,0 +1,35 @@
+import type { RequestHandlers } from '../../gateway/operations/operations.ts';
+import type { EditorSession, EditorSessions } from '../../storage/editor-sessions.ts';
+import type { ChangeLog } from '../../storage/change-log.ts';
+import { changedTexts } from './changed-texts.ts';
+import { unknownSession } from './session-log.ts';
+
+/** What code editors ask about their conversations. */
+export function editorRequests(
+  editors: EditorSessions,
+  { changes, redact }: { readonly changes: Pick<ChangeLog, 'of' | 'copy'>; readonly redact: (text: string) => string },
+): Pick<RequestHandlers, 'editorsOpen' | 'editorsAllow' | 'editorsReadOnly' | 'editorsShow' | 'editorsChanges'> {
+  const known = (session: string, found: EditorSession | undefined): EditorSession => {
+    if (found === undefined) throw unknownSession(session);
+    return found;
+  };
+  return {
+    editorsOpen: ({ session, folder }) => editors.open(session, folder),
+    editorsAllow: async ({ session, allowed, always }) =>
+      known(session, await editors.decide(session, allowed, always)),
+    editorsReadOnly: async ({ session, readOnly }) => known(session, await editors.setReadOnly(session, readOnly)),
+    editorsChanges: async ({ session, turn, call }) => {
+      const made = (await changes.of(session, turn)).filter((change) => change.call === call);
+      const found = await Promise.all(
+        made.map(async (change) => {
+          const texts = await changedTexts({ first: change, last: change }, changes);
+          if (texts === null) return [];
+          const before = change.before === null ? null : redact(texts.before);
+          return [{ path: change.path, before, after: redact(texts.after) }];
+        }),
+      );
+      return found.flat();
+    },
+    editorsShow: async ({ session }) => editors.of(session) ?? null,
+  };
+}
