@@ -9,6 +9,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import type { AssistantPort, AttachedMessage, OutboundEvent, TurnSummary } from '../gateway/assistant-port.ts';
 import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
+import { raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import { folderPermission, permissionFor, replyOf } from './permission.ts';
 import type { PromptContent } from './prompt-content.ts';
@@ -41,6 +42,9 @@ export class Conversation implements Disposable {
   readonly #prompts = new Set<AbortController>();
   /** Turns of which something was seen and no end. */
   readonly #running = new Set<string>();
+  readonly #onTurnEnd = new Set<() => void>();
+  /** Names of the MCP servers of the editor, until it was told that they are not started. */
+  #servers: readonly string[];
   #attached: Disposable | undefined;
   #facts: EditorSessionInfo;
   /** Sends updates in order. */
@@ -48,9 +52,14 @@ export class Conversation implements Disposable {
   /** While a replay is made, events wait. */
   #held: (() => void)[] | undefined;
 
-  constructor(id: string, facts: EditorSessionInfo, ports: ConversationPorts) {
+  constructor(
+    id: string,
+    facts: EditorSessionInfo & { readonly servers: readonly string[] },
+    ports: ConversationPorts,
+  ) {
     this.id = id;
     this.#facts = facts;
+    this.#servers = facts.servers;
     this.#ports = ports;
   }
 
@@ -103,6 +112,7 @@ export class Conversation implements Disposable {
     const stopped = new AbortController();
     this.#prompts.add(stopped);
     try {
+      this.#tellOfServers();
       await this.#askForFolder(stopped.signal);
       if (stopped.signal.aborted) return { stopReason: 'cancelled' };
       const images = await Promise.all(content.images.map((image) => this.#ports.keepImage(image)));
@@ -111,6 +121,7 @@ export class Conversation implements Disposable {
         { session: this.#key, text: words, files, keeps: true, ...(images.length === 0 ? {} : { images }) },
         { signal: stopped.signal },
       );
+      await this.#untilKnownTurnEnds(summary, stopped.signal);
       await this.#sending;
       return { stopReason: stopReasonOf(summary, stopped.signal) };
     } finally {
@@ -142,6 +153,22 @@ export class Conversation implements Disposable {
     return keyOf(this.id);
   }
 
+  /** A gateway that was started again has the message already and says no more of it: its turn goes on there. */
+  async #untilKnownTurnEnds({ outcome, text: answer }: TurnSummary, signal: AbortSignal): Promise<void> {
+    if (outcome !== 'answered' || answer !== '') return;
+    while (this.#running.size > 0 && !signal.aborted) {
+      const ended = Promise.withResolvers<void>();
+      this.#onTurnEnd.add(ended.resolve);
+      await raceAbort(ended.promise, signal).catch(() => {});
+      this.#onTurnEnd.delete(ended.resolve);
+    }
+  }
+
+  #ended(turn: string): void {
+    this.#running.delete(turn);
+    for (const wake of this.#onTurnEnd) wake();
+  }
+
   async #askForFolder(signal: AbortSignal): Promise<void> {
     const { folder, allowed } = this.#facts;
     if (allowed !== null) return;
@@ -158,19 +185,28 @@ export class Conversation implements Disposable {
     this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(words) } });
   }
 
+  #tellOfServers(): void {
+    if (this.#servers.length === 0) return;
+    const words = `MCP servers of the editor are not started here: ${this.#servers.join(', ')}. List them under mcpServers in the configuration of the assistant.\n\n`;
+    this.#servers = [];
+    this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(words) } });
+  }
+
   #hear(take: () => void): void {
     if (this.#held === undefined) take();
     else this.#held.push(take);
   }
 
   #event(event: OutboundEvent): void {
-    if (event.type === 'turn-end') this.#running.delete(event.turnId);
-    else this.#running.add(event.turnId);
     for (const step of this.#updates.event(event)) this.#send(step);
+    if (event.type === 'turn-end') this.#ended(event.turnId);
+    else this.#running.add(event.turnId);
   }
 
   #message(message: AttachedMessage): void {
     for (const step of this.#updates.message(message)) this.#send(step);
+    // The end of a turn that ended while no connection was there.
+    if (message.kind === 'answer' && message.turnId !== undefined) this.#ended(message.turnId);
   }
 
   #send(step: Step): void {

@@ -32,6 +32,12 @@ export interface AcpOptions {
   readonly signal: AbortSignal;
 }
 
+/** What an editor says of a conversation that it opens. */
+interface Opened {
+  readonly cwd: string;
+  readonly mcpServers?: readonly { readonly name: string }[];
+}
+
 const PAGE = 50;
 /** Ids that editors give: those that we made. */
 const ID = /^[\w-]{1,64}$/u;
@@ -51,17 +57,18 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     if (found === undefined) throw RequestError.sessionNotFound(id);
     return found;
   };
-  const open = async (id: string, cwd: string, client: AgentContext): Promise<Conversation> => {
+  const open = async (id: string, { cwd, mcpServers = [] }: Opened, client: AgentContext): Promise<Conversation> => {
     const facts = await assistant.request('editorsOpen', { session: keyOf(id), folder: await folderOf(cwd) });
     conversations.get(id)?.[Symbol.dispose]();
-    const opened = new Conversation(id, facts, ports(client));
+    const servers = mcpServers.map(({ name }) => name);
+    const opened = new Conversation(id, { ...facts, servers }, ports(client));
     conversations.set(id, opened);
     return opened;
   };
-  const again = async (id: string, cwd: string, client: AgentContext): Promise<Conversation> => {
+  const again = async (id: string, opened: Opened, client: AgentContext): Promise<Conversation> => {
     if (!ID.test(id) || (await assistant.request('editorsShow', { session: keyOf(id) })) === null)
       throw RequestError.sessionNotFound(id);
-    return await open(id, cwd, client);
+    return await open(id, opened, client);
   };
   const commands = (conversation: Conversation): void =>
     void conversation
@@ -84,7 +91,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     })
     .onRequest(methods.agent.session.new, ({ params, client }) =>
       plainly(async () => {
-        const conversation = await open(randomUUID(), params.cwd, client);
+        const conversation = await open(randomUUID(), params, client);
         conversation.attach();
         setImmediate(() => commands(conversation));
         return { sessionId: conversation.id, modes: conversation.modes };
@@ -92,7 +99,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     )
     .onRequest(methods.agent.session.load, ({ params, client }) =>
       plainly(async () => {
-        const conversation = await again(params.sessionId, params.cwd, client);
+        const conversation = await again(params.sessionId, params, client);
         await conversation.replay();
         commands(conversation);
         return { modes: conversation.modes };
@@ -100,7 +107,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     )
     .onRequest(methods.agent.session.resume, ({ params, client }) =>
       plainly(async () => {
-        const conversation = await again(params.sessionId, params.cwd, client);
+        const conversation = await again(params.sessionId, params, client);
         conversation.attach();
         setImmediate(() => commands(conversation));
         return { modes: conversation.modes };

@@ -191,6 +191,51 @@ describe.concurrent('a conversation in an editor', () => {
     await expect(readFile(path)).rejects.toThrow('ENOENT');
   });
 
+  test('ends with max_tokens when the answer reached its limit, and with refusal when the model refuses', async () => {
+    await using world = await startEditorWorld();
+    const editor = await world.editor();
+    const sessionId = await begin(editor, world.workspace);
+    const cut = { finishReason: 'length' };
+    world.model.reply(
+      { text: 'one ', ...cut },
+      { text: 'two ', ...cut },
+      { text: 'three ', ...cut },
+      { text: 'four', ...cut },
+    );
+    expect(await say(editor, sessionId, 'count')).toEqual({ stopReason: 'max_tokens' });
+    expect(editor.said()).toContain('one two three four');
+    world.model.reply({ finishReason: 'content_filter' });
+    expect(await say(editor, sessionId, 'something bad')).toEqual({ stopReason: 'refusal' });
+  });
+
+  test('is closed, and resumed without being told again what was said', async () => {
+    await using world = await startEditorWorld();
+    world.model.reply('First.', 'Second.');
+    const editor = await world.editor();
+    const sessionId = await begin(editor, world.workspace);
+    await say(editor, sessionId, 'one');
+    await editor.connection.agent.request(agent.session.close, { sessionId });
+    await expect(say(editor, sessionId, 'two')).rejects.toMatchObject({ code: -32_002 });
+    await editor.connection.agent.request(agent.session.resume, { sessionId, cwd: world.workspace, mcpServers: [] });
+    await say(editor, sessionId, 'two');
+    expect(editor.said()).toBe('First.Second.');
+  });
+
+  test('starts no MCP server of the editor, and says so once', async () => {
+    await using world = await startEditorWorld();
+    world.model.reply('Hello.', 'Hello again.');
+    const editor = await world.editor();
+    const started = join(world.project, 'started');
+    const { sessionId } = await editor.connection.agent.request(agent.session.new, {
+      cwd: world.workspace,
+      mcpServers: [{ name: 'files', command: '/usr/bin/touch', args: [started], env: [] }],
+    });
+    await say(editor, sessionId, 'hi');
+    await say(editor, sessionId, 'hi');
+    expect(editor.said().match(/MCP servers of the editor are not started here: files\./gu)).toHaveLength(1);
+    await expect(readFile(started)).rejects.toThrow('ENOENT');
+  });
+
   test('works without the folder after a no, and says so', async () => {
     await using world = await startEditorWorld();
     const path = join(world.project, 'main.ts');

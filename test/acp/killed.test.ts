@@ -40,6 +40,21 @@ describe.concurrent('a conversation in an editor whose program goes away', () =>
     expect(await readFile(join(world.workspace, 'yes.txt'), 'utf8')).toBe('yes\n');
   });
 
+  test('attached to a gateway that is killed, the prompt goes on when it runs again and ends with the answer', async () => {
+    await using world = await startEditorWorld();
+    const gateway = await world.gateway();
+    world.model.reply({ text: LONG, eventDelayMs: 100 });
+    const editor = await world.editor();
+    const sessionId = await begin(editor, world.workspace);
+    const going = say(editor, sessionId, 'tell me');
+    await waitFor(() => editor.said() !== '', { what: 'the beginning of the answer' });
+    await gateway.kill('SIGKILL');
+    world.model.reply({ text: LONG, eventDelayMs: 20 });
+    await world.gateway();
+    expect(await going).toEqual({ stopReason: 'end_turn' });
+    expect(editor.said()).toBe(LONG);
+  });
+
   test('attached to a gateway, the turn goes on when the editor closes, and its answer is there when it is loaded', async () => {
     await using world = await startEditorWorld();
     await world.gateway();
