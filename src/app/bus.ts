@@ -1,17 +1,9 @@
-import { HookRunner, type Hooks } from '../agent/hooks/hooks.ts';
+import { HookRunner, type HookSet } from '../agent/hooks/hooks.ts';
 import { unifiedSession } from '../agent/joining.ts';
 import { MessageBus, type OutboxPort } from '../bus/bus.ts';
 import type { Journal } from '../journal/journal.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Base } from './base.ts';
-
-/** A plugin's hooks, named after it. */
-export interface HookSet {
-  readonly owner: string;
-  readonly hooks: Hooks;
-  /** A guard that throws denies; an ordinary hook that throws is skipped. */
-  readonly guard?: boolean;
-}
 
 /** Creates the hook runner with the hooks of running plugins, then the given ones. */
 export function openHooks({ log, clock, plugins }: Base, given: readonly HookSet[]): HookRunner {

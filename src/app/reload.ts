@@ -3,7 +3,6 @@ import { outboundTo } from '../agent/outgoing.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import { ConfigError, placed } from '../config/config-error.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { Effect } from '../config/schema/values.ts';
 import type { SettingChange } from '../config/settings-store.ts';
 import { pathText } from '../config/setting.ts';
 import { watchEditedFile } from '../config/watch-file.ts';
@@ -15,6 +14,7 @@ import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import type { HookRunner } from '../agent/hooks/hooks.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
+import type { ReloadReport } from './library/assistant.ts';
 import type { Mcp } from './tools/mcp.ts';
 import type { Models } from './agent/models.ts';
 
@@ -22,14 +22,6 @@ import type { Models } from './agent/models.ts';
 const RECENT_MS = 5_000;
 /** How long a program may take to write the file. */
 const WRITTEN_MS = 150;
-
-/** The result of reading the configuration again. */
-export interface ReloadReport {
-  /** What is different now, and when it takes effect. */
-  readonly changes: readonly { readonly path: string; readonly effect: Effect }[];
-  /** Why the configuration was not applied; null: it was, or nothing changed. */
-  readonly refused: string | null;
-}
 
 /** Applies changes of the configuration while the assistant runs. */
 export interface Reloader extends AsyncDisposable {

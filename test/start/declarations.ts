@@ -43,6 +43,24 @@ export function unexported(entry: string): readonly string[] {
   return missing;
 }
 
+/** The packages that the public declarations import, directly or through files that they reach, in order. */
+export function packagesOf(entry: string): readonly string[] {
+  const seen = new Set<string>();
+  const packages = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const imports = /(?:\bfrom|\bimport\()\s*'(?<from>[\w@.:/-]+)'/gu;
+    for (const { groups } of readFileSync(file, 'utf8').matchAll(imports)) {
+      const from = groups?.['from'] ?? '';
+      if (from.startsWith('.')) visit(pathOf(file, from));
+      else packages.add(from);
+    }
+  };
+  visit(entry);
+  return [...packages].toSorted();
+}
+
 type Read = (file: string) => Source;
 
 function keyOf({ file, name }: Declared): string {

@@ -5,16 +5,17 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { tempFolder } from '../support/temp.ts';
-import { unexported } from './declarations.ts';
+import { packagesOf, unexported } from './declarations.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
-test('each type that a signature of the package mentions can be imported by its name', async () => {
+test('each type that a signature of the package mentions can be imported by its name, and they need zod alone', async () => {
   await using folder = await tempFolder();
   await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--outDir', folder.path], { cwd: ROOT });
   const missing = unexported(join(folder.path, 'app.d.ts'));
   expect(missing.map((line) => line.replace(folder.path, 'src'))).toEqual([]);
+  expect(packagesOf(join(folder.path, 'app.d.ts')).filter((name) => !name.startsWith('node:'))).toEqual(['zod']);
 });
 
 test('a type that is not passed on is found, through others, aliases and files that pass everything on', async () => {

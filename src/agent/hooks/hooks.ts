@@ -85,6 +85,14 @@ export interface Hooks {
   turnEnd?(turn: TurnFacts, summary: TurnSummary): HookAnswer<void>;
 }
 
+/** A plugin's hooks, named after it. */
+export interface HookSet {
+  readonly owner: string;
+  readonly hooks: Hooks;
+  /** A guard that throws denies; an ordinary hook that throws is skipped. */
+  readonly guard?: boolean;
+}
+
 export type HookName = keyof Hooks;
 type DecidingHook = 'admit' | 'beforeModel' | 'beforeTool' | 'afterTool' | 'render' | 'dispatch';
 

@@ -1,26 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import type { Hooks } from '../../agent/hooks/hooks.ts';
-import type { Plugin, PluginProvider } from '../../plugins/plugin.ts';
+import type { HookSet } from '../../agent/hooks/hooks.ts';
+import type { Plugin } from '../../plugins/plugin.ts';
 import { readPlugin } from '../../plugins/shape.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
-import type { Tool } from '../../tools/tool.ts';
 import { AppError } from '../../util/errors.ts';
 import { thrownLine } from '../../util/misfit.ts';
-import type { HookSet } from '../bus.ts';
+import type { Given } from '../library/assistant.ts';
 import type { Clash } from './contributions.ts';
-
-/** What a program that runs the assistant brings itself. */
-export interface Given {
-  /** Its own tools, beside those of the assistant. */
-  readonly tools?: readonly Tool[];
-  /** Kinds of providers; their models are `<kind>/<model>`, e.g. in `agent.model`. */
-  readonly providers?: readonly PluginProvider[];
-  /** Its hooks, or several sets of them with names. */
-  readonly hooks?: Hooks | readonly HookSet[];
-  /** Plugins that are no packages; they run without a line in `plugins` of the configuration. */
-  readonly plugins?: readonly Plugin[];
-}
 
 /** The name under which warnings speak of a program's own tools, providers and hooks. */
 const PROGRAM = 'program';

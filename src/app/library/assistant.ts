@@ -1,13 +1,26 @@
+import type { Hooks, HookSet } from '../../agent/hooks/hooks.ts';
 import type { Environment } from '../../config/environment.ts';
+import type { Effect } from '../../config/schema/values.ts';
 import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import type { Plugin, PluginProvider } from '../../plugins/plugin.ts';
 import type { TapeStore } from '../../session/stored-tapes.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { AppError } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
-import type { Given } from '../extensions/given-plugins.ts';
-import type { ReloadReport } from '../reload.ts';
-import type { Runs } from './runs.ts';
+import type { Runs } from './run.ts';
+
+/** What a program that runs the assistant brings itself. */
+export interface Given {
+  /** Its own tools, beside those of the assistant. */
+  readonly tools?: readonly Tool[];
+  /** Kinds of providers; their models are `<kind>/<model>`, e.g. in `agent.model`. */
+  readonly providers?: readonly PluginProvider[];
+  /** Its hooks, or several sets of them with names. */
+  readonly hooks?: Hooks | readonly HookSet[];
+  /** Plugins that are no packages; they run without a line in `plugins` of the configuration. */
+  readonly plugins?: readonly Plugin[];
+}
 
 /** How an assistant is started in this process. */
 export interface AssistantSettings extends Given {
@@ -61,4 +74,12 @@ export interface Assistant extends AssistantPort, Runs, AsyncDisposable {
   reload(): Promise<ReloadReport>;
   /** Its log, free of secrets. */
   readonly log: Logger;
+}
+
+/** The result of reading the configuration again. */
+export interface ReloadReport {
+  /** What is different now, and when it takes effect. */
+  readonly changes: readonly { readonly path: string; readonly effect: Effect }[];
+  /** Why the configuration was not applied; null: it was, or nothing changed. */
+  readonly refused: string | null;
 }

@@ -1,76 +1,16 @@
 import { resolve } from 'node:path';
-import { sessionKeyOf, type OutboundEvent, type TurnSummary } from '../../bus/messages.ts';
-import type { AssistantPort, SendInput, SendOptions } from '../../gateway/assistant-port.ts';
+import { sessionKeyOf, type TurnSummary } from '../../bus/messages.ts';
+import type { AssistantPort } from '../../gateway/assistant-port.ts';
 import { externalIdOf, streamOf } from '../../gateway/local-assistant.ts';
-import { MODEL_ERROR_KINDS, type ModelErrorKind } from '../../providers/provider.ts';
+import { MODEL_ERROR_KINDS } from '../../providers/provider.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import type { MediaStore } from '../../storage/media.ts';
 import { imageType } from '../../tools/files/file-text.ts';
 import { AppError } from '../../util/errors.ts';
 import type { IdFactory } from '../../util/ids.ts';
 import type { Stores } from '../storage/stores.ts';
-import { CallTimes, toolCallsOf, type RunToolCall } from './tool-calls.ts';
-
-/** What one run wants; all of it holds for this run alone. */
-export interface RunOptions extends Omit<SendInput, 'text' | 'session' | 'images'>, Omit<SendOptions, 'onEvent'> {
-  /** The conversation that the message belongs to. @default 'main' */
-  readonly session?: string;
-  /** Images that belong to the message: paths, or their bytes (PNG, JPEG, GIF, WebP). @default none */
-  readonly images?: readonly (string | Uint8Array)[];
-}
-
-/**
- * Why a run failed: what went wrong with the model, `timeout` also for the time limit of the run, `aborted` for a run that was
- * stopped, `limit` for a budget, the steps of a turn or a full queue, `denied` for the word of a plugin, or `other`.
- */
-export type RunErrorKind = ModelErrorKind | 'limit' | 'denied' | 'other';
-
-/** A file that a turn sent. */
-export interface SentFile {
-  /** Absolute path of a copy, which stays as it was sent. */
-  readonly path: string;
-  readonly name: string;
-  readonly kind: 'image' | 'audio' | 'video' | 'document';
-  readonly mediaType: string;
-}
-
-/** How a run ended. */
-export interface RunResult extends TurnSummary {
-  /** The turn that answered; null when there was none, e.g. because too many messages wait. */
-  readonly turnId: string | null;
-  /** The session, as `assistant sessions` and tools name it, e.g. `terminal:main`. */
-  readonly sessionKey: string;
-  /** Name of the provider whose model answered: the part of `model` before the slash. Null when none did. */
-  readonly provider: string | null;
-  /** Null when it did not fail. */
-  readonly errorKind: RunErrorKind | null;
-  /** The files that the turn sent, in order. */
-  readonly media: readonly SentFile[];
-  /** The tool calls of the turn, in order. */
-  readonly toolCalls: readonly RunToolCall[];
-}
-
-/** A live event of a run; the last one says how it ended. */
-export type RunEvent =
-  | Exclude<OutboundEvent, { type: 'turn-end' }>
-  | (Omit<Extract<OutboundEvent, { type: 'turn-end' }>, 'result'> & { readonly result: RunResult });
-
-/** Events of a run in order; what it returns is the result of `run`. */
-export type RunStream = AsyncGenerator<RunEvent, RunResult, void>;
-
-/** What a program does with an assistant in its own process. */
-export interface Runs {
-  /**
-   * Sends a text to a session and waits for the end of its turn. Resolves also when the turn failed: see `outcome`. Rejects
-   * with one sentence for options that cannot be meant, and when the assistant stops before the end (`connection-lost`).
-   */
-  run(text: string, options?: RunOptions): Promise<RunResult>;
-  /**
-   * Like `run`, with the live events of the session; the last is `turn-end` with the result. Leaving the loop early does not
-   * stop the turn.
-   */
-  stream(text: string, options?: RunOptions): RunStream;
-}
+import type { RunErrorKind, RunOptions, RunResult, Runs, RunStream, SentFile } from './run.ts';
+import { CallTimes, toolCallsOf } from './tool-calls.ts';
 
 interface RunsPorts {
   readonly port: Pick<AssistantPort, 'send'>;

@@ -1,19 +1,6 @@
 import type { OutboundEvent } from '../../bus/messages.ts';
 import type { TapeEntry } from '../../session/entry.ts';
-
-/** A tool call of a turn, and what became of it. */
-export interface RunToolCall {
-  readonly name: string;
-  /** What the model gave, mostly an object; a text where it was no JSON. */
-  readonly args: unknown;
-  readonly ok: boolean;
-  /** What was done, in a few words: `read notes.md`. */
-  readonly title: string;
-  /** Why it is not ok, in one line: it failed, or rules, a plugin or a person refused it. Null when it is. */
-  readonly problem: string | null;
-  /** How long it took, with the time in which a person was asked. 0 for a call that was not run. */
-  readonly durationMs: number;
-}
+import type { RunToolCall } from './run.ts';
 
 interface Seen {
   readonly name: string;

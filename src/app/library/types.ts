@@ -4,12 +4,8 @@
  */
 
 // Running an assistant.
-export type { Assistant, AssistantSettings } from './assistant.ts';
-export type { Given } from '../extensions/given-plugins.ts';
-export type { RunErrorKind, RunEvent, RunOptions, RunResult, Runs, RunStream, SentFile } from './runs.ts';
-export type { RunToolCall } from './tool-calls.ts';
-export type { HookSet } from '../bus.ts';
-export type { ReloadReport } from '../reload.ts';
+export type { Assistant, AssistantSettings, Given, ReloadReport } from './assistant.ts';
+export type { RunErrorKind, RunEvent, RunOptions, RunResult, Runs, RunStream, RunToolCall, SentFile } from './run.ts';
 export type { SessionEvent } from '../requests/session-log.ts';
 export type { Environment } from '../../config/environment.ts';
 export type { HomePaths } from '../../config/home.ts';
@@ -19,6 +15,7 @@ export type {
   ApprovalQuestion,
   ApprovalReply,
   AssistantPort,
+  AttachOptions,
   AttachedMessage,
   CallOptions,
   SendInput,
@@ -59,6 +56,7 @@ export type {
 // Plugins.
 export type {
   ChannelKit,
+  HtmlKit,
   CommandCall,
   Plugin,
   PluginChannel,
@@ -132,6 +130,7 @@ export type {
   HookAnswer,
   HookedCall,
   Hooks,
+  HookSet,
   TurnFacts,
   TurnFailure,
   TurnState,
@@ -147,10 +146,13 @@ export type {
   ChannelState,
   MenuCommand,
   OutgoingPart,
+  ReactionChange,
+  ReactionTarget,
   Resend,
   SendError,
   SendFailure,
   Stranger,
 } from '../../channels/channel.ts';
+export type { MessageState, ReactionDraft, StateReactions } from '../../bus/reactions.ts';
 export type { Received, ReadUpTo, WriteOptions } from '../../channels/inbound/writer.ts';
 export type { PassedOver } from '../../journal/channel-log.ts';

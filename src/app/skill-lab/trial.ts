@@ -1,4 +1,4 @@
-import type { HookSet } from '../bus.ts';
+import type { HookSet } from '../../agent/hooks/hooks.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CannedAnswer } from '../../skills/cases.ts';

@@ -2,7 +2,7 @@ import type { ModelRequest } from '../../providers/provider.ts';
 import type { Skill } from '../../skills/skill.ts';
 import { ownName } from '../../tools/registry/aliases.ts';
 import type { ToolResult } from '../../tools/tool.ts';
-import type { HookSet } from '../bus.ts';
+import type { HookSet } from '../../agent/hooks/hooks.ts';
 import type { SeenCall } from './matching.ts';
 import { NOT_DONE } from './trial-tools.ts';
 
