@@ -7,11 +7,10 @@ export type Options = Readonly<Record<'appId' | 'appSecret' | 'domain', string>>
 export const QUIET = { error() {}, warn() {}, info() {}, debug() {}, trace() {} };
 
 const THROTTLED = new Set([99_991_400, 230_020, 230_049, 11_232, 11_233, 11_247]);
-/** The secret, or a token made of it, is refused. */
-const REVOKED = new Set([10_003, 10_012, 10_014, 99_991_543, 99_991_661, 99_991_663, 99_991_664, 99_991_665]);
+const STALE_TOKEN = new Set([99_991_661, 99_991_663, 99_991_664, 99_991_665, 99_991_668, 99_991_677]);
+const SECRET_REFUSED = new Set([10_003, 10_012, 10_014, 99_991_543]);
 /** The bot is not in the group, not available to the person, switched off, or may not write there. */
 const BLOCKED = new Set([230_002, 230_006, 230_013, 230_018, 230_035]);
-/** No connection was made. */
 const UNSENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|CERT_|DEPTH_ZERO|UNABLE_TO_|ERR_TLS)/u;
 
 interface Thrown extends Readonly<Partial<Record<'message' | 'code', string>>> {
@@ -21,7 +20,8 @@ interface Thrown extends Readonly<Partial<Record<'message' | 'code', string>>> {
 export type FeishuApi = ReturnType<typeof openApi>;
 /** The open platform as one app. Calls reject with a `SendError`, of which `feishuCode` tells Feishu's number for it. */
 export function openApi(options: Options, { SendError }: ChannelKit) {
-  const client = new Client({ ...options, cache: new DefaultCache(), logger: QUIET });
+  const cache = new DefaultCache();
+  const client = new Client({ ...options, cache, logger: QUIET });
   const failureOf = ({ message = '', code: thrown = '', response }: Thrown): Error => {
     const { status = 0, headers } = response ?? {};
     const said = response?.data as { readonly code?: number; readonly msg?: string } | undefined;
@@ -31,10 +31,10 @@ export function openApi(options: Options, { SendError }: ChannelKit) {
     const error = (failure: ConstructorParameters<typeof SendError>[0], options = {}): Error =>
       Object.assign(new SendError(failure, reason, options), { feishuCode: code });
     const retryAfterMs = 1_000 * (Number(headers?.['x-ogw-ratelimit-reset']) || 1);
-    if (status === 429 || THROTTLED.has(code)) return error('retryable', { retryAfterMs });
-    if (REVOKED.has(code)) return error('revoked');
-    if (BLOCKED.has(code)) return error('blocked');
-    if (code !== 0 && status < 500) return error('permanent');
+    if (STALE_TOKEN.has(code)) cache.values.clear();
+    if (status === 429 || THROTTLED.has(code) || STALE_TOKEN.has(code)) return error('retryable', { retryAfterMs });
+    if (SECRET_REFUSED.has(code)) return error('revoked');
+    if (code !== 0 && status < 500) return error(BLOCKED.has(code) ? 'blocked' : 'permanent');
     return error(UNSENT.test(thrown) ? 'retryable' : 'uncertain');
   };
   const run = async <T>(work: (client: Client) => Promise<T>): Promise<T> =>

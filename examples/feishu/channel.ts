@@ -166,9 +166,9 @@ export function feishuChannel(name: string, kit: ChannelKit, options: Options): 
       });
     },
     health: () => {
-      const state = socket?.getConnectionStatus().state;
-      const known = state === undefined ? 'stopped' : state === 'connected' ? 'running' : 'reconnecting';
-      return { state: known, lastInboundAt: heardAt };
+      const line = socket?.getConnectionStatus().state ?? 'stopped';
+      const state = line === 'connected' ? 'running' : line === 'stopped' ? line : 'reconnecting';
+      return { state, lastInboundAt: heardAt };
     },
   };
 }

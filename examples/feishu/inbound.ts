@@ -12,7 +12,6 @@ type Fetched = Pick<Message, 'message_id' | 'mentions'> & {
   readonly sender: { readonly id: string; readonly sender_name?: string };
 };
 
-/** The event `card.action.trigger`. */
 export interface PressEvent {
   readonly event_id: string;
   readonly operator: { readonly open_id: string };
@@ -105,7 +104,6 @@ export function inboundOf(
 
 const wordsOf = ({ message_id, msg_type: message_type, body: { content }, mentions = [] }: Fetched): string =>
   contentOf({ message_id, message_type, content, mentions }, '').text;
-
 /** What a message says, without the mention of `me`, and its files; their `source` is for `download`. */
 function contentOf({ message_id: id, message_type: type, content, mentions = [] }: Message, me: string) {
   const body = JSON.parse(content) as Json;

@@ -44,11 +44,12 @@ export interface FakeFeishu extends AsyncDisposable {
   /** A person's message becomes an event. */
   bring(message: FeishuMessage): void;
   presses(person: string, message: FeishuMessage, label: string): void;
+  /** The token that the app has is not valid any more. */
+  forgetToken(): void;
   /** Cuts every open connection. */
   cutAll(): void;
 }
 
-const TOKEN = 't-test-tenant-token';
 const SECRET = 'test-app-secret';
 
 /** Feishu's open platform for one app: messages over HTTP, events over the long connection. */
@@ -59,6 +60,7 @@ export async function startFakeFeishu({
   const tenant = new FeishuTenant(appId);
   const line = await FeishuLine.open(redeliverMs);
   const calls: FeishuCall[] = [];
+  let token = 't-test-tenant-token-1';
   let faultOf: (call: FeishuCall) => FeishuFault | undefined = () => undefined;
 
   const perform = (route: string, id: string, body: Content, query: URLSearchParams): Answer => {
@@ -125,12 +127,12 @@ export async function startFakeFeishu({
         response,
         200,
         isRight
-          ? { code: 0, msg: 'ok', tenant_access_token: TOKEN, expire: 7_200 }
+          ? { code: 0, msg: 'ok', tenant_access_token: token, expire: 7_200 }
           : { code: 10_014, msg: 'app secret invalid' },
       );
       return;
     }
-    if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+    if (request.headers.authorization !== `Bearer ${token}`) {
       replyJson(response, 400, {
         code: 99_991_663,
         msg: 'Invalid access token for authorization. Please make a test attempt with the correct token.',
@@ -243,6 +245,9 @@ export async function startFakeFeishu({
         host: 'im_message',
         context: { open_message_id: message.id, open_chat_id: message.chatId },
       });
+    },
+    forgetToken: () => {
+      token = `${token}1`;
     },
     cutAll: () => {
       line.cutAll();
