@@ -29,7 +29,6 @@ const TYPES = { image: 'image/png', voice: 'audio/ogg', document: 'text/plain' }
 export const discordBench: PlatformBench = {
   kind: 'discord',
   lacks: {
-    reactions: 'they are not read and not set',
     places: 'Discord has no locations and no contacts',
     'refused markup': 'Discord shows what it cannot read as it was sent',
   },
@@ -94,6 +93,24 @@ class DiscordBench implements BotBench {
     const button = buttonsOf(this.#server.chats.find(idOf(place), seen.id)).find((one) => one.label === label);
     if (button === undefined) throw new Error(`there is no button ${label}`);
     this.#server.presses(this.#placeOf(place), seen.id, button.id, userOf(by));
+  }
+
+  reacts(place: Place, seen: Seen, by: Person, emoji: string, { takenBack = false } = {}): void {
+    const { id, guildId } = this.#placeOf(place);
+    const member = guildId === undefined || takenBack ? {} : { member: { user: userOf(by), nick: null, roles: [] } };
+    const guild = guildId === undefined ? {} : { guild_id: guildId };
+    this.#server.gateway.dispatch(takenBack ? 'MESSAGE_REACTION_REMOVE' : 'MESSAGE_REACTION_ADD', {
+      user_id: by.id,
+      channel_id: id,
+      message_id: seen.id,
+      emoji: { id: null, name: emoji },
+      ...guild,
+      ...member,
+    });
+  }
+
+  marks(place: Place, id: string): readonly string[] {
+    return [...this.#server.chats.find(idOf(place), id).marks];
   }
 
   echoes(place: Place, text: string): void {

@@ -25,7 +25,6 @@ const FAULTS = {
 export const slackBench: PlatformBench = {
   kind: 'slack',
   lacks: {
-    reactions: 'they are not read and not set',
     replies: 'an answer to a post is a post in its thread',
     albums: 'files that are sent together are one post',
     stickers: 'there are none',
@@ -105,6 +104,15 @@ class SlackBench implements BotBench {
     const post = this.#server.sentPosts.find(({ ts }) => ts === seen.id);
     if (post === undefined) throw new Error(`there is no post ${seen.id}`);
     this.#server.presses(by.id, post, label);
+  }
+
+  reacts({ chatId }: Place, { id: ts }: Seen, by: Person, emoji: string, { takenBack = false } = {}): void {
+    this.#server.reacts(by.id, { chatId, ts }, emoji === '👍' ? '+1::skin-tone-3' : '-1', takenBack);
+  }
+
+  marks({ chatId }: Place, id: string): readonly string[] {
+    const names = this.#server.workspace.find(chatId, id)?.marks ?? new Set();
+    return [...names].map((name) => (name === 'eyes' ? '👀' : name));
   }
 
   echoes(place: Place, text: string): void {

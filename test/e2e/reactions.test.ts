@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { reads, startDiscordWorld } from '../support/discord-world.ts';
+import { DIRECT, OWNER as SLACK_OWNER, postsIn, startSlackWorld } from '../support/slack-world.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
@@ -112,5 +114,56 @@ describe('a reaction of a person', () => {
     await waitFor(() => chatOf(world).some((text) => text.includes('As you wish.')), { what: 'the end' });
     expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
     expect(JSON.stringify(world.model.requests.map(({ body }) => body))).not.toContain('👍');
+  });
+});
+
+describe('on a platform that refuses them', () => {
+  test('Discord: is said once in the status, and not asked for again in that place; messages are answered', async () => {
+    await using world = await startDiscordWorld({ discord: { reactions: { show: true } } });
+    const reacting = (): number => world.discord.calls.filter(({ route }) => route.includes('/reactions/')).length;
+    world.discord.setFaultHandler((route) => (route.includes('/reactions/') ? { status: 403 } : undefined));
+    world.model.reply({ text: 'First.', delayMs: 1_500 }, { text: 'Second.', delayMs: 1_500 });
+    world.discord.sends(world.direct, world.owner, 'one');
+    await reads(world, world.direct, 'First.');
+    world.discord.sends(world.direct, world.owner, 'two');
+    await reads(world, world.direct, 'Second.');
+    expect(reacting()).toBe(1);
+    expect((await world.assistant.info()).channels['discord']).toMatchObject({
+      state: 'running',
+      detail: expect.stringContaining('may not add reactions in some channel'),
+    });
+  });
+
+  test('Slack, without the scope: is said once in the status, and not asked for again; messages are answered', async () => {
+    await using world = await startSlackWorld();
+    world.slack.setFaultHandler((method) => (method === 'reactions.add' ? { error: 'missing_scope' } : undefined));
+    world.model.reply({ text: 'First.', delayMs: 1_500 }, { text: 'Second.', delayMs: 1_500 });
+    for (const [n, answer] of ['First.', 'Second.'].entries()) {
+      world.slack.sends(SLACK_OWNER, DIRECT, `message ${n}`);
+      await waitFor(() => postsIn(world).includes(answer), { what: answer });
+    }
+    expect(world.slack.calls.filter(({ method }) => method === 'reactions.add')).toHaveLength(1);
+    expect((await world.assistant.info()).channels['slack']).toMatchObject({
+      state: 'running',
+      detail: expect.stringContaining('add the scope reactions:write'),
+    });
+  });
+
+  test('Slack: an emoji without a known name is named in the status; names and tones of skin are understood', async () => {
+    const reactions = { seen: '🦩', working: ':hammer:', done: '✅' };
+    await using world = await startSlackWorld({ slack: { reactions } });
+    expect((await world.assistant.info()).channels['slack']?.detail).toContain('No name in Slack is known for 🦩');
+    world.model.reply({ text: 'First.', delayMs: 1_500 }, 'Second.');
+    world.slack.sends(SLACK_OWNER, DIRECT, 'one');
+    await waitFor(() => postsIn(world).includes('First.'), { what: 'an answer' });
+    const named = (): readonly unknown[] =>
+      world.slack.calls.filter(({ method }) => method === 'reactions.add').map(({ payload }) => payload['name']);
+    await waitFor(() => named().length === 2, { what: 'both states' });
+    expect(named()).toEqual(['hammer', 'white_check_mark']);
+    const post = world.slack.sentPosts.at(-1);
+    world.slack.reacts(SLACK_OWNER, { chatId: DIRECT, ts: post?.ts ?? '' }, '+1::skin-tone-3', false);
+    world.slack.sends(SLACK_OWNER, DIRECT, 'two');
+    await waitFor(() => postsIn(world).includes('Second.'), { what: 'the next answer' });
+    expect(world.model.requests.at(-1)?.view.lastUserText).toContain('reacted 👍 to your message “First.”');
   });
 });

@@ -60,6 +60,8 @@ export interface DiscordPost {
   /** Everything else that its message object has. */
   facts: Payload;
   editedAt: string | null;
+  /** The bot's own reactions on it. */
+  readonly marks: Set<string>;
 }
 
 const LONGEST = 2_000;
@@ -126,6 +128,7 @@ export class DiscordChats {
       facts: {},
       onlyFor: undefined,
       editedAt: null,
+      marks: new Set(),
       ...more,
     };
     this.posts.push(post);

@@ -135,7 +135,16 @@ export function discordRoutes(
     {
       method: 'PUT',
       path: /^\/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/u,
-      run: ({ parts: [id = '', message = ''] }) => void chats.find(id, message),
+      run: ({ parts: [id = '', message = '', emoji = ''] }) => {
+        chats.find(id, message).marks.add(decodeURIComponent(emoji));
+      },
+    },
+    {
+      method: 'DELETE',
+      path: /^\/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/u,
+      run: ({ parts: [id = '', message = '', emoji = ''] }) => {
+        chats.find(id, message).marks.delete(decodeURIComponent(emoji));
+      },
     },
     {
       method: 'POST',

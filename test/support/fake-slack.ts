@@ -48,6 +48,8 @@ export interface FakeSlack extends AsyncDisposable {
   sends(user: string, chatId: string, text: string, options?: SendsOptions): string;
   edits(chatId: string, ts: string, text: string): void;
   presses(user: string, post: SlackPost, label: string): void;
+  /** Somebody reacts to a post of the bot's by the name of an emoji, or takes that back. */
+  reacts(user: string, post: { readonly chatId: string; readonly ts: string }, name: string, takenBack: boolean): void;
   commands(user: string, chatId: string, text: string): void;
   /** Somebody takes a shortcut from the menu of a post. */
   shortcut(user: string, callbackId: string, place: { readonly chatId: string; readonly ts: string }): void;
@@ -213,6 +215,11 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
       if (as === 'both' || as === 'mention') event({ type: 'app_mention', ...content, channel: chatId });
       if (as === 'both' || as === 'message') event({ type: 'message', ...subtype, ...content, ...placeOf(chatId) });
       return post.ts;
+    },
+    reacts(user, { chatId, ts }, reaction, takenBack) {
+      const type = takenBack ? 'reaction_removed' : 'reaction_added';
+      const item = { type: 'message', channel: chatId, ts };
+      event({ type, user, reaction, item, item_user: workspace.bot.userId, event_ts: workspace.newTime() });
     },
     edits(chatId, ts, text) {
       const post = workspace.find(chatId, ts);

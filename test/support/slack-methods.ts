@@ -96,11 +96,30 @@ export function slackMethods(ports: MethodPorts): Readonly<Record<string, Method
       });
       return { files: files.map((file) => describe(file)) };
     },
+    'reactions.add': (payload) => {
+      const { marks, name } = reacted(workspace, payload);
+      if (marks.has(name)) throw new SlackError('already_reacted');
+      marks.add(name);
+      return {};
+    },
+    'reactions.remove': (payload) => {
+      const { marks, name } = reacted(workspace, payload);
+      if (!marks.delete(name)) throw new SlackError('no_reaction');
+      return {};
+    },
     'views.publish': (payload) => {
       homes.set(String(payload['user_id']), payload['view']);
       return {};
     },
   };
+}
+
+function reacted(workspace: SlackWorkspace, payload: Content): { readonly marks: Set<string>; readonly name: string } {
+  const post = workspace.find(String(payload['channel']), String(payload['timestamp']));
+  if (post === undefined) throw new SlackError('message_not_found');
+  const name = String(payload['name']);
+  if (!/^[a-z0-9_+-]+$/u.test(name)) throw new SlackError('invalid_name');
+  return { marks: post.marks, name };
 }
 
 function isShown({ onlyFor, gone }: { readonly onlyFor?: string; readonly gone?: boolean }): boolean {

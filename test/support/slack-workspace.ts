@@ -19,6 +19,8 @@ export interface SlackPost {
   buttons: readonly { readonly label: string; readonly value: string }[];
   metadata: unknown;
   readonly files: readonly StoredFile[];
+  /** Names of the bot's own reactions on it. */
+  readonly marks: Set<string>;
   /** Only they see it. */
   readonly onlyFor?: string;
   gone?: boolean;
@@ -99,9 +101,9 @@ export class SlackWorkspace {
     return this.posts.find((post) => post.chatId === chatId && post.ts === ts);
   }
 
-  add(post: Omit<SlackPost, 'ts' | 'before'>): SlackPost {
+  add(post: Omit<SlackPost, 'ts' | 'before' | 'marks'>): SlackPost {
     this.open(post.chatId);
-    const added: SlackPost = { ...post, ts: this.newTime(), before: [] };
+    const added: SlackPost = { ...post, ts: this.newTime(), before: [], marks: new Set() };
     this.posts.push(added);
     return added;
   }

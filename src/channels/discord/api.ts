@@ -51,6 +51,9 @@ export interface DiscordApi extends Disposable {
     signal: AbortSignal,
   ) => Promise<readonly ({ readonly id: string } & RequestBody)[]>;
   readonly typing: (place: string, signal: AbortSignal) => Promise<void>;
+  readonly react: (place: string, message: string, emoji: string, signal: AbortSignal) => Promise<void>;
+  /** Takes the bot's own reaction away. */
+  readonly unreact: DiscordApi['react'];
   readonly place: (place: string, signal: AbortSignal) => Promise<unknown>;
   readonly register: (application: string, commands: readonly RequestBody[], signal: AbortSignal) => Promise<void>;
   /** Acknowledges an interaction; Discord waits 3 s for that. `flags`: of the message that will come. */
@@ -104,6 +107,12 @@ export function openApi({ token, apiBase }: { token: string; apiBase?: string | 
     typing: async (place, signal) => {
       await rest.post(`/channels/${place}/typing`, { signal });
     },
+    react: async (place, message, emoji, signal) => {
+      await rest.put(ownReaction(place, message, emoji), { signal });
+    },
+    unreact: async (place, message, emoji, signal) => {
+      await rest.delete(ownReaction(place, message, emoji), { signal });
+    },
     place: (place, signal) => rest.get(`/channels/${place}`, { signal }),
     register: async (application, commands, signal) => {
       await rest.put(`/applications/${application}/commands`, { body: commands, signal });
@@ -142,4 +151,8 @@ export function openApi({ token, apiBase }: { token: string; apiBase?: string | 
       }
     },
   };
+}
+
+function ownReaction(place: string, message: string, emoji: string): `/${string}` {
+  return `/channels/${place}/messages/${message}/reactions/${encodeURIComponent(emoji)}/@me`;
 }

@@ -10,6 +10,7 @@ import { callFailure, tokenRefused, toSendError } from './errors.ts';
 import { openGateway } from './gateway.ts';
 import { Listener } from './listener.ts';
 import type { DiscordOptions } from './options.ts';
+import { discordReactions, react, RefusedPlaces } from './reactions.ts';
 import { bodyOf, placeOf, sendPart } from './send.ts';
 import { Deferrals, menuOf } from './slash-commands.ts';
 
@@ -23,6 +24,7 @@ interface DiscordConnection extends AsyncDisposable {
   readonly deferrals: Deferrals;
   readonly fetch: GuardedFetch;
   readonly context: ChannelContext;
+  readonly reactions: RefusedPlaces;
 }
 
 /** A Discord bot. */
@@ -41,6 +43,9 @@ export function discord(options: DiscordOptions): Platform<DiscordConnection> {
     },
     edit: ({ api }, part, signal) => api.edit(placeOf(part), part.platformId, bodyOf(part), signal),
     typing: ({ api }, chat, signal) => api.typing(placeOf(chat), signal),
+    react: ({ api, reactions }, target, change, signal) =>
+      reactions.unlessRefused(placeOf(target), () => react(api, target, change, signal)),
+    stateReactions: discordReactions,
     download: (connection, source, limits) => download(source, connection, limits),
     toSendError,
   };
@@ -72,7 +77,14 @@ async function connect({ token, apiBase, ...options }: DiscordOptions, link: Lin
   void showMenu({ api, listener, link });
   const open = stack.move();
   const fetch = guardedFetch(apiBase, clock);
-  return { api, listener, deferrals, fetch, context, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  const reactions = new RefusedPlaces(() =>
+    report(
+      'reactions',
+      `The Discord bot of channel "${name}" may not add reactions in some channel: give its role "Add Reactions" and "Read Message History" there, or set channels.${name}.reactions.show to false.`,
+      'running',
+    ),
+  );
+  return { api, listener, deferrals, fetch, context, reactions, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** What still waits for an answer now will not get it in its place. */

@@ -14,7 +14,9 @@ const GOODBYE_MS = 1_000;
 /** https://discord.com/developers/docs/events/gateway#gateway-intents */
 const GUILDS = 1 << 0;
 const GUILD_MESSAGES = 1 << 9;
+const GUILD_MESSAGE_REACTIONS = 1 << 10;
 const DIRECT_MESSAGES = 1 << 12;
+const DIRECT_MESSAGE_REACTIONS = 1 << 13;
 /** The only privileged one. */
 const MESSAGE_CONTENT = 1 << 15;
 
@@ -47,7 +49,8 @@ export async function openGateway(ports: GatewayPorts, signal: AbortSignal): Pro
   let isConnected = false;
   const manager = new WebSocketManager({
     token,
-    intents: GUILDS | GUILD_MESSAGES | DIRECT_MESSAGES | MESSAGE_CONTENT,
+    intents:
+      GUILDS | GUILD_MESSAGES | GUILD_MESSAGE_REACTIONS | DIRECT_MESSAGES | DIRECT_MESSAGE_REACTIONS | MESSAGE_CONTENT,
     rest,
     shardCount: 1,
     handshakeTimeout: CONNECT_DEADLINE_MS,

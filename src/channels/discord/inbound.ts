@@ -27,7 +27,7 @@ export interface ReadingContext {
   readonly pairedRole: (senderId: string) => PairedRole | undefined;
 }
 
-interface Arrival {
+export interface Arrival {
   readonly place: ChatPlace;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -106,7 +106,7 @@ interface Who {
 }
 
 /** The sender of a message or press, where it was, and whether access is allowed. */
-function senderAccess(
+export function senderAccess(
   { user, nick, isBot }: Who,
   { place, at }: Omit<Arrival, 'isEdit'>,
   { channel, me, access, pairedRole }: ReadingContext,

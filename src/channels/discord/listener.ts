@@ -1,4 +1,5 @@
 import { ONLY_TO, type InboundDraft } from '../../bus/messages.ts';
+import { opinionOf } from '../../bus/reactions.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { withoutAnswered } from '../inbound/answered-before.ts';
 import { Backfill } from '../inbound/backfill.ts';
@@ -12,8 +13,9 @@ import { CALLBACK, EPHEMERAL, type DiscordApi } from './api.ts';
 import { callFailure, isRefused } from './errors.ts';
 import { readInteraction, readMessage, type ReadingContext } from './inbound.ts';
 import type { DiscordOptions } from './options.ts';
-import { payloads, type DiscordInteraction, type DiscordUser } from './payload.ts';
+import { payloads, type DiscordInteraction, type DiscordReaction, type DiscordUser } from './payload.ts';
 import { ChannelCache, type ChatPlace } from './channel-cache.ts';
+import { readReaction } from './reactions.ts';
 import type { Deferrals } from './slash-commands.ts';
 import { compareIds, idsByAge, timeOf } from './snowflake.ts';
 
@@ -43,6 +45,7 @@ export class Listener implements AsyncDisposable {
   #waiting: Disposable | undefined;
   #me: DiscordUser | undefined;
   #application = '';
+  #reacted: Promise<void> = Promise.resolve();
 
   constructor(ports: ListenerPorts) {
     const { api, link } = ports;
@@ -106,6 +109,10 @@ export class Listener implements AsyncDisposable {
       case 'MESSAGE_CREATE':
       case 'MESSAGE_UPDATE':
         this.#onMessage(data, event === 'MESSAGE_UPDATE');
+        break;
+      case 'MESSAGE_REACTION_ADD':
+      case 'MESSAGE_REACTION_REMOVE':
+        this.#onReaction(data, event === 'MESSAGE_REACTION_ADD');
         break;
       case 'INTERACTION_CREATE':
         this.#onInteraction(data);
@@ -175,6 +182,29 @@ export class Listener implements AsyncDisposable {
     if (isEdit && edited == null) return;
     if (guildId === undefined) this.#channels.noteDirect(place);
     void this.#backfill.hear(place, { type: isEdit ? 'edit' : 'message', id, data, isLate: false });
+  }
+
+  #onReaction(data: unknown, isSet: boolean): void {
+    const reaction = payloads.reaction.safeParse(data);
+    if (!reaction.success || opinionOf(reaction.data.emoji.name ?? '') === undefined) return;
+    // In the order in which they came: one may be taken back at once.
+    this.#reacted = this.#reacted
+      .then(() => this.#react(reaction.data, isSet))
+      .catch((error: unknown) => {
+        const { log } = this.#ports.link.context;
+        log.debug('discord: reaction not taken', { reason: callFailure(error).reason });
+      });
+  }
+
+  async #react(reaction: DiscordReaction, isSet: boolean): Promise<void> {
+    const { context, signal } = this.#ports.link;
+    const reading = this.#reading();
+    if (reading === undefined) return;
+    const { guild_id: guildId, channel_id: placeId } = reaction;
+    if (guildId === undefined) this.#channels.noteDirect(placeId);
+    const place = await this.#placeOf(placeId);
+    const draft = readReaction(reaction, { place, at: context.clock.now(), isSet }, reading);
+    if (draft !== null) await context.reacted([draft], signal);
   }
 
   #isOwn(data: unknown): boolean {

@@ -128,6 +128,16 @@ const interaction = z.object({
   ),
 });
 
+/** Somebody set a reaction or took it back. An emoji of a server has an id. */
+const reaction = z.object({
+  user_id: id,
+  channel_id: id,
+  message_id: id,
+  guild_id: id.optional(),
+  emoji: z.object({ id: id.nullish(), name: z.string().nullish() }),
+  member: odd(z.object({ user: user.optional(), nick: z.string().nullish() })),
+});
+
 const sentMessage = z.object({ id, content: z.string().optional() });
 
 export const payloads = {
@@ -140,6 +150,7 @@ export const payloads = {
   member,
   ready,
   interaction,
+  reaction,
   sentMessage,
   threadList: z.object({ guild_id: id, threads: z.array(place) }),
   refreshed: z.object({ refreshed_urls: z.array(z.object({ refreshed: z.string() })) }),
@@ -150,5 +161,6 @@ export type DiscordWritten = z.output<typeof written>;
 export type DiscordContent = z.output<typeof content>;
 export type DiscordUser = z.output<typeof user>;
 export type DiscordInteraction = z.output<typeof interaction>;
+export type DiscordReaction = z.output<typeof reaction>;
 export type DiscordPlace = z.output<typeof place>;
 export type DiscordGuild = z.output<typeof guild>;

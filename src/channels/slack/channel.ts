@@ -1,13 +1,14 @@
 import { configuredOwners } from '../../security/access/access.ts';
-import { SendError, type OutgoingPart } from '../channel.ts';
+import { SendError, type OutgoingPart, type ReactionChange, type ReactionTarget } from '../channel.ts';
 import { slackMarkup } from '../markup/slack.ts';
 import type { Platform } from '../platform.ts';
 import { connect, type SlackConnection } from './connection.ts';
-import { toSendError } from './errors.ts';
+import { callFailure, toSendError } from './errors.ts';
 import { downloadFile, uploadFile } from './files.ts';
 import type { SlackOptions } from './options.ts';
 import { editPost, findEarlier, isApproval, postPrivately, postText } from './outgoing.ts';
 import { chatTypeOf } from './post.ts';
+import { react, slackReactions } from './reactions.ts';
 import { openUploadClient } from './web-client.ts';
 
 /** Slack takes every message that begins with a slash for a command of its own. */
@@ -25,10 +26,30 @@ export function slack(options: SlackOptions): Platform<SlackConnection> {
     connect: (link) => connect(options, COMMAND_PREFIX, link),
     send: (connection, part, signal) => send(options, connection, part, signal),
     edit: ({ client }, part, signal) => editPost(client, part, signal),
+    react: (connection, target, change, signal) => reactOrSay(connection, { target, change, signal }),
+    stateReactions: slackReactions,
     download: ({ client, context }, source, limits) =>
       downloadFile(source, limits, { client, options, clock: context.clock }),
     toSendError,
   };
+}
+
+/** Without the scope it says so once, in the status, and asks Slack no more. */
+async function reactOrSay(
+  { client, reactions }: SlackConnection,
+  {
+    target,
+    change,
+    signal,
+  }: { readonly target: ReactionTarget; readonly change: ReactionChange; readonly signal: AbortSignal },
+): Promise<void> {
+  if (reactions.isRefused) throw new SendError('permanent', 'the app may not set reactions');
+  try {
+    await react(client, target, change, signal);
+  } catch (error) {
+    if (callFailure(error).code === 'missing_scope') reactions.refused();
+    throw error;
+  }
 }
 
 async function send(

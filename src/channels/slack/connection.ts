@@ -9,12 +9,20 @@ import type { SlackOptions } from './options.ts';
 import { botAccount, type BotAccount } from './post.ts';
 import { JournalingReceiver, openApp } from './receiver.ts';
 import { isAppTokenRefused } from './reconnect.ts';
+import { emojisOf } from '../reaction-options.ts';
+import { unknownEmoji } from './reactions.ts';
 import { missingScopes, openSlackClient, type SlackClient } from './web-client.ts';
 
 /** A connection to Slack. */
 export interface SlackConnection extends AsyncDisposable {
   readonly client: SlackClient;
   readonly context: ChannelContext;
+  readonly reactions: {
+    /** The app lacks the scope for them. */
+    isRefused: boolean;
+    /** Call it when Slack says so. */
+    readonly refused: () => void;
+  };
 }
 
 /** Identifies the bot, opens Socket Mode, and backfills what was posted meanwhile. */
@@ -56,9 +64,29 @@ export async function connect(options: SlackOptions, commandPrefix: string, link
     (error) => error !== null && context.fail(error),
     (error: unknown) => context.fail(new ChannelError(callFailure(error).reason, { retry: true })),
   );
+  const unknown = unknownEmoji(emojisOf(options.reactions));
+  if (unknown.length > 0) {
+    report(
+      'reactions',
+      `No name in Slack is known for ${unknown.join(' ')}: write the name, such as ":eyes:", in channels.${name}.reactions.`,
+      'running',
+    );
+  }
+  const reactions = {
+    isRefused: false,
+    refused: (): void => {
+      reactions.isRefused = true;
+      report(
+        'reactions',
+        `The Slack app of channel "${name}" may not set reactions: add the scope reactions:write under "OAuth & Permissions" and install it again, or set channels.${name}.reactions.show to false.`,
+        'running',
+      );
+    },
+  };
   return {
     client,
     context,
+    reactions,
     [Symbol.asyncDispose]: async () => {
       line.isUp = false;
       await Promise.all([ended, reader[Symbol.asyncDispose]()]);

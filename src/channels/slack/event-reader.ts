@@ -29,11 +29,14 @@ import {
   eventBody,
   placedPost,
   pressBody,
+  reactionBody,
   shortcutBody,
   timeOf,
   type BotAccount,
   type PlacedPost,
+  type SlackReaction,
 } from './post.ts';
+import { readReaction } from './reactions.ts';
 import { Threads } from './threads.ts';
 import type { SlackClient } from './web-client.ts';
 
@@ -154,6 +157,8 @@ export class EventReader implements AsyncDisposable {
         const event = eventBody.safeParse(body);
         const placed = event.success ? placedPost(event.data) : undefined;
         if (placed !== undefined) await this.#hear(placed);
+        const reaction = reactionBody.safeParse(body);
+        if (reaction.success) await this.#react(reaction.data.event);
         break;
       }
       case 'interactive': {
@@ -174,6 +179,18 @@ export class EventReader implements AsyncDisposable {
       }
       default:
     }
+  }
+
+  /** The name of the person is asked for only if they may write. */
+  async #react(reaction: SlackReaction): Promise<void> {
+    const { me, link } = this.#ports;
+    const { context, signal } = link;
+    if (reaction.user === me.user_id) return;
+    const reading = this.#reading(context.clock.now());
+    if (readReaction(reaction, reading) === null) return;
+    await this.#names.learn([reaction.user]);
+    const draft = readReaction(reaction, reading);
+    if (draft !== null) await context.reacted([draft], signal);
   }
 
   async #hear(placed: PlacedPost): Promise<void> {

@@ -100,7 +100,7 @@ export function readCommand(command: SlackCommand, context: ReadingContext): Inb
 }
 
 /** Who did something rather than wrote. */
-function actorOf(userId: string, chatId: string, context: ReadingContext): SenderAccess {
+export function actorOf(userId: string, chatId: string, context: ReadingContext): SenderAccess {
   const name = context.nameOf(userId);
   const sender: Sender = { id: userId, isBot: false, ...(name === undefined ? {} : { name }) };
   const isSelf = userId === context.me.user_id;

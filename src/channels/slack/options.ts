@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { groupOptions } from '../inbound/group-talk.ts';
+import { reactionOptions } from '../reaction-options.ts';
 
 const token = (prefix: string, what: string, where: string) =>
   z.string({ error: `expected the ${what} (${prefix}…) from ${where}` }).regex(new RegExp(`^${prefix}[\\w-]+$`, 'u'), {
@@ -22,6 +23,7 @@ export const slackOptions = z.object({
   /** User ids of the owners. @default none */
   owners: z.array(z.coerce.string()).default([]),
   groups: groupOptions,
+  reactions: reactionOptions,
 });
 
 export type SlackOptions = z.output<typeof slackOptions>;

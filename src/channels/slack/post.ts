@@ -68,6 +68,17 @@ export const eventBody = z.object({
   ]),
 });
 
+/** Somebody set a reaction or took it back. */
+export const reactionBody = z.object({
+  event: z.object({
+    type: z.enum(['reaction_added', 'reaction_removed']),
+    user: z.string(),
+    reaction: z.string(),
+    item: z.object({ type: z.literal('message'), channel: z.string(), ts: z.string() }),
+    event_ts: z.string(),
+  }),
+});
+
 /** A pressed button. */
 export const pressBody = z.object({
   type: z.literal('block_actions'),
@@ -100,6 +111,7 @@ export const commandBody = z.object({
 
 export type SlackFile = z.output<typeof file>;
 export type HistoryPost = z.output<typeof historyPost>;
+export type SlackReaction = z.output<typeof reactionBody>['event'];
 export type SlackPress = z.output<typeof pressBody>;
 export type SlackShortcut = z.output<typeof shortcutBody>;
 export type SlackCommand = z.output<typeof commandBody>;

@@ -16,6 +16,8 @@ const SCOPES = [
   'im:read',
   'mpim:history',
   'mpim:read',
+  'reactions:read',
+  'reactions:write',
   'users:read',
 ];
 
