@@ -186,6 +186,11 @@ export interface Channel {
    * twice
    */
   readonly settlesResends?: boolean;
+  /**
+   * Which files in a row go as one message: groups in their order, each of at least one file. `send` gets a group as `media`; one that
+   * the platform refuses is sent file by file. @default each file alone
+   */
+  album?(files: readonly Media[]): readonly (readonly Media[])[];
   /** Deadline of `send` without the time that its bytes take, ms. @default 30_000 */
   readonly sendDeadlineMs?: number;
   /** Changes the assistant's own reactions on a message. Resolves also when they are so already. Throws a `SendError`. */

@@ -66,6 +66,8 @@ export interface Platform<C extends AsyncDisposable> extends Pick<
   ) => Promise<void>;
   readonly draft?: (connection: C, part: OutgoingPart, signal: AbortSignal) => Promise<boolean>;
   readonly typing?: (connection: C, chat: Chat, signal: AbortSignal) => Promise<void>;
+  /** As `Channel.album`. */
+  readonly album?: NonNullable<Channel['album']>;
   readonly react?: (
     connection: C,
     target: ReactionTarget,
@@ -97,6 +99,7 @@ export class PlatformChannel<C extends AsyncDisposable> implements Channel {
   readonly draft?: NonNullable<Channel['draft']>;
   readonly typing?: NonNullable<Channel['typing']>;
   readonly react?: NonNullable<Channel['react']>;
+  readonly album?: NonNullable<Channel['album']>;
   readonly stateReactions?: NonNullable<Channel['stateReactions']>;
   readonly download?: NonNullable<Channel['download']>;
   readonly #platform: Platform<C>;
@@ -123,6 +126,7 @@ export class PlatformChannel<C extends AsyncDisposable> implements Channel {
     };
     if (commandPrefix !== undefined) this.commandPrefix = commandPrefix;
     if (settlesResends !== undefined) this.settlesResends = settlesResends;
+    if (platform.album !== undefined) this.album = platform.album;
     if (stateReactions !== undefined) this.stateReactions = stateReactions;
     if (edit !== undefined) this.edit = (part, signal) => this.#sent(part, (to) => edit(to, part, signal));
     if (draft !== undefined) this.draft = (part, signal) => this.#call((to) => draft(to, part, signal));

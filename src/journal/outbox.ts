@@ -276,6 +276,7 @@ export class Outbox implements OutboxPort {
   finish(id: string, state: 'dead' | 'expired' | 'delivered', ending: DeliveryFailure): Promise<void> {
     return this.#ports.db.write(() => {
       this.#undelivered.refused(ending);
+      for (const message of ending.instead ?? []) this.#insert({ message, parts: [] });
       const owed = state === 'delivered' ? '' : `${SET_OWED}, `;
       const ended = this.#touch(id, `${owed}state = ?, reason = ?`, OPEN, state, ending.reason);
       if (ended && state !== 'delivered') this.#undelivered.ended(id);

@@ -32,6 +32,8 @@ export const SET_OWED = `owed = CASE WHEN ${IS_OWED} THEN ${OWED.untold} ELSE 0 
 
 /** Why a message ends without success. `refused`: the part that the platform certainly did not take. */
 export interface DeliveryFailure {
+  /** Messages that are sent in its place. @default none */
+  readonly instead?: readonly OutboundMessage[];
   readonly reason: string;
   readonly refused?: { readonly id: string; readonly n: number } | undefined;
 }

@@ -42,8 +42,10 @@ const OTHER = { kind: 'document', mediaType: 'application/octet-stream' } as con
 export interface MessageOptions extends MediaSource {
   /** Why nothing can be sent to a channel; null when it can. */
   readonly obstacle: (channel: string) => string | null;
-  /** Queues it durably; one with an id that is known is the same message. */
-  readonly publish: (message: OutboundMessage) => Promise<void>;
+  /** Queues them durably, all or none; where the id of the first is known, all are the same messages. */
+  readonly publish: (messages: readonly OutboundMessage[]) => Promise<void>;
+  /** Which files go to a channel as one message, in their order. */
+  readonly album: (channel: string, files: readonly Media[]) => readonly (readonly Media[])[];
   /** Whether voice messages can be sent to a channel. */
   readonly speaks: (channel: string) => boolean;
   readonly clock: Pick<Clock, 'now'>;
@@ -161,12 +163,11 @@ export function messageTool(options: MessageOptions): Tool {
           : { buttons: buttons.map((label) => [{ id: labelButton(label, context.conversation.taint), label }]) }),
         expiresAt,
       };
-      await options.publish(message);
       const spoken = speaks ? spokenToo(message) : null;
-      if (spoken !== null) await options.publish(spoken);
-      for (const [n, file] of files.entries()) {
-        await options.publish({ ...common, id: `${context.call.id}:file:${n}`, text: '', media: [file], expiresAt });
-      }
+      const albums = options.album(target.channel, files).map((media, n): OutboundMessage => {
+        return { ...common, id: `${context.call.id}:file:${n}`, text: '', media, expiresAt };
+      });
+      await options.publish([message, ...(spoken === null ? [] : [spoken]), ...albums]);
       return {
         title: `message to ${nameOf(target)}`,
         output: `The message is on its way${voice && !speaks ? ` as text: ${UNSPOKEN}` : ''}.`,

@@ -132,16 +132,18 @@ class SlackBench implements BotBench {
   seen({ chatId, threadId }: Place): readonly Seen[] {
     return this.#server.sentPosts
       .filter((post) => post.chatId === chatId && post.threadId === threadId)
-      .map((post) => ({
-        id: post.ts,
-        text: post.text,
-        raw: post.raw,
-        before: post.before,
-        replyTo: undefined,
-        threadId: post.threadId,
-        buttons: post.buttons.map(({ label }) => label),
-        file: fileOf(post),
-      }));
+      .flatMap((post) =>
+        filesOf(post).map((file) => ({
+          id: post.ts,
+          text: post.text,
+          raw: post.raw,
+          before: post.before,
+          replyTo: undefined,
+          threadId: post.threadId,
+          buttons: post.buttons.map(({ label }) => label),
+          file,
+        })),
+      );
   }
 
   typed(): number {
@@ -180,7 +182,8 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-function fileOf({ files }: SlackPost): Seen['file'] {
-  const [file] = files;
-  return file === undefined ? undefined : { kind: 'document', name: file.name, bytes: file.bytes };
+/** The files of a post; one undefined for a post without any. */
+function filesOf({ files }: SlackPost): readonly Seen['file'][] {
+  if (files.length === 0) return [undefined];
+  return files.map(({ mimetype, name, bytes }) => ({ kind: mimetype, name, bytes }));
 }

@@ -88,7 +88,11 @@ export class Chats {
     const content =
       file === undefined
         ? contentOf(payload)
-        : { text: '', parseMode: undefined, visibleText: `[${file.kind} ${file.name}]` };
+        : {
+            text: '',
+            parseMode: undefined,
+            visibleText: `${typeof payload['caption'] === 'string' ? payload['caption'] : ''}[${file.kind} ${file.name}]`,
+          };
     const replyTo = replyTarget(payload);
     if (replyTo !== undefined && this.#messageIds.get(chatId)?.has(replyTo.messageId) !== true && !replyTo.lenient) {
       throw new BotApiError(400, 'Bad Request: message to be replied not found');

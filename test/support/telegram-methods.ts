@@ -38,6 +38,17 @@ export function botMethods({
         (payload: Payload) => chats.send(payload, uploaded(payload, kind)),
       ]),
     ),
+    sendMediaGroup: (payload) => {
+      const media: readonly unknown[] = Array.isArray(payload['media']) ? payload['media'] : [];
+      const kinds = media.filter(isRecord).map(({ type }) => String(type));
+      const mixes = new Set(kinds.map((kind) => (kind === 'photo' || kind === 'video' ? 'seen' : kind)));
+      if (media.length < 2 || media.length > 10) throw new BotApiError(400, 'Bad Request: wrong number of messages');
+      if (mixes.size > 1) throw new BotApiError(400, 'Bad Request: these files cannot be in one album');
+      return media.filter(isRecord).map((one, n) => {
+        const file = uploaded({ ...payload, ...one, [kinds[n] ?? '']: one['media'] }, kinds[n] ?? '');
+        return chats.send({ ...payload, caption: one['caption'] }, file);
+      });
+    },
     ...(drafts ? { sendMessageDraft: (payload: Payload) => chats.draft(payload) } : {}),
     editMessageText: (payload) => chats.edit(payload),
     setMessageReaction: (payload) => chats.react(payload),

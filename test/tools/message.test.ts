@@ -27,7 +27,8 @@ async function send(params: object, context: Partial<TestCall> = {}): Promise<Se
   const asked: string[] = [];
   const tool = messageTool({
     obstacle: (channel) => (['telegram', 'terminal'].includes(channel) ? null : `There is no channel ${channel}.`),
-    publish: async (message) => void messages.push(message),
+    publish: async (queued) => void messages.push(...queued),
+    album: (_channel, files) => files.map((file) => [file]),
     speaks: (channel) => channel === 'telegram',
     clock: { now: () => 0 },
     guard: world.guard(),

@@ -52,7 +52,11 @@ export function registerTools(base: Base, parts: RegisterParts): void {
         const names = Object.keys(manager.health()).filter((name) => name !== API_CHANNEL);
         return `There is no channel ${JSON.stringify(channel)} here. There are: ${names.join(', ')}.`;
       },
-      publish: (message) => bus.publishOutbound(message),
+      publish: async (messages) => {
+        const isKnown = messages[0] !== undefined && journal.outbox.stateOf(messages[0].id) !== undefined;
+        if (!isKnown) await bus.publishOutbound(...messages);
+      },
+      album: (channel, files) => manager.channel(channel)?.album?.(files) ?? files.map((file) => [file]),
       speaks: speech.isOffered,
       clock,
     }),

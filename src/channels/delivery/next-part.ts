@@ -226,8 +226,23 @@ async function recordFailure(
     }
     case 'permanent':
     default:
+      if (row.message.media.length > 1) {
+        log.info('delivery: album refused, its files are sent one by one', { id, channel, chat: chatId, reason });
+        const instead = filesAlone(row.message);
+        await persist(
+          () => outbox.finish(id, 'delivered', { reason: 'its files are sent one by one', instead }),
+          ports,
+        );
+        return finished;
+      }
       return giveUp(row, { reason, refused: { id, n: part.n } }, ports);
   }
+}
+
+/** The files of an album as messages of their own; the first has its text. */
+function filesAlone(message: OutboundState['message']): readonly OutboundState['message'][] {
+  const { id, text } = message;
+  return message.media.map((file, n) => ({ ...message, id: `${id}:${n}`, text: n === 0 ? text : '', media: [file] }));
 }
 
 async function end(

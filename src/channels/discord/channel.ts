@@ -11,7 +11,7 @@ import { openGateway } from './gateway.ts';
 import { Listener } from './listener.ts';
 import type { DiscordOptions } from './options.ts';
 import { discordReactions, react, RefusedPlaces } from './reactions.ts';
-import { bodyOf, placeOf, sendPart } from './send.ts';
+import { bodyOf, discordAlbum, placeOf, sendPart } from './send.ts';
 import { Deferrals, menuOf } from './slash-commands.ts';
 
 const MENU_DEADLINE_MS = 30_000;
@@ -46,6 +46,7 @@ export function discord(options: DiscordOptions): Platform<DiscordConnection> {
     react: ({ api, reactions }, target, change, signal) =>
       reactions.unlessRefused(placeOf(target), () => react(api, target, change, signal)),
     stateReactions: discordReactions,
+    album: discordAlbum,
     download: (connection, source, limits) => download(source, connection, limits),
     toSendError,
   };

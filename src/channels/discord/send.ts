@@ -1,3 +1,4 @@
+import { albumsOf } from '../album.ts';
 import { readFile } from 'node:fs/promises';
 import type { Media } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
@@ -92,6 +93,11 @@ async function findSent(
       return { id, content };
   }
   return undefined;
+}
+
+/** What goes as one message. */
+export function discordAlbum(files: readonly Media[]): readonly (readonly Media[])[] {
+  return albumsOf(files, { most: MOST_FILES, mostBytes: LARGEST_UPLOAD });
 }
 
 /** Reads the files of a message. Throws a permanent `SendError` for too many, too large or unreadable files. */

@@ -4,7 +4,7 @@ import { slackMarkup } from '../markup/slack.ts';
 import type { Platform } from '../platform.ts';
 import { connect, type SlackConnection } from './connection.ts';
 import { callFailure, toSendError } from './errors.ts';
-import { downloadFile, uploadFile } from './files.ts';
+import { downloadFile, slackAlbum, uploadFiles } from './files.ts';
 import type { SlackOptions } from './options.ts';
 import { editPost, findEarlier, isApproval, postPrivately, postText } from './outgoing.ts';
 import { chatTypeOf } from './post.ts';
@@ -28,6 +28,7 @@ export function slack(options: SlackOptions): Platform<SlackConnection> {
     edit: ({ client }, part, signal) => editPost(client, part, signal),
     react: (connection, target, change, signal) => reactOrSay(connection, { target, change, signal }),
     stateReactions: slackReactions,
+    album: slackAlbum,
     download: ({ client, context }, source, limits) =>
       downloadFile(source, limits, { client, options, clock: context.clock }),
     toSendError,
@@ -70,7 +71,7 @@ async function send(
     if (file === undefined) await editPost(client, { ...part, platformId: earlier }, signal);
     return earlier;
   }
-  if (file !== undefined) return await uploadFile(openUploadClient(options), part, file, signal);
+  if (file !== undefined) return await uploadFiles(openUploadClient(options), part, signal);
   if (isApproval(part) && chatTypeOf(part.chatId) === 'group') {
     const people = [...new Set([...configuredOwners(options), ...context.pairedOwners()])];
     const shown = await postPrivately(client, part, { people, signal });

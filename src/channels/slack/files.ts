@@ -4,6 +4,7 @@ import type { Media } from '../../bus/messages.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../security/fetch/fetch.ts';
 import { raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
+import { albumsOf } from '../album.ts';
 import { SendError, type OutgoingPart } from '../channel.ts';
 import { slackMessage } from '../markup/slack.ts';
 import { toSendError } from './errors.ts';
@@ -23,22 +24,30 @@ const fileInfo = z.object({
   }),
 });
 
-/** Uploads one file into a conversation; returns an id for it. */
-export async function uploadFile(
-  client: SlackClient,
-  part: OutgoingPart,
-  { kind, path, name = kind }: Media,
-  signal: AbortSignal,
-): Promise<string> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw new SendError('permanent', `the file ${name} cannot be read: ${errorMessage(error)}`);
-  });
-  if (bytes.byteLength > LARGEST_UPLOAD)
-    throw new SendError('permanent', `${name} has more than the 50 MB that are uploaded`);
-  const where = { channel_id: part.chatId, file: bytes, filename: name, title: name };
+/** Slack takes this many files in one post. */
+const MOST_FILES = 10;
+
+/** What goes as one post. */
+export function slackAlbum(files: readonly Media[]): readonly (readonly Media[])[] {
+  return albumsOf(files, { most: MOST_FILES, mostBytes: LARGEST_UPLOAD });
+}
+
+/** Uploads files into a conversation as one post; returns an id for it. */
+export async function uploadFiles(client: SlackClient, part: OutgoingPart, signal: AbortSignal): Promise<string> {
+  const uploads = await Promise.all(
+    part.media.map(async ({ kind, path, name = kind }) => {
+      const bytes = await readFile(path).catch((error: unknown) => {
+        throw new SendError('permanent', `the file ${name} cannot be read: ${errorMessage(error)}`);
+      });
+      if (bytes.byteLength > LARGEST_UPLOAD)
+        throw new SendError('permanent', `${name} has more than the 50 MB that are uploaded`);
+      return { file: bytes, filename: name, title: name };
+    }),
+  );
   const said = part.text === '' ? {} : { initial_comment: slackMessage(part.text).text };
-  const upload = part.threadId === undefined ? where : { ...where, thread_ts: part.threadId };
-  await raceAbort(client.files.uploadV2({ ...upload, ...said }), signal);
+  const place = { channel_id: part.chatId, ...said, file_uploads: uploads };
+  const upload = part.threadId === undefined ? place : { ...place, thread_ts: part.threadId };
+  await raceAbort(client.files.uploadV2(upload), signal);
   return `f:${part.nonce}`;
 }
 

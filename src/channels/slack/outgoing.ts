@@ -86,9 +86,10 @@ export async function findEarlier(
   part: OutgoingPart,
   signal: AbortSignal,
 ): Promise<string | OutgoingPart | null> {
-  const [file] = part.media;
+  const names = part.media.map(({ name, kind }) => name ?? kind);
   const isIt = ({ metadata, files = [] }: HistoryPost): boolean => {
-    if (file !== undefined) return files.some(({ name }) => name === (file.name ?? file.kind));
+    if (names.length > 0)
+      return files.length === names.length && names.every((wanted) => files.some(({ name }) => name === wanted));
     return metadata?.event_type === EVENT_TYPE && metadata.event_payload['nonce'] === part.nonce;
   };
   try {

@@ -7,7 +7,7 @@ import { Drafts } from './drafts.ts';
 import { isUnchanged, toSendError } from './errors.ts';
 import type { TelegramOptions } from './options.ts';
 import { react, telegramReactions } from './reactions.ts';
-import { sendFile, type SendAddress } from './send-file.ts';
+import { sendAlbum, sendFile, telegramAlbum, type Caption, type SendAddress } from './send-file.ts';
 import { sendHtml } from './send-html.ts';
 import { forGrammy } from './transport.ts';
 
@@ -32,6 +32,7 @@ export function telegram(options: TelegramOptions): Platform<TelegramConnection>
     },
     react: ({ api }, target, change, signal) => react(api, target, change, forGrammy(signal)),
     stateReactions: telegramReactions,
+    album: telegramAlbum,
     download: async ({ api, transport }, source, { maxBytes, signal }) => {
       const { apiRoot, token } = options;
       const { file_path: path } = await api.raw.getFile({ file_id: source }, forGrammy(signal));
@@ -44,14 +45,18 @@ export function telegram(options: TelegramOptions): Platform<TelegramConnection>
 }
 
 async function send({ api, log }: TelegramConnection, part: OutgoingPart, signal: AbortSignal): Promise<string> {
-  const [file] = part.media;
+  const [file, ...more] = part.media;
+  // Only a text that is sent again, or one that a plugin put there, stands under a file.
+  const caption: Caption = part.text.trim() === '' ? {} : { caption: part.text, parse_mode: 'HTML' };
   const sent = await (file === undefined
     ? sendHtml(
         part.text,
         (text) => api.raw.sendMessage({ ...addressOf(part), ...looksOf(part), ...text }, forGrammy(signal)),
         () => log.warn('telegram: markup refused, sending plain text', { id: part.messageId }),
       )
-    : sendFile(api, { ...addressOf(part), ...file }, forGrammy(signal)));
+    : more.length > 0
+      ? sendAlbum(api, addressOf(part), { files: part.media, caption }, forGrammy(signal))
+      : sendFile(api, { ...addressOf(part), ...caption, ...file }, forGrammy(signal)));
   return String(sent.message_id);
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { GrammyError, InputFile, type Api } from 'grammy/web';
+import { albumsOf } from '../album.ts';
 import type { Media } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { SendError } from '../channel.ts';
@@ -10,6 +11,8 @@ const LARGEST_UPLOAD = 50 * 1024 * 1024;
 /** Pictures beyond this go as files. */
 const LARGEST_PHOTO = 10 * 1024 * 1024;
 
+type InputMediaPhoto = Extract<Parameters<Api['raw']['sendMediaGroup']>[0]['media'][number], { type: 'photo' }>;
+
 export interface SendAddress {
   readonly chat_id: string;
   readonly message_thread_id?: number;
@@ -17,17 +20,49 @@ export interface SendAddress {
   readonly disable_notification?: boolean;
 }
 
+/** Telegram shows pictures and films together, sounds together, and documents together; a voice message stands alone. */
+export function telegramAlbum(files: readonly Media[]): readonly (readonly Media[])[] {
+  return albumsOf(files, { most: 10, mostBytes: LARGEST_UPLOAD, kindOf: albumKind });
+}
+
+function albumKind(file: Media): string | null {
+  const { kind, mediaType, size = 0, speech } = file;
+  if (mediaType === 'audio/ogg' || speech === true) return null;
+  return kind === 'video' || (kind === 'image' && size <= LARGEST_PHOTO) ? 'seen' : kind === 'audio' ? 'heard' : 'read';
+}
+
+/** Sends several files as one album; `telegramAlbum` says which go together. Resolves with its first message. */
+export async function sendAlbum(
+  api: Api,
+  address: SendAddress,
+  { files, caption }: { readonly files: readonly Media[]; readonly caption: Caption },
+  signal: GrammySignal,
+): Promise<{ message_id: number }> {
+  const media = await Promise.all(
+    files.map(async (file, n) => {
+      const { kind, path, name = kind } = file;
+      const content = new InputFile(await bytesOf(path, name), name);
+      const said = n === 0 ? caption : {};
+      const isRead = albumKind(file) === 'read';
+      if (isRead || kind === 'document') return { type: 'document', media: content, ...said } as const;
+      return { type: kind === 'image' ? 'photo' : kind, media: content, ...said } as const;
+    }),
+  );
+  // The types of the four kinds are those that `albumKind` lets go together.
+  const sent = await api.raw.sendMediaGroup({ ...address, media: media as InputMediaPhoto[] }, signal);
+  return sent[0] ?? { message_id: 0 };
+}
+
+/** A text under a file. */
+export type Caption = { readonly caption?: string; readonly parse_mode?: 'HTML' };
+
 /** Sends one file in the way Telegram shows it best: a picture, a voice message, sound, a film, or a document. */
 export async function sendFile(
   api: Api,
-  { kind, mediaType, path, name = kind, ...address }: SendAddress & Media,
+  { kind, mediaType, path, name = kind, ...address }: SendAddress & Media & Caption,
   signal: GrammySignal,
 ): Promise<{ message_id: number }> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw new SendError('permanent', `the file ${name} cannot be read: ${errorMessage(error)}`);
-  });
-  if (bytes.byteLength > LARGEST_UPLOAD)
-    throw new SendError('permanent', `${name} has more than the 50 MB that bots may send`);
+  const bytes = await bytesOf(path, name);
   const file = new InputFile(bytes, name);
   const { size: _, source: __, speech = false, ...where } = address;
   if (kind === 'image' && bytes.byteLength <= LARGEST_PHOTO)
@@ -48,4 +83,13 @@ export async function sendFile(
 /** Whether the person lets nobody send them voice messages. */
 function isVoiceForbidden(error: unknown): boolean {
   return error instanceof GrammyError && error.description.includes('VOICE_MESSAGES_FORBIDDEN');
+}
+
+async function bytesOf(path: string, name: string): Promise<Buffer> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw new SendError('permanent', `the file ${name} cannot be read: ${errorMessage(error)}`);
+  });
+  if (bytes.byteLength > LARGEST_UPLOAD)
+    throw new SendError('permanent', `${name} has more than the 50 MB that bots may send`);
+  return bytes;
 }
