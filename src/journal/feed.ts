@@ -86,7 +86,7 @@ export class JournalFeed {
          FROM inbound INDEXED BY inbound_said LEFT JOIN turns ON turns.id = inbound.turn_id
          WHERE inbound.session = ? AND payload IS NOT NULL AND received_at BETWEEN ? AND ? AND seq <= ?
          AND (inbound.state <> 'done' OR turns.id IS NULL OR turns.outcome = 'command')
-         ORDER BY received_at DESC LIMIT ?`,
+         ORDER BY received_at DESC, inbound.seq DESC LIMIT ?`,
         session,
         from,
         to,
@@ -104,7 +104,7 @@ export class JournalFeed {
              WHERE channel = ? AND chat = ? AND payload IS NOT NULL AND created_at BETWEEN ? AND ? AND seq <= ?
              AND NOT (kind = 'answer' AND turns.outcome IS 'answered' AND turns.session IS ?
                       AND json_array_length(payload, '$.media') = 0)
-             ORDER BY created_at DESC LIMIT ?`,
+             ORDER BY created_at DESC, seq DESC LIMIT ?`,
             chat.channel,
             chat.chatId,
             from,
@@ -113,7 +113,9 @@ export class JournalFeed {
             session,
             limit,
           );
-    return [...received, ...sent.map(toSent).filter((row) => row.session === session)].toSorted((a, b) => a.at - b.at);
+    const rows = [...received, ...sent.map(toSent).filter((row) => row.session === session)];
+    // What came at the same time stays in its order.
+    return rows.toReversed().toSorted((a, b) => a.at - b.at);
   }
 
   /** Removes what the finished messages of a session say; that they were there stays known. */

@@ -61,6 +61,18 @@ describe('reactions to a person’s message', () => {
     expect(chatOf(world)).toEqual(['First.', 'Second.']);
   });
 
+  test('come with the next attempt, also while many others are looked at, when the first one fails', async () => {
+    await using world = await startWorld(settings({ show: true }));
+    let faults = 1;
+    world.telegram.setFaultHandler(({ method }) =>
+      method === 'setMessageReaction' && faults-- > 0 ? 'reset-before' : undefined,
+    );
+    world.model.reply({ text: 'Done.', delayMs: 6_000 });
+    const { messageId } = world.telegram.userSays(OWNER, 'do it');
+    await waitFor(() => world.telegram.reactionOn(OWNER, messageId) === '👀', { what: 'a reaction' });
+    expect(chatOf(world)).toEqual([]);
+  });
+
   test('do not stay when the turn ended without them: the next start takes them away', async () => {
     await using world = await startWorld(settings({ show: true }));
     world.model.reply({ text: 'Done.', delayMs: 1_500 });

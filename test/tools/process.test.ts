@@ -64,7 +64,9 @@ describe('starting in the background', () => {
     await using patient = await patientWorld(20);
     const result = await patient.start('echo oh; nosuchprogram-here', {}, session());
     expect(result).toMatchObject({ isError: true, metadata: { exitCode: 127 } });
-    expect(result.output).toMatch(/^oh\n.*not found\n\[The command ended with exit code 127\.\]$/su);
+    expect(result.output).toMatch(/^oh$/mu);
+    expect(result.output).toMatch(/^\[stderr\]\n.*not found$/mu);
+    expect(result.output).toMatch(/\n\[The command ended with exit code 127\.\]$/u);
     await waitFor(async () => !(await readdir(patient.records)).includes(`${idOf(result)}.json`));
     expect(patient.news).toEqual([]);
   });

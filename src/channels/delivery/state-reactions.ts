@@ -15,6 +15,8 @@ const PACE_MS = 400;
 const CALL_DEADLINE_MS = 10_000;
 /** While a reaction stands, its message is looked at this often, also when no event says that it should. */
 const LOOK_MS = 60_000;
+/** Wait after a call that failed and may work again. */
+const RETRY_MS = 2_000;
 /** Most messages of a channel that are followed at once; of more, the newest get no reaction. */
 const MOST_FOLLOWED = 200;
 /** After so many failures in a row a message waits for the next start of its channel. */
@@ -25,6 +27,8 @@ interface Followed {
   readonly place: ReactionPlace;
   /** Reactions of ours that may stand on it now. */
   shown: readonly string[];
+  /** Whether they stand is not known. */
+  isUnsure: boolean;
   failures: number;
   /** It is old enough for a reaction. */
   isDue: boolean;
@@ -38,8 +42,9 @@ interface Lane {
   readonly due: Set<string>;
   working: Promise<void> | undefined;
   timer: Disposable | undefined;
-  /** By `Clock.monotonic`. */
+  /** When the next call may be made, and when all messages are looked at again; by `Clock.monotonic`. */
   notBefore: number;
+  lookAt: number;
 }
 
 export interface StateReactionPorts {
@@ -92,7 +97,7 @@ export class ShownStates implements Disposable {
     if (lane.messages.size >= MOST_FOLLOWED) return;
     const thread = threadId === undefined ? {} : { threadId };
     const place = { id, channel, chatId, ...thread, sessionKey, messageId };
-    lane.messages.set(id, { place, shown: [], failures: 0, isDue: false });
+    lane.messages.set(id, { place, shown: [], isUnsure: false, failures: 0, isDue: false });
     this.#ports.clock.timer(FIRST_MS, () => this.#later(lane, id));
   }
 
@@ -112,16 +117,21 @@ export class ShownStates implements Disposable {
     this.#wake(lane);
   }
 
-  /** Takes up what an earlier process, or an earlier run of this channel, may have left. */
+  /** Takes up what an earlier process, or an earlier run of this channel, may have left, and what came while it did not run. */
   #resume(channel: string): void {
     const found = this.#ports.store.of(channel);
-    if (found.length === 0) return;
+    if (found.length === 0 && !this.#lanes.has(channel)) return;
     const lane = this.#lane(channel);
     for (const { place, emojis } of found) {
-      lane.messages.set(place.id, { place, shown: emojis, failures: 0, isDue: true });
-      lane.due.add(place.id);
+      lane.messages.set(place.id, { place, shown: emojis, isUnsure: true, failures: 0, isDue: true });
     }
+    this.#lookAtAll(lane);
     this.#wake(lane);
+  }
+
+  #lookAtAll(lane: Lane): void {
+    for (const [id, { isDue }] of lane.messages) if (isDue) lane.due.add(id);
+    lane.lookAt = this.#ports.clock.monotonic() + LOOK_MS;
   }
 
   #lane(channel: string): Lane {
@@ -134,6 +144,7 @@ export class ShownStates implements Disposable {
       working: undefined,
       timer: undefined,
       notBefore: 0,
+      lookAt: this.#ports.clock.monotonic() + LOOK_MS,
     };
     this.#lanes.set(channel, lane);
     return lane;
@@ -145,8 +156,9 @@ export class ShownStates implements Disposable {
     lane.timer?.[Symbol.dispose]();
     lane.timer = undefined;
     if (lane.messages.size === 0) return;
-    const isIdle = lane.due.size === 0;
-    const waitMs = isIdle ? LOOK_MS : lane.notBefore - this.#ports.clock.monotonic();
+    const now = this.#ports.clock.monotonic();
+    if (now >= lane.lookAt) this.#lookAtAll(lane);
+    const waitMs = (lane.due.size === 0 ? lane.lookAt : lane.notBefore) - now;
     if (waitMs <= 0) {
       lane.working = this.#work(lane).finally(() => {
         lane.working = undefined;
@@ -156,7 +168,6 @@ export class ShownStates implements Disposable {
     }
     lane.timer = this.#ports.clock.timer(waitMs, () => {
       lane.timer = undefined;
-      if (isIdle) for (const [id, { isDue }] of lane.messages) if (isDue) lane.due.add(id);
       this.#wake(lane);
     });
   }
@@ -184,7 +195,7 @@ export class ShownStates implements Disposable {
     // When the channel runs again, `#resume` looks at it again.
     if (channel?.react === undefined) return false;
     const state = store.stateOf(place.id);
-    const change = changeTo(this.#emojiOf(channel, state), followed.shown);
+    const change = changeTo(this.#emojiOf(channel, state), followed);
     if (change === null) {
       if (isFinal(state)) this.#forget(lane, place.id);
       return false;
@@ -200,10 +211,12 @@ export class ShownStates implements Disposable {
     if (failure !== undefined) {
       // It certainly did not happen.
       if (failure.failure === 'retryable') followed.shown = before;
+      else followed.isUnsure = true;
       if (followed.shown.length === 0) await store.forget(place.id);
       this.#failed(lane, followed, failure);
     } else {
       followed.failures = 0;
+      followed.isUnsure = false;
       followed.shown = change.add === undefined ? [] : [change.add];
       if (isFinal(state)) {
         this.#forget(lane, place.id);
@@ -240,13 +253,13 @@ export class ShownStates implements Disposable {
       void store.forget(id).catch(() => {});
       return;
     }
+    lane.notBefore = clock.monotonic() + (retryAfterMs ?? RETRY_MS);
     if (retryAfterMs !== undefined) {
-      lane.notBefore = clock.monotonic() + retryAfterMs;
       for (const [other, { shown }] of lane.messages) if (shown.length === 0) this.#forget(lane, other);
     }
     followed.failures += 1;
     if (followed.failures >= MOST_FAILURES) this.#forget(lane, id);
-    else if (retryAfterMs !== undefined) lane.due.add(id);
+    else if (lane.messages.has(id)) lane.due.add(id);
   }
 
   /** Follows a message no longer; what the journal says of it stays. */
@@ -276,8 +289,11 @@ function isFinal(state: ReachedState): boolean {
 }
 
 /** How to get from the reactions that may stand to this one (undefined: to none); null: nothing has to be done. */
-function changeTo(emoji: string | undefined, shown: readonly string[]): ReactionChange | null {
+function changeTo(
+  emoji: string | undefined,
+  { shown, isUnsure }: Pick<Followed, 'shown' | 'isUnsure'>,
+): ReactionChange | null {
   const remove = shown.filter((one) => one !== emoji);
   if (emoji === undefined) return remove.length === 0 ? null : { remove };
-  return shown.length === 1 && remove.length === 0 ? null : { add: emoji, remove };
+  return shown.length === 1 && remove.length === 0 && !isUnsure ? null : { add: emoji, remove };
 }
