@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { readAnswer } from '../../src/agent/questions/answers.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { questionsTable } from '../../src/journal/questions-schema.ts';
+import { questionsTable } from '../../src/journal/schema/questions.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { openDatabase, type Migration } from '../../src/storage/open-database.ts';
 import { systemClock } from '../../src/util/clock.ts';

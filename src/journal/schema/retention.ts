@@ -1,4 +1,4 @@
-import { changed } from '../storage/open-database.ts';
+import { changed } from '../../storage/open-database.ts';
 
 /**
  * Migration: what retention needs to remove old rows. Indexes by age; tables for the dedupe keys of removed messages (as

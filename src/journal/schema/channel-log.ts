@@ -1,4 +1,4 @@
-import { added } from '../storage/open-database.ts';
+import { added } from '../../storage/open-database.ts';
 
 /** Migration: which messages the channels did not take, and when they did not run; see `ChannelLog`. */
 export const channelLogTables = added(`

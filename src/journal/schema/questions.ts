@@ -1,4 +1,64 @@
-import { added } from '../storage/open-database.ts';
+import { added } from '../../storage/open-database.ts';
+
+/** Migration: approvals. */
+export const approvalTable = added(`
+  CREATE TABLE approvals (
+    call_id     TEXT PRIMARY KEY,
+    code        TEXT NOT NULL UNIQUE,
+    session     TEXT NOT NULL,
+    channel     TEXT NOT NULL,
+    chat        TEXT NOT NULL,
+    thread      TEXT,
+    state       TEXT NOT NULL CHECK (state IN ('waiting', 'approved', 'denied', 'expired', 'cancelled')),
+    reason      TEXT,
+    answered_by TEXT,
+    deadline    INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX approvals_waiting ON approvals (channel, chat) WHERE state = 'waiting';
+`);
+
+/** Migration: what an approval shows, and the commands that an owner allowed for good. */
+export const allowanceTables = added(`
+  ALTER TABLE approvals ADD COLUMN turn TEXT;
+  ALTER TABLE approvals ADD COLUMN hash TEXT NOT NULL DEFAULT '';
+  ALTER TABLE approvals ADD COLUMN request TEXT NOT NULL DEFAULT '{}';
+  CREATE INDEX approvals_session ON approvals (session) WHERE state = 'waiting';
+  CREATE INDEX approvals_turn ON approvals (turn) WHERE state = 'waiting';
+
+  CREATE TABLE allowances (
+    id         TEXT PRIMARY KEY,
+    hash       TEXT NOT NULL UNIQUE,
+    program    TEXT NOT NULL,
+    folder     TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`);
+
+/** Migration: questions of `ask_user`. */
+export const askTable = added(`
+  CREATE TABLE asks (
+    call_id    TEXT PRIMARY KEY,
+    code       TEXT NOT NULL UNIQUE,
+    session    TEXT NOT NULL,
+    turn       TEXT NOT NULL,
+    channel    TEXT NOT NULL,
+    chat       TEXT NOT NULL,
+    thread     TEXT,
+    person     TEXT NOT NULL,
+    choices    TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('waiting', 'answered', 'expired', 'cancelled')),
+    answer     TEXT,
+    deadline   INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX asks_waiting ON asks (channel, chat) WHERE state = 'waiting';
+  CREATE INDEX asks_session ON asks (session) WHERE state = 'waiting';
+  CREATE INDEX asks_turn ON asks (turn) WHERE state = 'waiting';
+`);
 
 /**
  * Migration: one table `questions` replaces `approvals` and `asks`. The old tables stay for one release, so that an older

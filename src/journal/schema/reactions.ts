@@ -1,4 +1,4 @@
-import { added } from '../storage/open-database.ts';
+import { added } from '../../storage/open-database.ts';
 
 /**
  * Migration: people's reactions to messages of the assistant (`Reactions`), and the reactions of the assistant that may
