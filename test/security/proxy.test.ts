@@ -1,0 +1,267 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { setDefaultCACertificates, rootCertificates } from 'node:tls';
+import { afterEach, describe, expect, test } from 'vitest';
+import { readBody, startServer, type TestServer } from '../support/http.ts';
+import { waitFor } from '../support/wait.ts';
+import { testCertificate } from './fetch-certificate.ts';
+import { askOver, proxyWorld } from './proxy-world.ts';
+
+const A = '93.184.216.34';
+const NAMES = { 'page.example.com': [[A]] };
+
+interface Asked {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly host: string | undefined;
+  readonly body: string;
+}
+
+async function site(): Promise<TestServer & { readonly asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const server = await startServer(async (request, response) => {
+    const { method, url, headers } = request;
+    asked.push({ method, url, host: headers.host, body: await readBody(request) });
+    response.setHeader('alt-svc', 'h3=":443"').setHeader('set-cookie', ['a=1', 'b=2']);
+    response.end(url === '/large' ? 'x'.repeat(300_000) : `hello from ${headers.host}`);
+  });
+  return Object.assign(server, { asked });
+}
+
+/** A site with the certificate of the tests, and whether the program trusts it. */
+async function securedSite(isTrusted: boolean): Promise<{ port: number; asked: Asked[] } & AsyncDisposable> {
+  const asked: Asked[] = [];
+  const server = createServer(testCertificate, (request, response) => {
+    void readBody(request).then((body) => {
+      asked.push({ method: request.method, url: request.url, host: request.headers.host, body });
+      response.end('secured');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  if (isTrusted) setDefaultCACertificates([...rootCertificates, testCertificate.cert]);
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  return { port: (server.address() as AddressInfo).port, asked, [Symbol.asyncDispose]: close };
+}
+
+const PUBLIC = { 'public.example': [[A]] };
+
+afterEach(() => setDefaultCACertificates([...rootCertificates]));
+
+describe('The proxy of the browser', () => {
+  test('asks the checked address of a name over plain HTTP and passes the answer back', async () => {
+    await using server = await site();
+    await using world = await proxyWorld({ names: NAMES, servers: { [A]: server.port } });
+    const answer = await world.plain('http://page.example.com/a?b=c', { headers: { host: 'other.example' } });
+    expect(answer).toMatchObject({ status: 200, body: 'hello from page.example.com' });
+    expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
+    expect(answer.headers['alt-svc']).toBeUndefined();
+    expect(world.dialed).toEqual([`${A}:80`]);
+    expect(server.asked).toEqual([{ method: 'GET', url: '/a?b=c', host: 'page.example.com', body: '' }]);
+  });
+
+  test('asks a server with a certificate that is verified, and serves it under its own key', async () => {
+    await using server = await securedSite(true);
+    await using world = await proxyWorld({ names: PUBLIC, servers: { [A]: server.port } });
+    const socket = await world.secured('public.example:443');
+    expect(await askOver(socket, '/x', { headers: { host: 'fronted.example' } })).toMatchObject({
+      status: 200,
+      body: 'secured',
+    });
+    expect(server.asked).toEqual([{ method: 'GET', url: '/x', host: 'public.example', body: '' }]);
+    expect(world.dialed).toEqual([`${A}:443`]);
+  });
+
+  test('refuses a server whose certificate no one signed', async () => {
+    await using server = await securedSite(false);
+    await using world = await proxyWorld({ names: PUBLIC, servers: { [A]: server.port } });
+    expect((await world.tunnel('public.example:443')).status).toBe(403);
+    expect(world.refusals.join()).toContain('No trusted connection to public.example');
+    expect(server.asked).toEqual([]);
+  });
+
+  const FORBIDDEN: readonly (readonly [string, string])[] = [
+    ['this machine', '127.0.0.1:8080'],
+    ['this machine by IPv6', '[::1]:8080'],
+    ['this machine by another spelling', '0x7f.1:80'],
+    ['localhost', 'localhost:18790'],
+    ['a private network', '192.168.1.1:443'],
+    ['the credentials of a cloud', '169.254.169.254:80'],
+    ['a name of a cloud', 'metadata.google.internal:80'],
+    ['a private name', 'router.lan:80'],
+    ['a name that leads to this machine', 'inside.example.com:443'],
+    ['a name with one private address among public ones', 'mixed.example.com:443'],
+    ['a port of mail', 'page.example.com:25'],
+    ['a host that the owner forbids', 'never.example.com:443'],
+    ['nothing', ''],
+    ['what is no host', 'a b:443'],
+  ];
+
+  test.each(FORBIDDEN)('connects nobody to %s', async (_, authority) => {
+    const names = {
+      ...NAMES,
+      'inside.example.com': [['127.0.0.1']],
+      'mixed.example.com': [[A, '10.0.0.1']],
+      'never.example.com': [[A]],
+    };
+    await using world = await proxyWorld({ names, denyHosts: ['never.example.com'] });
+    if (!/[ ]/u.test(authority)) expect((await world.tunnel(authority)).status).toBe(403);
+    else await expect(world.tunnel(authority)).rejects.toThrow();
+    if (authority !== '' && !/[ ]/u.test(authority))
+      expect((await world.plain(`http://${authority}/`)).status).toBe(403);
+    expect(world.dialed).toEqual([]);
+  });
+
+  test('resolves again for each connection, so that a name that turns to this machine leads nowhere', async () => {
+    await using server = await site();
+    await using world = await proxyWorld({
+      names: { 'page.example.com': [[A], ['127.0.0.1']] },
+      servers: { [A]: server.port, '127.0.0.1': server.port },
+    });
+    expect((await world.plain('http://page.example.com/')).status).toBe(200);
+    expect((await world.plain('http://page.example.com/')).status).toBe(403);
+    expect(world.dialed).toEqual([`${A}:80`]);
+    expect(world.refusals).toHaveLength(1);
+  });
+
+  test('reaches a private host that the owner opened', async () => {
+    await using server = await site();
+    await using world = await proxyWorld({ allowHosts: ['127.0.0.1:8080'], servers: { '127.0.0.1': server.port } });
+    expect((await world.plain('http://127.0.0.1:8080/')).status).toBe(200);
+    expect((await world.plain('http://127.0.0.1:8081/')).status).toBe(403);
+  });
+
+  test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])('sends no %s that is not allowed', async (method) => {
+    await using server = await site();
+    await using world = await proxyWorld({ names: NAMES, servers: { [A]: server.port } });
+    const headers = { 'content-type': 'text/plain' };
+    expect((await world.plain('http://page.example.com/f', { method, headers })).status).toBe(403);
+    expect(server.asked).toEqual([]);
+    expect(world.refusals).toEqual([`Sending ${method} to page.example.com was refused: no one allowed it.`]);
+  });
+
+  test('inside of TLS too sends nothing that is not allowed, and shows what it would be', async () => {
+    await using server = await securedSite(true);
+    let answer: string | null = 'the owner said no.';
+    await using world = await proxyWorld({
+      names: PUBLIC,
+      servers: { [A]: server.port },
+      maySend: async () => answer,
+    });
+    const body = 'name=Ming&pin=1234';
+    const socket = await world.secured('public.example:443');
+    expect((await askOver(socket, '/form', { method: 'POST', body })).status).toBe(403);
+    expect(server.asked).toEqual([]);
+    answer = null;
+    const again = await world.secured('public.example:443');
+    expect(await askOver(again, '/form', { method: 'POST', body })).toMatchObject({ status: 200, body: 'secured' });
+    expect(server.asked).toEqual([{ method: 'POST', url: '/form', host: 'public.example', body }]);
+    expect(world.decided.map(({ method, url, body }) => [method, url, Buffer.from(body).toString()])).toEqual([
+      ['POST', 'https://public.example/form', body],
+      ['POST', 'https://public.example/form', body],
+    ]);
+  });
+
+  test('holds a request for as long as it is decided about', async () => {
+    await using server = await site();
+    const decision = Promise.withResolvers<string | null>();
+    await using world = await proxyWorld({
+      names: NAMES,
+      servers: { [A]: server.port },
+      maySend: () => decision.promise,
+    });
+    const answer = world.plain('http://page.example.com/', { method: 'POST', body: 'x' });
+    await waitFor(() => world.decided.length === 1, { what: 'the question' });
+    expect(server.asked).toEqual([]);
+    decision.resolve(null);
+    expect(await answer).toMatchObject({ status: 200 });
+    expect(server.asked[0]?.body).toBe('x');
+  });
+
+  test('takes a decision that breaks for a no', async () => {
+    await using server = await site();
+    const maySend = async (): Promise<null> => Promise.reject(new Error('broken'));
+    await using world = await proxyWorld({ names: NAMES, servers: { [A]: server.port }, maySend });
+    expect((await world.plain('http://page.example.com/', { method: 'POST', body: 'x' })).status).toBe(403);
+    expect(server.asked).toEqual([]);
+  });
+
+  test('decides about a preflight by the method that it announces', async () => {
+    await using server = await site();
+    await using world = await proxyWorld({ names: NAMES, servers: { [A]: server.port } });
+    const preflight = async (announced: string): Promise<number> =>
+      (
+        await world.plain('http://page.example.com/', {
+          method: 'OPTIONS',
+          headers: { 'access-control-request-method': announced },
+        })
+      ).status;
+    expect([await preflight('PUT'), await preflight('GET')]).toEqual([403, 200]);
+    expect(world.decided.map(({ method }) => method)).toEqual(['PUT']);
+  });
+
+  test('sends no GET that has a body', async () => {
+    await using server = await site();
+    await using world = await proxyWorld({ names: NAMES, servers: { [A]: server.port } });
+    expect(
+      (await world.plain('http://page.example.com/', { headers: { 'content-length': 6 }, body: 'hidden' })).status,
+    ).toBe(403);
+    expect(server.asked).toEqual([]);
+  });
+
+  test('refuses WebSockets, over plain HTTP and inside of TLS', async () => {
+    await using server = await securedSite(true);
+    await using world = await proxyWorld({
+      names: { ...NAMES, ...PUBLIC },
+      servers: { [A]: server.port },
+      maySend: async () => null,
+    });
+    const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+    const socket = await world.secured('public.example:443');
+    expect((await askOver(socket, '/ws', { headers })).status).toBe(403);
+    expect((await world.plain('http://page.example.com/ws', { headers })).status).toBe(403);
+    expect(server.asked).toEqual([]);
+    expect(world.refusals).toHaveLength(2);
+  });
+
+  test('passes nothing on in a tunnel that is not TLS', async () => {
+    const received: string[] = [];
+    await using server = await securedSite(true);
+    await using world = await proxyWorld({ names: PUBLIC, servers: { [A]: server.port } });
+    const { status, socket } = await world.tunnel('public.example:443');
+    expect(status).toBe(200);
+    socket.on('data', (data: Buffer) => received.push(data.toString('latin1')));
+    socket.write('POST /steal HTTP/1.1\r\nhost: public.example\r\ncontent-length: 1\r\n\r\nx');
+    await once(socket, 'close');
+    expect(server.asked).toEqual([]);
+    expect(received.join('')).not.toContain('secured');
+  });
+
+  test('cuts what carries too many bytes, and refuses too many connections', async () => {
+    await using server = await site();
+    await using world = await proxyWorld({
+      names: NAMES,
+      servers: { [A]: server.port },
+      limits: { connectionBytes: 100_000, connections: 1 },
+    });
+    await expect(world.plain('http://page.example.com/large')).rejects.toThrow();
+    expect(world.refusals.join()).toContain('too many bytes');
+    const answers = await Promise.all(['/a', '/b'].map((path) => world.plain(`http://page.example.com${path}`)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403]);
+  });
+
+  test('ends all of its connections when it closes', async () => {
+    await using server = await securedSite(true);
+    await using world = await proxyWorld({ names: PUBLIC, servers: { [A]: server.port } });
+    const socket = await world.secured('public.example:443');
+    const closed = once(socket, 'close');
+    await world.proxy[Symbol.asyncDispose]();
+    await closed;
+    await expect(world.plain('http://public.example/')).rejects.toThrow(/ECONNREFUSED|ENOENT/u);
+  });
+});
