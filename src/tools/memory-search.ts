@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { seesPrivate } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
-import { localMinute } from '../util/time-zone.ts';
+import { localMinute, localTime } from '../util/time-zone.ts';
 import { plural } from '../util/text.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
 
-/** What this tool needs of the memory's search. */
+/** What this tool needs of the memory's search. Times in the words of the query count where the call names none. */
 export interface MemorySearcher {
   search(query: {
     readonly text: string;
@@ -13,7 +13,16 @@ export interface MemorySearcher {
     readonly scope: 'all' | readonly string[];
     readonly since?: number;
     readonly until?: number;
-  }): Promise<readonly FoundMemory[]>;
+  }): Promise<{ readonly hits: readonly FoundMemory[]; readonly time: SearchedTime | null }>;
+}
+
+/** The time that the words of a query name. */
+export interface SearchedTime {
+  /** Milliseconds since 1970, both ends included; undefined: open. */
+  readonly since?: number;
+  readonly until?: number;
+  /** Nothing was found in it, so that the hits are from any time. */
+  readonly isMissed: boolean;
 }
 
 export interface FoundMemory {
@@ -58,7 +67,7 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
     role: 'trusted',
     shows: ({ query }) => escapeControlChars(`what was said or noted about ${query}`),
     execute: async ({ query, limit = results, since, until }, context) => {
-      const found = await memory.search({
+      const { hits: found, time } = await memory.search({
         text: query,
         limit,
         scope: scopeOf(context),
@@ -66,10 +75,10 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
         ...(since === undefined ? {} : { since: Date.parse(since) - DAY_MS / 2 }),
         ...(until === undefined ? {} : { until: Date.parse(until) + 1.5 * DAY_MS }),
       });
-      const lines = found.map((hit) => lineOf(hit, timezone));
+      const lines = [...timeLines(time, timezone), ...found.map((hit) => lineOf(hit, timezone))];
       return {
         title: `searched for ${query}`,
-        output: lines.length === 0 ? 'Nothing was found. Try other words, or fewer.' : lines.join('\n'),
+        output: found.length === 0 ? 'Nothing was found. Try other words, or fewer.' : lines.join('\n'),
         metadata: { found: plural(found.length, 'hit') },
         private: true,
         ...(found.some(({ untrusted }) => untrusted) ? { untrusted: true } : {}),
@@ -80,6 +89,20 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
 
 function scopeOf({ call, person }: ToolContext): 'all' | readonly string[] {
   return seesPrivate(person) ? 'all' : [call.sessionKey];
+}
+
+/** Says which time was searched, because the query named it and not the call. */
+function timeLines(time: SearchedTime | null, timezone: string | null): readonly string[] {
+  if (time === null) return [];
+  const day = (at: number | undefined): string => (at === undefined ? '' : localTime(at, timezone).date);
+  const [first, last] = [day(time.since), day(time.until)];
+  const days = first === last ? first : `${first} to ${last}`;
+  const named = first === '' ? `the time until ${last}` : last === '' ? `the time since ${first}` : days;
+  return [
+    time.isMissed
+      ? `(Nothing is from ${named}, which the query names; these are from any time.)`
+      : `(Of ${named}, as the query says; use since and until for another time.)`,
+  ];
 }
 
 function lineOf({ source, session, at, role, snippet }: FoundMemory, timezone: string | null): string {

@@ -87,6 +87,19 @@ describe('what is said is found', () => {
     expect(await shared.snippets(query)).toContain(expected);
   });
 
+  test('by a question: its words that only ask do not count', async () => {
+    await using memory = await world();
+    await memory.tape('telegram:42', [
+      ...TALK,
+      { turn: 'q', user: 'What is it that you and I do not have?', assistant: 'x', at: 1_750_000_000_000 },
+    ]);
+    expect(await memory.snippets('What is the name of my dentist?', { limit: 2 })).toContain(
+      'My dentist is Dr. Müller in Görlitz',
+    );
+    expect(await memory.snippets('我的狗叫什么？')).toContain('我的狗叫小白');
+    expect(await memory.snippets('what is it')).toContain('What is it that you and I do not have?');
+  });
+
   test('with session, turn, time and speaker', async () => {
     expect((await shared.find('zeppelin'))[0]).toMatchObject({
       source: 'session',

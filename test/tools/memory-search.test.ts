@@ -6,12 +6,14 @@ import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
+type Found = Awaited<ReturnType<MemorySearcher['search']>>;
 type Asked = Parameters<MemorySearcher['search']>[0];
 
 async function call(
   args: unknown,
   context: Partial<TestCall> = {},
-  found: Awaited<ReturnType<MemorySearcher['search']>> = [],
+  found: Found['hits'] = [],
+  time: Found['time'] = null,
 ): Promise<{ result: ToolResult; asked: readonly Asked[] }> {
   const asked: Asked[] = [];
   const registry = new ToolRegistry({
@@ -23,7 +25,7 @@ async function call(
   const memory: MemorySearcher = {
     search: async (query) => {
       asked.push(query);
-      return found;
+      return { hits: found, time };
     },
   };
   registry.register(memorySearchTool({ memory, results: 6, timezone: 'Europe/Berlin' }));
@@ -68,11 +70,26 @@ describe('memory_search', () => {
   });
 
   test('asks with every character of the query visible', () => {
-    const search: MemorySearcher['search'] = async () => [];
+    const search: MemorySearcher['search'] = async () => ({ hits: [], time: null });
     const tool = memorySearchTool({ memory: { search }, results: 6, timezone: null });
     expect(tool.shows?.({ query: 'tax\u202Egnp' }, testToolContext({}))).toBe(
       'what was said or noted about tax\\u{202e}gnp',
     );
+  });
+
+  test('says which time it searched because of the words of the query, and when nothing was of that time', async () => {
+    const hit = { source: 'session', session: 's', untrusted: false, snippet: 'x' } as const;
+    const week = { since: Date.UTC(2026, 10, 15, 23), until: Date.UTC(2026, 10, 22, 22, 59), isMissed: false };
+    const first = async (time: Found['time']): Promise<string | undefined> =>
+      (await call({ query: 'x' }, {}, [hit], time)).result.output.split('\n')[0];
+    expect(await first(week)).toBe(
+      '(Of 2026-11-16 to 2026-11-22, as the query says; use since and until for another time.)',
+    );
+    expect(await first({ ...week, isMissed: true })).toBe(
+      '(Nothing is from 2026-11-16 to 2026-11-22, which the query names; these are from any time.)',
+    );
+    expect(await first({ since: week.since, isMissed: false })).toContain('(Of the time since 2026-11-16,');
+    expect(await first(null)).toBe('- s (unknown): x');
   });
 
   test('marks what strangers wrote, and says when nothing was found', async () => {
@@ -98,7 +115,11 @@ describe('memory_search', () => {
   });
 
   test('says how many results there are where the call names no number', () => {
-    const { parameters } = memorySearchTool({ memory: { search: async () => [] }, results: 9, timezone: null });
+    const { parameters } = memorySearchTool({
+      memory: { search: async () => ({ hits: [], time: null }) },
+      results: 9,
+      timezone: null,
+    });
     expect(toJsonSchema(parameters)).toMatchObject({
       properties: { limit: { description: expect.stringContaining('Default: 9.') } },
     });

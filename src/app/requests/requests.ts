@@ -130,7 +130,10 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     configReload: () => reload(),
     ...mailRequests(journal.deadLetters),
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
-    ...sessionRequests({ journal, search, sessions }, base.paths.sessions),
+    ...sessionRequests(
+      { journal, search, sessions },
+      { folder: base.paths.sessions, clock: base.clock, timezone: base.config.agent.timezone },
+    ),
     ...turnRequests(journal, base.paths.sessions, {
       changes: parts.changes,
       workspace: base.paths.workspace,

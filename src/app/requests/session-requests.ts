@@ -1,11 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
+import { searchByQuestion } from '../../memory/time/search-by-question.ts';
 import { tapeName } from '../../session/tape-name.ts';
 import { ifThere } from '../../storage/files.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import { shellWord } from '../../util/text.ts';
+import type { Clock } from '../../util/clock.ts';
 import { exportSession } from './session-export.ts';
 import { SessionIndex } from './session-index.ts';
 import { unknownSession } from './session-log.ts';
@@ -13,10 +15,10 @@ import type { Stores } from '../storage/stores.ts';
 
 const MOST_EXPORT_BYTES = 50_000_000;
 
-/** What a person may ask about conversations; `folder`: where their tapes are. */
+/** What a person may ask about conversations; `folder`: where their tapes are; `timezone`: IANA name, or null for the machine's. */
 export function sessionRequests(
   { journal, search, sessions }: Pick<Stores, 'journal' | 'search' | 'sessions'>,
-  folder: string,
+  { folder, clock, timezone }: { readonly folder: string; readonly clock: Clock; readonly timezone: string | null },
 ): Pick<RequestHandlers, 'sessionsList' | 'sessionsExport' | 'sessionsSearch' | 'sessionsDelete'> {
   const index = new SessionIndex(folder, () => new Set(journal.turns.open().map(({ session }) => session)));
   return {
@@ -29,13 +31,15 @@ export function sessionRequests(
     },
     sessionsSearch: async ({ text, count, session }) => {
       const scope = session === undefined ? ('all' as const) : [session];
-      const hits = await search.search({ text, limit: count, scope });
+      const query = { text, limit: count, scope };
+      const { hits, time } = await searchByQuestion(search, query, { now: clock.now(), timezone });
       return hits.map(({ source, session: in_ = null, at = null, role = null, snippet }) => ({
         source,
         session: in_,
         at,
         role,
         snippet,
+        ofAnyTime: time?.isMissed === true,
       }));
     },
     sessionsDelete: async ({ session }) => {

@@ -89,6 +89,7 @@ export async function openStores(
       sessions: paths.sessions,
       workspace: paths.workspace,
       database: paths.search,
+      timezone: config.agent.timezone,
       clock,
       log,
       onRefused: () => void base.storage.look(),

@@ -4,6 +4,7 @@ import type { TurnRunner } from '../../agent/turn/runner.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
 import { CASES_FILE } from '../../skills/skill.ts';
+import { searchByQuestion } from '../../memory/time/search-by-question.ts';
 import { askUserTool } from '../../tools/ask-user.ts';
 import { memorySearchTool } from '../../tools/memory-search.ts';
 import { API_CHANNEL } from '../../bus/api.ts';
@@ -65,7 +66,13 @@ export function registerTools(base: Base, parts: RegisterParts): void {
     staySilentTool({ isMeant: (turnId) => journal.turns.messages(turnId).some(({ mentioned }) => mentioned) }),
   );
   registry.register(tapeTool(tape));
-  registry.register(memorySearchTool({ memory: stores.search, results: config.memory.searchResults, timezone }));
+  registry.register(
+    memorySearchTool({
+      memory: { search: (query) => searchByQuestion(stores.search, query, { now: clock.now(), timezone }) },
+      results: config.memory.searchResults,
+      timezone,
+    }),
+  );
   registry.register(
     skillTool({ skills: withoutCases(catalog), pageChars: config.agent.toolResultChars - PAGE_MARGIN }),
   );

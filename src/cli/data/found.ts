@@ -25,6 +25,8 @@ export async function printFound(
     const from = source === 'session' ? `${session ?? ''}${role === null ? '' : `, ${speaker(role)}`}` : FILES[source];
     return `${when}${from}\n${indented(snippet, '    ')}`;
   });
+  if (hits.some(({ ofAnyTime }) => ofAnyTime))
+    lines.unshift('Nothing of that time was found; these are from any time.');
   print(context, json, { facts: hits, lines, nothing: 'Nothing was found.' });
   return 0;
 }

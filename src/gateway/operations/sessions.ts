@@ -10,6 +10,8 @@ export interface SearchHit {
   readonly role: 'user' | 'assistant' | null;
   /** One line around what was found. */
   readonly snippet: string;
+  /** The question names a time, such as "last week", of which nothing was found. */
+  readonly ofAnyTime: boolean;
 }
 
 export interface SessionFacts {

@@ -2,6 +2,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { MemoryHit, SearchQuery } from './retriever.ts';
 import { fold, quoted, singlesOf, termsOf, wordsOf, type Term, similarity, trigramsOf } from './words.ts';
 import { scopeWord } from './index-writer.ts';
+import { tellingTerms } from './stop-words.ts';
+import { timeCondition } from './time-condition.ts';
 
 /** A search term with the expression that finds it in the index. */
 interface TermQuery {
@@ -50,6 +52,10 @@ interface Row {
   readonly text: string;
 }
 
+const COLUMNS = 'd.id, d.source, d.session, d.turn, d.at, d.role, d.untrusted, d.text';
+/** Stands for no session in a list of them; each has a colon in its name. */
+const OWN = '-';
+
 /** Search steps from strict to tolerant: all words, all as prefixes, any as a prefix, any with corrected spelling. */
 const STEPS = [
   { join: ' AND ', prefix: false, spelling: false, weight: 1 },
@@ -60,8 +66,9 @@ const STEPS = [
 
 /** Finds documents for a query, best first: scored with BM25 and age. Later steps run only while hits are missing. */
 export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly MemoryHit[] {
-  const terms = termsOf(query.text);
-  if (terms.length === 0 || query.limit < 1 || query.scope.length === 0) return [];
+  const terms = tellingTerms(termsOf(query.text));
+  if (query.limit < 1 || query.scope.length === 0) return [];
+  if (terms.length === 0) return listDocuments(db, query);
   const total = Number(db.prepare('SELECT max(id) AS n FROM documents').get()?.['n'] ?? 0);
   const newest = Number(db.prepare('SELECT max(at) AS at FROM documents').get()?.['at'] ?? 0);
   const found = new Map<number, { row: Row; score: number; wanted: readonly TermQuery[] }>();
@@ -107,16 +114,28 @@ function candidates(db: DatabaseSync, query: SearchQuery, wanted: readonly TermQ
   const counts = wanted.map(({ documents }) => documents);
   const reach = join === ' AND ' ? Math.min(...counts) : Math.max(...counts);
   const order = reach > MOST_RANKED ? 'words.rowid DESC' : 'words.rank';
-  const { since = null, until = null } = query;
+  const time = timeCondition(query);
   return db
     .prepare(
-      `SELECT d.id, d.source, d.session, d.turn, d.at, d.role, d.untrusted, d.text
-       FROM words JOIN documents d ON d.id = words.rowid
-       WHERE words MATCH ?1 AND (?2 IS NULL OR d.at >= ?2) AND (?3 IS NULL OR d.at <= ?3)
-       ORDER BY ${order} LIMIT ${MOST_CANDIDATES}`,
+      `SELECT ${COLUMNS} FROM words JOIN documents d ON d.id = words.rowid
+       WHERE words MATCH ? AND ${time.sql} ORDER BY ${order} LIMIT ${MOST_CANDIDATES}`,
     )
-    .all(match, since, until)
+    .all(match, ...time.values)
     .map(rowOf);
+}
+
+/** What was said in a time: summaries first, then the newest. */
+function listDocuments(db: DatabaseSync, { scope, since, until, limit }: SearchQuery): readonly MemoryHit[] {
+  if (since === undefined && until === undefined) return [];
+  const sessions = scope === 'all' ? null : JSON.stringify(scope.map((session) => session ?? OWN));
+  return db
+    .prepare(
+      `SELECT ${COLUMNS} FROM documents d WHERE d.at BETWEEN ? AND ?
+         AND (?3 IS NULL OR ifnull(d.session, '${OWN}') IN (SELECT value FROM json_each(?3)))
+       ORDER BY d.source = 'history' DESC, d.at DESC, d.id DESC LIMIT ?4`,
+    )
+    .all(since ?? 0, until ?? Number.MAX_SAFE_INTEGER, sessions, limit)
+    .map((row, index) => hitOf(rowOf(row), 1 / (index + 1), []));
 }
 
 function rowOf(row: Record<string, unknown>): Row {

@@ -2,6 +2,7 @@
 export type SearchSource = 'memory' | 'history' | 'session';
 
 export interface SearchQuery {
+  /** Without a word in it, what was said between `since` and `until` is listed, the newest first. */
   readonly text: string;
   /** Most hits to return. */
   readonly limit: number;
@@ -13,6 +14,11 @@ export interface SearchQuery {
   /** Milliseconds since 1970; `since` and `until` leave out hits without a time. */
   readonly since?: number;
   readonly until?: number;
+  /**
+   * `since` and `until` come from the words of a question: hits without a time stay, and those whose text names one of these
+   * dates. @default the times are strict
+   */
+  readonly dates?: readonly string[];
 }
 
 export interface MemoryHit {
@@ -45,4 +51,6 @@ export interface SearchFiles {
   readonly workspace: string;
   /** The index. */
   readonly database: string;
+  /** IANA name of the zone in which HISTORY.md has its times. @default the machine's */
+  readonly timezone?: string | null;
 }

@@ -16,7 +16,7 @@ export interface SearchIndex {
 }
 
 /** Raised with every change of the tables: an index of another version is made again. */
-const VERSION = 1;
+const VERSION = 2;
 
 const TABLES = `
   CREATE TABLE files (path TEXT PRIMARY KEY, session TEXT, stamp TEXT NOT NULL, offset INTEGER NOT NULL) STRICT;

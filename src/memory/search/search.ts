@@ -107,8 +107,8 @@ export class MemorySearch implements Retriever, AsyncDisposable {
   }
 
   #start(): Running {
-    const { sessions, workspace, database } = this.#options;
-    const setup: SearchFiles = { sessions, workspace, database };
+    const { sessions, workspace, database, timezone = null } = this.#options;
+    const setup: SearchFiles = { sessions, workspace, database, timezone };
     const worker = new Worker(workerFile(), { workerData: setup });
     // A process that has nothing else to do does not wait for it.
     worker.unref();

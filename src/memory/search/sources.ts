@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { keyOfTapeName } from '../../session/tape-name.ts';
 import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { errorCode } from '../../util/errors.ts';
+import { instantOf, machineZone } from '../../util/time-zone.ts';
 import { hasStrangersTag } from '../files/history-file.ts';
 import type { SearchFiles } from './retriever.ts';
 import { readTapeFrom } from './tape-text.ts';
@@ -60,7 +61,7 @@ export function syncSources(files: SearchFiles, db: DatabaseSync, writer: IndexW
     known.delete(name);
     if (before?.stamp === stampOf(stat)) continue;
     writer.together(() => {
-      const documents = parse(readFileSync(path, 'utf8'));
+      const documents = parse(readFileSync(path, 'utf8'), files.timezone ?? machineZone());
       writer.removeFile(name, new Set(documents.map(({ key }) => key)));
       for (const document of documents) writer.add(name, document);
       save.run(name, null, stampOf(stat), stat.size);
@@ -117,7 +118,7 @@ function factsOf(text: string): readonly SearchDocument[] {
 }
 
 /** One document for each paragraph of HISTORY.md. */
-function paragraphsOf(text: string): readonly SearchDocument[] {
+function paragraphsOf(text: string, zone: string): readonly SearchDocument[] {
   return text
     .replaceAll(/<!--[\s\S]*?-->/gu, '')
     .replaceAll('\r\n', '\n')
@@ -129,16 +130,16 @@ function paragraphsOf(text: string): readonly SearchDocument[] {
       untrusted: hasStrangersTag(paragraph),
       key: keyOf(paragraph),
       source: 'history',
-      at: timeOf(paragraph),
+      at: timeOf(paragraph, zone),
       text: paragraph,
     }));
 }
 
-/** Of the paragraph's beginning, as if it were written in UTC: near enough to tell old from new. */
-function timeOf(paragraph: string): number | null {
+/** Of the paragraph's beginning. */
+function timeOf(paragraph: string, zone: string): number | null {
   const match = /^\[(\d{4}-\d\d-\d\d) (\d\d:\d\d)\]/u.exec(paragraph);
   const at = match === null ? Number.NaN : Date.parse(`${match[1]}T${match[2]}:00Z`);
-  return Number.isNaN(at) ? null : at;
+  return Number.isNaN(at) ? null : instantOf(at, zone);
 }
 
 function keyOf(text: string): string {

@@ -127,6 +127,9 @@ function Found({ text, close }: { readonly text: string; readonly close: () => v
   if (found.hits.length === 0) return <p class="faint">Nothing was found.</p>;
   return (
     <ul class="list">
+      {found.hits.some(({ ofAnyTime }) => ofAnyTime) ? (
+        <li class="faint">Nothing of that time was found; these are from any time.</li>
+      ) : null}
       {found.hits.map(({ source, session, at, snippet }, index) => (
         <li key={index}>
           <a href={session === null ? hashOf({ panel: 'memory' }) : hashOf({ session })} onClick={close}>
