@@ -147,6 +147,15 @@ test('a platform that asks to wait is left alone: only what stands already is ta
   expect(new Set(world.calls.slice(before).map(({ id }) => id))).toEqual(new Set(['1']));
 });
 
+test('a platform that asks to wait for a moment shows the others afterwards', async () => {
+  const world = setup();
+  using _ = world.begin();
+  for (const id of ['1', '2', '3']) world.comes(id);
+  world.failures.push(new SendError('retryable', 'wait', { retryAfterMs: 250 }));
+  await world.clock.advance(5_000);
+  expect(['1', '2', '3'].map((id) => world.mark(id))).toEqual(['👀', '👀', '👀']);
+});
+
 test('a message that takes no reaction is not asked again', async () => {
   const world = setup();
   using _ = world.begin();

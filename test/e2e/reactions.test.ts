@@ -173,7 +173,10 @@ describe('on a platform that refuses them', () => {
     await waitFor(() => named().length === 2, { what: 'both states' });
     expect(named()).toEqual(['hammer', 'white_check_mark']);
     const post = world.slack.sentPosts.at(-1);
+    const isSent = async (): Promise<boolean> => (await world.assistant.request('outboxList', {})).length === 0;
+    await waitFor(isSent, { what: 'an answer that is known to have arrived' });
     world.slack.reacts(SLACK_OWNER, { chatId: DIRECT, ts: post?.ts ?? '' }, '+1::skin-tone-3', false);
+    await waitFor(() => world.slack.sockets.unacknowledged.length === 0, { what: 'the reaction taken' });
     world.slack.sends(SLACK_OWNER, DIRECT, 'two');
     await waitFor(() => postsIn(world).includes('Second.'), { what: 'the next answer' });
     expect(world.model.requests.at(-1)?.view.lastUserText).toContain('reacted 👍 to your message “First.”');

@@ -17,6 +17,8 @@ const CALL_DEADLINE_MS = 10_000;
 const LOOK_MS = 60_000;
 /** Wait after a call that failed and may work again. */
 const RETRY_MS = 2_000;
+/** When the platform asks to wait longer than this, messages without a reaction get none. */
+const LONG_WAIT_MS = 5_000;
 /** Most messages of a channel that are followed at once; of more, the newest get no reaction. */
 const MOST_FOLLOWED = 200;
 /** After so many failures in a row a message waits for the next start of its channel. */
@@ -59,8 +61,8 @@ export interface StateReactionPorts {
 
 /**
  * Shows by a reaction how far a person's message has come. Events only say when to look: the state is read from the
- * journal, and the latest wins. One call at a time on each channel, at most one in `PACE_MS`. When the platform asks to wait,
- * messages without a reaction get none. What may stand on a message is in the journal before the call, so a later
+ * journal, and the latest wins. One call at a time on each channel, at most one in `PACE_MS`. When the platform asks to wait
+ * for long, messages without a reaction get none. What may stand on a message is in the journal before the call, so a later
  * process takes it away. An error here never affects a message. Disposing ends it.
  */
 export class ShownStates implements Disposable {
@@ -254,7 +256,7 @@ export class ShownStates implements Disposable {
       return;
     }
     lane.notBefore = clock.monotonic() + (retryAfterMs ?? RETRY_MS);
-    if (retryAfterMs !== undefined) {
+    if ((retryAfterMs ?? 0) > LONG_WAIT_MS) {
       for (const [other, { shown }] of lane.messages) if (shown.length === 0) this.#forget(lane, other);
     }
     followed.failures += 1;

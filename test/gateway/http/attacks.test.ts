@@ -143,8 +143,9 @@ describe('a thousand connections that only stay open', () => {
     }
     let among = await turnMs(run);
     for (let n = 0; n < 10 && among >= alone * 1.1; n += 1) among = Math.min(among, await turnMs(run));
-    expect(among).toBeLessThan(alone * 1.1);
     for (const socket of idle) socket.destroy();
+    // Measured on both sides, because the machine itself may have become slower in between.
+    expect(among).toBeLessThan(Math.max(alone, await turnMs(run)) * 1.1);
     await waitFor(async () => (await fetch(`${http}/health`)).status === 200, { what: 'room' });
   });
 });
