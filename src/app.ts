@@ -274,7 +274,7 @@ async function startOnce(
   // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.
   const local = await serve(
     base,
-    { bus, stores, http, channels, questions, registry, requests, model, ...parting },
+    { bus, stores, http, channels, questions, editorFiles: agent.editorFiles, registry, requests, model, ...parting },
     stack,
   );
   stack.defer(() => channels.manager.stop());

@@ -1,6 +1,7 @@
 import {
   methods,
   type AgentContext,
+  type ClientCapabilities,
   type PromptResponse,
   type SessionModeState,
   type SessionUpdate,
@@ -11,6 +12,7 @@ import type { AssistantPort, AttachedMessage, OutboundEvent, TurnSummary } from 
 import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
 import { raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
+import { clientFiles } from './client-files.ts';
 import { folderPermission, permissionFor, replyOf } from './permission.ts';
 import type { PromptContent } from './prompt-content.ts';
 import { replayOf } from './replay.ts';
@@ -19,6 +21,10 @@ import { text, Updates, type Step } from './updates.ts';
 export interface ConversationPorts {
   readonly assistant: AssistantPort;
   readonly client: AgentContext;
+  /** What the editor said that it can do. */
+  readonly capabilities: ClientCapabilities;
+  /** Aborts when the editor is gone. */
+  readonly closed: AbortSignal;
   /** Stores an image and returns its absolute path. */
   readonly keepImage: (image: PromptContent['images'][number]) => Promise<string>;
   readonly log: (line: string) => void;
@@ -72,7 +78,10 @@ export class Conversation implements Disposable {
 
   /** From now on the editor sees what happens in the conversation, and is asked. */
   attach(): void {
+    const told = async (): Promise<void> => this.#sending;
+    const files = clientFiles({ ...this.#ports, sessionId: this.id, told });
     this.#attached = this.#ports.assistant.attach(this.#key, (message) => this.#hear(() => this.#message(message)), {
+      ...(files === undefined ? {} : { files }),
       onEvent: (event) => this.#hear(() => this.#event(event)),
       onApproval: async (question, signal) => {
         await this.#sending;

@@ -8,6 +8,7 @@ import {
   PROTOCOL_VERSION,
   RequestError,
   type AgentContext,
+  type ClientCapabilities,
   type ListSessionsResponse,
 } from '@agentclientprotocol/sdk';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
@@ -46,9 +47,12 @@ const ID = /^[\w-]{1,64}$/u;
 export async function serveAcp(options: AcpOptions): Promise<void> {
   const { assistant, input, output, version, log, signal } = options;
   const conversations = new Map<string, Conversation>();
+  let capabilities: ClientCapabilities = {};
   const ports = (client: AgentContext): ConversationPorts => ({
     assistant,
     client,
+    capabilities,
+    closed: connection.signal,
     keepImage: (image) => keepImage(options.images, image),
     log,
   });
@@ -76,16 +80,19 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
       .catch((error: unknown) => log(`acp: the commands were not told: ${errorMessage(error)}`));
 
   const connection = agent({ name: 'assistant' })
-    .onRequest(methods.agent.initialize, () => ({
-      protocolVersion: PROTOCOL_VERSION,
-      agentCapabilities: {
-        loadSession: true,
-        promptCapabilities: { image: true, embeddedContext: true },
-        sessionCapabilities: { list: {}, resume: {}, close: {} },
-      },
-      authMethods: [],
-      agentInfo: { name: 'assistantd', title: 'Assistant', version },
-    }))
+    .onRequest(methods.agent.initialize, ({ params }) => {
+      capabilities = params.clientCapabilities ?? {};
+      return {
+        protocolVersion: PROTOCOL_VERSION,
+        agentCapabilities: {
+          loadSession: true,
+          promptCapabilities: { image: true, embeddedContext: true },
+          sessionCapabilities: { list: {}, resume: {}, close: {} },
+        },
+        authMethods: [],
+        agentInfo: { name: 'assistantd', title: 'Assistant', version },
+      };
+    })
     .onRequest(methods.agent.authenticate, () => {
       throw refused('There is nothing to authenticate: whoever starts this program is the owner.');
     })

@@ -12,6 +12,7 @@ import type { MediaStore } from '../storage/media.ts';
 import type { PromptParts } from '../storage/prompt-parts.ts';
 import type { SpillStore } from '../storage/spill.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
+import type { EditorFiles } from '../tools/files/editor-files.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Ids } from '../util/ids.ts';
@@ -84,6 +85,7 @@ export interface ToolPorts {
   readonly spill: Pick<SpillStore, 'folder'>;
   /** The folder of an editor that a session may read and change; undefined: none. */
   readonly editorFolder: (sessionKey: string) => string | undefined;
+  readonly editorFiles: Pick<EditorFiles, 'of'>;
 }
 
 /** Limits of turns. */

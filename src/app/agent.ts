@@ -15,6 +15,7 @@ import type { HttpSlot } from '../gateway/operations/ports.ts';
 import type { ModelName } from '../providers/provider.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import type { Sandbox } from '../security/sandbox/sandbox.ts';
+import { EditorFiles } from '../tools/files/editor-files.ts';
 import type { BackgroundProcesses } from '../tools/exec/background/background-processes.ts';
 import type { TapeActions } from '../tools/tape.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -69,6 +70,7 @@ export interface Agent {
   readonly ports: LoopPorts;
   readonly runningTurns: () => number;
   readonly questions: Questions;
+  readonly editorFiles: EditorFiles;
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
   readonly sandbox: Sandbox | null;
@@ -99,6 +101,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const tools = createTools(base, { ...parts, catalog, background });
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
+  const editorFiles = new EditorFiles(clock);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
   const speech = speechPorts(base, channels.manager);
   const prompts = openPrompts(base, { stores, catalog, registry, speech });
@@ -133,6 +136,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     skills,
     bounds,
     questions,
+    editorFiles,
     speech,
     automation,
     heartbeat,
@@ -175,6 +179,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     catalog,
     skills,
     questions,
+    editorFiles,
     memory: memory.commands,
     cron: automation.command,
     status: (sessionKey) =>
@@ -187,6 +192,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     ports: loopPorts,
     runningTurns,
     questions,
+    editorFiles,
     registry,
     requests: createRequests(base, {
       ...stores,

@@ -9,6 +9,7 @@ import type { HttpSlot } from '../gateway/operations/ports.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import type { OpenAiPorts } from '../gateway/openai/ports.ts';
 import { hasServer, hearingServer, speechText, voiceText } from '../providers/speech-servers.ts';
+import type { EditorFiles } from '../tools/files/editor-files.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -26,6 +27,7 @@ export interface ServeParts {
   readonly stores: Pick<Stores, 'journal' | 'media' | 'uploads' | 'sessions' | 'audit' | 'editors'>;
   readonly channels: Channels;
   readonly questions: Questions;
+  readonly editorFiles: EditorFiles;
   readonly hooks: HookRunner;
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
@@ -66,6 +68,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     newId,
     terminal,
     approvals: questions,
+    editorFiles: parts.editorFiles,
     editors: stores.editors,
     info,
     tools: {

@@ -37,3 +37,41 @@ export function editorFactsOf(
   if (message === undefined || !isEditorSession(message.sessionKey)) return null;
   return facts.safeParse(message.metadata[EDITOR_FACTS] ?? {}).data ?? facts.parse({});
 }
+
+/** What an editor is asked about a file, by its absolute path: the text that it shows, or to take a new one. */
+export type EditorFileRequest =
+  | { readonly kind: 'read'; readonly path: string }
+  | { readonly kind: 'write'; readonly path: string; readonly text: string };
+
+const fileReply = z.union([
+  z.object({ text: z.string() }),
+  z.object({ written: z.literal(true) }),
+  /** Its own words. */
+  z.object({ refused: z.string() }),
+  /** The text that it shows has more bytes than `LONGEST_EDITOR_TEXT`. */
+  z.object({ tooLong: z.literal(true) }),
+]);
+
+/** What an editor says to that. */
+export type EditorFileReply = z.infer<typeof fileReply>;
+
+/** An editor that lends its files: tells the texts that it shows (`reads`), takes new ones (`writes`). */
+export interface LentFiles {
+  readonly reads: boolean;
+  readonly writes: boolean;
+  /** Rejects when the editor went away, or with the reason of the signal. */
+  readonly ask: (request: EditorFileRequest, signal: AbortSignal) => Promise<EditorFileReply>;
+}
+
+/** Bytes of a text, as JSON, that goes to an editor or comes from one. */
+const LONGEST_EDITOR_TEXT = 600_000;
+
+/** Whether a text is short enough to go to an editor or to come from one. */
+export function fitsEditor(text: string): boolean {
+  return text.length <= LONGEST_EDITOR_TEXT && Buffer.byteLength(JSON.stringify(text)) <= LONGEST_EDITOR_TEXT;
+}
+
+/** What an editor said about a file; anything else is a refusal. */
+export function editorFileReply(given: unknown): EditorFileReply {
+  return fileReply.safeParse(given).data ?? { refused: 'its answer could not be understood' };
+}

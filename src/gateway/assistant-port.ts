@@ -1,3 +1,4 @@
+import type { LentFiles } from '../bus/editor.ts';
 import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 import type { AssistantInfo } from './assistant-info.ts';
@@ -55,6 +56,8 @@ export interface SendOptions {
 export interface AttachOptions extends Pick<SendOptions, 'onApproval'> {
   /** Live events of every turn of the session. */
   readonly onEvent?: (event: OutboundEvent) => void;
+  /** The texts of files as this editor shows them. @default they are read from the disk and written to it */
+  readonly files?: LentFiles;
 }
 
 /** A durable message to a terminal session. */

@@ -21,8 +21,11 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** Tells the client. With a `key`, only the newest of that key is kept while the client is slow to read. */
   readonly emit: (event: unknown, key?: string) => void;
-  /** Asks the client; rejects when the request or `signal` aborts. */
-  readonly ask: (question: unknown, signal: AbortSignal) => Promise<unknown>;
+  /**
+   * Asks the client; rejects when the request or `signal` aborts. `verbatim`: it is sent as it is, for what the client
+   * puts into a file.
+   */
+  readonly ask: (question: unknown, signal: AbortSignal, options?: { readonly verbatim: boolean }) => Promise<unknown>;
 }
 
 /** Why a request aborts whose client went away. */
@@ -125,15 +128,16 @@ class Connection {
     socket.on('close', () => this.#abortAll(new ClientGone()));
   }
 
-  /** A question says what will run; `showsRuns`: so does this. */
-  write(frame: ServerFrame, showsRuns = 'question' in frame): void {
+  /** `showsRuns`: it says what runs or ran; `verbatim`: nothing is taken out. */
+  write(frame: ServerFrame, { showsRuns = false, verbatim = false } = {}): void {
     if (this.#socket.destroyed) return;
     if (this.#socket.writableLength > MOST_UNREAD) {
       this.#log.warn('control: closed a client that does not read', { unread: this.#socket.writableLength });
       this.#socket.destroy();
       return;
     }
-    this.#socket.write(this.#redact(encodeFrame(frame), { showsRuns }));
+    const line = encodeFrame(frame);
+    this.#socket.write(verbatim ? line : this.#redact(line, { showsRuns }));
   }
 
   /** Aborts what runs, gives handlers the chance to say how it ended, and closes. */
@@ -195,7 +199,8 @@ class Connection {
     const context: RequestContext = {
       signal: controller.signal,
       emit: (event, key) => this.#emit({ id, event }, key === undefined ? undefined : `${id} ${key}`),
-      ask: (question, signal) => this.#ask(id, answers, question, AbortSignal.any([signal, controller.signal])),
+      ask: (question, signal, options) =>
+        this.#ask({ id, answers, question, ...options }, AbortSignal.any([signal, controller.signal])),
     };
     const done = this.#run(id, () => handler(params, context), this.#showsRuns(method, params));
     this.#requests.set(id, { controller, answers, done });
@@ -205,7 +210,7 @@ class Connection {
     try {
       const result = await handle();
       this.#release();
-      this.write({ id, result: result ?? null }, showsRuns);
+      this.write({ id, result: result ?? null }, { showsRuns });
     } catch (error) {
       this.write({ id, error: errorFrame(error) });
     } finally {
@@ -229,9 +234,17 @@ class Connection {
   }
 
   async #ask(
-    id: number,
-    answers: Map<number, (value: unknown) => void>,
-    value: unknown,
+    {
+      id,
+      answers,
+      question: value,
+      verbatim = false,
+    }: {
+      readonly id: number;
+      readonly answers: Map<number, (value: unknown) => void>;
+      readonly question: unknown;
+      readonly verbatim?: boolean;
+    },
     signal: AbortSignal,
   ): Promise<unknown> {
     signal.throwIfAborted();
@@ -244,7 +257,7 @@ class Connection {
     };
     answers.set(question, answer.resolve);
     signal.addEventListener('abort', onAbort, { once: true });
-    this.write({ id, question, value });
+    this.write({ id, question, value }, { showsRuns: true, verbatim });
     try {
       return await answer.promise;
     } finally {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { editorFileReply, type EditorFileRequest } from '../bus/editor.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -43,7 +44,11 @@ const attachParams = z.object({
   live: z.boolean().default(false),
   /** Somebody at the other end answers the questions of every turn of the session. */
   asks: z.boolean().default(false),
+  /** An editor at the other end lends its files. */
+  files: z.object({ reads: z.boolean(), writes: z.boolean() }).exactOptional(),
 });
+/** A question about a file of the editor. */
+const fileQuestion = z.object({ file: z.unknown() });
 /** A live event among the messages of an attached session. */
 const liveFrame = z.object({ live: z.unknown() });
 const requestFrame = z.object({ name: z.unknown().optional(), params: z.unknown().optional() }).catch({});
@@ -87,14 +92,23 @@ function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Ha
       });
     },
     attach: async (params, { signal, emit, ask }) => {
-      const { session, live, asks } = attachParams.parse(params);
+      const { session, live, asks, files } = attachParams.parse(params);
       const onMessage = (message: AttachedMessage): void => {
         signal.throwIfAborted();
         emit(message);
       };
       using _attached = assistant.attach(session, onMessage, {
         ...(live ? { onEvent: (event) => emit({ live: event }, liveKey(event)) } : {}),
-        ...(asks ? { onApproval: async (question, stop) => answerOf(ask(question, stop), signal) } : {}),
+        ...(asks ? { onApproval: async (question, stop) => replyOf(await orGone(ask(question, stop), signal)) } : {}),
+        ...(files === undefined
+          ? {}
+          : {
+              files: {
+                ...files,
+                ask: async (file, stop) =>
+                  editorFileReply(await orGone(ask({ file }, stop, { verbatim: true }), signal)),
+              },
+            }),
       });
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     },
@@ -102,9 +116,9 @@ function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Ha
 }
 
 /** What a client answers. Throws `approver-gone` when it went away, so that somebody else can be asked. */
-async function answerOf(asked: Promise<unknown>, signal: AbortSignal): Promise<ApprovalReply> {
+async function orGone(asked: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
   try {
-    return replyOf(await asked);
+    return await asked;
   } catch (error) {
     if (signal.aborted) throw new AppError('approver-gone', 'The one who was asked went away.', { cause: error });
     throw error;
@@ -173,12 +187,17 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
   attach(
     session: string,
     listener: (message: AttachedMessage) => void,
-    { onEvent, onApproval }: AttachOptions = {},
+    { onEvent, onApproval, files }: AttachOptions = {},
   ): Disposable {
     const detach = new AbortController();
     const attached = this.#client.request(
       'attach',
-      { session, live: onEvent !== undefined, asks: onApproval !== undefined },
+      {
+        session,
+        live: onEvent !== undefined,
+        asks: onApproval !== undefined,
+        ...(files === undefined ? {} : { files: { reads: files.reads, writes: files.writes } }),
+      },
       {
         signal: detach.signal,
         onEvent: (given) => {
@@ -187,7 +206,11 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
           if (success) onEvent?.(data.live as OutboundEvent);
           else listener(given as AttachedMessage);
         },
-        onQuestion: async (question, stop) => (await onApproval?.(question as ApprovalQuestion, stop)) ?? false,
+        onQuestion: async (question, stop) => {
+          const { success, data } = fileQuestion.safeParse(question);
+          if (success) return await files?.ask(data.file as EditorFileRequest, stop);
+          return (await onApproval?.(question as ApprovalQuestion, stop)) ?? false;
+        },
       },
     );
     // `lost` tells of a lost connection.

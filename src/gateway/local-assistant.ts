@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
-import { EDITOR_FACTS, isEditorSession, type EditorFacts } from '../bus/editor.ts';
+import { EDITOR_FACTS, isEditorSession, type EditorFacts, type LentFiles } from '../bus/editor.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { runMetadata } from '../bus/run.ts';
 import { localRole } from '../security/access/access.ts';
@@ -41,6 +41,7 @@ export interface LocalAssistantPorts {
       approver: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalReply>,
     ): Disposable;
   };
+  readonly editorFiles: { attach(sessionKey: string, files: LentFiles): Disposable };
   readonly info: () => AssistantInfo;
   /** What is kept of the conversations of editors. */
   readonly editors: {
@@ -113,9 +114,9 @@ export class LocalAssistant implements AssistantPort {
   attach(
     session: string,
     listener: (message: TerminalText) => void,
-    { onEvent, onApproval }: AttachOptions = {},
+    { onEvent, onApproval, files }: AttachOptions = {},
   ): Disposable {
-    const { bus, terminal, approvals, newId } = this.#ports;
+    const { bus, terminal, approvals, editorFiles, newId } = this.#ports;
     const sessionKey = bus.sessionOf(this.#draft({ session, text: '' }, newId()));
     const attached = new DisposableStack();
     if (onEvent !== undefined)
@@ -125,6 +126,7 @@ export class LocalAssistant implements AssistantPort {
         }),
       );
     if (onApproval !== undefined) attached.use(approvals.attach(sessionKey, onApproval));
+    if (files !== undefined) attached.use(editorFiles.attach(sessionKey, files));
     attached.use(terminal.attach(session, listener));
     return attached;
   }

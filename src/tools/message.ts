@@ -7,7 +7,8 @@ import type { ToolSpec } from '../providers/provider.ts';
 import { atLeast } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
-import { decidePathUse, readWhole } from './files/access.ts';
+import { decidePathUse } from './files/access.ts';
+import { readWhole } from './files/whole-file.ts';
 import { errorResult } from './registry/result.ts';
 import {
   defineTool,

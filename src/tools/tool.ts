@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { Media, Origin, Role } from '../bus/messages.ts';
 import type { TaintAction, TaintBits } from '../security/access/taint.ts';
 import type { GivenText } from '../security/access/url-origin.ts';
+import type { EditorBuffers } from './files/editor-files.ts';
 
 /**
  * What a call may change. `none` reads only and may run beside others; `idempotent` may be repeated after a crash;
@@ -117,6 +118,8 @@ export interface CallFiles {
   readonly readRoots: readonly string[];
   /** Folders of this session alone that may be read and changed, such as the project of an editor. @default none */
   readonly roots?: readonly string[];
+  /** The texts of the editor in which `roots` are open. @default they are read from the disk and written to it */
+  readonly editor?: EditorBuffers | undefined;
 }
 
 /** What stands in the conversation that the call comes from. */

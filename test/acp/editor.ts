@@ -7,11 +7,14 @@ import {
   methods,
   ndJsonStream,
   PROTOCOL_VERSION,
+  RequestError,
   type ClientConnection,
   type PromptResponse,
+  type ReadTextFileRequest,
   type RequestPermissionRequest,
   type SessionNotification,
   type SessionUpdate,
+  type WriteTextFileRequest,
 } from '@agentclientprotocol/sdk';
 import { builtProgram } from '../support/built-program.ts';
 import type { FakeModel } from '../support/fake-model.ts';
@@ -21,6 +24,19 @@ import { waitFor } from '../support/wait.ts';
 
 /** Which option the person chooses; undefined: they do not answer. */
 export type Choose = (request: RequestPermissionRequest) => string | undefined | Promise<string | undefined>;
+
+/** How an editor answers about its files; what it throws is its error. */
+export interface EditorDisk {
+  readonly read?: (request: ReadTextFileRequest, signal: AbortSignal) => string | Promise<string>;
+  readonly write?: (request: WriteTextFileRequest, signal: AbortSignal) => void | Promise<void>;
+}
+
+export interface EditorOptions {
+  /** @default once */
+  readonly choose?: Choose;
+  /** @default it offers none */
+  readonly files?: EditorDisk;
+}
 
 /** An editor that started `assistant acp`. */
 export interface Editor {
@@ -46,7 +62,7 @@ export interface EditorWorld extends AsyncDisposable {
   readonly project: string;
   readonly model: FakeModel;
   /** Starts `assistant acp` and shakes hands. */
-  editor(options?: { readonly choose?: Choose }): Promise<Editor>;
+  editor(options?: EditorOptions): Promise<Editor>;
   /** Starts a gateway and waits until it serves. */
   gateway(): Promise<{ readonly kill: (signal?: NodeJS.Signals) => Promise<void> }>;
   /** Runs another command of the program on the same home. */
@@ -89,7 +105,7 @@ export async function startEditorWorld(settings: Readonly<Record<string, unknown
     project,
     model,
     spawn: run,
-    editor: async ({ choose = () => 'once' } = {}) => await shakeHands(run('acp'), choose),
+    editor: async (options = {}) => await shakeHands(run('acp'), options),
     gateway: async () => {
       const child = run('gateway');
       let log = '';
@@ -101,7 +117,10 @@ export async function startEditorWorld(settings: Readonly<Record<string, unknown
   };
 }
 
-async function shakeHands(child: ChildProcessWithoutNullStreams, choose: Choose): Promise<Editor> {
+async function shakeHands(
+  child: ChildProcessWithoutNullStreams,
+  { choose = () => 'once', files = {} }: EditorOptions,
+): Promise<Editor> {
   const updates: SessionUpdate[] = [];
   const asked: RequestPermissionRequest[] = [];
   let errors = '';
@@ -117,10 +136,19 @@ async function shakeHands(child: ChildProcessWithoutNullStreams, choose: Choose)
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
       return { outcome: { outcome: 'cancelled' } };
     })
+    .onRequest(methods.client.fs.readTextFile, async ({ params, signal }) => {
+      if (files.read === undefined) throw RequestError.methodNotFound(methods.client.fs.readTextFile);
+      return { content: await files.read(params, signal) };
+    })
+    .onRequest(methods.client.fs.writeTextFile, async ({ params, signal }) => {
+      if (files.write === undefined) throw RequestError.methodNotFound(methods.client.fs.writeTextFile);
+      await files.write(params, signal);
+      return {};
+    })
     .connect(ndJsonStream(Writable.toWeb(child.stdin) as WritableStream<Uint8Array>, Readable.toWeb(child.stdout)));
   await connection.agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
-    clientCapabilities: { fs: { readTextFile: true, writeTextFile: true } },
+    clientCapabilities: { fs: { readTextFile: files.read !== undefined, writeTextFile: files.write !== undefined } },
     clientInfo: { name: 'test-editor', version: '1' },
   });
   return {

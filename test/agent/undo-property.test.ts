@@ -89,6 +89,7 @@ async function undoWorld(stack: AsyncDisposableStack) {
           undone,
           memory,
           journal: { subagents: { ofTurn: () => [] } },
+          editors: { folderOf: () => undefined },
           search: { scheduleSync: () => {} },
         },
         tools: { guard, registry: files.registry },

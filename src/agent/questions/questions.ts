@@ -8,11 +8,12 @@ import { approvalHash } from '../../security/access/approval-hash.ts';
 import { sha256 } from '../../storage/change-log.ts';
 import type { ApprovalAnswer, ApprovalRequest, AskAnswer, AskedQuestion } from '../../tools/tool.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
+import { Attached } from '../../util/attached.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Random } from '../../util/random.ts';
 import { cut } from '../../util/text.ts';
-import { Approvers, type Approver, type Reply } from './approvers.ts';
+import type { Approver, Reply } from './approvers.ts';
 import { approvalTo, askTo, shownRequest, type AttachedWhole } from './text.ts';
 
 /** 32 characters that are hard to confuse. 256 is a multiple of 32, so a random byte picks each with the same chance. */
@@ -89,7 +90,8 @@ const CHANGED = 'it, or a file that it names, changed since the owner was asked'
  */
 export class Questions {
   readonly #ports: QuestionPorts;
-  readonly #approvers = new Approvers();
+  /** The terminals that answer approvals. */
+  readonly #approvers = new Attached<Approver>();
   readonly #waiting = new Map<string, { readonly session: string; readonly wake: () => void }>();
 
   constructor(ports: QuestionPorts) {

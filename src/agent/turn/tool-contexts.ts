@@ -43,6 +43,7 @@ export async function toolContexts(
       workingDirectory: tools.workspace,
       readRoots: [...ownFolders, ...folders],
       roots: readers.map((key) => tools.editorFolder(key)).filter((folder) => folder !== undefined),
+      editor: tools.editorFiles.of(readers),
     },
     limits: { skills, withheld: (tool: string) => withheld(target, tool) },
     approval: null,

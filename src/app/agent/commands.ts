@@ -26,6 +26,7 @@ import { withheldFromRun } from '../../agent/withheld-tools.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
+import type { EditorFiles } from '../../tools/files/editor-files.ts';
 import { contextOutsideTurn } from '../../tools/registry/outside-turn.ts';
 import type { TapeActions } from '../../tools/tape.ts';
 import type { ToolContext } from '../../tools/tool.ts';
@@ -50,6 +51,7 @@ export interface CommandParts {
   readonly catalog: SkillCatalog;
   readonly skills: TurnSkills;
   readonly questions: Questions;
+  readonly editorFiles: Pick<EditorFiles, 'of'>;
   readonly undo: Undo;
   readonly why: Why;
   /** /cron. */
@@ -173,7 +175,7 @@ function lockedOut(
 async function ownersToolContext(
   { message, turnId, signal }: CommandContext,
   { paths }: Base,
-  { questions, stores, skills }: CommandParts,
+  { questions, stores, skills, editorFiles }: CommandParts,
 ): Promise<ToolContext> {
   const { sessionKey } = message;
   const callId = `${turnId}.1`;
@@ -186,6 +188,7 @@ async function ownersToolContext(
       workingDirectory: paths.workspace,
       readRoots: [stores.spill.folder(sessionKey), stores.media.folder(sessionKey), ...(await skills.folders())],
       roots: [stores.editors.folderOf(sessionKey)].filter((folder) => folder !== undefined),
+      editor: editorFiles.of([sessionKey]),
     },
     withheld: (tool) => withheldFromRun(message, tool),
     approve: (request) => questions.approve({ sessionKey, callId, turnId, signal, target: message }, request),

@@ -13,6 +13,7 @@ import type {
 import type { TurnSkills } from '../../agent/prompt/active-skills.ts';
 import type { Questions } from '../../agent/questions/questions.ts';
 import type { MessageBus } from '../../bus/bus.ts';
+import type { EditorFiles } from '../../tools/files/editor-files.ts';
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { Slots } from '../../util/slots.ts';
 import { createAttachments } from './attachments.ts';
@@ -38,6 +39,7 @@ export interface TurnParts {
   readonly skills: TurnSkills;
   readonly bounds: CallBounds;
   readonly questions: Questions;
+  readonly editorFiles: EditorFiles;
   readonly speech: SpeechPorts;
   readonly automation: Pick<Automation, 'holdBack'>;
   readonly heartbeat: Pick<HeartbeatService, 'holdBack'>;
@@ -79,7 +81,7 @@ function modelPorts({ config }: Base, { models, prompts, mcp, stores, bounds }: 
   };
 }
 
-function toolPorts(base: Base, { stores, channels, bus, registry, skills }: TurnParts): ToolPorts {
+function toolPorts(base: Base, { stores, channels, bus, registry, skills, editorFiles }: TurnParts): ToolPorts {
   const { media, spill } = stores;
   const attachments = createAttachments(base, { media, outlets: channels.manager, bus });
   return {
@@ -90,6 +92,7 @@ function toolPorts(base: Base, { stores, channels, bus, registry, skills }: Turn
     attachments: (message, signal) => attachments.fetch(message, signal),
     spill,
     editorFolder: (sessionKey) => stores.editors.folderOf(sessionKey),
+    editorFiles,
   };
 }
 

@@ -12,6 +12,7 @@ import type { Tools } from '../tools/tools.ts';
 
 interface UndoParts {
   readonly stores: Pick<Stores, 'sessions' | 'changes' | 'undone' | 'memory'> & {
+    readonly editors: Pick<Stores['editors'], 'folderOf'>;
     readonly journal: { readonly subagents: Pick<Stores['journal']['subagents'], 'ofTurn'> };
     readonly search: Pick<Stores['search'], 'scheduleSync'>;
   };
@@ -61,7 +62,8 @@ async function restore(
     changes,
   );
   const others = facts === null ? made : made.filter(({ path }) => path !== memoryPath);
-  const files = await restoreFiles(others, { guard: tools.guard, copies: changes, dry });
+  const roots = turns.map(({ session }) => stores.editors.folderOf(session)).filter((folder) => folder !== undefined);
+  const files = await restoreFiles(others, { guard: tools.guard, copies: changes, roots, dry });
   const taken = facts === null || facts.length === 0 ? [] : await memory.takeBack(facts, { dry }).catch(leftAll);
   if (!dry && taken.length > 0) search.scheduleSync();
   const restored = await automation.restoreJobs(jobs, dry).catch((error: unknown) => {

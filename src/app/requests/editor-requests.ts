@@ -21,11 +21,11 @@ export function editorRequests(
     editorsChanges: async ({ session, turn, call }) => {
       const made = (await changes.of(session, turn)).filter((change) => change.call === call);
       const found = await Promise.all(
-        made.map(async (change) => {
-          const texts = await changedTexts({ first: change, last: change }, changes);
+        [...Map.groupBy(made, ({ path }) => path)].map(async ([path, [first, ...more]]) => {
+          const texts = first === undefined ? null : await changedTexts({ first, last: more.at(-1) ?? first }, changes);
           if (texts === null) return [];
-          const before = change.before === null ? null : redact(texts.before);
-          return [{ path: change.path, before, after: redact(texts.after) }];
+          const before = first?.before === null ? null : redact(texts.before);
+          return [{ path, before, after: redact(texts.after) }];
         }),
       );
       return found.flat();

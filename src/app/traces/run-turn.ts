@@ -184,6 +184,7 @@ function portsOf(
       attachments: async () => ({ media: [], spoken: [], notes: [] }),
       spill,
       editorFolder: () => undefined,
+      editorFiles: { of: () => undefined },
     },
     limits: {
       slots: new Slots(1),

@@ -1,14 +1,18 @@
+import type { Stats } from 'node:fs';
 import * as z from 'zod';
 import { filePeek } from '../../security/paths/file-peek.ts';
+import type { PathGuard } from '../../security/paths/guard.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { plural } from '../../util/text.ts';
 import { previewOf } from './change-preview.ts';
-import { fileTarget, useOf, writeThrough, type FileAccess } from './access.ts';
+import { fileTarget, useOf, type FileAccess } from './access.ts';
+import { replaceFile, type ShownFile } from './editor-buffer.ts';
 import { bitsOfFiles } from './taint.ts';
 import { errorResult, failureLine } from '../registry/result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolDecision } from '../tool.ts';
 import { draftPatch, type DraftedFile, type FileEdit } from './patch-draft.ts';
 import { fileEditSchema } from './text-edit.ts';
+import { writeThrough } from './whole-file.ts';
 
 const MOST_EDITS = 100;
 /** How many problems, and how many edits in a question, are shown. */
@@ -48,12 +52,14 @@ export function applyPatchTool(files: FileAccess): Tool {
         const bits = shown.length === 0 ? {} : await bitsOfFiles(origins, { paths: [], shown });
         return { ...errorResult('patch', output, { problems: problems.length }), ...bits };
       }
-      const failure = await writeAll(draft.files, files, context);
-      if (failure !== null) return errorResult('patch', failure);
+      const written = await writeAll(draft.files, files, context);
+      if ('failure' in written) return errorResult('patch', written.failure);
+      const note = written.notes.join('\n');
       return {
         title: `patched ${plural(draft.files.length, 'file')}`,
         output: draft.files.map(({ path, done }) => `${path}: ${done}`).join('\n'),
         metadata: { files: draft.files.length, edits: edits.length },
+        ...(note === '' ? {} : { note }),
         diff: previewOfEdits(edits),
       };
     },
@@ -89,17 +95,19 @@ function previewOfEdits(edits: readonly FileEdit[]): string {
   return edits.map((edit) => `${escapeControlChars(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`).join('\n\n');
 }
 
-/** Writes one after the other; when one fails, those before it are put back. Null when all are written. */
+/** Writes one after the other; when one fails, those before it are put back. `notes` of those that the editor took. */
 async function writeAll(
   drafted: readonly DraftedFile[],
   files: FileAccess,
   context: ToolContext,
-): Promise<string | null> {
+): Promise<{ readonly failure: string } | { readonly notes: readonly string[] }> {
   const written: DraftedFile[] = [];
+  const notes: string[] = [];
   for (const file of drafted) {
     try {
       context.signal.throwIfAborted();
-      await writeThrough(files, file, context);
+      const { note } = await writeThrough(files, file, context);
+      if (note !== undefined) notes.push(`${file.path}: ${note}`);
       written.push(file);
     } catch (error) {
       const left: string[] = [];
@@ -108,10 +116,10 @@ async function writeAll(
         if (problem !== null) left.push(`${done.path} stays changed: ${problem}`);
       }
       const rest = left.length === 0 ? 'Nothing was changed.' : left.join('\n');
-      return `${file.path} could not be written: ${failureLine(error)}\n${rest}`;
+      return { failure: `${file.path} could not be written: ${failureLine(error)}\n${rest}` };
     }
   }
-  return null;
+  return { notes };
 }
 
 /** What was there before, unless somebody changed the file meanwhile. Null when it is there again. */
@@ -129,9 +137,23 @@ async function putBack(
       .finally(() => handle.close());
     if (!isOurs) return 'it was changed by something else meanwhile.';
     if (read === null) await guard.removeFile(path, { ...use, unchangedSince: stat });
-    else await guard.writeFile(path, read.bytes, { ...use, unchangedSince: stat });
+    else await putBackText(guard, { path, read, bytes, stat }, context);
     return null;
   } catch (error) {
     return failureLine(error);
   }
+}
+
+async function putBackText(
+  guard: PathGuard,
+  { path, read, bytes, stat }: Pick<DraftedFile, 'path' | 'bytes'> & { readonly read: ShownFile; readonly stat: Stats },
+  context: ToolContext,
+): Promise<void> {
+  const before = {
+    ...read,
+    stat,
+    ...(read.saved === undefined ? {} : { saved: Buffer.from(bytes) }),
+    bytes: Buffer.from(bytes),
+  };
+  await replaceFile(guard, { path, real: read.path, bytes: read.bytes, before, isNewPlace: false }, context);
 }

@@ -1,9 +1,10 @@
 import type { PathGuard } from '../../security/paths/guard.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { diffLines, type LineChange } from '../../util/line-diff.ts';
-import { readWhole, useOf } from './access.ts';
+import { useOf } from './access.ts';
 import { decodeText } from './file-text.ts';
 import type { ToolContext } from '../tool.ts';
+import { readWhole } from './whole-file.ts';
 
 /** Every line of a change, for the person who is asked about it. */
 export function previewOf(before: string, after: string): string {

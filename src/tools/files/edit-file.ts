@@ -3,10 +3,11 @@ import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { AppError } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { previewOf } from './change-preview.ts';
-import { decidePathUse, fileTarget, readWhole, writeThrough, type FileAccess } from './access.ts';
+import { decidePathUse, fileTarget, type FileAccess } from './access.ts';
 import { bitsOfFile } from './taint.ts';
 import { decodeText, encodeText } from './file-text.ts';
 import { editText, fileEditSchema } from './text-edit.ts';
+import { readWhole, writeThrough } from './whole-file.ts';
 import { errorResult } from '../registry/result.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
@@ -40,11 +41,13 @@ export function editFileTool(files: FileAccess): Tool {
           ...(edited.shows ? await bitsOfFile(files.origins, read) : {}),
         };
       }
-      await writeThrough(files, { path, bytes: encodeText(edited.text, decoded.format), read }, context);
+      const bytes = encodeText(edited.text, decoded.format);
+      const { note } = await writeThrough(files, { path, bytes, read }, context);
       return {
         title: `edited ${path}`,
         output: `Replaced ${plural(edited.count, 'occurrence')} at ${edited.where}.`,
         metadata: { occurrences: edited.count },
+        ...(note === undefined ? {} : { note }),
         diff: previewOf(edit.oldText, edit.newText),
       };
     },
@@ -69,6 +72,7 @@ async function createNew(
       'oldText is empty, which is for new files only, and the file exists. Use write_file to replace it.',
     );
   }
-  await writeThrough(files, { path, bytes: Buffer.from(newText, 'utf8'), read: null }, context);
-  return { title: `created ${path}`, output: 'Created.', metadata: { size: Buffer.byteLength(newText) } };
+  const { note } = await writeThrough(files, { path, bytes: Buffer.from(newText, 'utf8'), read: null }, context);
+  const metadata = { size: Buffer.byteLength(newText) };
+  return { title: `created ${path}`, output: 'Created.', metadata, ...(note === undefined ? {} : { note }) };
 }

@@ -1,8 +1,10 @@
 import { AppError } from '../../util/errors.ts';
-import { readWhole, useOf, type FileAccess, type WholeFile } from './access.ts';
+import { useOf, type FileAccess } from './access.ts';
+import type { ShownFile } from './editor-buffer.ts';
 import { decodeText, encodeText, type TextFormat } from './file-text.ts';
 import type { ToolContext } from '../tool.ts';
 import { editText, type TextEdit } from './text-edit.ts';
+import { readWhole } from './whole-file.ts';
 
 export interface FileEdit extends TextEdit {
   readonly path: string;
@@ -13,7 +15,7 @@ export interface DraftedFile {
   /** As it was named first. */
   readonly path: string;
   /** Null: it is new. */
-  readonly read: WholeFile | null;
+  readonly read: ShownFile | null;
   readonly bytes: Uint8Array;
   /** `2 edits at line 3; lines 5, 9`. */
   readonly done: string;
@@ -25,12 +27,12 @@ export type PatchDraft =
       /** A sentence for each edit that cannot be made. */
       readonly problems: readonly string[];
       /** The files of which a problem repeats something. */
-      readonly shown: readonly WholeFile[];
+      readonly shown: readonly ShownFile[];
     };
 
 interface OpenFile {
   readonly path: string;
-  readonly read: WholeFile | null;
+  readonly read: ShownFile | null;
   readonly format: TextFormat;
   text: string;
   readonly positions: string[];
@@ -44,7 +46,7 @@ export async function draftPatch(
 ): Promise<PatchDraft> {
   const open = new Map<string, OpenFile>();
   const problems: string[] = [];
-  const shown: WholeFile[] = [];
+  const shown: ShownFile[] = [];
   for (const [n, edit] of edits.entries()) {
     context.signal.throwIfAborted();
     const say = (problem: string): void => void problems.push(`Edit ${n + 1} (${edit.path}): ${problem}`);

@@ -5,11 +5,13 @@ import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { readingBudgetMs, type DocumentSource, type ReadDocument } from '../documents/document-reader.ts';
 import type { DocumentAnswers } from '../documents/document-task.ts';
 import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
-import { decidePathUse, withFile } from './access.ts';
+import { decidePathUse } from './access.ts';
+import { asEditorShows, isUnsaved } from './editor-buffer.ts';
 import { bitsOfFile, type FileOrigins } from './taint.ts';
 import { decodeText, imageType, MOST_IMAGE_BYTES } from './file-text.ts';
 import { errorResult } from '../registry/result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from '../tool.ts';
+import { withFile } from './whole-file.ts';
 
 const MOST_LINES = 2_000;
 /** Larger texts are looked through in a child process. */
@@ -95,12 +97,14 @@ const READERS: Readonly<Record<Kind, Reader>> = {
   pdf: (reading, documents) => readText('pdf', reading, documents),
   office: (reading, documents) => readText('office', reading, documents),
   large: readLarge,
-  text: async ({ path, file, wish, origins }) => {
-    const bytes = await file.handle.readFile();
-    const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, bytes });
+  text: async ({ path, file, wish, origins, guard, context }) => {
+    const saved = { path: file.path, stat: file.stat, bytes: await file.handle.readFile() };
+    const shown = await asEditorShows(saved, { guard, context });
+    const { bytes } = shown;
+    const bits = await bitsOfFile(origins, shown);
     const decoded = decodeText(bytes);
     if ('binary' in decoded) return { ...binary(path, bytes.length), ...bits };
-    const facts = factsOf(bytes.length, decoded.format.encoding);
+    const facts = { ...factsOf(bytes.length, decoded.format.encoding), ...(isUnsaved(shown) ? { unsaved: true } : {}) };
     return { ...paged(path, linePage(decoded.text, wish), { wish, facts }), ...bits };
   },
 };

@@ -21,6 +21,8 @@ export interface RestoredFile {
 interface RestorePorts {
   readonly guard: PathGuard;
   readonly copies: Pick<ChangeLog, 'copy'>;
+  /** Folders beside the workspace that the conversation may change. @default none */
+  readonly roots?: readonly string[];
   /** Says what would become of each file, and changes nothing. @default false */
   readonly dry?: boolean;
 }
@@ -68,8 +70,9 @@ function left(reason: string): Result {
 }
 
 async function restore(path: string, changes: readonly RecordedChange[], ports: RestorePorts): Promise<Result> {
-  const { guard, copies, dry = false } = ports;
-  const current = await currentOf(path, guard);
+  const { guard, copies, roots = [], dry = false } = ports;
+  const use = { ...OWNER, roots };
+  const current = await currentOf(path, guard, use);
   if (current === 'elsewhere') return left('there is a link in its place now');
   // A file that was deleted since comes back: nothing is lost by it.
   const last = current === null ? changes.length - 1 : changes.findLastIndex(({ after }) => after === current.hash);
@@ -79,8 +82,8 @@ async function restore(path: string, changes: readonly RecordedChange[], ports: 
     if (current === null) return 'as-before';
     if (last === -1 || current.hash === null) return left('it changed after I made it');
     if (!dry) {
-      await guard.removeFile(path, { ...OWNER, unchangedSince: current.stat });
-      for (const folder of changes[first]?.folders ?? []) await guard.removeEmptyFolder(folder, OWNER);
+      await guard.removeFile(path, { ...use, unchangedSince: current.stat });
+      for (const folder of changes[first]?.folders ?? []) await guard.removeEmptyFolder(folder, use);
     }
     return first === 0 ? REMOVED : PARTLY;
   }
@@ -90,7 +93,7 @@ async function restore(path: string, changes: readonly RecordedChange[], ports: 
   const bytes = await copies.copy(before.hash);
   if (bytes === undefined) return left('the copy of it is not kept any more');
   if (!dry) {
-    await guard.writeFile(path, bytes, { ...OWNER, mode: before.mode, unchangedSince: current?.stat ?? null });
+    await guard.writeFile(path, bytes, { ...use, mode: before.mode, unchangedSince: current?.stat ?? null });
   }
   return first === 0 ? RESTORED : PARTLY;
 }
@@ -111,12 +114,12 @@ interface Current {
 }
 
 /** What is at the very place; null: nothing. */
-async function currentOf(path: string, guard: PathGuard): Promise<Current | null | 'elsewhere'> {
-  const place = await guard.check(path, 'write', OWNER);
+async function currentOf(path: string, guard: PathGuard, use: PathUse): Promise<Current | null | 'elsewhere'> {
+  const place = await guard.check(path, 'write', use);
   if (place.decision === 'deny') throw new AppError('path-refused', place.reason);
   if (place.path !== path) return 'elsewhere';
   try {
-    const { handle, path: real, stat } = await guard.openForReading(path, OWNER);
+    const { handle, path: real, stat } = await guard.openForReading(path, use);
     try {
       if (real !== path) return 'elsewhere';
       return { stat, hash: stat.size > LARGEST_COPY ? null : sha256(await handle.readFile()) };

@@ -36,12 +36,20 @@ export function withFolders(origins: FileOrigins, folders: () => Promise<readonl
   };
 }
 
+/** A file as it was read. `saved`: what is on the disk where an editor shows something else. */
+type ReadFile = Parameters<FileOrigins['holds']>[0] & { readonly saved?: Uint8Array };
+
+/** Whether strangers had a part in a file, on the disk or in the editor. Without origins nothing is known of them. */
+export async function holdsStrangers(origins: FileOrigins | undefined, file: ReadFile): Promise<boolean> {
+  if (origins === undefined) return false;
+  const { saved, ...shown } = file;
+  if (await origins.holds(shown)) return true;
+  return saved !== undefined && (await origins.holds({ path: file.path, stat: file.stat, bytes: saved }));
+}
+
 /** The bits of a result that shows something of a file. Without origins nothing is known of strangers. */
-export async function bitsOfFile(
-  origins: FileOrigins | undefined,
-  file: Parameters<FileOrigins['holds']>[0],
-): Promise<ResultBits> {
-  return (await origins?.holds(file)) === true ? { ...OWNERS, untrusted: true } : OWNERS;
+export async function bitsOfFile(origins: FileOrigins | undefined, file: ReadFile): Promise<ResultBits> {
+  return (await holdsStrangers(origins, file)) ? { ...OWNERS, untrusted: true } : OWNERS;
 }
 
 /** The bits of a result that names what is in some folders, by their real paths. */
@@ -58,12 +66,9 @@ export async function bitsOfFolders(
 /** The bits of a result that names files, by their real paths, and shows something of some of them. */
 export async function bitsOfFiles(
   origins: FileOrigins | undefined,
-  {
-    paths,
-    shown,
-  }: { readonly paths: readonly string[]; readonly shown: readonly Parameters<FileOrigins['holds']>[0][] },
+  { paths, shown }: { readonly paths: readonly string[]; readonly shown: readonly ReadFile[] },
 ): Promise<ResultBits> {
-  if (origins !== undefined && (await anyOf(shown, (file) => origins.holds(file))))
+  if (origins !== undefined && (await anyOf(shown, (file) => holdsStrangers(origins, file))))
     return { ...OWNERS, untrusted: true };
   const folders = [...new Set(paths.map((path) => dirname(path)))];
   return await bitsOfFolders(origins, { folders, names: paths.map((path) => basename(path)) });

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { plural } from '../../util/text.ts';
 import { replacement } from './change-preview.ts';
-import { decidePathUse, fileTarget, writeThrough, type FileAccess } from './access.ts';
+import { decidePathUse, fileTarget, type FileAccess } from './access.ts';
 import { defineTool, type Tool } from '../tool.ts';
+import { writeThrough } from './whole-file.ts';
 
 export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
@@ -23,12 +24,13 @@ export function writeFileTool(files: FileAccess): Tool {
     execute: async ({ path, content }, context) => {
       const bytes = Buffer.from(content, 'utf8');
       const diff = await replacement(files.guard, { path, after: content }, context);
-      const { created } = await writeThrough(files, { path, bytes }, context);
+      const { created, note } = await writeThrough(files, { path, bytes }, context);
       const lines = content === '' ? 0 : content.replace(/\n$/u, '').split('\n').length;
       return {
         title: `${created ? 'created' : 'replaced'} ${path}`,
         output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
         metadata: { size: bytes.length },
+        ...(note === undefined ? {} : { note }),
         ...(created ? {} : { diff }),
       };
     },
