@@ -18,7 +18,6 @@ import { approvalTo, askTo, shownRequest, type AttachedWhole } from './text.ts';
 
 /** 32 characters that are hard to confuse. 256 is a multiple of 32, so a random byte picks each with the same chance. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-
 const LENGTH = 8;
 
 /** How long a question waits. After it, an approval counts as refused, and a question of the model as not answered. */
@@ -90,7 +89,6 @@ const CHANGED = 'it, or a file that it names, changed since the owner was asked'
  */
 export class Questions {
   readonly #ports: QuestionPorts;
-  /** The terminals that answer approvals. */
   readonly #approvers = new Attached<Approver>();
   readonly #waiting = new Map<string, { readonly session: string; readonly wake: () => void }>();
 

@@ -1,6 +1,6 @@
 import { guardsIn, type Guard } from '../guard.ts';
 
-const FILE_TAINT = 'tools/file-taint.test.ts';
+const EDITOR_FILES = 'tools/editor-files.test.ts';
 const MEMORY_WRITE = 'tools/memory-write.test.ts';
 
 /** What tools do with files, the memory and the tape. */
@@ -23,26 +23,43 @@ export const FILE_TOOL_GUARDS: readonly Guard[] = [
         replace: "case 'deny':\n      return { decision: 'allow' };",
         tests: ['tools/file-guards.test.ts'],
       },
+    ],
+  ),
+  ...guardsIn(
+    'tools/files/whole-file.ts',
+    ['tools/write-file.test.ts'],
+    [
       {
         name: 'file-kept-first',
         holds: 'Nothing is replaced before what was there is kept.',
-        find: 'await changes.recordChange({',
-        replace: 'void ({',
+        find: 'await changes.recordChange({\n    ...change,\n    folders,',
+        replace: 'void ({\n    ...change,\n    folders,',
         tests: ['tools/file-guards.test.ts'],
       },
-      {
-        name: 'file-mark-edited',
-        holds: 'An edit does not make a file of strangers the own.',
-        find: '(read !== undefined && (await origins?.holds(read)) === true)',
-        replace: 'false',
-        tests: [FILE_TAINT],
-      },
+    ],
+  ),
+  ...guardsIn(
+    'tools/files/editor-buffer.ts',
+    [EDITOR_FILES],
+    [
       {
         name: 'file-unchanged',
         holds: 'A file that changed after it was read is not overwritten by an edit.',
         find: 'unchangedSince: before?.stat ?? null });',
         replace: '});',
         tests: ['tools/edit-file.test.ts'],
+      },
+      {
+        name: 'editor-file-free',
+        holds: 'The editor is not asked about a file that needs a yes.',
+        find: "return decision === 'allow' ? join",
+        replace: 'return true ? join',
+      },
+      {
+        name: 'editor-file-unchanged',
+        holds: 'What a person typed after it was read is not overwritten.',
+        find: 'before?.bytes?.equals(shown.bytes) === true',
+        replace: 'true',
       },
     ],
   ),

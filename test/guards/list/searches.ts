@@ -37,7 +37,7 @@ export const SEARCH_GUARDS: readonly Guard[] = [
       {
         name: 'file-taint-quoted',
         holds: 'What a search quotes of a file of strangers counts as theirs.',
-        find: '(await anyOf(shown, (file) => origins.holds(file)))',
+        find: '(await anyOf(shown, (file) => holdsStrangers(origins, file)))',
         replace: 'shown.length < 0',
       },
     ],

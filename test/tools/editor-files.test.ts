@@ -1,0 +1,145 @@
+import { readFile, realpath, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { EditorFileReply, EditorFileRequest } from '../../src/bus/editor.ts';
+import { EditorFiles } from '../../src/tools/files/editor-files.ts';
+import type { ToolResult } from '../../src/tools/tool.ts';
+import { fileTools, type FileTools } from '../support/file-tools.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+const SESSION = 'acp:one';
+
+interface World extends AsyncDisposable {
+  readonly files: FileTools;
+  /** The folder that is open in the editor. */
+  readonly project: string;
+  readonly path: string;
+  readonly asked: EditorFileRequest[];
+  readonly call: (name: string, args: Record<string, unknown>) => Promise<ToolResult>;
+  readonly onDisk: () => Promise<string>;
+}
+
+/** A file `a.txt` that holds `one`, in the folder of an editor that answers as the test says. */
+async function world(
+  answer: (request: EditorFileRequest) => EditorFileReply | Promise<EditorFileReply>,
+): Promise<World> {
+  const files = await fileTools();
+  const folder = await tempFolder();
+  const project = await realpath(folder.path);
+  await writeFile(join(project, 'a.txt'), 'one\n');
+  const editors = new EditorFiles(files.clock);
+  const asked: EditorFileRequest[] = [];
+  editors.attach(SESSION, {
+    reads: true,
+    writes: true,
+    ask: async (request) => {
+      asked.push(request);
+      return await answer(request);
+    },
+  });
+  const context = { sessionKey: SESSION, roots: [project], editor: editors.of([SESSION]) };
+  const path = join(project, 'a.txt');
+  return {
+    files,
+    project,
+    path,
+    asked,
+    call: (name, args) => files.call(name, args, context),
+    onDisk: () => readFile(path, 'utf8'),
+    [Symbol.asyncDispose]: async () => {
+      await files[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const never = (): Promise<never> => new Promise(() => {});
+
+describe('a file that is open in an editor', () => {
+  test('is read as the editor shows it, and written through it', async () => {
+    let shown = 'one\ntyped\n';
+    await using at = await world((request) => {
+      if (request.kind === 'read') return { text: shown };
+      shown = request.text;
+      return { written: true };
+    });
+    const { output, metadata } = await at.call('read_file', { path: at.path });
+    expect(output).toContain('typed');
+    expect(metadata['unsaved']).toBe(true);
+    const edited = await at.call('edit_file', { path: at.path, oldText: 'one', newText: 'two' });
+    expect(edited).toMatchObject({ note: expect.stringContaining('did not save it') as unknown });
+    expect(shown).toBe('two\ntyped\n');
+    expect(await at.onDisk()).toBe('one\n');
+  });
+
+  test('is not asked for outside of its folder, nor where a yes is needed', async () => {
+    await using at = await world(() => ({ text: 'of the editor' }));
+    await writeFile(join(at.project, '.env'), 'A=1\n');
+    const inside = await at.files.put('b.txt', 'b\n');
+    await symlink(inside, join(at.project, 'link.txt'));
+    for (const path of [join(at.project, '.env'), inside, join(at.project, 'link.txt')]) {
+      expect((await at.call('read_file', { path })).output).not.toContain('of the editor');
+      await at.call('write_file', { path, content: 'new' });
+    }
+    expect(at.asked).toEqual([]);
+  });
+
+  test('is not overwritten when the person typed after it was read', async () => {
+    let reads = 0;
+    await using at = await world(({ kind }) =>
+      kind === 'read' ? { text: `one\n${(reads += 1)}\n` } : { written: true },
+    );
+    const { isError, output } = await at.call('edit_file', { path: at.path, oldText: 'one', newText: 'two' });
+    expect({ isError, output }).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('changed after') as unknown,
+    });
+    expect(at.asked.map(({ kind }) => kind)).not.toContain('write');
+  });
+
+  test('is written on the disk when the editor refuses, but not under changes that are not saved', async () => {
+    let shown = 'one\n';
+    await using at = await world(({ kind }) => (kind === 'read' ? { text: shown } : { refused: 'no space' }));
+    expect(await at.call('write_file', { path: at.path, content: 'two\n' })).not.toMatchObject({ isError: true });
+    expect(await at.onDisk()).toBe('two\n');
+    shown = 'two\ntyped\n';
+    const { isError, output, note } = await at.call('write_file', { path: at.path, content: 'three\n' });
+    expect(isError).toBe(true);
+    expect(output).toBe('no space');
+    expect(note).toContain('not saved');
+    expect(await at.onDisk()).toBe('two\n');
+  });
+
+  test('is read from the disk when the editor is late, and a late write may have taken effect', async () => {
+    await using at = await world(never);
+    const late = async (asked: number, ms: number): Promise<void> => {
+      await waitFor(() => at.asked.length === asked, { what: 'the question to the editor' });
+      await at.files.clock.advance(ms);
+    };
+    const reading = at.call('read_file', { path: at.path });
+    await late(1, 5_000);
+    expect((await reading).output).toContain('one');
+    const writing = at.call('edit_file', { path: at.path, oldText: 'one', newText: 'two' });
+    await late(2, 5_000);
+    await late(3, 20_000);
+    expect(await writing).toMatchObject({ isError: true, doubtful: true });
+    expect(await at.onDisk()).toBe('one\n');
+  });
+
+  test('is written on the disk when the editor goes away', async () => {
+    await using at = await world(({ kind }) => {
+      if (kind === 'write') throw new Error('gone');
+      return { text: 'one\ntyped\n' };
+    });
+    await at.call('edit_file', { path: at.path, oldText: 'one', newText: 'two' });
+    expect(await at.onDisk()).toBe('two\ntyped\n');
+  });
+
+  test('that is too long in the editor is not taken for what is on the disk', async () => {
+    await using at = await world(() => ({ tooLong: true }));
+    const { isError, output } = await at.call('read_file', { path: at.path });
+    expect(isError).toBe(true);
+    expect(output).toContain('too long as the editor shows it');
+  });
+});
