@@ -2,6 +2,7 @@ import { readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EditorFileReply, EditorFileRequest } from '../../src/bus/editor.ts';
+import { sha256 } from '../../src/storage/change-log.ts';
 import { EditorFiles } from '../../src/tools/files/editor-files.ts';
 import type { ToolResult } from '../../src/tools/tool.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
@@ -22,12 +23,14 @@ interface World extends AsyncDisposable {
 
 /** A file `a.txt` that holds `one`, in the folder of an editor that answers as the test says. */
 async function world(
-  answer: (request: EditorFileRequest) => EditorFileReply | Promise<EditorFileReply>,
+  answer: (request: EditorFileRequest, path: string) => EditorFileReply | Promise<EditorFileReply>,
+  content: string | Uint8Array = 'one\n',
 ): Promise<World> {
   const files = await fileTools();
   const folder = await tempFolder();
   const project = await realpath(folder.path);
-  await writeFile(join(project, 'a.txt'), 'one\n');
+  const path = join(project, 'a.txt');
+  await writeFile(path, content);
   const editors = new EditorFiles(files.clock);
   const asked: EditorFileRequest[] = [];
   editors.attach(SESSION, {
@@ -35,11 +38,10 @@ async function world(
     writes: true,
     ask: async (request) => {
       asked.push(request);
-      return await answer(request);
+      return await answer(request, path);
     },
   });
   const context = { sessionKey: SESSION, roots: [project], editor: editors.of([SESSION]) };
-  const path = join(project, 'a.txt');
   return {
     files,
     project,
@@ -134,6 +136,45 @@ describe('a file that is open in an editor', () => {
     });
     await at.call('edit_file', { path: at.path, oldText: 'one', newText: 'two' });
     expect(await at.onDisk()).toBe('two\ntyped\n');
+  });
+
+  test('keeps its line ends and its mark, which editors do not show', async () => {
+    const given: string[] = [];
+    await using at = await world(async (request, path) => {
+      if (request.kind === 'read') return { text: 'one\nof the editor' };
+      given.push(request.text);
+      await writeFile(path, `\ufeff${request.text.trimEnd().replaceAll('\n', '\r\n')}`);
+      return { written: true };
+    }, '\ufeffone\r\nof the editor\r\n');
+    expect((await at.call('read_file', { path: at.path })).metadata['unsaved']).toBeUndefined();
+    const edited = await at.call('edit_file', { path: at.path, oldText: 'one\nof', newText: 'two\nof' });
+    expect(edited.note).toBeUndefined();
+    expect(given).toEqual(['two\nof the editor\n']);
+    expect(await at.onDisk()).toBe('\ufefftwo\r\nof the editor');
+  });
+
+  test('that the editor formats is told, and kept as what it is now', async () => {
+    await using at = await world(async (request, path) => {
+      if (request.kind === 'read') return { refused: 'no' };
+      await writeFile(path, request.text.toUpperCase());
+      return { written: true };
+    });
+    const { note } = await at.call('write_file', { path: at.path, content: 'two\n' });
+    expect(note).toContain('changed the text when it saved it');
+    const [first, second, ...more] = await at.files.changes.of(SESSION, 'turn-1');
+    expect(more).toEqual([]);
+    expect(second?.before?.hash).toBe(first?.after);
+    expect(second?.after).toBe(sha256(Buffer.from('TWO\n')));
+  });
+
+  test('that is no text, or is new in a new folder, is left to the disk; a new one beside it is not', async () => {
+    await using at = await world(() => ({ text: 'of the editor' }), Buffer.from([0, 1, 2, 0]));
+    expect((await at.call('read_file', { path: at.path })).output).toContain('binary');
+    await at.call('write_file', { path: join(at.project, 'new', 'b.txt'), content: 'b\n' });
+    expect(at.asked).toEqual([]);
+    expect(await readFile(join(at.project, 'new', 'b.txt'), 'utf8')).toBe('b\n');
+    await at.call('write_file', { path: join(at.project, 'c.txt'), content: 'c\n' });
+    expect(at.asked).toMatchObject([{ kind: 'write', path: join(at.project, 'c.txt'), text: 'c\n' }]);
   });
 
   test('that is too long in the editor is not taken for what is on the disk', async () => {

@@ -54,6 +54,16 @@ describe('what a write replaces', () => {
     expect(await textOf(files, 'a.txt')).toBe('new');
   });
 
+  test('is not recorded where it may not be replaced', async () => {
+    await using files = await fileTools();
+    const recorded: unknown[] = [];
+    const changes = { recordChange: async (change: unknown) => void recorded.push(change) };
+    const context = testToolContext({ workingDirectory: files.workspace });
+    const path = join(files.home, 'config.json');
+    await expect(writeThrough({ guard: files.guard, changes }, { path, bytes: NEW }, context)).rejects.toThrow();
+    expect(recorded).toEqual([]);
+  });
+
   test('stays where it cannot be kept', async () => {
     await using files = await fileTools();
     await files.put('a.txt', 'old');

@@ -106,6 +106,13 @@ describe('a file that is read', () => {
     expect(bits(await world.call('read_file', { path: 'a.md' }))).toEqual(OWNERS);
   });
 
+  test('stays the owner’s when it is edited with nothing of strangers around', async () => {
+    await using world = await taints();
+    await world.files.put('notes.md', 'mine');
+    await world.call('edit_file', { path: 'notes.md', oldText: 'mine', newText: 'ours' });
+    expect(bits(await world.call('read_file', { path: 'notes.md' }))).toEqual(OWNERS);
+  });
+
   test('is strangers’ when it was written with their text around, also moved, copied and edited later', async () => {
     await using world = await taints();
     const { workspace } = world.files;
