@@ -82,6 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'service',
     'doctor',
     'app/doctor-ports.ts',
+    'app/memory/evaluate.ts',
     'setup/setup.ts',
     'app.ts',
     'app/start/home-at-rest.ts',

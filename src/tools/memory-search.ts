@@ -21,7 +21,7 @@ export interface SearchedTime {
   /** Milliseconds since 1970, both ends included; undefined: open. */
   readonly since?: number;
   readonly until?: number;
-  /** Nothing was found in it, so that the hits are from any time. */
+  /** Nothing with these words is of that time, so that the hits are of any. */
   readonly isMissed: boolean;
 }
 
@@ -100,7 +100,7 @@ function timeLines(time: SearchedTime | null, timezone: string | null): readonly
   const named = first === '' ? `the time until ${last}` : last === '' ? `the time since ${first}` : days;
   return [
     time.isMissed
-      ? `(Nothing is from ${named}, which the query names; these are from any time.)`
+      ? `(Nothing with these words is of ${named}, which the query names; these are of any time.)`
       : `(Of ${named}, as the query says; use since and until for another time.)`,
   ];
 }

@@ -113,6 +113,20 @@ test('when nothing is of that time, what is of another is found, and it is said'
   });
 });
 
+test('and so is what was said in that time in other words, when it is short', async () => {
+  await using memory = await home({
+    'telegram:1': [
+      ['2026-03-10T09:00:00Z', 'the dentist pulled a tooth'],
+      ['2026-11-18T09:00:00Z', 'he drilled for an hour'],
+    ],
+  });
+  expect(await memory.ask('dentist last week')).toEqual({
+    found: ['the dentist pulled a tooth', 'he drilled for an hour'],
+    isMissed: true,
+  });
+  expect((await memory.ask('dentist since April')).found).toEqual(['the dentist pulled a tooth']);
+});
+
 test('facts without a time stay, and so does what names the date itself', async () => {
   await using memory = await home(
     {

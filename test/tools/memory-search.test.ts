@@ -86,7 +86,7 @@ describe('memory_search', () => {
       '(Of 2026-11-16 to 2026-11-22, as the query says; use since and until for another time.)',
     );
     expect(await first({ ...week, isMissed: true })).toBe(
-      '(Nothing is from 2026-11-16 to 2026-11-22, which the query names; these are from any time.)',
+      '(Nothing with these words is of 2026-11-16 to 2026-11-22, which the query names; these are of any time.)',
     );
     expect(await first({ since: week.since, isMissed: false })).toContain('(Of the time since 2026-11-16,');
     expect(await first(null)).toBe('- s (unknown): x');

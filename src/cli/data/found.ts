@@ -26,7 +26,7 @@ export async function printFound(
     return `${when}${from}\n${indented(snippet, '    ')}`;
   });
   if (hits.some(({ ofAnyTime }) => ofAnyTime))
-    lines.unshift('Nothing of that time was found; these are from any time.');
+    lines.unshift('Nothing with these words is of that time; these are of any time.');
   print(context, json, { facts: hits, lines, nothing: 'Nothing was found.' });
   return 0;
 }

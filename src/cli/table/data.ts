@@ -85,6 +85,12 @@ export const memory: Group = {
       load: async () => (await import('../data/memory.ts')).memorySearchCommand,
     }),
     command({
+      name: 'eval',
+      description: 'measure how well the search finds invented memories again; reads nothing of yours',
+      options: { json },
+      load: async () => (await import('../data/memory-eval.ts')).memoryEvalCommand,
+    }),
+    command({
       name: 'log',
       description: 'list the earlier versions, newest first',
       options: { json },

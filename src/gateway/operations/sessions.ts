@@ -10,7 +10,7 @@ export interface SearchHit {
   readonly role: 'user' | 'assistant' | null;
   /** One line around what was found. */
   readonly snippet: string;
-  /** The question names a time, such as "last week", of which nothing was found. */
+  /** The question names a time, such as "last week", of which nothing with its words was found. */
   readonly ofAnyTime: boolean;
 }
 

@@ -14,6 +14,8 @@ interface TermQuery {
   readonly match: string;
   /** Number of documents that hold the most frequent of `words`; 0 for phrases and single characters, which are not counted. */
   readonly documents: number;
+  /** At most so many documents hold it: the rarer, the more it counts. */
+  readonly rarity: number;
 }
 
 /** Shorter words are not corrected, in characters. */
@@ -36,6 +38,10 @@ const MOST_RANKED = 4_000;
 const K1 = 1.2;
 const B = 0.4;
 const USUAL_LENGTH = 40;
+/** How much a word counts that only begins like the one that is looked for. */
+const ONLY_BEGUN = 0.6;
+/** Most pairs of one run of single characters. */
+const MOST_PAIRS = 12;
 /** The part of a score that depends on age halves in this time; the other half of the score does not depend on it. */
 const HALF_LIFE_MS = 90 * 86_400_000;
 /** Length of a snippet, in characters. */
@@ -56,12 +62,15 @@ const COLUMNS = 'd.id, d.source, d.session, d.turn, d.at, d.role, d.untrusted, d
 /** Stands for no session in a list of them; each has a colon in its name. */
 const OWN = '-';
 
-/** Search steps from strict to tolerant: all words, all as prefixes, any as a prefix, any with corrected spelling. */
+/**
+ * Search steps from strict to tolerant: all words, all as prefixes, any as a prefix, any with corrected spelling. `pairs`: of
+ * a run of single characters each two in a row count by themselves too.
+ */
 const STEPS = [
-  { join: ' AND ', prefix: false, spelling: false, weight: 1 },
-  { join: ' AND ', prefix: true, spelling: false, weight: 0.8 },
-  { join: ' OR ', prefix: true, spelling: false, weight: 0.5 },
-  { join: ' OR ', prefix: false, spelling: true, weight: 0.4 },
+  { join: ' AND ', prefix: false, spelling: false, pairs: false, weight: 1 },
+  { join: ' AND ', prefix: true, spelling: false, pairs: false, weight: 0.8 },
+  { join: ' OR ', prefix: true, spelling: false, pairs: true, weight: 0.5 },
+  { join: ' OR ', prefix: false, spelling: true, pairs: true, weight: 0.4 },
 ] as const;
 
 /** Finds documents for a query, best first: scored with BM25 and age. Later steps run only while hits are missing. */
@@ -73,8 +82,9 @@ export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly Me
   const newest = Number(db.prepare('SELECT max(at) AS at FROM documents').get()?.['at'] ?? 0);
   const found = new Map<number, { row: Row; score: number; wanted: readonly TermQuery[] }>();
   for (const step of STEPS) {
-    const wanted = terms.map((term) => termQueryOf(db, term, step));
-    if (step.spelling && wanted.every(({ words }, index) => words.length <= 1 && words[0] === terms[index]?.text))
+    const sought = step.pairs ? terms.flatMap(withPairs) : terms;
+    const wanted = sought.map((term) => termQueryOf(db, term, step));
+    if (step.spelling && wanted.every(({ words }, index) => words.length <= 1 && words[0] === sought[index]?.text))
       break;
     for (const row of candidates(db, query, wanted, step.join)) {
       if (found.has(row.id)) continue;
@@ -92,20 +102,32 @@ export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly Me
 /** Builds the query of one term for a search step. */
 function termQueryOf(db: DatabaseSync, term: Term, step: (typeof STEPS)[number]): TermQuery {
   const { kind, text } = term;
-  if (kind === 'singles') return { term, words: [text], match: `singles : ${quoted(text)}`, documents: 0 };
-  if (kind === 'phrase') return { term, words: [text], match: `body : ${quoted(text)}`, documents: 0 };
   const frequency = db.prepare('SELECT doc FROM vocabulary WHERE term = ?');
   const documentsOf = (word: string): number => Number(frequency.get(word)?.['doc'] ?? 0);
+  if (kind !== 'word') {
+    const match = `${kind === 'singles' ? 'singles' : 'body'} : ${quoted(text)}`;
+    return { term, words: [text], match, documents: 0, rarity: Math.min(...text.split(' ').map(documentsOf)) };
+  }
   const documents = documentsOf(text);
   if (step.spelling && documents === 0) {
     const words = bestSpellings(db, text);
     const match = words.length === 0 ? `body : ${quoted(text)}` : `body : (${words.map(quoted).join(' OR ')})`;
-    return { term, words, match, documents: Math.max(0, ...words.map(documentsOf)) };
+    const most = Math.max(0, ...words.map(documentsOf));
+    return { term, words, match, documents: most, rarity: most };
   }
-  if (!step.prefix || text.length < 3) return { term, words: [text], match: `body : ${quoted(text)}`, documents };
+  const whole = { term, words: [text], match: `body : ${quoted(text)}`, documents, rarity: documents };
+  if (!step.prefix || text.length < 3) return whole;
   const beginning = db.prepare('SELECT sum(doc) AS n FROM vocabulary WHERE term >= ? AND term < ?');
   const many = Number(beginning.get(text, `${text}\u{10ffff}`)?.['n'] ?? 0);
-  return { term, words: [text], match: `body : ${quoted(text)} *`, documents: many };
+  return { ...whole, match: `${whole.match} *`, documents: many, rarity: many };
+}
+
+/** A run of single characters, which no spaces divide into words, and each two of them in a row. */
+function withPairs(term: Term): readonly Term[] {
+  const characters = term.text.split(' ');
+  if (term.kind !== 'singles' || characters.length < 3) return [term];
+  const pairs = characters.slice(1, MOST_PAIRS + 1).map((next, at) => `${characters[at]} ${next}`);
+  return [term, ...pairs.map((text) => ({ kind: 'singles' as const, text }))];
 }
 
 function candidates(db: DatabaseSync, query: SearchQuery, wanted: readonly TermQuery[], join: string): readonly Row[] {
@@ -158,9 +180,12 @@ function bm25(text: string, wanted: readonly TermQuery[], total: number): number
   const singles = singlesOf(text);
   const length = words.length + singles.length / 2;
   let score = 0;
-  for (const { term, words: variants, documents } of wanted) {
-    const inText = (word: string): number =>
-      term.kind === 'singles' ? occurrences(singles, word) : occurrences(folded, ` ${word}`);
+  for (const { term, words: variants, rarity: documents } of wanted) {
+    const inText = (word: string): number => {
+      if (term.kind === 'singles') return occurrences(singles, word);
+      const begun = occurrences(folded, ` ${word}`);
+      return begun === 0 ? 0 : begun - (1 - ONLY_BEGUN) * (begun - occurrences(folded, ` ${word} `));
+    };
     const count = variants.reduce((sum, word) => sum + inText(word), 0);
     const rarity = Math.log(1 + (total - documents + 0.5) / (documents + 0.5));
     score += (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / USUAL_LENGTH));

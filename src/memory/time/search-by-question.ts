@@ -11,14 +11,15 @@ export interface QuestionHits {
     /** Milliseconds since 1970, both ends included; undefined: open. */
     readonly since?: number;
     readonly until?: number;
-    /** Nothing was found in that time, so that the hits are from any. */
+    /** Nothing with the words of the question is of that time. */
     readonly isMissed: boolean;
   } | null;
 }
 
 /**
- * Searches in the time that the words of the question name. A question of nothing else lists what was said then. Times that
- * the query has itself come first. Rejects as the retriever does.
+ * Searches in the time that the words of the question name. A question of nothing else lists what was said then. Where its
+ * other words are not of that time, what they find anywhere is joined by what was said then, so there may be twice as many hits.
+ * Times that the query has itself come first. Rejects as the retriever does.
  */
 export async function searchByQuestion(
   retriever: Retriever,
@@ -33,7 +34,21 @@ export async function searchByQuestion(
   const text = isTelling(termsOf(rest)) ? rest : '';
   const hits = await retriever.search({ ...query, ...ends, text, dates });
   if (hits.some((hit) => isWithin(hit, ends))) return { hits, time: { ...ends, isMissed: false } };
-  return { hits: await retriever.search(query), time: { ...ends, isMissed: true } };
+  const ofAnyTime = await retriever.search(query);
+  const isShort = since !== undefined && (until ?? at.now) - since <= LONGEST_LISTED_MS;
+  const ofThatTime = text !== '' && isShort ? await retriever.search({ ...query, ...ends, text: '' }) : [];
+  return { hits: inTurn(ofAnyTime, ofThatTime), time: { ...ends, isMissed: true } };
+}
+
+/** A time in which little was said, so that what a question means is likely to be there in other words. */
+const LONGEST_LISTED_MS = 31 * 86_400_000;
+
+/** One of each in turn; what is in both, once. */
+function inTurn(first: readonly MemoryHit[], second: readonly MemoryHit[]): readonly MemoryHit[] {
+  const isSame = (a: MemoryHit, b: MemoryHit): boolean => a.at === b.at && a.snippet === b.snippet;
+  const others = second.filter((hit) => !first.some((known) => isSame(hit, known)));
+  const length = Math.max(first.length, others.length);
+  return Array.from({ length }, (_, n) => [...first.slice(n, n + 1), ...others.slice(n, n + 1)]).flat();
 }
 
 function isWithin({ at }: MemoryHit, { since = 0, until = Infinity }: { since?: number; until?: number }): boolean {

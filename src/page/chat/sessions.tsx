@@ -128,7 +128,7 @@ function Found({ text, close }: { readonly text: string; readonly close: () => v
   return (
     <ul class="list">
       {found.hits.some(({ ofAnyTime }) => ofAnyTime) ? (
-        <li class="faint">Nothing of that time was found; these are from any time.</li>
+        <li class="faint">Nothing with these words is of that time; these are of any time.</li>
       ) : null}
       {found.hits.map(({ source, session, at, snippet }, index) => (
         <li key={index}>
