@@ -11,6 +11,7 @@ import type { Interpreter } from './answers.ts';
 import { CronRuns } from './cron-runs.ts';
 import { CursorStore } from './cursors.ts';
 import { EndedLogins } from './ended-logins.ts';
+import { Facts } from './facts.ts';
 import { JournalFeed } from './feed.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { DeadLetters } from './dead-letters.ts';
@@ -53,6 +54,8 @@ export interface Journal extends Disposable {
   /** Commands that an owner allowed from now on. */
   readonly allowances: Allowances;
   readonly consolidations: Consolidations;
+  /** Where the facts of MEMORY.md come from. */
+  readonly facts: Facts;
   readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
   /** Read cursors of platforms that do not take acknowledgements. */
@@ -141,6 +144,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     questions: new QuestionStore({ ...shared, outbox }),
     allowances: new Allowances(shared),
     consolidations: new Consolidations(shared),
+    facts: new Facts(shared),
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
     cursors: new CursorStore(shared),

@@ -1,7 +1,7 @@
 import { added, type Migration } from '../storage/open-database.ts';
 import { cronTables, heartbeatTable } from './schema/automation.ts';
 import { channelLogTables } from './schema/channel-log.ts';
-import { archiveTable } from './schema/memory.ts';
+import { archiveTable, factTables } from './schema/memory.ts';
 import {
   afterPowerLoss,
   ephemeralAge,
@@ -72,4 +72,5 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
   `),
   reactionTables,
+  factTables,
 ];

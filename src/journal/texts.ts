@@ -12,4 +12,6 @@ export const JOURNAL_TEXTS: Readonly<Record<string, readonly string[]>> = {
   owner_chats: ['payload'],
   channel_states: ['detail'],
   passed_over: ['reason'],
+  facts: ['fact', 'replaced_by'],
+  fact_change: ['change'],
 };

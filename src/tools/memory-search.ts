@@ -34,6 +34,8 @@ export interface FoundMemory {
   /** Somebody else than the owner wrote it. */
   readonly untrusted: boolean;
   readonly snippet: string;
+  /** What is known of it, e.g. where a fact comes from. @default nothing */
+  readonly known?: string;
 }
 
 export interface MemorySearchToolOptions {
@@ -61,7 +63,7 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
   return defineTool({
     name: 'memory_search',
     description:
-      'Search what was said or noted before: in this chat and, for the owner in a direct chat, in all chats and the memory. Returns short excerpts with dates; MEMORY.md has none, so since and until leave it out. Use it when the person refers to something that you do not see.',
+      'Search what was said or noted before: in this chat and, for the owner in a direct chat, in all chats and the memory. Returns short excerpts with dates; since and until leave MEMORY.md out. Use it when the person refers to something that you do not see.',
     parameters: parametersFor(results),
     effect: 'none',
     role: 'trusted',
@@ -105,14 +107,15 @@ function timeLines(time: SearchedTime | null, timezone: string | null): readonly
   ];
 }
 
-function lineOf({ source, session, at, role, snippet }: FoundMemory, timezone: string | null): string {
+function lineOf({ source, session, at, role, snippet, known }: FoundMemory, timezone: string | null): string {
   const when = at === undefined ? '' : `${localMinute(at, timezone)} `;
+  const about = known === undefined ? '' : ` (${known})`;
   switch (source) {
     case 'memory':
-      return `- MEMORY.md: ${snippet}`;
+      return `- MEMORY.md${about}: ${snippet}`;
     case 'history':
       // The beginning of a paragraph has its time already.
-      return `- ${snippet.startsWith('[') ? '' : when}HISTORY.md: ${snippet}`;
+      return `- ${snippet.startsWith('[') ? '' : when}HISTORY.md${about}: ${snippet}`;
     case 'session':
       return `- ${when}${session ?? ''} (${role ?? 'unknown'}): ${snippet}`;
   }

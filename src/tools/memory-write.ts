@@ -20,7 +20,12 @@ export interface FactStore {
     },
     call: CallIds,
   ): Promise<
-    | { readonly outcome: 'added' | 'changed' | 'removed' | 'unchanged'; readonly fact: string }
+    | {
+        readonly outcome: 'added' | 'changed' | 'removed' | 'unchanged';
+        readonly fact: string;
+        /** Facts beside an added one that may say another value of the same thing. @default none */
+        readonly near?: readonly string[];
+      }
     | { readonly outcome: 'no-match' | 'ambiguous'; readonly candidates: readonly string[] }
   >;
 }
@@ -77,7 +82,12 @@ export function memoryWriteTool(memory: FactStore): Tool {
       const done = await memory.change(change, call);
       switch (done.outcome) {
         case 'added':
-          return { title: 'remembered', output: `Added: ${done.fact}`, metadata: {}, private: true };
+          return {
+            title: 'remembered',
+            output: `Added: ${done.fact}${besides(done.near)}`,
+            metadata: {},
+            private: true,
+          };
         case 'changed':
           return { title: 'memory changed', output: `It says now: ${done.fact}`, metadata: {}, private: true };
         case 'removed':
@@ -92,6 +102,13 @@ export function memoryWriteTool(memory: FactStore): Tool {
       }
     },
   });
+}
+
+/** Asks whether facts that are near to an added one still hold. */
+function besides(near: readonly string[] = []): string {
+  if (near.length === 0) return '';
+  const list = near.map((fact) => `\n- ${fact}`).join('');
+  return `\nThese lines are close to it:${list}\nIf one of them no longer holds, call memory_write with the same fact again, and with that whole line as replaces. Leave those that still hold.`;
 }
 
 /** The memory belongs to the owner: no one and nothing else changes it. */

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { createUndo } from '../../src/app/agent/undo.ts';
 import { jobSchema } from '../../src/automation/job.ts';
 import { restoreJobs } from '../../src/automation/restore-jobs.ts';
+import type { PutReason } from '../../src/memory/files/kept-text.ts';
 import { MemoryStore } from '../../src/memory/files/store.ts';
 import { plainDisk } from '../../src/storage/disk.ts';
 import { PathGuard, type PathGuardOptions } from '../../src/security/paths/guard.ts';
@@ -140,7 +141,7 @@ test('200 random turns are taken back: what no one else touched is byte for byte
         count += 1;
         const callId = `${turn}.${count}`;
         const call = { sessionKey: SESSION, turnId: turn, callId };
-        const record = (change: Parameters<Parameters<typeof memory.change>[1] & object>[0]) =>
+        const record = (change: Parameters<NonNullable<PutReason['record']>>[0]) =>
           files.changes.recordChange({ ...call, ...change, keepAfter: true });
         const name = FILES[random(FILES.length)] ?? '';
         const id = JOBS[random(JOBS.length)] ?? '';
@@ -150,7 +151,7 @@ test('200 random turns are taken back: what no one else touched is byte for byte
           await files.call('write_file', { path: name, content: text }, call);
           story(name, 'turn', await fileText(name));
         } else if (kind < 5) {
-          await memory.change({ fact: `fact ${count}` }, record);
+          await memory.change({ fact: `fact ${count}` }, { record });
         } else {
           const state = (one: unknown): string | null => (one === null ? null : JSON.stringify(one));
           const recordJob = ({ job, before: was, after: is }: { job: string; before: unknown; after: unknown }) =>

@@ -7,6 +7,29 @@ import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
 import { memoryWorld } from '../memory/memory-world.ts';
 import { CommandLine } from './command-line.ts';
 
+const FACT = {
+  fact: 'Lives in Paris\u001b[31m',
+  how: 'memory_write',
+  session: 'telegram:42',
+  turn: '01A',
+  since: Date.UTC(2026, 2, 14),
+  source: 'told on 2026-03-14 in telegram:42',
+  ended: null,
+};
+const PAST = {
+  ...FACT,
+  fact: 'Lives in Berlin',
+  source: 'written in the file, 2026-03-04',
+  ended: {
+    at: FACT.since,
+    how: 'memory_write',
+    session: 'telegram:42',
+    turn: '01A',
+    replacedBy: 'Lives in Paris',
+    text: 'until 2026-03-14, then: Lives in Paris',
+  },
+};
+
 /** A command line whose assistant remembers in real files. */
 async function remembering(): Promise<{ line: CommandLine; world: Awaited<ReturnType<typeof memoryWorld>> }> {
   const world = await memoryWorld();
@@ -16,6 +39,7 @@ async function remembering(): Promise<{ line: CommandLine; world: Awaited<Return
     memoryLog: () => world.store.log(),
     memoryShow: ({ id }) => world.store.show(id),
     memoryRestore: ({ id }) => world.store.restore(id),
+    memoryFacts: async ({ past = false }) => [past ? PAST : FACT],
   };
   return { line, world };
 }
@@ -32,6 +56,20 @@ describe('memory', () => {
       expect(line.out).toBe('- likes tea[31m\n');
     }
     expect(line.assistant.disposed).toBe(3);
+  });
+
+  test('lists facts with where they come from, and what no longer holds with what took its place', async () => {
+    const { line } = await remembering();
+    expect(await line.run('memory', 'facts')).toBe(0);
+    expect(line.out).toBe('Lives in Paris[31m\n    told on 2026-03-14 in telegram:42\n');
+    line.out = '';
+    expect(await line.run('memory', 'facts', '--past')).toBe(0);
+    expect(line.out).toBe(
+      'Lives in Berlin\n    written in the file, 2026-03-04; until 2026-03-14, then: Lives in Paris\n',
+    );
+    line.out = '';
+    await line.run('memory', 'facts', '--past', '--json');
+    expect(JSON.parse(line.out)).toEqual([PAST]);
   });
 
   test('lists versions, shows one and brings it back', async () => {

@@ -35,6 +35,14 @@ async function worldThatKnows(): Promise<World & { readonly restarts: () => numb
   const world = await startWorld({ onRestart: () => (restarts += 1) });
   world.model.reply(
     { calls: [{ name: 'memory_write', arguments: { fact: `The password of the shed is ${CANARY}` } }] },
+    {
+      calls: [
+        {
+          name: 'memory_write',
+          arguments: { fact: `The shed has a new lock, not ${CANARY}`, replaces: 'the password of the shed' },
+        },
+      ],
+    },
     `Noted: ${CANARY}.\nAnything else?`,
     { calls: [{ name: 'write_file', arguments: { path: 'shed.txt', content: `${CANARY}\n` } }] },
     { calls: [{ name: 'write_file', arguments: { path: 'shed.txt', content: 'nothing\n' } }] },
@@ -75,6 +83,9 @@ describe('what is to be forgotten', () => {
       what: 'the notice',
     });
     expect(await holders(world.home)).toEqual([]);
+    // Neither what stood in MEMORY.md nor what it took the place of.
+    expect(await world.assistant.request('memoryFacts', {})).toEqual([]);
+    expect(await world.assistant.request('memoryFacts', { past: true })).toEqual([]);
 
     const memory = await readFile(join(world.workspace, 'memory', 'HISTORY.md'), 'utf8');
     expect(memory).toBe('[2026-11-02 10:00] Talked of tea.\n');

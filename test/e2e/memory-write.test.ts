@@ -47,7 +47,7 @@ test('memory_search of somebody else finds neither the memory nor the owner’s 
   await waitFor(async () => (await note(world, 'HISTORY.md')).includes('Alva'));
   await say(world, 'hello', TRUSTED);
   await say(world, 'What of my llamas?');
-  expect(lastResult(world)).toContain('MEMORY.md: - The owner keeps 7 llamas.');
+  expect(lastResult(world)).toMatch(/MEMORY\.md \(written in the file, [\d-]+\): - The owner keeps 7 llamas\./u);
   expect(lastResult(world)).toMatch(/HISTORY\.md: .*the llamas live in Alva/u);
   await say(world, 'What of the owner’s animals?', TRUSTED);
   expect(lastResult(world)).toContain('Nothing was found.');

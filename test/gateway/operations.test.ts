@@ -32,6 +32,7 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   prompt: { session: 'terminal:main' },
   commands: {},
   memoryLog: {},
+  memoryFacts: {},
   memoryShow: {},
   memoryRestore: { id: 'nothing' },
   memoryForget: { words: 'the surprise party' },

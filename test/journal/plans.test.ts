@@ -229,6 +229,16 @@ async function useAll(journal: Journal): Promise<void> {
   await consolidations.save('01ZA1', { state: 'done' });
   consolidations.lastMessage(session);
 
+  const { facts } = journal;
+  const told = { how: 'memory_write', session, turn: 't0' };
+  const none = { begin: [], end: [], resume: [], change: null };
+  await facts.step({ ...none, begin: [{ ...told, fact: 'Likes tea', since: now }], change: '{}' });
+  const seq = facts.holding()[0]?.seq ?? 0;
+  await facts.step({ ...none, end: [{ seq, by: { ...told, at: now }, replacedBy: null }] });
+  expect(facts.ended(1)).toHaveLength(1);
+  await facts.step({ ...none, resume: [seq] });
+  expect(facts.change()).toBeNull();
+
   const job = cron.jobs()[0];
   if (job === undefined) throw new Error('the aged home has jobs');
   cron.job(job.id);

@@ -36,6 +36,7 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   channel_states: 'channel state',
   ended_logins: 'hash',
   swept: 'report',
+  facts: 'how session turn ended_how ended_session ended_turn',
 };
 
 test('each text column of the journal is either forgotten or holds nothing that anybody said', async () => {

@@ -69,6 +69,14 @@ describe('memory_search', () => {
     ]);
   });
 
+  test('says what is known of a fact', async () => {
+    const { result } = await call({ query: 'paris' }, {}, [
+      { source: 'memory', untrusted: false, snippet: '- Lives in Paris', known: 'told on 2026-03-14' },
+      { source: 'memory', untrusted: false, snippet: '- Likes Paris' },
+    ]);
+    expect(result.output).toBe('- MEMORY.md (told on 2026-03-14): - Lives in Paris\n- MEMORY.md: - Likes Paris');
+  });
+
   test('asks with every character of the query visible', () => {
     const search: MemorySearcher['search'] = async () => ({ hits: [], time: null });
     const tool = memorySearchTool({ memory: { search }, results: 6, timezone: null });

@@ -1,7 +1,9 @@
 import type { InboundMessage } from '../../bus/messages.ts';
 import { FORGOTTEN } from '../../memory/forget/mention.ts';
-import type { MemoryStore } from '../../memory/files/store.ts';
+import { sourceText } from '../../memory/facts/text.ts';
+import type { KnownFact, MemoryStore } from '../../memory/files/store.ts';
 import type { ApprovalAnswer } from '../../tools/tool.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import { versionLine } from '../../util/version-line.ts';
@@ -21,7 +23,9 @@ export interface MentionsFound {
   readonly backups: readonly string[];
 }
 
-type MemoryPorts = Pick<MemoryStore, 'log' | 'restore'> & {
+type MemoryPorts = Pick<MemoryStore, 'log' | 'restore' | 'facts'> & {
+  /** Zone of the dates; null: the machine's. */
+  readonly timezone: string | null;
   /** Called after MEMORY.md got another text. */
   readonly changed: () => void;
   /** Looks for what is to be forgotten. Throws one sentence for words that could be anywhere. */
@@ -36,28 +40,31 @@ type MemoryPorts = Pick<MemoryStore, 'log' | 'restore'> & {
 };
 
 const MOST_LISTED = 20;
+const MOST_FACTS = 40;
+const LONGEST_FACT = 300;
 const MOST_SHOWN = 8;
 const LONGEST_SHOWN = 120;
 const USAGE =
-  'Use `/memory log` to list the earlier versions of MEMORY.md, `/memory restore ID` to go back to one of them, and `/memory forget WORDS` to erase for good whatever mentions these words.';
+  'Use `/memory` to list what I know with the day on which you told me, `/memory log` to list the earlier versions of MEMORY.md, `/memory restore ID` to go back to one of them, and `/memory forget WORDS` to erase for good whatever mentions these words.';
 
-/** /memory: the earlier versions of MEMORY.md, and erasing what the owner wants forgotten, as `assistant memory` does it. */
+/** /memory: the facts with their sources, the earlier versions of MEMORY.md, and erasing what the owner wants forgotten, as `assistant memory` does it. */
 export const memoryCommand = (ports: MemoryPorts): ChatCommand => ({
   name: 'memory',
   description:
-    'earlier versions of MEMORY.md: `/memory log`, `/memory restore ID`; erase something for good: `/memory forget WORDS`',
+    'what I know, and since when; earlier versions of MEMORY.md: `/memory log`, `/memory restore ID`; erase something for good: `/memory forget WORDS`',
   role: 'owner',
   priority: false,
   interrupts: false,
   repeatable: true,
   run: async (context) => {
     const { message, args } = context;
-    const { log, restore, changed } = ports;
+    const { log, restore, changed, facts, timezone } = ports;
     if (message.chatType !== 'direct') return 'MEMORY.md is only for our direct chat: send this command there.';
     const words = /^forget\s+(?<words>[^]+)$/iu.exec(args)?.groups?.['words'];
     if (words !== undefined) return await forgotten(words, context, ports);
     const [action = '', id = '', ...rest] = args.split(/\s+/u);
     try {
+      if (action === '') return factsText(await facts(), timezone);
       if (action === 'log' && id === '') return listed(await log());
       if (action !== 'restore' || id === '' || rest.length > 0) return USAGE;
       const { id: restored } = await restore(id);
@@ -108,6 +115,19 @@ function stays({ left, backups }: MentionsFound): readonly string[] {
     ...(left.length === 0 ? [] : [`Your own files stay as they are: ${left.join(', ')}.`]),
     ...(backups.length === 0 ? [] : [`Backups keep what they hold: ${backups.join(', ')}.`]),
   ];
+}
+
+/** The newest ones, each with the day on which it was told, and where. */
+function factsText(facts: readonly KnownFact[], timezone: string | null): string {
+  if (facts.length === 0) return `MEMORY.md is empty: nothing is remembered yet. ${USAGE}`;
+  const newest = facts.toSorted((a, b) => b.record.since - a.record.since).slice(0, MOST_FACTS);
+  const lines = newest.map(({ fact, record }) => `- ${oneLine(fact, LONGEST_FACT)} (${sourceText(record, timezone)})`);
+  const more = facts.length - newest.length;
+  return [
+    'What MEMORY.md says, the newest first:',
+    ...lines,
+    ...(more > 0 ? [`… and ${plural(more, 'more fact')}: \`${assistantCommand('memory facts')}\``] : []),
+  ].join('\n');
 }
 
 function listed(versions: Awaited<ReturnType<MemoryStore['log']>>): string {

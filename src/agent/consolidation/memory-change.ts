@@ -30,6 +30,10 @@ export interface MemoryPorts {
 }
 
 interface ChangePorts extends MemoryPorts {
+  /** The conversation that it comes from. */
+  readonly session: string;
+  /** Where the facts that an update of a text brings were told. */
+  readonly toldIn: (base: string, update: string) => MemoryChange['told'];
   /** Stores the change before it is tried, so that it is known after a crash. */
   readonly keep: (change: MemoryChange) => Promise<void>;
   /** Asks the model for a new text of the file as it is now; null: no change; undefined: the model gave no answer. */
@@ -67,14 +71,16 @@ export async function changeMemory(
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     if (isSame(change.update, change.base)) return 'unchanged';
     if (change.untrusted) return { ...change, why: 'untrusted' };
-    const replaced = await memory.replace(change.update, { ifHash: change.hash, reason: REASON });
+    const by = { how: 'consolidation', session: ports.session, told: change.told } as const;
+    const replaced = await memory.replace(change.update, { ifHash: change.hash, reason: REASON, by });
     if (replaced.ok) return 'changed';
     if (replaced.why === 'shrinks') return { ...change, why: 'shrinks' };
     const now = await memory.read();
     if (isSame(now.text, change.update)) return 'changed';
     const again = change.askedAgain ? undefined : await ports.askAgain(now);
     const update = again === undefined ? mergeFacts(change.base, change.update, now.text) : (again ?? now.text);
-    change = { ...change, base: now.text, hash: now.hash, update, askedAgain: true };
+    const told = again == null ? change.told : ports.toldIn(now.text, again);
+    change = { ...change, base: now.text, hash: now.hash, update, askedAgain: true, told };
     await ports.keep(change);
   }
   await memory.propose(change.update, REASON);
@@ -93,7 +99,7 @@ async function settleQuestion(
   const asked = confirm === null ? false : raceAbort(confirm({ ...request, why, before, after }, signal), signal);
   const agreed = await asked;
   try {
-    if (agreed && (await putAgreed(question, memory))) return { agreed: true };
+    if (agreed && (await putAgreed(question, request.session, memory))) return { agreed: true };
   } catch (error) {
     // For example a text that is too long: it is only kept as a proposal.
     log.error('consolidation: agreed change of MEMORY.md failed', { reason: errorMessage(error) });
@@ -112,11 +118,21 @@ async function settleQuestion(
   };
 }
 
-async function putAgreed({ base, hash, update }: MemoryQuestion, memory: MemoryFiles): Promise<boolean> {
+async function putAgreed(
+  { base, hash, update, told }: MemoryQuestion,
+  session: string,
+  memory: MemoryFiles,
+): Promise<boolean> {
+  const by = { how: 'consolidation', session, told } as const;
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const now = await memory.read();
     const text = now.hash === hash ? update : mergeFacts(base, update, now.text);
-    const replaced = await memory.replace(text, { ifHash: now.hash, reason: `${REASON}, agreed`, allowShrink: true });
+    const replaced = await memory.replace(text, {
+      ifHash: now.hash,
+      reason: `${REASON}, agreed`,
+      allowShrink: true,
+      by,
+    });
     if (replaced.ok) return true;
   }
   return false;

@@ -12,6 +12,8 @@ const memoryChange = z.object({
   untrusted: z.boolean(),
   /** The model was asked a second time because the file had changed. */
   askedAgain: z.boolean(),
+  /** Where the facts that it brings were told. */
+  told: z.array(z.object({ fact: z.string(), turn: z.string(), at: z.number() })).default([]),
 });
 
 /** The model's answer for one part of the conversation, until it is written everywhere. */

@@ -10,6 +10,7 @@ import {
   summaryOf,
 } from '../../memory/consolidation/conversation-text.ts';
 import { renderHistory, STRANGERS_TAG, type HistoryEntry } from '../../memory/files/history-file.ts';
+import { toldIn } from '../../memory/facts/told.ts';
 import { endBeforeNewest } from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
 import type { Sessions } from '../../session/sessions.ts';
@@ -150,8 +151,10 @@ class ConsolidationRun {
     const memoryWith = (update: string | null): MemoryChange | null => {
       if (now === null) return null;
       const { text: base, hash } = now;
-      if (update !== null) return { base, hash, update, untrusted, askedAgain: false };
-      return note === null ? null : { base, hash, update: withNote(base, note), untrusted: false, askedAgain: false };
+      const told = toldIn(part.turns, base, update ?? '');
+      if (update !== null) return { base, hash, update, untrusted, askedAgain: false, told };
+      const noted = { base, hash, update: withNote(base, note ?? ''), untrusted: false, askedAgain: false, told: [] };
+      return note === null ? null : noted;
     };
     if (reply.ok) {
       const { entry, update } = reply;
@@ -201,6 +204,8 @@ class ConsolidationRun {
       return await changeMemory(change, {
         memory,
         log,
+        session: this.#record.row.session,
+        toldIn: (base, update) => toldIn(part.turns, base, update),
         keep: (next) => this.#record.save({ answer: { ...answer, memory: next } }),
         askAgain: async ({ text }) => {
           if (!fitsAnswer(text, this.#facts.window)) return undefined;

@@ -103,6 +103,8 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     commands: [
       memCommand({ consolidate: (message, text, stop) => consolidation.mem(message, redact(text), stop) }),
       memoryCommand({
+        timezone: config.agent.timezone,
+        facts: () => memory.facts(),
         log: () => memory.log(),
         restore: (id) => memory.restore(id),
         changed: () => stores.search.scheduleSync(),

@@ -1,3 +1,4 @@
+import { listedFacts } from './listed-facts.ts';
 import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { Budget } from '../../agent/context/budget.ts';
 import type { PromptReport } from '../../agent/commands/context.ts';
@@ -90,6 +91,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     commands: async () => commands().map(({ name, description }) => ({ name, description })),
     memoryLog: () => memory.log(),
     memoryShow: ({ id }) => memory.show(id),
+    memoryFacts: ({ past = false }) => listedFacts(memory, { past, timezone: base.config.agent.timezone }),
     memoryRestore: ({ id }) => memory.restore(id),
     memoryForget: async ({ words, erase = false }) => {
       const found = await lookFor(words, base);

@@ -17,7 +17,7 @@ import { SpillStore } from '../../storage/spill.ts';
 import { UntrustedFiles } from '../../storage/untrusted-files.ts';
 import { UndoLog } from '../../storage/undo-log.ts';
 import { Uploads } from '../../storage/uploads.ts';
-import type { AppError } from '../../util/errors.ts';
+import { errorMessage, type AppError } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
 
 /** Everything that lasts. */
@@ -101,6 +101,19 @@ export async function openStores(
     clock,
     isOpen: (folder) => !config.tools.restrictToWorkspace || within(paths.workspace, folder),
   });
+  const memory = new MemoryStore({
+    workspace: paths.workspace,
+    versions: paths.versions,
+    clock,
+    log,
+    timezone: config.agent.timezone,
+    redact,
+    disk,
+    facts: journal.facts,
+  });
+  await memory
+    .catchUp()
+    .catch((error: unknown) => log.warn('memory: source of facts not recorded yet', { reason: errorMessage(error) }));
   return {
     journal,
     sessions,
@@ -123,14 +136,6 @@ export async function openStores(
       new AuditLog(paths.audit, { clock, log, disk, mask: (text) => redact(text, { knownBy: 'value' }) }),
     ),
     files: openKeptFiles(base),
-    memory: new MemoryStore({
-      workspace: paths.workspace,
-      versions: paths.versions,
-      clock,
-      log,
-      timezone: config.agent.timezone,
-      redact,
-      disk,
-    }),
+    memory,
   };
 }

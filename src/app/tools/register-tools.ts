@@ -6,7 +6,9 @@ import type { SkillCatalog } from '../../skills/catalog.ts';
 import { CASES_FILE } from '../../skills/skill.ts';
 import { searchByQuestion } from '../../memory/time/search-by-question.ts';
 import { askUserTool } from '../../tools/ask-user.ts';
-import { memorySearchTool } from '../../tools/memory-search.ts';
+import { memorySearchTool, type MemorySearcher } from '../../tools/memory-search.ts';
+import { knownOf } from '../../memory/facts/hits.ts';
+import { factKey } from '../../memory/files/facts.ts';
 import { API_CHANNEL } from '../../bus/api.ts';
 import { messageTool } from '../../tools/message.ts';
 import { PAGE_MARGIN } from '../../tools/registry/builtin.ts';
@@ -68,7 +70,7 @@ export function registerTools(base: Base, parts: RegisterParts): void {
   registry.register(tapeTool(tape));
   registry.register(
     memorySearchTool({
-      memory: { search: (query) => searchByQuestion(stores.search, query, { now: clock.now(), timezone }) },
+      memory: knowingSearch(stores, { timezone, now: () => clock.now() }),
       results: config.memory.searchResults,
       timezone,
     }),
@@ -103,6 +105,26 @@ function withoutCases(catalog: SkillCatalog): SkillSource {
       const { paths, more } = await catalog.files(skill, most + 1);
       const others = paths.filter((path) => path !== CASES_FILE);
       return { paths: others.slice(0, most), more: more || others.length > most };
+    },
+  };
+}
+
+/** Searches, and says of what is found in the memory where it comes from. */
+function knowingSearch(
+  { search, memory }: Pick<Stores, 'search' | 'memory'>,
+  { timezone, now }: { readonly timezone: string | null; readonly now: () => number },
+): MemorySearcher {
+  return {
+    search: async (query) => {
+      const { hits, time } = await searchByQuestion(search, query, { now: now(), timezone });
+      if (hits.every(({ source }) => source === 'session')) return { hits, time };
+      const facts = await memory.facts().catch(() => []);
+      const holding = new Map(facts.map(({ fact, record }) => [factKey(fact), record]));
+      const knowing = hits.map((hit) => {
+        const known = knownOf(hit, holding, timezone);
+        return known === undefined ? hit : { ...hit, known };
+      });
+      return { hits: knowing, time };
     },
   };
 }

@@ -99,7 +99,10 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool 
   const files = { guard, changes, origins, keepImage: (bytes: Uint8Array) => media.keep(bytes) };
   const facts: FactStore = {
     change: (change, { sessionKey, turnId, id: callId }) =>
-      memory.change(change, (made) => changes.recordChange({ sessionKey, turnId, callId, ...made, keepAfter: true })),
+      memory.change(change, {
+        by: { how: 'memory_write', session: sessionKey, turn: turnId },
+        record: (made) => changes.recordChange({ sessionKey, turnId, callId, ...made, keepAfter: true }),
+      }),
   };
   const builtin = builtinTools({ ...files, maxOutput, clock, exec, memory: facts, fetch, search });
   for (const tool of builtin) registry.register(tool);

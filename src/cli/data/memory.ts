@@ -21,6 +21,21 @@ export async function memoryShowCommand(
   return 0;
 }
 
+/** `assistant memory facts [--past]`. */
+export async function memoryFactsCommand(
+  { past, home, json }: OutputFlags & { readonly past: boolean },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const facts = await assistant.port.request('memoryFacts', { past });
+  const lines = facts.map(
+    ({ fact, source, ended }) => `${fact}\n    ${ended === null ? source : `${source}; ${ended.text}`}`,
+  );
+  const nothing = past ? 'Nothing was replaced or removed yet.' : 'Nothing is remembered yet.';
+  print(context, json, { facts, lines, nothing, escape: terminalText });
+  return 0;
+}
+
 /** `assistant memory search TEXT`. */
 export async function memorySearchCommand(
   flags: OutputFlags & { readonly text: string; readonly last: number },

@@ -75,6 +75,12 @@ export const memory: Group = {
       load: async () => (await import('../data/memory.ts')).memoryShowCommand,
     }),
     command({
+      name: 'facts',
+      description: 'list the facts of the memory with the day on which each was told, and where',
+      options: { past: flag('those that no longer hold, the last ones first'), json },
+      load: async () => (await import('../data/memory.ts')).memoryFactsCommand,
+    }),
+    command({
       name: 'search',
       description: 'find what MEMORY.md and HISTORY.md hold',
       arguments: { text: argument('words, or a "phrase in quotes"') },

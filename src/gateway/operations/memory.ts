@@ -32,6 +32,31 @@ export interface Forgetting {
   readonly state: 'found' | 'restarts' | 'later';
 }
 
+/** A fact of MEMORY.md, and where it comes from; times in milliseconds since 1970. */
+export interface ListedFact {
+  readonly fact: string;
+  /** What wrote it, e.g. `memory_write`, `consolidation`, or `edit`: a person changed the file. */
+  readonly how: string;
+  /** The conversation and the turn in which it was told; null: none, or not known. */
+  readonly session: string | null;
+  readonly turn: string | null;
+  /** When it was told, or written in the file. */
+  readonly since: number;
+  /** The same in words. */
+  readonly source: string;
+  /** Null: it stands in the file. */
+  readonly ended: {
+    readonly at: number;
+    readonly how: string;
+    readonly session: string | null;
+    readonly turn: string | null;
+    /** The fact that took its place; null: none did. */
+    readonly replacedBy: string | null;
+    /** The same in words. */
+    readonly text: string;
+  } | null;
+}
+
 const id = z.string().describe('Id of a version, as `memoryLog` lists it.');
 
 export const memory = {
@@ -50,6 +75,13 @@ export const memory = {
       params: z.object({ id: id.exactOptional() }),
     },
   ),
+  memoryFacts: answers<readonly ListedFact[]>()({
+    description:
+      'Lists the facts of MEMORY.md in its order, each with when and where it was told; with `past` those that no longer stand there, the last ones first, at most 200.',
+    role: 'owner',
+    changes: false,
+    params: z.object({ past: z.boolean().exactOptional().describe('Those that no longer stand there.') }),
+  }),
   memoryRestore: answers<FileVersion>()({
     description:
       'Makes a version the present text of MEMORY.md and keeps the present one as a version; `memory-version` if there is none with this id.',

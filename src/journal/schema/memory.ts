@@ -19,3 +19,29 @@ export const archiveTable = added(`
   CREATE INDEX archives_open ON archives (session, id) WHERE state IN ('pending', 'answered');
   CREATE INDEX archives_done ON archives (session, id) WHERE state = 'done';
 `);
+
+/**
+ * Migration: where the facts of MEMORY.md come from. A row is one time in which a fact stands in the file; `until` is null as long as it
+ * does. `fact_change` holds the change of the file that is being made.
+ */
+export const factTables = added(`
+  CREATE TABLE facts (
+    seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+    fact          TEXT NOT NULL,
+    how           TEXT NOT NULL,
+    session       TEXT,
+    turn          TEXT,
+    since         INTEGER NOT NULL,
+    until         INTEGER,
+    ended_how     TEXT,
+    ended_session TEXT,
+    ended_turn    TEXT,
+    replaced_by   TEXT
+  ) STRICT;
+  CREATE INDEX facts_until ON facts (until, seq);
+
+  CREATE TABLE fact_change (
+    one    INTEGER PRIMARY KEY CHECK (one = 1),
+    change TEXT NOT NULL
+  ) STRICT;
+`);

@@ -37,6 +37,17 @@ export function copyOf(turn: TurnSpan, { most = Infinity }: CopyOptions = {}): s
   }
 }
 
+/** All that people wrote in a turn, and what was answered. */
+export function saidIn(turn: TurnSpan): string {
+  return turn.entries
+    .flatMap((entry) => {
+      if (entry.kind !== 'message' || entry.role === 'tool') return [];
+      if (entry.role === 'user') return [wordsOf(entry)];
+      return entry.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+    })
+    .join('\n');
+}
+
 /** The first thing that somebody said in a turn, on one line. */
 function requestOf(turn: TurnSpan, limit: number): string {
   const entry = turn.entries.find((known) => known.kind === 'message' && known.role === 'user');

@@ -1,4 +1,5 @@
-import { addHeading, addToSection, bulletOf, endOfSection, factLines, factOf, headingOf } from './facts.ts';
+import { nearFacts } from '../facts/near.ts';
+import { addHeading, addToSection, bulletOf, endOfSection, factKey, factLines, factOf, headingOf } from './facts.ts';
 
 /** One change of MEMORY.md. */
 export interface FactChange {
@@ -15,6 +16,8 @@ export type FactOutcome =
       readonly outcome: 'added' | 'changed' | 'removed' | 'unchanged';
       /** The fact as it is there now, or was before it was removed. */
       readonly fact: string;
+      /** Facts that stand beside an added one and may say another value of the same thing. @default none */
+      readonly near?: readonly string[];
     }
   /** Nothing was done; `candidates` are the facts that come close. */
   | { readonly outcome: 'no-match' | 'ambiguous'; readonly candidates: readonly string[] };
@@ -25,7 +28,8 @@ const LONGEST_SECTION = 80;
 /**
  * Applies one change to the text of MEMORY.md. A fact that is there already, wherever and in whatever case, is not
  * added again, and no other line is changed into it. `replaces` is searched for without regard to case and white
- * space; a line that is nothing but these words wins over lines that contain them. Lines that say the same are one.
+ * space; a line that is nothing but these words wins over lines that contain them. Lines that say the same are one. A line
+ * that `replaces` gives as a whole leaves also when the fact is there already.
  */
 export function editFact(text: string, change: FactChange): FactOutcome & { readonly text: string } {
   const fact = harmless(change.fact);
@@ -34,25 +38,34 @@ export function editFact(text: string, change: FactChange): FactOutcome & { read
     .slice(0, LONGEST_SECTION)
     .trim();
   const facts = factLines(text);
-  const present = facts.find((line) => key(line.fact) === key(fact));
-  if (change.replaces === undefined || key(change.replaces) === '') {
+  const present = facts.find((line) => factKey(line.fact) === factKey(fact));
+  if (change.replaces === undefined || factKey(change.replaces) === '') {
     if (present !== undefined) return { outcome: 'unchanged', fact: present.fact, text };
-    return { outcome: 'added', fact, text: withFact(text, `- ${fact}`, section) };
+    const near = nearFacts(fact, besides(text, facts, section));
+    return {
+      outcome: 'added',
+      fact,
+      text: withFact(text, `- ${fact}`, section),
+      ...(near.length === 0 ? {} : { near }),
+    };
   }
   const found = matches(facts, change.replaces);
-  if (fact !== '' && present !== undefined && !found.some((line) => key(line.fact) === key(present.fact))) {
-    // This very change may have been made before; words that named one line then can name another one now.
-    return { outcome: 'unchanged', fact: present.fact, text };
+  if (fact !== '' && present !== undefined && !found.some((line) => factKey(line.fact) === factKey(present.fact))) {
+    // This very change may have been made before; words that named one line then can name another one now, a whole line cannot.
+    const whole = found.filter((line) => factKey(line.fact) === factKey(change.replaces ?? ''));
+    if (whole.length === 0) return { outcome: 'unchanged', fact: present.fact, text };
+    const rest = without(text.split('\n'), new Set(whole.map((line) => line.index)));
+    return { outcome: 'changed', fact: present.fact, text: rest };
   }
   const [old] = found;
   if (old === undefined) return { outcome: 'no-match', candidates: nearest(facts, change.replaces), text };
-  if (new Set(found.map((line) => key(line.fact))).size > 1) {
+  if (new Set(found.map((line) => factKey(line.fact))).size > 1) {
     return { outcome: 'ambiguous', candidates: found.map((line) => line.fact).slice(0, MOST_CANDIDATES), text };
   }
   const lines = text.split('\n');
   const gone = new Set(found.map((line) => line.index));
   if (fact === '') return { outcome: 'removed', fact: old.fact, text: without(lines, gone) };
-  const moves = section !== '' && key(sectionAt(lines, old.index)) !== key(section);
+  const moves = section !== '' && factKey(sectionAt(lines, old.index)) !== factKey(section);
   if (moves) return { outcome: 'changed', fact, text: withFact(without(lines, gone), `- ${fact}`, section) };
   lines[old.index] = bulletOf(lines[old.index] ?? '') + fact;
   gone.delete(old.index);
@@ -69,16 +82,23 @@ function harmless(text: string): string {
   return factOf(line.toWellFormed()).replace(/^#+ /u, '').trim();
 }
 
-function key(text: string): string {
-  return factOf(text).toLowerCase();
-}
-
 type FactLine = ReturnType<typeof factLines>[number];
 
 function matches(facts: readonly FactLine[], words: string): readonly FactLine[] {
-  const wanted = key(words);
-  const exact = facts.filter(({ fact }) => key(fact) === wanted);
-  return exact.length > 0 ? exact : facts.filter(({ fact }) => key(fact).includes(wanted));
+  const wanted = factKey(words);
+  const exact = facts.filter(({ fact }) => factKey(fact) === wanted);
+  return exact.length > 0 ? exact : facts.filter(({ fact }) => factKey(fact).includes(wanted));
+}
+
+/** The facts beside which one in this section stands: of another heading's facts some other person or thing may be meant. */
+function besides(text: string, facts: readonly FactLine[], section: string): readonly string[] {
+  const lines = text.split('\n');
+  const isMeant = ({ index }: FactLine): boolean => {
+    const heading = lines.slice(0, index).findLast((line) => headingOf(line) !== undefined) ?? '';
+    const { level = 1, text: named = '' } = headingOf(heading) ?? {};
+    return section === '' || level === 1 || factKey(named) === factKey(section);
+  };
+  return facts.filter(isMeant).map(({ fact }) => fact);
 }
 
 /** The facts that share most words with what was searched for. */
@@ -93,7 +113,7 @@ function nearest(facts: readonly FactLine[], words: string): readonly string[] {
 }
 
 function wordsOf(text: string): readonly string[] {
-  return [...new Set(key(text).match(/[\p{L}\p{N}]+/gu))];
+  return [...new Set(factKey(text).match(/[\p{L}\p{N}]+/gu))];
 }
 
 function without(lines: readonly string[], gone: ReadonlySet<number>): string {
@@ -118,7 +138,7 @@ function headingFor(lines: string[], section: string): number {
     const first = lines.findIndex((line) => line.trim() !== '');
     return headingOf(lines[first] ?? '')?.level === 1 ? first : -1;
   }
-  const there = lines.findIndex((line) => key(headingOf(line)?.text ?? '') === key(section));
+  const there = lines.findIndex((line) => factKey(headingOf(line)?.text ?? '') === factKey(section));
   if (there !== -1 && headingOf(lines[there] ?? '') !== undefined) return there;
   return addHeading(lines, endOfSection(lines, lines.length), `## ${section}`);
 }

@@ -25,6 +25,11 @@ export function factOf(line: string): string {
   return line.slice(bulletOf(line).length).normalize('NFC').replace(/\s+/gu, ' ').trim();
 }
 
+/** What makes two facts the same: what they say, without regard to case. */
+export function factKey(text: string): string {
+  return factOf(text).toLowerCase();
+}
+
 /**
  * The lines that hold facts: all but empty lines, headings, HTML comments, and lines without a letter, digit or
  * picture (rules, fences).

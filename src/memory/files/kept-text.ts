@@ -6,6 +6,7 @@ import type { Clock } from '../../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { Slots } from '../../util/slots.ts';
+import type { Writer } from '../facts/source.ts';
 import { hashOfBytes, readMemoryFile, realFile, type MemoryText } from './memory-file.ts';
 import { Versions, type Version } from './versions.ts';
 
@@ -19,6 +20,8 @@ export interface KeptTextOptions {
   readonly disk: Disk;
   /** What it is called in the sentence about a version that is not there. @default 'the memory' */
   readonly name?: string;
+  /** Called before each replacement; what it returns is called after it. When it rejects, nothing is written. @default no one is told */
+  readonly onReplace?: (now: string, next: string, by: Writer) => Promise<(text: string) => Promise<void>>;
 }
 
 /** `changed`: the file is not what it was when it was read. */
@@ -41,8 +44,11 @@ export interface PutReason {
   readonly reason: string;
   /** Keeps what is needed to take the change back; when it rejects, nothing is written. @default nothing is kept */
   readonly record?: ((replacement: Replacement) => Promise<void>) | undefined;
+  /** What replaces it. @default a person */
+  readonly by?: Writer | undefined;
 }
 
+const BY_A_PERSON: Writer = { how: 'edit' };
 const MOST_TRIES = 5;
 
 /**
@@ -90,7 +96,8 @@ export class KeptText {
   restore(id: string): Promise<Version> {
     return this.settle(async (now) => {
       const { version, text } = await this.#versions.read(id);
-      return (await this.put(text, now, { reason: `restore of ${id}` })).ok ? version : undefined;
+      const why = { reason: `restore of ${id}`, by: { how: 'restore' } } as const;
+      return (await this.put(text, now, why)).ok ? version : undefined;
     });
   }
 
@@ -124,14 +131,16 @@ export class KeptText {
   }
 
   /** Puts a text into the place of `now`; null removes the file. For use within `alone` or `settle`. */
-  async put(next: string | null, now: MemoryText, { reason, record }: PutReason): Promise<KeptResult> {
+  async put(next: string | null, now: MemoryText, { reason, record, by }: PutReason): Promise<KeptResult> {
     if (hashOfBytes(next ?? '') === now.hash && next !== null) return { ok: true, hash: now.hash };
-    const { disk } = this.#options;
+    const { disk, onReplace } = this.#options;
+    let replaced: ((text: string) => Promise<void>) | undefined;
     try {
       if (now.text.trim() !== '') await this.#versions.keep(now.text, 'kept', reason);
       const path = await realFile(this.path);
       await disk.ensure(dirname(path));
       if (record !== undefined && next !== null) await record(await replacementOf(path, next));
+      replaced = await onReplace?.(now.text, next ?? '', by ?? BY_A_PERSON);
       // Keeping took a while, in which a person may have saved the file.
       if ((await this.read()).hash !== now.hash) return { ok: false, why: 'changed' };
       if (next === null) await rm(path, { force: true });
@@ -139,6 +148,7 @@ export class KeptText {
     } catch (error) {
       throw unwritable(`${this.path} could not be changed`, error);
     }
+    await replaced?.(next ?? '');
     await this.#prune();
     return { ok: true, hash: hashOfBytes(next ?? '') };
   }

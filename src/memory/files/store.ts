@@ -1,9 +1,14 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { plainDisk, type Disk } from '../../storage/disk.ts';
 import type { Clock } from '../../util/clock.ts';
-import { AppError } from '../../util/errors.ts';
+import { ifThere } from '../../storage/files.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { Slots } from '../../util/slots.ts';
+import { factsByKey } from '../facts/difference.ts';
+import { FactRecords, type FactRecordsOptions } from '../facts/records.ts';
+import type { FactRecord, FactRows, Writer } from '../facts/source.ts';
 import { editFact, type FactChange, type FactOutcome } from './edit-fact.ts';
 import { losesMoreThanHalf } from './facts.ts';
 import { HistoryFile, renderHistory, type HistoryEntry } from './history-file.ts';
@@ -25,6 +30,15 @@ export interface MemoryStoreOptions {
   readonly redact?: (text: string) => string;
   /** @default the real one, and no one is told what it refuses */
   readonly disk?: Partial<Disk>;
+  /** Where it is kept which fact comes from where. @default it is not kept */
+  readonly facts?: FactRows;
+}
+
+/** A fact of MEMORY.md, and where it comes from. */
+export interface KnownFact {
+  /** As it stands in the file. */
+  readonly fact: string;
+  readonly record: FactRecord;
 }
 
 export interface ReplaceOptions {
@@ -34,6 +48,8 @@ export interface ReplaceOptions {
   readonly reason: string;
   /** A person agreed to lose more than half. @default false */
   readonly allowShrink?: boolean;
+  /** @default a person */
+  readonly by?: Writer;
 }
 
 /** `shrinks`: more than half would be lost. */
@@ -52,15 +68,35 @@ export class MemoryStore {
   readonly #memory: KeptText;
   readonly #history: HistoryFile;
   readonly #historyLock = new Slots(1);
+  readonly #facts: FactRecords | null;
 
-  constructor({ workspace, versions, clock, log, timezone, redact, disk }: MemoryStoreOptions) {
+  constructor({ workspace, versions, clock, log, timezone, redact, disk, facts }: MemoryStoreOptions) {
     this.#redact = redact ?? ((text) => text);
     this.historyPath = join(workspace, 'memory', 'HISTORY.md');
     this.#timezone = timezone;
     const whole = { ...plainDisk, ...disk };
     const path = join(workspace, 'memory', 'MEMORY.md');
-    this.#memory = new KeptText({ path, versions: join(versions, 'memory'), clock, log, disk: whole });
     this.#history = new HistoryFile(this.historyPath, whole);
+    const append: FactRecordsOptions['append'] = (entries) => this.appendHistory(entries);
+    const savedAt = async (): Promise<number> => Math.floor((await ifThere(stat(path)))?.mtimeMs ?? clock.now());
+    const records = facts === undefined ? null : new FactRecords({ rows: facts, clock, timezone, append, savedAt });
+    this.#facts = records;
+    const replaced = (text: string): Promise<void> =>
+      Promise.resolve(records?.takeIn(text)).catch((error: unknown) => {
+        // It is planned, so it is taken in with the next change.
+        log.warn('memory: source of facts not recorded yet', { reason: errorMessage(error) });
+      });
+    this.#memory = new KeptText({
+      path,
+      versions: join(versions, 'memory'),
+      clock,
+      log,
+      disk: whole,
+      onReplace: async (now, next, by) => {
+        await records?.plan(now, next, by);
+        return replaced;
+      },
+    });
   }
 
   /** Of MEMORY.md, absolute. */
@@ -84,17 +120,44 @@ export class MemoryStore {
       if (now.hash !== options.ifHash) return { ok: false, why: 'changed' };
       const next = wellFormed(this.#redact(text));
       if (options.allowShrink !== true && losesMoreThanHalf(now.text, next)) return { ok: false, why: 'shrinks' };
-      return await this.#put(next, now, { reason: options.reason });
+      return await this.#put(next, now, { reason: options.reason, by: options.by });
     });
   }
 
-  /** Adds, changes or removes one fact, keeping all other changes of the file. `record`: see `PutReason`. */
-  change(change: FactChange, record?: PutReason['record']): Promise<FactOutcome> {
+  /** Adds, changes or removes one fact, keeping all other changes of the file. `record` and `by`: see `PutReason`. */
+  change(change: FactChange, { record, by }: Pick<PutReason, 'record' | 'by'> = {}): Promise<FactOutcome> {
     return this.#memory.settle(async (now) => {
       const { text, ...edit } = editFact(now.text, { ...change, fact: this.#redact(change.fact) });
+      if (text === now.text) return edit;
       const reason = 'fact' in edit ? `memory_write, ${edit.outcome}: ${edit.fact}` : '';
-      return text === now.text || (await this.#put(wellFormed(text), now, { reason, record })).ok ? edit : undefined;
+      const replacement = edit.outcome === 'changed' ? edit.fact : undefined;
+      const writer = by === undefined ? undefined : { ...by, replacement };
+      return (await this.#put(wellFormed(text), now, { reason, record, by: writer })).ok ? edit : undefined;
     });
+  }
+
+  /** The facts of MEMORY.md in its order, each with where it comes from; nothing where that is not kept. */
+  facts(): Promise<readonly KnownFact[]> {
+    return this.#memory.alone(async () => {
+      const { text } = await this.read();
+      await this.#facts?.takeIn(text);
+      const records = this.#facts?.holding();
+      return [...factsByKey(text)].flatMap(([key, fact]) => {
+        const record = records?.get(key);
+        return record === undefined ? [] : [{ fact, record }];
+      });
+    });
+  }
+
+  /** Facts that no longer stand, the last ones first, at most `most`. */
+  async endedFacts(most: number): Promise<readonly FactRecord[]> {
+    await this.facts();
+    return this.#facts?.ended(most) ?? [];
+  }
+
+  /** Takes in what an earlier process changed without coming to record it. */
+  async catchUp(): Promise<void> {
+    if (this.#facts?.isBehind === true) await this.facts();
   }
 
   /**
@@ -122,7 +185,7 @@ export class MemoryStore {
       const exact = whole && now.hash === hashAfter(recorded.at(-1));
       const next = exact ? (first === null ? null : Buffer.from(first).toString()) : text;
       if (dry || facts.every(({ outcome }) => outcome === 'left')) return facts;
-      return (await this.#memory.put(next, now, { reason: 'undo' })).ok ? facts : undefined;
+      return (await this.#memory.put(next, now, { reason: 'undo', by: { how: 'undo' } })).ok ? facts : undefined;
     });
   }
 

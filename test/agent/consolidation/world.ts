@@ -245,6 +245,7 @@ export class ConsolidationWorld implements AsyncDisposable {
       clock,
       log,
       timezone: 'UTC',
+      facts: this.journal.facts,
     });
     const pricing = new Pricing({ models: {}, providers: {}, log });
     const most = this.options.window ?? 8000;
