@@ -243,6 +243,7 @@ async function startOnce(
     restart: parts.onRestart,
     reload: () => reloader.reload(),
     http,
+    learnSecrets: parts.learnSecrets,
     wrapTool: parts.wrapTool,
   });
   const { sandbox, consolidation, mcp, registry } = agent;
@@ -257,11 +258,12 @@ async function startOnce(
   stack.use(agent.catalog);
   stack.use(consolidation);
   stack.use(mcp);
+  stack.use(agent.editorMcp);
   requireFree(base.plugins.givenClashes);
   await mcp.open();
 
   await resumeEarlierWork(base, { journal, bus, agent });
-  const { questions, requests } = agent;
+  const { questions, editorFiles, editorMcp, requests } = agent;
   const model = (): string => fullName(models.standard);
   const openai = createOpenAiPorts(base, { bus, stores, closing: closing.signal });
   const parting = {
@@ -274,7 +276,7 @@ async function startOnce(
   // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.
   const local = await serve(
     base,
-    { bus, stores, http, channels, questions, editorFiles: agent.editorFiles, registry, requests, model, ...parting },
+    { bus, stores, http, channels, questions, editorFiles, editorMcp, registry, requests, model, ...parting },
     stack,
   );
   stack.defer(() => channels.manager.stop());

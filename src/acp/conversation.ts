@@ -3,16 +3,26 @@ import {
   type AgentContext,
   type ClientCapabilities,
   type PromptResponse,
+  type RequestPermissionRequest,
   type SessionModeState,
   type SessionUpdate,
   type StopReason,
   type ToolCallContent,
 } from '@agentclientprotocol/sdk';
-import type { AssistantPort, AttachedMessage, OutboundEvent, TurnSummary } from '../gateway/assistant-port.ts';
+import type { EditorServer } from '../bus/editor.ts';
+import type {
+  ApprovalReply,
+  AssistantPort,
+  AttachedMessage,
+  OutboundEvent,
+  TurnSummary,
+} from '../gateway/assistant-port.ts';
 import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
 import { raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
+import { RecentMap } from '../util/recent-map.ts';
 import { clientFiles } from './client-files.ts';
+import { serverPermission } from './client-servers.ts';
 import { folderPermission, permissionFor, replyOf } from './permission.ts';
 import type { PromptContent } from './prompt-content.ts';
 import { replayOf } from './replay.ts';
@@ -40,6 +50,8 @@ const MODES = [
   { id: 'read-only', name: 'Read only', description: 'Reads and searches, and changes nothing.' },
 ] as const;
 
+const MOST_MESSAGES = 200;
+
 /** One conversation of an editor with the assistant. */
 export class Conversation implements Disposable {
   readonly id: string;
@@ -49,8 +61,14 @@ export class Conversation implements Disposable {
   /** Turns of which something was seen and no end. */
   readonly #running = new Set<string>();
   readonly #onTurnEnd = new Set<() => void>();
-  /** Names of the MCP servers of the editor, until it was told that they are not started. */
-  #servers: readonly string[];
+  /** MCP servers of the editor that the owner was not asked about yet. */
+  #unasked: readonly EditorServer[];
+  /** Those that they agreed to. */
+  #servers: readonly EditorServer[] = [];
+  /** What is asked before a prompt, one after the other. */
+  #asking: Promise<void> = Promise.resolve();
+  /** Ids of the latest messages that were shown. */
+  readonly #messages = new RecentMap<string, true>(MOST_MESSAGES);
   #attached: Disposable | undefined;
   #facts: EditorSessionInfo;
   /** Sends updates in order. */
@@ -60,12 +78,12 @@ export class Conversation implements Disposable {
 
   constructor(
     id: string,
-    facts: EditorSessionInfo & { readonly servers: readonly string[] },
+    facts: EditorSessionInfo & { readonly servers: readonly EditorServer[] },
     ports: ConversationPorts,
   ) {
     this.id = id;
     this.#facts = facts;
-    this.#servers = facts.servers;
+    this.#unasked = facts.servers;
     this.#ports = ports;
   }
 
@@ -82,6 +100,7 @@ export class Conversation implements Disposable {
     const files = clientFiles({ ...this.#ports, sessionId: this.id, told });
     this.#attached = this.#ports.assistant.attach(this.#key, (message) => this.#hear(() => this.#message(message)), {
       ...(files === undefined ? {} : { files }),
+      servers: this.#servers,
       onEvent: (event) => this.#hear(() => this.#event(event)),
       onApproval: async (question, signal) => {
         await this.#sending;
@@ -121,8 +140,10 @@ export class Conversation implements Disposable {
     const stopped = new AbortController();
     this.#prompts.add(stopped);
     try {
-      this.#tellOfServers();
-      await this.#askForFolder(stopped.signal);
+      // Of two prompts at once only the first asks.
+      const asked = this.#asking.then(() => this.#ask(stopped.signal));
+      this.#asking = asked.catch(() => {});
+      await asked;
       if (stopped.signal.aborted) return { stopReason: 'cancelled' };
       const images = await Promise.all(content.images.map((image) => this.#ports.keepImage(image)));
       const { text: words, files } = content;
@@ -178,27 +199,59 @@ export class Conversation implements Disposable {
     for (const wake of this.#onTurnEnd) wake();
   }
 
+  async #ask(signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) await this.#askForFolder(signal);
+    if (!signal.aborted) await this.#askForServers(signal);
+  }
+
   async #askForFolder(signal: AbortSignal): Promise<void> {
     const { folder, allowed } = this.#facts;
     if (allowed !== null) return;
-    const request = folderPermission(this.id, folder);
-    const options = { cancellationSignal: signal, stopWaitingOnCancel: true };
-    const reply = await this.#ports.client
-      .request(methods.client.session.requestPermission, request, options)
-      .then(replyOf, () => false as const);
+    const reply = await this.#permission(folderPermission(this.id, folder), signal);
     if (signal.aborted) return;
     const decision = { session: this.#key, allowed: reply !== false, always: reply === 'always' };
     this.#facts = await this.#ports.assistant.request('editorsAllow', decision);
-    if (reply !== false) return;
-    const words = `I work without the folder ${folder}: I can neither read nor change its files.\n\n`;
-    this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(words) } });
+    if (reply === false) this.#say(`I work without the folder ${folder}: I can neither read nor change its files.`);
   }
 
-  #tellOfServers(): void {
+  /** Starts the servers of the editor that the owner agrees to. */
+  async #askForServers(signal: AbortSignal): Promise<void> {
+    const agreed: EditorServer[] = [];
+    while (!signal.aborted) {
+      const [server] = this.#unasked;
+      if (server === undefined) break;
+      const reply = await this.#permission(serverPermission(this.id, server), signal);
+      if (signal.aborted) break;
+      this.#unasked = this.#unasked.slice(1);
+      if (reply === false) this.#say(`I work without the MCP server ${server.name}.`);
+      else agreed.push(server);
+    }
+    if (agreed.length > 0) {
+      this.#servers = [...this.#servers, ...agreed];
+      const before = this.#attached;
+      // What comes to both is shown once.
+      this.attach();
+      before?.[Symbol.dispose]();
+    }
     if (this.#servers.length === 0) return;
-    const words = `MCP servers of the editor are not started here: ${this.#servers.join(', ')}. List them under mcpServers in the configuration of the assistant.\n\n`;
-    this.#servers = [];
-    this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(words) } });
+    // Also those of a gateway that was started again have to run first.
+    const running = this.#ports.assistant.request('editorsServers', { session: this.#key });
+    const reports = await raceAbort(running, signal).catch(() => []);
+    for (const { name } of signal.aborted ? [] : agreed) {
+      const { trouble } = reports.find((report) => report.name === name) ?? { trouble: 'it was not started' };
+      if (trouble !== null) this.#say(`The MCP server ${name} of the editor does not work: ${trouble}`);
+    }
+  }
+
+  async #permission(request: RequestPermissionRequest, signal: AbortSignal): Promise<ApprovalReply> {
+    const options = { cancellationSignal: signal, stopWaitingOnCancel: true };
+    return await this.#ports.client
+      .request(methods.client.session.requestPermission, request, options)
+      .then(replyOf, () => false as const);
+  }
+
+  #say(sentence: string): void {
+    this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(`${sentence}\n\n`) } });
   }
 
   #hear(take: () => void): void {
@@ -213,6 +266,8 @@ export class Conversation implements Disposable {
   }
 
   #message(message: AttachedMessage): void {
+    if (this.#messages.get(message.id) === true) return;
+    this.#messages.set(message.id, true);
     for (const step of this.#updates.message(message)) this.#send(step);
     // The end of a turn that ended while no connection was there.
     if (message.kind === 'answer' && message.turnId !== undefined) this.#ended(message.turnId);

@@ -3,7 +3,7 @@ import type { ApprovalQuestion, ApprovalReply } from '../gateway/assistant-port.
 import { text } from './updates.ts';
 
 const ONCE: PermissionOption = { optionId: 'once', name: 'Allow once', kind: 'allow_once' };
-const NO: PermissionOption = { optionId: 'no', name: 'Do not allow', kind: 'reject_once' };
+export const NO: PermissionOption = { optionId: 'no', name: 'Do not allow', kind: 'reject_once' };
 
 /** An approval as the editor shows it: exactly what will run, and why it is asked. */
 export function permissionFor(sessionId: string, question: ApprovalQuestion): RequestPermissionRequest {
@@ -58,7 +58,7 @@ export function folderPermission(sessionId: string, folder: string): RequestPerm
 }
 
 /** In a code block whose fence is longer than any run of backticks in it. */
-function fenced(detail: string): string {
+export function fenced(detail: string): string {
   const longest = Math.max(2, ...Array.from(detail.matchAll(/`+/gu), ([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${detail}\n${fence}`;

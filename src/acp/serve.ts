@@ -10,11 +10,13 @@ import {
   type AgentContext,
   type ClientCapabilities,
   type ListSessionsResponse,
+  type McpServer,
 } from '@agentclientprotocol/sdk';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import { sha256 } from '../storage/change-log.ts';
 import { ensureDirectory, ifThere, replaceDurable } from '../storage/files.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
+import { editorServers } from './client-servers.ts';
 import { Conversation, keyOf, type ConversationPorts } from './conversation.ts';
 import { frameStream } from './frames.ts';
 import { promptContent, refused, type PromptContent } from './prompt-content.ts';
@@ -36,7 +38,7 @@ export interface AcpOptions {
 /** What an editor says of a conversation that it opens. */
 interface Opened {
   readonly cwd: string;
-  readonly mcpServers?: readonly { readonly name: string }[];
+  readonly mcpServers?: readonly McpServer[];
 }
 
 const PAGE = 50;
@@ -62,9 +64,9 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     return found;
   };
   const open = async (id: string, { cwd, mcpServers = [] }: Opened, client: AgentContext): Promise<Conversation> => {
+    const servers = editorServers(mcpServers);
     const facts = await assistant.request('editorsOpen', { session: keyOf(id), folder: await folderOf(cwd) });
     conversations.get(id)?.[Symbol.dispose]();
-    const servers = mcpServers.map(({ name }) => name);
     const opened = new Conversation(id, { ...facts, servers }, ports(client));
     conversations.set(id, opened);
     return opened;
@@ -86,6 +88,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
         protocolVersion: PROTOCOL_VERSION,
         agentCapabilities: {
           loadSession: true,
+          mcpCapabilities: { http: true, sse: true },
           promptCapabilities: { image: true, embeddedContext: true },
           sessionCapabilities: { list: {}, resume: {}, close: {} },
         },

@@ -28,6 +28,7 @@ import type { Channels } from './channels.ts';
 import { Why } from './agent/why.ts';
 import { createCommands } from './agent/commands.ts';
 import { createHeartbeat, type HeartbeatService } from './automation/heartbeat.ts';
+import { createEditorMcp, type EditorMcp } from './tools/editor-servers.ts';
 import { createMcp, type Mcp } from './tools/mcp.ts';
 import { createMemory } from './agent/memory.ts';
 import type { Models } from './agent/models.ts';
@@ -60,6 +61,7 @@ export interface AgentParts {
   /** Takes up what has changed in the configuration. */
   readonly reload: Reloader['reload'];
   readonly http: HttpSlot;
+  readonly learnSecrets: (secrets: readonly string[]) => void;
   /** Each tool as it is registered, for a trial. */
   readonly wrapTool: ((tool: Tool) => Tool) | undefined;
 }
@@ -71,6 +73,7 @@ export interface Agent {
   readonly runningTurns: () => number;
   readonly questions: Questions;
   readonly editorFiles: EditorFiles;
+  readonly editorMcp: EditorMcp;
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
   readonly sandbox: Sandbox | null;
@@ -102,6 +105,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { registry, sandbox } = tools;
   const mcp = createMcp(base, stores, registry);
   const editorFiles = new EditorFiles(clock);
+  const editorMcp = createEditorMcp(base, { ...stores, learnSecrets: parts.learnSecrets }, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
   const speech = speechPorts(base, channels.manager);
   const prompts = openPrompts(base, { stores, catalog, registry, speech });
@@ -193,6 +197,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     runningTurns,
     questions,
     editorFiles,
+    editorMcp,
     registry,
     requests: createRequests(base, {
       ...stores,
@@ -202,6 +207,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       prompt,
       pairing,
       mcp,
+      editorMcp,
       catalog,
       budget,
       undo,

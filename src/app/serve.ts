@@ -19,6 +19,7 @@ import type { AgentRequests } from './requests/requests.ts';
 import { uploaded } from './gateway/files.ts';
 import { cleanHealth, serveHttp } from './gateway/http.ts';
 import { storageLine } from './status.ts';
+import type { EditorMcp } from './tools/editor-servers.ts';
 import type { Channels } from './channels.ts';
 import type { Stores } from './storage/stores.ts';
 
@@ -28,6 +29,7 @@ export interface ServeParts {
   readonly channels: Channels;
   readonly questions: Questions;
   readonly editorFiles: EditorFiles;
+  readonly editorMcp: EditorMcp;
   readonly hooks: HookRunner;
   readonly registry: ToolRegistry;
   readonly requests: AgentRequests;
@@ -69,6 +71,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     terminal,
     approvals: questions,
     editorFiles: parts.editorFiles,
+    editorMcp: parts.editorMcp,
     editors: stores.editors,
     info,
     tools: {

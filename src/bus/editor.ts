@@ -63,6 +63,38 @@ export interface LentFiles {
   readonly ask: (request: EditorFileRequest, signal: AbortSignal) => Promise<EditorFileReply>;
 }
 
+/** Names of servers that an editor brings. */
+const serverName = z.string().min(1).max(100);
+
+/** An MCP server that an editor brings to a conversation: one that is started, or one that is reached. */
+export const editorServer = z.union([
+  z.object({
+    name: serverName,
+    command: z.string().min(1),
+    args: z.array(z.string()),
+    env: z.record(z.string(), z.string()),
+  }),
+  z.object({
+    name: serverName,
+    type: z.enum(['http', 'sse']),
+    url: z.url({ protocol: /^https?$/u }),
+    headers: z.record(z.string(), z.string()),
+  }),
+]);
+export type EditorServer = z.infer<typeof editorServer>;
+
+/** Servers that one editor may bring to a conversation. */
+export const MOST_EDITOR_SERVERS = 20;
+
+/** What became of such a server. */
+export interface EditorServerReport {
+  readonly name: string;
+  /** Why it does not work; null: it runs. */
+  readonly trouble: string | null;
+  /** How many tools it offers. */
+  readonly tools: number;
+}
+
 /** Bytes of a text, as JSON, that goes to an editor or comes from one. */
 const LONGEST_EDITOR_TEXT = 600_000;
 

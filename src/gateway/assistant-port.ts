@@ -1,4 +1,4 @@
-import type { LentFiles } from '../bus/editor.ts';
+import type { EditorServer, LentFiles } from '../bus/editor.ts';
 import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 import type { AssistantInfo } from './assistant-info.ts';
@@ -58,6 +58,8 @@ export interface AttachOptions extends Pick<SendOptions, 'onApproval'> {
   readonly onEvent?: (event: OutboundEvent) => void;
   /** The texts of files as this editor shows them. @default they are read from the disk and written to it */
   readonly files?: LentFiles;
+  /** MCP servers that the owner agreed to; they run, for this session alone, until it is disposed of. @default none */
+  readonly servers?: readonly EditorServer[];
 }
 
 /** A durable message to a terminal session. */

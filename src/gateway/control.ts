@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { editorFileReply, type EditorFileRequest } from '../bus/editor.ts';
+import { editorFileReply, editorServer, MOST_EDITOR_SERVERS, type EditorFileRequest } from '../bus/editor.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -46,6 +46,8 @@ const attachParams = z.object({
   asks: z.boolean().default(false),
   /** An editor at the other end lends its files. */
   files: z.object({ reads: z.boolean(), writes: z.boolean() }).exactOptional(),
+  /** MCP servers of the editor. */
+  servers: z.array(editorServer).max(MOST_EDITOR_SERVERS).default([]),
 });
 /** A question about a file of the editor. */
 const fileQuestion = z.object({ file: z.unknown() });
@@ -92,12 +94,13 @@ function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Ha
       });
     },
     attach: async (params, { signal, emit, ask }) => {
-      const { session, live, asks, files } = attachParams.parse(params);
+      const { session, live, asks, files, servers } = attachParams.parse(params);
       const onMessage = (message: AttachedMessage): void => {
         signal.throwIfAborted();
         emit(message);
       };
       using _attached = assistant.attach(session, onMessage, {
+        servers,
         ...(live ? { onEvent: (event) => emit({ live: event }, liveKey(event)) } : {}),
         ...(asks ? { onApproval: async (question, stop) => replyOf(await orGone(ask(question, stop), signal)) } : {}),
         ...(files === undefined
@@ -187,7 +190,7 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
   attach(
     session: string,
     listener: (message: AttachedMessage) => void,
-    { onEvent, onApproval, files }: AttachOptions = {},
+    { onEvent, onApproval, files, servers = [] }: AttachOptions = {},
   ): Disposable {
     const detach = new AbortController();
     const attached = this.#client.request(
@@ -196,6 +199,7 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
         session,
         live: onEvent !== undefined,
         asks: onApproval !== undefined,
+        servers,
         ...(files === undefined ? {} : { files: { reads: files.reads, writes: files.writes } }),
       },
       {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { MessageBus } from '../bus/bus.ts';
-import { EDITOR_FACTS, isEditorSession, type EditorFacts, type LentFiles } from '../bus/editor.ts';
+import { EDITOR_FACTS, isEditorSession, type EditorFacts, type EditorServer, type LentFiles } from '../bus/editor.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { runMetadata } from '../bus/run.ts';
 import { localRole } from '../security/access/access.ts';
@@ -42,6 +42,7 @@ export interface LocalAssistantPorts {
     ): Disposable;
   };
   readonly editorFiles: { attach(sessionKey: string, files: LentFiles): Disposable };
+  readonly editorMcp: { attach(sessionKey: string, servers: readonly EditorServer[]): Disposable };
   readonly info: () => AssistantInfo;
   /** What is kept of the conversations of editors. */
   readonly editors: {
@@ -114,9 +115,9 @@ export class LocalAssistant implements AssistantPort {
   attach(
     session: string,
     listener: (message: TerminalText) => void,
-    { onEvent, onApproval, files }: AttachOptions = {},
+    { onEvent, onApproval, files, servers = [] }: AttachOptions = {},
   ): Disposable {
-    const { bus, terminal, approvals, editorFiles, newId } = this.#ports;
+    const { bus, terminal, approvals, editorFiles, editorMcp, newId } = this.#ports;
     const sessionKey = bus.sessionOf(this.#draft({ session, text: '' }, newId()));
     const attached = new DisposableStack();
     if (onEvent !== undefined)
@@ -127,6 +128,7 @@ export class LocalAssistant implements AssistantPort {
       );
     if (onApproval !== undefined) attached.use(approvals.attach(sessionKey, onApproval));
     if (files !== undefined) attached.use(editorFiles.attach(sessionKey, files));
+    if (servers.length > 0) attached.use(editorMcp.attach(sessionKey, servers));
     attached.use(terminal.attach(session, listener));
     return attached;
   }

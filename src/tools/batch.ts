@@ -63,7 +63,7 @@ export function batchTool(options: BatchOptions): Tool {
     const results: ToolResult[] = [];
     for (let at = 0; at < calls.length;) {
       const rest = calls.slice(at);
-      const others = rest.findIndex(({ tool }) => registry.effectOf(tool) !== 'none');
+      const others = rest.findIndex(({ tool }) => registry.effectOf(tool, context.call.sessionKey) !== 'none');
       const together = rest.slice(0, others === -1 ? rest.length : Math.max(1, others));
       const first = at + 1;
       results.push(...(await Promise.all(together.map((call, i) => runOne(call, first + i, context)))));

@@ -221,21 +221,6 @@ describe.concurrent('a conversation in an editor', () => {
     expect(editor.said()).toBe('First.Second.');
   });
 
-  test('starts no MCP server of the editor, and says so once', async () => {
-    await using world = await startEditorWorld();
-    world.model.reply('Hello.', 'Hello again.');
-    const editor = await world.editor();
-    const started = join(world.project, 'started');
-    const { sessionId } = await editor.connection.agent.request(agent.session.new, {
-      cwd: world.workspace,
-      mcpServers: [{ name: 'files', command: '/usr/bin/touch', args: [started], env: [] }],
-    });
-    await say(editor, sessionId, 'hi');
-    await say(editor, sessionId, 'hi');
-    expect(editor.said().match(/MCP servers of the editor are not started here: files\./gu)).toHaveLength(1);
-    await expect(readFile(started)).rejects.toThrow('ENOENT');
-  });
-
   test('works without the folder after a no, and says so', async () => {
     await using world = await startEditorWorld();
     const path = join(world.project, 'main.ts');

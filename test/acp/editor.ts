@@ -9,6 +9,8 @@ import {
   PROTOCOL_VERSION,
   RequestError,
   type ClientConnection,
+  type McpServer,
+  type NewSessionRequest,
   type PromptResponse,
   type ReadTextFileRequest,
   type RequestPermissionRequest,
@@ -188,14 +190,24 @@ async function exited(child: ChildProcessWithoutNullStreams): Promise<number | n
   return child.exitCode;
 }
 
-/** Begins a conversation in a folder; returns its id. */
-export async function begin({ connection }: Editor, cwd: string): Promise<string> {
-  return (await connection.agent.request(methods.agent.session.new, { cwd, mcpServers: [] })).sessionId;
+/** Begins a conversation in a folder, with MCP servers; returns its id. */
+export async function begin(
+  { connection }: Editor,
+  cwd: string,
+  mcpServers: readonly McpServer[] = [],
+): Promise<string> {
+  const opened: NewSessionRequest = { cwd, mcpServers: [...mcpServers] };
+  return (await connection.agent.request(methods.agent.session.new, opened)).sessionId;
 }
 
 /** Loads a conversation; resolves when all that was said is shown. */
-export async function load({ connection }: Editor, sessionId: string, cwd: string): Promise<void> {
-  await connection.agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] });
+export async function load(
+  { connection }: Editor,
+  sessionId: string,
+  cwd: string,
+  mcpServers: readonly McpServer[] = [],
+): Promise<void> {
+  await connection.agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [...mcpServers] });
 }
 
 /** Says something and waits for the end of the turn. */

@@ -63,6 +63,7 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   editorsOpen: { session: 'acp:nothing', folder: '/nowhere' },
   editorsAllow: { session: 'acp:nothing-else', allowed: true, always: false },
   editorsReadOnly: { session: 'acp:nothing-else', readOnly: true },
+  editorsServers: { session: 'acp:one' },
   editorsShow: { session: 'acp:nothing-else' },
   editorsChanges: { session: 'acp:nothing-else', turn: 'nothing', call: 'nothing' },
   undoTurn: { turn: 'nothing', dry: false },

@@ -47,18 +47,18 @@ const CUT_OFF =
  * Each result is on the tape before the next call with effects starts.
  */
 export async function runCalls(calls: readonly PendingCall[], turn: ToolCalls): Promise<void> {
-  for (const group of groups(calls, turn.registry)) {
+  for (const group of groups(calls, turn)) {
     const drafts = await Promise.all(group.map((pending) => resultOf(pending, turn)));
     // The next effect, or the end of the turn, makes it durable. After a power loss before that, calls without effects run again.
     await turn.append(drafts, 'lazy');
   }
 }
 
-function groups(calls: readonly PendingCall[], registry: ToolRegistry): PendingCall[][] {
+function groups(calls: readonly PendingCall[], { registry, facts }: ToolCalls): PendingCall[][] {
   const all: PendingCall[][] = [];
   let readers: PendingCall[] | undefined;
   for (const pending of calls) {
-    if (registry.effectOf(pending.call.name) !== 'none') {
+    if (registry.effectOf(pending.call.name, facts.sessionKey) !== 'none') {
       readers = undefined;
       all.push([pending]);
     } else if (readers === undefined) {

@@ -89,7 +89,8 @@ export function createPrompts(parts: PromptsOptions): Prompts {
     voiceless.set(specs, known);
     return known;
   };
-  const directTools = (role: Role): readonly ToolSpec[] => withoutSilence(registry.specs(role));
+  const directTools = (role: Role, session: string): readonly ToolSpec[] =>
+    withoutSilence(registry.specs(role, session));
   const groupTools = (channel: string): readonly ToolSpec[] => {
     const settings = config.channels[channel];
     const specs = registry.specs(strongestRole(settings, pairedRoles(channel)));
@@ -98,7 +99,7 @@ export function createPrompts(parts: PromptsOptions): Prompts {
   const tools: Prompts['tools'] = (target, role) => {
     const { channel } = target;
     if (target.chatType === 'group' && subagentOf(target) === null) return forChat(groupTools(channel), channel);
-    const all = forChat(directTools(role), channel);
+    const all = forChat(directTools(role, target.sessionKey), channel);
     return all.some(({ name }) => withheld(target, name) !== null)
       ? all.filter(({ name }) => withheld(target, name) === null)
       : all;
@@ -120,7 +121,8 @@ export function createPrompts(parts: PromptsOptions): Prompts {
           : withInstructions(await read(audience(target, role)), target, redact);
       const chosen = resolveModel(journal.settings.model(sessionKey));
       const session = await sessions.open(sessionKey);
-      const all = target === undefined ? forChat(directTools(role), channelOf(sessionKey)) : tools(target, role);
+      const all =
+        target === undefined ? forChat(directTools(role, sessionKey), channelOf(sessionKey)) : tools(target, role);
       const model = { provider: chosen.providerName, model: chosen.model };
       const shown = await context.offered(model, all);
       const tokens = await context.report({ session, model, system: texts, tools: shown });

@@ -1,14 +1,24 @@
+import type { editors as operations } from '../../gateway/operations/editors.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import type { EditorSession, EditorSessions } from '../../storage/editor-sessions.ts';
 import type { ChangeLog } from '../../storage/change-log.ts';
+import type { EditorMcp } from '../tools/editor-servers.ts';
 import { changedTexts } from './changed-texts.ts';
 import { unknownSession } from './session-log.ts';
 
 /** What code editors ask about their conversations. */
 export function editorRequests(
   editors: EditorSessions,
-  { changes, redact }: { readonly changes: Pick<ChangeLog, 'of' | 'copy'>; readonly redact: (text: string) => string },
-): Pick<RequestHandlers, 'editorsOpen' | 'editorsAllow' | 'editorsReadOnly' | 'editorsShow' | 'editorsChanges'> {
+  {
+    changes,
+    mcp,
+    redact,
+  }: {
+    readonly changes: Pick<ChangeLog, 'of' | 'copy'>;
+    readonly mcp: Pick<EditorMcp, 'started'>;
+    readonly redact: (text: string) => string;
+  },
+): Pick<RequestHandlers, keyof typeof operations> {
   const known = (session: string, found: EditorSession | undefined): EditorSession => {
     if (found === undefined) throw unknownSession(session);
     return found;
@@ -30,6 +40,11 @@ export function editorRequests(
       );
       return found.flat();
     },
+    editorsServers: async ({ session }) =>
+      (await mcp.started(session)).map((one) => ({
+        ...one,
+        trouble: one.trouble === null ? null : redact(one.trouble),
+      })),
     editorsShow: async ({ session }) => editors.of(session) ?? null,
   };
 }

@@ -18,6 +18,7 @@ import type { Models } from '../agent/models.ts';
 import type { Why } from '../agent/why.ts';
 import type { Base } from '../base.ts';
 import type { Automation } from '../automation/automation.ts';
+import type { EditorMcp } from '../tools/editor-servers.ts';
 import type { Mcp } from '../tools/mcp.ts';
 import type { Plugins } from '../extensions/plugins.ts';
 import type { Reloader } from '../reload.ts';
@@ -51,6 +52,7 @@ export interface RequestParts {
   readonly editors: Stores['editors'];
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
+  readonly editorMcp: Pick<EditorMcp, 'started'>;
   readonly plugins: Pick<Plugins, 'look'>;
   readonly catalog: SkillCatalog;
   readonly budget: Budget;
@@ -146,7 +148,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
       },
     }),
     ...undoRequests(parts.undo, journal),
-    ...editorRequests(parts.editors, { changes: parts.changes, redact: base.redact }),
+    ...editorRequests(parts.editors, { changes: parts.changes, mcp: parts.editorMcp, redact: base.redact }),
     ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),
     ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),
     ...modelRequests(base, { models: parts.models, journal }),

@@ -5,7 +5,7 @@ import type { HomePaths } from '../../config/home.ts';
 import type { McpServerSettings } from '../../config/schema/tools.ts';
 import { createStreamingFetch, type StreamingFetch } from '../../security/fetch/stream-fetch.ts';
 import { ensureDirectory, replaceDurable } from '../../storage/files.ts';
-import type { McpClients } from '../../tools/mcp/client-pool.ts';
+import type { McpClients, McpClientsOptions } from '../../tools/mcp/client-pool.ts';
 import type { Difference, ServerFacts, ServerReport } from '../../tools/mcp/server-facts.ts';
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -34,7 +34,7 @@ const MORE_ENVIRONMENT = ['LOGNAME', 'SHELL', 'TERM'];
 const MOST_BYTES = 20_000_000;
 
 export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry: ToolRegistry): Mcp {
-  const { config, paths, env, clock, random, log, redact, version } = base;
+  const { config, paths, redact } = base;
   const all = (): readonly [string, McpServerSettings][] => Object.entries(config.mcpServers);
   const used = (): Readonly<Record<string, McpServerSettings>> =>
     Object.fromEntries(all().filter(([, { enabled }]) => enabled));
@@ -52,22 +52,8 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
       servers,
       registry,
       pins: { path: agreedToolsFile(paths), quarantine: paths.quarantine },
-      environment: mcpEnvironment(env),
       workspace: paths.workspace,
-      version,
-      fetchFor: (url, settings) => mcpFetch(url, settings, clock),
-      keep: async ({ call }, { bytes, mediaType }) => {
-        const folder = spill.folder(call.sessionKey);
-        await ensureDirectory(folder);
-        const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-        const path = join(folder, `${hash}.${fileEnding(mediaType, bytes)}`);
-        await replaceDurable(path, bytes);
-        return path;
-      },
-      clock,
-      random,
-      log,
-      redact,
+      ...mcpParts(base, { spill }),
     });
   };
   return {
@@ -87,6 +73,30 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
     trust: async (name, hash) => await opened(name).trust(name, hash),
     troubles: () => clients?.troubles() ?? [],
     [Symbol.asyncDispose]: async () => await clients?.[Symbol.asyncDispose](),
+  };
+}
+
+/** What all MCP servers are run with, whoever named them. */
+export function mcpParts(
+  { env, clock, random, log, redact, version }: Base,
+  { spill }: Pick<Stores, 'spill'>,
+): Omit<McpClientsOptions, 'servers' | 'registry' | 'pins' | 'workspace' | 'settleMs'> {
+  return {
+    environment: mcpEnvironment(env),
+    version,
+    fetchFor: (url, settings) => mcpFetch(url, settings, clock),
+    keep: async ({ call }, { bytes, mediaType }) => {
+      const folder = spill.folder(call.sessionKey);
+      await ensureDirectory(folder);
+      const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+      const path = join(folder, `${hash}.${fileEnding(mediaType, bytes)}`);
+      await replaceDurable(path, bytes);
+      return path;
+    },
+    clock,
+    random,
+    log,
+    redact,
   };
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { EditorServerReport } from '../../bus/editor.ts';
 import { answers } from './operation.ts';
 
 /** What is kept of the conversation of a code editor. */
@@ -55,6 +56,13 @@ export const editors = {
   }),
   editorsShow: answers<EditorSessionInfo | null>()({
     description: 'Returns what is kept of the conversation of a code editor; null: nothing.',
+    role: 'owner',
+    changes: false,
+    params: z.object({ session }),
+  }),
+  editorsServers: answers<readonly EditorServerReport[]>()({
+    description:
+      'Waits until the MCP servers that an attached code editor brought to a conversation run, and returns what became of each.',
     role: 'owner',
     changes: false,
     params: z.object({ session }),

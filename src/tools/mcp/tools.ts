@@ -23,6 +23,8 @@ export interface ToolParts {
   readonly keep: KeepFile;
   /** Whether a tool has this name already. */
   readonly isTaken: (name: string) => boolean;
+  /** How a changed tool comes to be agreed to. @default `assistant mcp trust` */
+  readonly remedy?: string;
 }
 
 export interface OfferedTools {
@@ -119,7 +121,8 @@ async function requireAgreed(
     now === undefined
       ? `The MCP server ${parts.name} does not offer ${shown} any more`
       : `The MCP server ${parts.name} changed ${shown}, so it is off until the owner agrees`;
-  const own = `${why}. To agree, the owner runs: ${assistantCommand(`mcp trust ${parts.name}`)}`;
+  const remedy = parts.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${parts.name}`)}`;
+  const own = `${why}. ${remedy}`;
   throw new OwnWordsError('mcp-tool', { said: '', own });
 }
 

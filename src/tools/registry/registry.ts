@@ -61,6 +61,8 @@ export class ToolRegistry {
   readonly #options: RegistryOptions;
   readonly #tools: ToolTable;
   readonly #specs = new Map<Role, readonly ToolSpec[]>();
+  /** By the tools of a session, and the specs of all others. */
+  readonly #sessionSpecs = new WeakMap<readonly Registered[], WeakMap<readonly ToolSpec[], readonly ToolSpec[]>>();
   /** The tools that `#specs` are of. */
   #specsOf: readonly Registered[] = [];
 
@@ -72,6 +74,11 @@ export class ToolRegistry {
   /** As `ToolTable.register`. */
   register(tool: Tool): Disposable {
     return this.#tools.register(tool);
+  }
+
+  /** As `ToolTable.registerFor`. */
+  registerFor(session: string, tool: Tool): Disposable {
+    return this.#tools.registerFor(session, tool);
   }
 
   /** As `ToolTable.setPlugins`. */
@@ -89,8 +96,23 @@ export class ToolRegistry {
     this.#specs.clear();
   }
 
-  /** The specs of the tools that a role may call, in the order of `list`. */
-  specs(role: Role): readonly ToolSpec[] {
+  /**
+   * The specs of the tools that a role may call, in the order of `list`; with a session those of that session alone
+   * behind them. The same list until one changes.
+   */
+  specs(role: Role, session?: string): readonly ToolSpec[] {
+    const common = this.#commonSpecs(role);
+    const own = session === undefined ? [] : this.#tools.ofSession(session);
+    if (own.length === 0) return common;
+    const known = this.#sessionSpecs.get(own)?.get(common);
+    if (known !== undefined) return known;
+    const more = own.filter(({ tool }) => refusalOf(tool, role, this.#options.policy) === null);
+    const specs = [...common, ...more.map(({ spec }) => spec)];
+    this.#sessionSpecs.set(own, new WeakMap([[common, specs]]));
+    return specs;
+  }
+
+  #commonSpecs(role: Role): readonly ToolSpec[] {
     const all = this.list();
     if (this.#specsOf !== all) this.#specs.clear();
     this.#specsOf = all;
@@ -108,14 +130,14 @@ export class ToolRegistry {
     return this.#tools.list();
   }
 
-  /** Finds a tool by its name or an alias (`bash` is `exec`). */
-  named(name: string): Pick<Tool, 'name' | 'effect'> | undefined {
-    return this.#find(name);
+  /** As `ToolTable.find`. */
+  named(name: string, session?: string): Pick<Tool, 'name' | 'effect'> | undefined {
+    return this.#tools.find(name, session);
   }
 
   /** The effect class of a tool; `none` for an unknown name, which runs nothing. */
-  effectOf(name: string): EffectClass {
-    return this.#find(name)?.effect ?? 'none';
+  effectOf(name: string, session?: string): EffectClass {
+    return this.#tools.find(name, session)?.effect ?? 'none';
   }
 
   /** Decides whether a call is allowed, refused, or needs a person's approval. Runs nothing. Never rejects. */
@@ -141,7 +163,7 @@ export class ToolRegistry {
   /** Decides, asks a person if needed, and runs the call. Rejects only when `beforeEffect` or `audit` does. */
   async run(call: RequestedCall, context: ToolContext, options: ToolRunOptions = {}): Promise<ToolResult> {
     const result = await this.#run(call, context, options);
-    const untrusted = result.untrusted === true || this.#find(call.name)?.untrusted === true;
+    const untrusted = result.untrusted === true || this.#find(call, context)?.untrusted === true;
     const isPrivate =
       result.private === true || (untrusted && context.conversation.taint.private && this.#repeats(call, context));
     const bits = { ...(untrusted ? { untrusted } : {}), ...(isPrivate ? { private: true } : {}) };
@@ -155,7 +177,7 @@ export class ToolRegistry {
     context: ToolContext,
     became: Pick<Effect, 'outcome' | 'exitCode' | 'missing'>,
   ): readonly Effect[] {
-    const ended = { tool: this.#find(call.name), arguments: call.arguments, context };
+    const ended = { tool: this.#find(call, context), arguments: call.arguments, context };
     return effectsOf(ended, became).map((effect) =>
       effect.target === null ? effect : { ...effect, target: this.#options.redact(effect.target) },
     );
@@ -243,9 +265,9 @@ export class ToolRegistry {
     context: ToolContext,
   ): Ready | { readonly problem: string; readonly refused?: boolean; readonly isMisfit?: boolean } {
     const { role } = context.person;
-    const tool = this.#find(call.name);
+    const tool = this.#find(call, context);
     if (tool === undefined) {
-      const known = this.specs(role).map(({ name }) => name);
+      const known = this.specs(role, context.call.sessionKey).map(({ name }) => name);
       const guess = nearest(call.name, known);
       const all = known.length === 0 ? 'There are none here.' : `There are: ${known.join(', ')}.`;
       const hint = guess === undefined ? all : `Did you mean ${guess}?`;
@@ -279,8 +301,8 @@ export class ToolRegistry {
     }
   }
 
-  #find(name: string): Tool | undefined {
-    return this.#tools.find(name);
+  #find({ name }: RequestedCall, { call }: ToolContext): Tool | undefined {
+    return this.#tools.find(name, call.sessionKey);
   }
 
   async #clean(result: ToolResult, context: ToolContext): Promise<ToolResult> {

@@ -11,9 +11,13 @@ export interface Registered {
   readonly spec: ToolSpec;
 }
 
+const NONE: readonly Registered[] = [];
+
 /** The tools by their names: those that are registered one by one, and those of plugins, which are replaced as a whole. */
 export class ToolTable {
   readonly #own = new Map<string, Registered>();
+  /** Those of single sessions. */
+  readonly #sessions = new Map<string, readonly Registered[]>();
   readonly #plugins = new Held<ReadonlyMap<string, Registered>>(new Map());
   readonly #wrap: (tool: Tool) => Tool;
   #list: { readonly plugins: ReadonlyMap<string, Registered>; readonly tools: readonly Registered[] } | undefined;
@@ -73,9 +77,32 @@ export class ToolTable {
     return this.#list.tools;
   }
 
-  /** Finds a tool by its name or an alias (`bash` is `exec`). */
-  find(name: string): Tool | undefined {
-    return (this.#own.get(name) ?? this.#plugins.now.get(name) ?? this.#own.get(ownName(name)))?.tool;
+  /** Adds a tool for the calls of one session; disposing of the result removes it. Throws as `register` does. */
+  registerFor(session: string, given: Tool): Disposable {
+    const { name } = given;
+    if (this.find(name, session) !== undefined)
+      throw new AppError('tool-exists', `There is a tool named ${name} already.`);
+    const one = this.#registered(given);
+    this.#sessions.set(session, [...this.ofSession(session), one]);
+    return {
+      [Symbol.dispose]: () => {
+        const left = this.ofSession(session).filter((other) => other !== one);
+        if (left.length === 0) this.#sessions.delete(session);
+        else this.#sessions.set(session, left);
+      },
+    };
+  }
+
+  /** The tools of one session alone. The same list until one changes. */
+  ofSession(session: string): readonly Registered[] {
+    return this.#sessions.get(session) ?? NONE;
+  }
+
+  /** Finds a tool by its name or an alias (`bash` is `exec`); with a session also one of that session alone. */
+  find(name: string, session?: string): Tool | undefined {
+    const all = this.#own.get(name) ?? this.#plugins.now.get(name) ?? this.#own.get(ownName(name));
+    if (all !== undefined || session === undefined) return all?.tool;
+    return this.ofSession(session).find(({ tool }) => tool.name === name)?.tool;
   }
 
   #registered(given: Tool): Registered {

@@ -251,6 +251,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'tools/memory-search.ts': ['tools/memory-search'],
   'tools/files/read-file.ts': ['tools/read-documents', 'tools/read-file'],
   'tools/registry/registry.ts': [
+    'tools/session-tools',
     'tools/registry-run',
     'tools/registry',
     'e2e/audit',
@@ -259,7 +260,12 @@ const REFUSING: Readonly<Record<string, Tests>> = {
     'e2e/skills',
     'tools/ask-about',
   ],
-  'tools/registry/tool-table.ts': ['tools/registry', 'e2e/plugin-everything', 'e2e/plugin-reload'],
+  'tools/registry/tool-table.ts': [
+    'tools/session-tools',
+    'tools/registry',
+    'e2e/plugin-everything',
+    'e2e/plugin-reload',
+  ],
   'tools/skill.ts': ['tools/skill'],
   'tools/tape.ts': ['tools/tape', 'agent/session-commands'],
   'tools/web/web-fetch.ts': ['tools/web-fetch', 'tools/web-guards', 'tools/web-cache', 'tools/web-selection'],
