@@ -13,6 +13,7 @@ const ROOT = import.meta.dirname;
 const WORKERS = [
   'src/storage/checkpoint-worker.ts',
   'src/memory/search/search-worker.ts',
+  'src/tools/browser/browser-child.ts',
   'src/tools/documents/document-child.ts',
   'src/tools/files/search/find-worker.ts',
 ];

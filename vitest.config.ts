@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Tests that put something in the place of modules or of the environment, each in a process of its own. */
 const ALONE = [
   'test/benign/**/*.test.ts',
+  'test/browser/**/*.test.ts',
   'test/gullible/**/*.test.ts',
   'test/security/fetch.test.ts',
   'test/security/paths-guards.test.ts',
@@ -19,6 +20,7 @@ const PAGE = ['test/page/**/*.test.ts'];
 const SLOW = [
   'test/acp/**/*.test.ts',
   'test/benign/**/*.test.ts',
+  'test/browser/**/*.test.ts',
   'test/cli/plugins-registry.test.ts',
   'test/crash/{platforms,power,resend,sync-counts,sync-failure}.test.ts',
   'test/docs/{backup,writing-a-channel-crash}.test.ts',
@@ -40,6 +42,7 @@ const LONG = 'test/**/*.long.test.ts';
 
 /** What takes long begins first, so that the end waits for nobody. */
 const FIRST = [
+  'browser/',
   'crash/',
   'gullible/',
   'e2e/full-disk',

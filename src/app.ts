@@ -233,7 +233,10 @@ async function startOnce(
   );
   const models = createModels(base);
   const http: HttpSlot = { newLink: null, upload: null, changed: null };
+  // Nothing of a browser is loaded where there is none.
+  const openBrowser = base.config.tools.browser.enabled ? (await import('./app/tools/browser.ts')).createBrowser : null;
   const agent = createAgent(base, {
+    openBrowser,
     stores,
     bus,
     channels,
@@ -255,6 +258,7 @@ async function startOnce(
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.providers);
   stack.use(agent.background);
+  if (agent.browser !== null) stack.use(agent.browser);
   stack.use(agent.catalog);
   stack.use(consolidation);
   stack.use(mcp);

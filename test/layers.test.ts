@@ -92,6 +92,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'app/traces/replay.ts',
     'app/extensions/skill-installer.ts',
     'app/extensions/plugin-installer.ts',
+    'app/extensions/browser-installer.ts',
     'app/skill-lab/skill-lab.ts',
     'channels/markup/terminal.ts',
     'channels/markup/terminal-code.ts',

@@ -23,6 +23,7 @@ import type { SkillCatalog } from '../skills/catalog.ts';
 import { storageSentence } from '../storage/storage-health.ts';
 import { createAutomation, type Automation } from './automation/automation.ts';
 import { createBackground } from './tools/background.ts';
+import type { BrowserPart, OpenBrowser } from './tools/browser.ts';
 import type { Base } from './base.ts';
 import type { Channels } from './channels.ts';
 import { Why } from './agent/why.ts';
@@ -64,6 +65,8 @@ export interface AgentParts {
   readonly learnSecrets: (secrets: readonly string[]) => void;
   /** Each tool as it is registered, for a trial. */
   readonly wrapTool: ((tool: Tool) => Tool) | undefined;
+  /** Null: the tool `browser` is not enabled. */
+  readonly openBrowser: OpenBrowser | null;
 }
 
 /** The agent, joined with all it works with. */
@@ -84,6 +87,7 @@ export interface Agent {
   readonly heartbeat: HeartbeatService;
   /** Commands that run beside the turns. */
   readonly background: BackgroundProcesses;
+  readonly browser: BrowserPart | null;
   readonly undo: Undo;
   /** Closing it ends the watches of the folders of skills. */
   readonly catalog: Disposable & Pick<SkillCatalog, 'rootsChanged'>;
@@ -102,7 +106,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const catalog = openSkills(config, paths, base);
   const background = createBackground(base, { stores });
   const tools = createTools(base, { ...parts, catalog, background });
-  const { registry, sandbox } = tools;
+  const { registry, sandbox, browser } = tools;
   const mcp = createMcp(base, stores, registry);
   const editorFiles = new EditorFiles(clock);
   const editorMcp = createEditorMcp(base, { ...stores, learnSecrets: parts.learnSecrets }, registry);
@@ -121,7 +125,11 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     prompts.report(sessionKey, { journal, sessions, context, resolveModel: models.resolve });
   const memory = createMemory(base, { ...parts, questions, bounds, budget, context });
   const { consolidation } = memory;
-  const resetSession = consolidation.resetSession.bind(consolidation);
+  const resetSession: Consolidation['resetSession'] = async (sessionKey, reason, how) => {
+    await consolidation.resetSession(sessionKey, reason, how);
+    // What a running turn read stays in its conversation, and so do its pages.
+    if (how?.during === null || how?.during === undefined) await browser?.forget(sessionKey);
+  };
   const tape = createTape(base, { stores, resetSession, prompt });
   const automation = createAutomation(base, parts);
   const heartbeat = createHeartbeat(base, {
@@ -159,7 +167,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     names: () => [models.standard.providerName, ...Object.keys(config.providers)],
   });
   const health = (): Promise<HealthFacts> =>
-    healthOf(base, { journal, manager: channels.manager, runningTurns, sandbox, troubles, providers });
+    healthOf(base, { journal, manager: channels.manager, runningTurns, sandbox, browser, troubles, providers });
   const undo = createUndo(base, { stores, tools, automation });
   const why = new Why({
     journal,
@@ -227,6 +235,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     automation,
     heartbeat,
     background,
+    browser,
     undo,
     troubles,
     catalog,

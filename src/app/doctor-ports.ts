@@ -70,6 +70,11 @@ export function doctorPorts(
         await connection.close();
       }
     },
+    browser: async ({ config }) => {
+      if (!config.tools.browser.enabled) return null;
+      const { browserState } = await import('./tools/browser-state.ts');
+      return await browserState(config, paths, clock);
+    },
     plugins: async ({ plugins }) => {
       const found = await findPlugins(pluginFolders(plugins));
       return found.map(({ name }) => name);

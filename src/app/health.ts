@@ -6,6 +6,7 @@ import type { Sandbox } from '../security/sandbox/sandbox.ts';
 import { sentences } from '../util/text.ts';
 import type { ProviderResults } from './agent/provider-results.ts';
 import type { Base } from './base.ts';
+import type { BrowserPart } from './tools/browser.ts';
 import { storageLine } from './status.ts';
 
 export interface HealthParts {
@@ -13,6 +14,7 @@ export interface HealthParts {
   readonly manager: ChannelManager;
   readonly runningTurns: () => number;
   readonly sandbox: Sandbox | null;
+  readonly browser: Pick<BrowserPart, 'trouble'> | null;
   /** What the person should know now, one sentence each. */
   readonly troubles: () => readonly string[];
   readonly providers: ProviderResults;
@@ -25,6 +27,7 @@ export async function healthOf(base: Base, parts: HealthParts): Promise<HealthFa
   const outbox = journal.deadLetters.undelivered();
   const all = [...outbox.values()];
   const { state, reason } = storage.state;
+  const browser = (await parts.browser?.trouble()) ?? null;
   return {
     startedAt,
     channels: Object.entries(manager.health()).map(([name, { state: how, detail }]) => ({
@@ -45,7 +48,7 @@ export async function healthOf(base: Base, parts: HealthParts): Promise<HealthFa
     disk: { ...(await diskSpace(paths.home)), state, reason },
     storage: storageLine(journal.retention.last(), clock.now()),
     providers: parts.providers.list(),
-    warnings: [...warnings, ...parts.troubles()],
+    warnings: [...warnings, ...parts.troubles(), ...(browser === null ? [] : [browser])],
   };
 }
 

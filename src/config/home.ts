@@ -44,6 +44,8 @@ export interface HomePaths {
   readonly editors: string;
   /** What the sandbox needs of files. */
   readonly sandbox: string;
+  /** What drives browsers, once it is installed, and their profiles. */
+  readonly browser: string;
 }
 
 /** Bytes; kernels take 104 to 108. */
@@ -77,6 +79,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     pluginPins: at('plugin-pins.json'),
     editors: at('editors.json'),
     sandbox: at('sandbox'),
+    browser: at('browser'),
   };
 }
 

@@ -47,6 +47,10 @@ export interface DoctorPorts {
   ) => Promise<{ readonly usable: number; readonly troubles: readonly string[]; readonly waiting: number }>;
   /** Starts an MCP server, lists its tools, and ends it. Rejects with one sentence. Writes nothing. */
   readonly tryMcp: (loaded: LoadedConfig, name: string, signal: AbortSignal) => Promise<{ readonly tools: number }>;
+  /** Whether the tool `browser` works, which starts none; null: it is not enabled. */
+  readonly browser: (
+    loaded: LoadedConfig,
+  ) => Promise<{ readonly works: string } | { readonly trouble: string; readonly remedy: string } | null>;
   /** The packages of the folder of plugins, by name. */
   readonly plugins: (paths: HomePaths) => Promise<readonly string[]>;
 }

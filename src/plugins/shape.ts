@@ -90,6 +90,7 @@ const HOOKS = {
 
 const ACTIONS = {
   'fetch-url': true,
+  'page-input': true,
   'message-other-chat': true,
   'show-to-group': true,
   'networked-exec': true,

@@ -11,6 +11,8 @@ export type Stamps = Map<string, string>;
 export interface SkillRoot {
   readonly path: string;
   readonly source: Skill['source'];
+  /** Names of its folders that are passed over. @default none */
+  readonly without?: readonly string[];
 }
 
 export interface FoundSkill {
@@ -67,6 +69,7 @@ export async function walkRoot(root: SkillRoot, mostFolders = MOST_FOLDERS): Pro
     }
     for (const entry of entries) {
       if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+      if (depth === 0 && root.without?.includes(entry.name) === true) continue;
       const path = join(folder, entry.name);
       if (entry.isSymbolicLink() && !(await leadsToFile(path))) warn(`${path} is a link, so it is not followed.`);
       if (entry.isDirectory() && depth < DEEPEST) await tolerant(path, () => visit(path, depth + 1));

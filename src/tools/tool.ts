@@ -27,6 +27,8 @@ export interface ApprovalRequest {
   readonly always?: { readonly program: readonly string[]; readonly folder: string; readonly hash: string };
   /** Of everything that a yes covers (approvalHash); the registry's doing. @default of title and detail */
   readonly hash?: string;
+  /** Which question it is of a call that asks several while it runs, from 1. @default the one before it runs */
+  readonly part?: number;
 }
 
 export type ApprovalAnswer =

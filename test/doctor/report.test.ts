@@ -71,6 +71,7 @@ describe('assistant doctor --json', () => {
         "heartbeat.works",
         "skills.usable",
         "mcp.server",
+        "browser.works",
         "service.running",
         "service.linger",
       ]

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
+import { putLibrary } from '../support/browser-library.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 async function say(world: World, text: string, chat = OWNER): Promise<string> {
@@ -115,6 +116,22 @@ describe('the system prompt', () => {
       expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(5_500);
     },
   );
+
+  test('costs a bare “hi” at most 6,000 tokens with the browser too', async () => {
+    await using world = await startWorld({
+      config: { tools: { browser: { enabled: true, executable: process.execPath } } },
+      furnish: putLibrary,
+    });
+    world.model.setHandler(() => 'ok');
+    const { initHome } = await import('../../src/config/init.ts');
+    const { homePaths } = await import('../../src/config/home.ts');
+    await initHome(homePaths(world.home));
+    await say(world, 'hi');
+    const body = world.model.requests.at(-1)?.body ?? {};
+    expect(JSON.stringify(body['tools'])).toContain('"browser"');
+    expect(systemOf(world)).toContain('<name>browser</name>');
+    expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(6_000);
+  });
 
   test('says which form answers have; the tools that send texts name no other', async () => {
     await using world = await startWorld();

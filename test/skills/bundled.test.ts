@@ -10,7 +10,7 @@ import { CASES_FILE, type Skill } from '../../src/skills/skill.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { tempFolder } from '../support/temp.ts';
 
-const NAMES = ['cron', 'github', 'memory', 'skill-creator', 'summarize', 'tmux', 'weather'];
+const NAMES = ['browser', 'cron', 'github', 'memory', 'skill-creator', 'summarize', 'tmux', 'weather'];
 const FOLDER = realpathSync(fileURLToPath(new URL('../../skills', import.meta.url)));
 const TOOLS = new Set(
   'read_file write_file edit_file apply_patch list_dir glob grep exec process web_search web_fetch message ask_user spawn cron memory_search memory_write skill tape batch'.split(
@@ -47,7 +47,7 @@ function shellLines(body: string): readonly string[] {
   return blocks.flatMap((lines) => lines.split('\n')).filter((line) => line.trim() !== '' && !line.startsWith('#'));
 }
 
-test('seven skills come with the assistant, and nothing is odd about them', async () => {
+test('eight skills come with the assistant, and nothing is odd about them', async () => {
   const { skills, disabled, warnings } = await catalog().survey();
   expect(skills.map(({ name }) => name)).toEqual(NAMES);
   expect({ disabled, warnings }).toEqual({ disabled: [], warnings: [] });

@@ -66,7 +66,12 @@ export async function toolContexts(
           using _paused = turn.pauseDeadline();
           // After a restart the question is found by the id of its call, so the call must be durable before it is asked.
           await session.append([], 'durable');
-          return await people.questions.approve({ ...asked, sessionKey: task?.session ?? sessionKey }, request);
+          // Each question has a row of its own.
+          const id = request.part === undefined ? callId : `${callId}.q${request.part}`;
+          return await people.questions.approve(
+            { ...asked, callId: id, sessionKey: task?.session ?? sessionKey },
+            request,
+          );
         },
         rendered: render,
         ask: async (question) => {

@@ -12,12 +12,14 @@ import type { SkillRoot } from '../../skills/walk.ts';
 import { silentLog, type Logger } from '../../util/log.ts';
 
 /** Where skills lie, in the order in which their names count. */
-function skillRoots(paths: HomePaths, env: Environment): readonly SkillRoot[] {
+function skillRoots({ tools }: Config, paths: HomePaths, env: Environment): readonly SkillRoot[] {
   const bundled = packageFile('skills');
+  // A skill for a tool that is not there would only take room in every prompt.
+  const without = tools.browser.enabled ? [] : ['browser'];
   return [
     { path: workspaceSkills(paths), source: 'workspace' },
     { path: join(env['HOME'] ?? homedir(), '.agents', 'skills'), source: 'user' },
-    ...(bundled === undefined ? [] : [{ path: bundled, source: 'package' as const }]),
+    ...(bundled === undefined ? [] : [{ path: bundled, source: 'package' as const, without }]),
   ];
 }
 
@@ -36,7 +38,7 @@ export function openSkills(
     plugins = { skills: [] },
   }: { readonly env: Environment; readonly log?: Logger; readonly plugins?: Pick<Plugins, 'skills'> },
 ): SkillCatalog {
-  const own = skillRoots(paths, env);
+  const own = skillRoots(config, paths, env);
   return new SkillCatalog({
     get roots() {
       return [...own, ...plugins.skills.map((path) => ({ path, source: 'package' as const }))];

@@ -3,7 +3,7 @@ import { createGuardedFetch } from '../../security/fetch/fetch.ts';
 import { PathGuard } from '../../security/paths/guard.ts';
 import { createSandbox, type Sandbox } from '../../security/sandbox/sandbox.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
-import { builtinTools } from '../../tools/registry/builtin.ts';
+import { builtinTools, PAGE_MARGIN } from '../../tools/registry/builtin.ts';
 import type { BackgroundProcesses } from '../../tools/exec/background/background-processes.ts';
 import type { FactStore } from '../../tools/memory-write.ts';
 import { batchTool } from '../../tools/batch.ts';
@@ -14,12 +14,15 @@ import type { Tool } from '../../tools/tool.ts';
 import type { Base } from '../base.ts';
 import { ownerTrouble } from '../people/owners.ts';
 import type { Stores } from '../storage/stores.ts';
+import type { BrowserPart, OpenBrowser } from './browser.ts';
 
 export interface Tools {
   readonly registry: ToolRegistry;
   readonly guard: PathGuard;
   /** Null when `tools.exec` does not use a sandbox. */
   readonly sandbox: Sandbox | null;
+  /** Null: it is not enabled. */
+  readonly browser: BrowserPart | null;
 }
 
 interface ToolParts {
@@ -28,10 +31,11 @@ interface ToolParts {
   readonly background: BackgroundProcesses;
   /** Each tool as it is registered, for a trial. */
   readonly wrapTool: ((tool: Tool) => Tool) | undefined;
+  readonly openBrowser: OpenBrowser | null;
 }
 
 /** Builds the registry with the built-in tools, and the path guard and sandbox that they use. */
-export function createTools(base: Base, { stores, catalog, background, wrapTool }: ToolParts): Tools {
+export function createTools(base: Base, { stores, catalog, background, wrapTool, openBrowser }: ToolParts): Tools {
   const { journal, spill, media, changes, memory, origins: marks, audit } = stores;
   const { config, loaded, paths, env, redact, clock, random } = base;
   const { tools, agent } = config;
@@ -107,7 +111,10 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool 
   const builtin = builtinTools({ ...files, maxOutput, clock, exec, memory: facts, fetch, search });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
-  return { registry, guard, sandbox };
+  const shown = { maxChars: maxOutput - PAGE_MARGIN, spill: keepWhole, keepImage: files.keepImage };
+  const browser = openBrowser?.(base, { stores, fetch, files, ...shown }) ?? null;
+  if (browser?.tool != null) registry.register(browser.tool);
+  return { registry, guard, sandbox, browser };
 }
 
 function hostAndPort(address: string): string {

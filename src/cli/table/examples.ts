@@ -19,6 +19,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   restore: ['restore assistant-backup-2027-03-01T08-31-02.tar.gz'],
   'tools list': ['tools list'],
   'tools run': [`tools run read_file '{"path": "notes.md"}'`, `tools run exec '{"command": "date"}' --dry-run`],
+  'tools install': ['tools install browser', 'tools install browser --yes'],
   'sessions list': ['sessions', 'sessions list --last 100'],
   'sessions show': ['sessions show telegram:123456789 --last 5'],
   'sessions search': ['sessions search "train to Graz"', 'sessions search dentist --session telegram:123456789'],

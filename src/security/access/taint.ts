@@ -20,6 +20,8 @@ export type TaintAction =
       /** It is one of many URLs of one host that only untrusted content named, so the choice itself could carry information. */
       readonly selected: boolean;
     }
+  /** Something is typed into a web page, or chosen on it once more than a few times. */
+  | { readonly kind: 'page-input'; /** The configuration allows its host. */ readonly hostAllowed: boolean }
   /** A message to another chat than that of the request; its readers take it for the owner's wish. */
   | { readonly kind: 'message-other-chat' }
   /** A command that can use the network. */
@@ -46,8 +48,8 @@ const LASTING = {
 } as const satisfies Record<LastingTarget, string>;
 
 /**
- * Decides which actions of a request with untrusted content need a person's approval. A fetch that could carry private text
- * out needs one when both marks are set. All other actions need one whenever untrusted content is there:
+ * Decides which actions of a request with untrusted content need a person's approval. A fetch, or an input on a page, that
+ * could carry private text out needs one when both marks are set. All other actions need one whenever untrusted content is there:
  * - a lasting write is read later in conversations that do not have the mark;
  * - a message to another chat could say anything in the owner's name;
  * - a command with a network could read files and send them;
@@ -79,6 +81,9 @@ export function taintDecision({
       return action.selected
         ? ask('which of many addresses on one host is fetched could carry private things out')
         : ALLOW;
+    case 'page-input':
+      if (!taint.private || action.hostAllowed) return ALLOW;
+      return ask('what is typed or chosen on a page reaches its site and could carry private things out');
     case 'other':
       return ALLOW;
   }

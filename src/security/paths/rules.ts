@@ -67,6 +67,7 @@ const STATE = new Set([
   'terminal-history.jsonl',
   'plugins',
   'sandbox',
+  'browser',
 ]);
 const STATE_DATABASE = /^(?:state|search)\.db/;
 /** Folders shared by all sessions: a caller may at most read its own session's folder in them. */

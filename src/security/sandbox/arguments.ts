@@ -125,7 +125,7 @@ function systemFiles({ network }: SandboxProfile): string[] {
  * Mounts of the read roots: first the ones that contain the assistant's home, then the hidden home, then the ones in
  * it.
  */
-function readRoots({ home, workspace, readRoots, hidden }: SandboxProfile): string[] {
+function readRoots({ home, workspace, readRoots, hidden, programs = [] }: SandboxProfile): string[] {
   const state = statePaths(home);
   const roots = readRoots.filter(
     (root) =>
@@ -140,6 +140,7 @@ function readRoots({ home, workspace, readRoots, hidden }: SandboxProfile): stri
     ...roots.filter((root) => !inHome(root)).flatMap((root) => readable(root)),
     ...(around.length > 0 ? ['--tmpfs', home] : []),
     ...roots.filter((root) => inHome(root)).flatMap((root) => readable(root)),
+    ...programs.flatMap((path) => readable(path)),
     ...hidden
       .filter(({ path }) => roots.some((root) => within(root, path)))
       .flatMap(({ path, folder }) =>

@@ -50,6 +50,8 @@ export interface SandboxProfile {
   readonly network: boolean;
   /** Folders and files beside the workspace that can be read: skills, the session's spill and media. */
   readonly readRoots: readonly string[];
+  /** Programs of the assistant's own that can be read even where its state lies. @default none */
+  readonly programs?: readonly string[];
   /** What in read roots stays hidden: places for credentials. */
   readonly hidden: readonly HiddenPlace[];
   /** Protected places of the workspace as they are on disk; see `ensureProtectedPaths`. */

@@ -1,22 +1,16 @@
 import * as z from 'zod';
 import type { FetchResult } from '../../security/fetch/contract.ts';
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
-import { urlOrigin, type GivenText } from '../../security/access/url-origin.ts';
+import { urlOrigin } from '../../security/access/url-origin.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { cut } from '../../util/text.ts';
 import { errorResult } from '../registry/result.ts';
-import { defineTool, type Tool, type ToolContext, type ToolResult, type EarlierFetch } from '../tool.ts';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
 import { contentKind } from './content-kind.ts';
+import { fetchAction, withScheme } from './fetch-action.ts';
 import { PageCache, type FoundPage } from './page-cache.ts';
 import { createPageReader, type ReadPage } from './page-reader.ts';
-import { isIP } from 'node:net';
-
-/** How many addresses of one site that only untrusted content names are fetched without a question; each yes allows as many more. */
-const FREE = 3;
-
-/** Longest second-level label under which countries register names, as `co` in `co.uk`. */
-const SHORT = 3;
 
 /** What the tool `web_fetch` needs. */
 export interface WebFetchOptions {
@@ -71,16 +65,7 @@ export function webFetchTool({
       const address = withScheme(url);
       // A cached page is shown without a request.
       if (cache.get(withoutFragment(address)) !== undefined) return null;
-      const texts = conversation.given();
-      const composed = urlOrigin(address, texts) === 'composed';
-      const selected = isOneOfMany(address, texts, conversation.fetches());
-      const checked = composed || selected ? await fetch.checkUrl(address) : undefined;
-      const hostAllowed = checked?.decision === 'allow' && checked.opened;
-      return {
-        action: { kind: 'fetch-url', composed, hostAllowed, selected },
-        title: 'Fetch a web page',
-        detail: checked?.decision === 'allow' ? checked.url : address,
-      };
+      return await fetchAction(address, { fetch, conversation });
     },
     execute: async ({ url, offset = 0 }, context) => {
       const address = withScheme(url);
@@ -174,37 +159,10 @@ function titleOf(url: string): string {
   return `fetched ${URL.canParse(url) ? new URL(url).host : url}`;
 }
 
-/** Adds `https://` to an address without a scheme. */
-function withScheme(url: string): string {
-  return /^[a-z][a-z0-9+.-]*:(?!\d)/iu.test(url) ? url : `https://${url.replace(/^\/\//u, '')}`;
-}
-
 /** The address under which a page is cached: without the fragment, which is never sent. */
 function withoutFragment(url: string): string {
   if (!URL.canParse(url)) return url;
   const address = new URL(url);
   address.hash = '';
   return address.href;
-}
-
-/**
- * Whether an address is one of too many addresses of one site that only untrusted content names: the choice among them could
- * spell out a secret to that site. Subdomains count as one site, because one owner may have them all.
- */
-export function isOneOfMany(address: string, texts: readonly GivenText[], earlier: readonly EarlierFetch[]): boolean {
-  if (urlOrigin(address, texts) !== 'untrusted') return false;
-  const site = siteOf(address);
-  const same = earlier.filter(({ url }) => siteOf(url) === site && urlOrigin(url, texts) === 'untrusted');
-  const asked = new Set(same.map(({ once }) => once));
-  return asked.size >= FREE * (1 + same.filter(({ approved }) => approved).length);
-}
-
-function siteOf(url: string): string {
-  const address = /^https?:\/\//iu.test(url) ? url : `https://${url.replace(/^\/\//u, '')}`;
-  if (!URL.canParse(address)) return url;
-  const host = new URL(address).hostname.replace(/\.$/u, '');
-  if (isIP(host) !== 0 || host.startsWith('[')) return host;
-  const parts = host.split('.');
-  const [top = '', second = ''] = parts.toReversed();
-  return parts.slice(top.length === 2 && second.length <= SHORT ? -3 : -2).join('.');
 }

@@ -7,7 +7,7 @@ const GUARDS = 'tools/web-guards.test.ts';
 /** What the web tools reach, and what of a page is read. */
 export const WEB_GUARDS: readonly Guard[] = [
   ...guardsIn(
-    'tools/web/web-fetch.ts',
+    'tools/web/fetch-action.ts',
     [FETCH],
     [
       {
@@ -38,7 +38,7 @@ export const WEB_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
-    'tools/web/web-fetch.ts',
+    'tools/web/fetch-action.ts',
     ['tools/web-selection.test.ts'],
     [
       {
