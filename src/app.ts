@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { ChosenModel } from './agent/turn/current-turn.ts';
 import { createAgent, type Agent } from './app/agent.ts';
+import { Further, type ChannelHost, type RunningAssistants } from './app/agents/hosting.ts';
 import { configWarnings, waitingWarnings, type Base, type Ground } from './app/base.ts';
 import { openBus, openHooks } from './app/bus.ts';
 import { createChannels, showStates, showTyping } from './app/channels.ts';
@@ -23,6 +24,7 @@ import { Sweeper } from './app/storage/sweeper.ts';
 import { startWhenWritable } from './app/start/waiting-start.ts';
 import { readRestored } from './backup/restored.ts';
 import { bootId } from './journal/power-loss.ts';
+import type { Journal } from './journal/journal.ts';
 import type { Starts } from './journal/starts.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
@@ -56,13 +58,19 @@ export { z } from 'zod';
  * when it cannot start.
  */
 export async function createAssistant(settings: AssistantSettings = {}): Promise<Assistant> {
+  return await openAssistant(settings, null);
+}
+
+/** `host`: the main assistant, which gives a further one its channels. */
+async function openAssistant(settings: AssistantSettings, host: ChannelHost | null): Promise<Assistant> {
   const env = settings.environment ?? readEnvironment();
   const home = resolveHome({ flag: settings.home, env });
   const paths = homePaths(home, env);
-  const load = (): Promise<LoadedConfig> => loadConfig({ home, env, overrides: settings.config ?? {} });
+  const hosted = (): { readonly host?: LoadedConfig } => (host === null ? {} : { host: host.loaded() });
+  const load = (): Promise<LoadedConfig> => loadConfig({ home, env, overrides: settings.config ?? {}, ...hosted() });
   const given = await readGiven(settings);
   if (!existsSync(paths.workspace)) await (await import('./config/init.ts')).initHome(paths);
-  return assemble({ ...settings, given, loaded: await load(), load, env, paths });
+  return assemble({ ...settings, given, loaded: await load(), load, env, paths, host });
 }
 
 interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment'> {
@@ -72,12 +80,14 @@ interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment
   readonly env: Environment;
   readonly paths: HomePaths;
   readonly given: readonly Plugin[];
+  readonly host: ChannelHost | null;
 }
 
 async function assemble(parts: Parts): Promise<Assistant> {
   const { paths, loaded, env, clock = systemClock } = parts;
   const { redact, learn } = createLearningRedactor(loaded.secrets);
-  const log = scrubbed(parts.log ?? (await openHomeLog(parts)), redact);
+  const plain = scrubbed(parts.log ?? (await openHomeLog(parts)), redact);
+  const log = parts.host === null ? plain : plain.with({ assistant: parts.host.name });
   const startedAt = clock.now();
   const stored: Ground['stored'] = { tapes: null };
   const storage = new StorageHealth({
@@ -105,6 +115,8 @@ async function assemble(parts: Parts): Promise<Assistant> {
     startedAt,
     storage,
     serving: parts.serve === 'gateway',
+    host: parts.host,
+    further: new Further(),
     plugged,
     stored,
     rehearse: async () => {
@@ -173,6 +185,7 @@ async function openBase(ground: Ground, starts: Starts, { rehearsal = false, wra
         ...configWarnings(settings.loaded, process.getuid?.()),
         ...waitingWarnings(settings),
         ...plugins.troubles,
+        ...ground.further.troubles,
       ];
     },
   };
@@ -188,6 +201,34 @@ function preload(
     if (closing.aborted) return;
     log.warn('start: preloading for the first message failed', { reason: errorMessage(error) });
   });
+}
+
+/** How the further assistants of a main one are made and started. */
+function furtherPorts(
+  parts: Parts,
+  ground: Ground,
+  { settings, inbox }: Pick<Base, 'settings'> & Pick<Journal, 'inbox'>,
+) {
+  const { log, logsToFile = false, env: environment } = parts;
+  const { clock, boot } = ground;
+  const shared = {
+    serve: 'gateway',
+    logsToFile,
+    clock,
+    boot,
+    environment,
+    ...(log === undefined ? {} : { log }),
+  } as const;
+  const loaded = (): LoadedConfig => settings.loaded;
+  const make = async (): Promise<RunningAssistants> => {
+    const { FurtherAssistants } = await import('./app/agents/further.ts');
+    return new FurtherAssistants(ground, {
+      loaded,
+      began: (channel, turnId, chatId) => inbox.began(channel, turnId, chatId),
+      create: (host, { home, restart, signal }) => openAssistant({ ...shared, home, onRestart: restart, signal }, host),
+    });
+  };
+  return { loaded, make };
 }
 
 /** Opens everything and closes it again if it rejects. The home's lock must be held. */
@@ -212,6 +253,8 @@ async function startOnce(
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
   reportHungHooks(hooks, { ...ground, journal, bus });
+  if (base.serving && base.host === null)
+    await base.further.prepare(furtherPorts(parts, ground, { settings: base.settings, inbox: journal.inbox }));
   const restoredAt = (await readRestored(paths.home))?.at;
   const channels = createChannels(base, { ...stores, bus, restoredAt });
   stack.use(showTyping(base, channels, bus));
@@ -253,7 +296,8 @@ async function startOnce(
   const { learnSecrets } = parts;
   const { rehearse: load } = ground;
   const { catalog } = agent;
-  const reloadParts = { load, journal, bus, channels, models, mcp, registry, hooks, catalog, learnSecrets };
+  const further = (): Promise<void> => base.further.update();
+  const reloadParts = { load, further, journal, bus, channels, models, mcp, registry, hooks, catalog, learnSecrets };
   const reloader = createReloader(base, reloadParts);
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.providers);
@@ -284,7 +328,11 @@ async function startOnce(
     stack,
   );
   stack.defer(() => channels.manager.stop());
+  stack.use(base.further);
+  await base.further.open(channels);
   await startConsumers(base, { agent, channels, bus, journal, closing, onRestart: parts.onRestart }, stack);
+  // Stops them while the turns of this one end, and long before their channels are closed.
+  stack.defer(() => base.further.stop());
   await tellForgotten(base, bus);
   sweeper.start();
   stack.use(reloader);
@@ -294,7 +342,10 @@ async function startOnce(
   const library = {
     log,
     reload: () => reloader.reload(),
-    markCrashed: () => journal.markCrashed(),
+    markCrashed: () => {
+      journal.markCrashed();
+      base.further.markCrashed();
+    },
     alive: () => journal.answers(),
     ...createRuns({ port: local, stores, newId: ground.newId, monotonic: () => clock.monotonic() }),
   };

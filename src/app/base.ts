@@ -5,6 +5,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { pathText } from '../config/setting.ts';
 import type { SettingsStore } from '../config/settings-store.ts';
+import type { ChannelHost, Further } from './agents/hosting.ts';
 import type { PluggedModels, Plugins } from './extensions/plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact/redact.ts';
@@ -36,8 +37,12 @@ export interface Base {
   readonly startedAt: number;
   /** Names the run of the machine; null where nothing tells. */
   readonly boot: string | null;
-  /** Channels and HTTP are connected. */
+  /** Channels and, for the main assistant, HTTP are connected. */
   readonly serving: boolean;
+  /** Gives this assistant its channels; null: it is the main one, which connects its own. */
+  readonly host: ChannelHost | null;
+  /** The further assistants of this process. */
+  readonly further: Further;
   readonly plugins: Plugins;
   /** What plugins bring for models; filled when they are loaded. */
   readonly plugged: PluggedModels;

@@ -15,6 +15,7 @@ import { startTyping } from '../channels/delivery/typing.ts';
 import { enabledChannels } from '../config/channels.ts';
 import type { Journal } from '../journal/journal.ts';
 import { quarantine } from '../storage/files.ts';
+import type { Began } from './agents/hosting.ts';
 import type { Base } from './base.ts';
 import { isOwnersChannel } from '../util/owners-channels.ts';
 import { cut } from '../util/text.ts';
@@ -49,13 +50,18 @@ export function createChannels(
     restoredAt,
   }: Pick<Stores, 'journal' | 'uploads'> & { bus: MessageBus; restoredAt: number | undefined },
 ): Channels {
-  const { config, clock, random, log, serving } = base;
+  const { config, clock, random, log, serving, host } = base;
+  const began: Began = (channel, turnId, chatId) => journal.inbox.began(channel, turnId, chatId);
   const terminal = new TerminalChannel();
   const api = new KeptChannel(API_CHANNEL);
-  const sources = (): readonly ChannelSource[] =>
-    Object.entries(serving ? enabledChannels(config) : {}).map(([name, channel]) =>
+  const sources = (): readonly ChannelSource[] => {
+    if (host !== null) return host.sources(began);
+    const own = Object.entries(serving ? enabledChannels(config) : {}).map(([name, channel]) =>
       channelSource(name, channel, { random, plugged: base.plugins.kinds }),
     );
+    const { shared } = base.further;
+    return shared === null ? own : own.map((source) => shared.mains(source));
+  };
   const page = new KeptChannel('web', { buttons: true, read: (name) => uploads.read(name) });
   const sourceOf = (channel: Channel): ChannelSource => ({
     name: channel.name,
@@ -63,7 +69,7 @@ export function createChannels(
     open: async () => channel,
   });
   const manager = new ChannelManager(
-    [sourceOf(terminal), ...sources(), ...(serving ? [page, api].map(sourceOf) : [])],
+    [sourceOf(terminal), ...sources(), ...(serving && host === null ? [page, api].map(sourceOf) : [])],
     {
       bus,
       people: peopleOf(journal),
@@ -72,6 +78,7 @@ export function createChannels(
       cursorsOf: (name) => journal.cursors.of(name),
       reacted: (reactions) => keepReactions(reactions, { bus, journal }),
       passOver: (channel, message) => void journal.channelLog.passOver(channel, message).catch(() => {}),
+      share: (channel, context) => base.further.shared?.context(channel, context) ?? context,
       storage: base.storage,
       keep: (name, text) => quarantine(base.paths.quarantine, name, Buffer.from(base.redact(text))),
       tellOwner: async (id, text) => {

@@ -22,6 +22,8 @@ import type { Models } from './agent/models.ts';
 const RECENT_MS = 5_000;
 /** How long a program may take to write the file. */
 const WRITTEN_MS = 150;
+/** The sections of which further assistants have a part. */
+const FURTHER: ReadonlySet<string> = new Set(['agents', 'providers', 'models', 'channels']);
 
 /** Applies changes of the configuration while the assistant runs. */
 export interface Reloader extends AsyncDisposable {
@@ -45,6 +47,8 @@ export interface ReloadParts {
   readonly registry: ToolRegistry;
   readonly hooks: Pick<HookRunner, 'setPlugins'>;
   readonly catalog: Pick<SkillCatalog, 'rootsChanged'>;
+  /** Takes up what changed for the further assistants. Never rejects. */
+  readonly further: () => Promise<void>;
   /** Takes these out of every text too, from now on. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
 }
@@ -98,6 +102,7 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
     await applyPlugins(base, parts);
     await apply(changes, { ...parts, keyVariables: loaded.keyVariables, reopens: variables, log });
     const shown = changes.map(({ path, effect }) => ({ path: pathText(path), effect }));
+    if (changes.some(({ path: [section = ''] }) => FURTHER.has(section))) await parts.further();
     if (shown.length > 0) {
       const named = (effect: SettingChange['effect']): readonly string[] =>
         shown.flatMap((change) => (change.effect === effect ? [change.path] : []));

@@ -58,6 +58,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     model: parts.model(),
     channels: cleanHealth(manager.health(), redact),
     warnings: [...base.warnings, ...parts.troubles()],
+    ...(base.further.shared === null ? {} : { agents: base.further.list() }),
     storage: storageLine(stores.journal.retention.last(), clock.now()),
     startedAt,
     voice: voiceText(base.config),
@@ -87,6 +88,11 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
       pageLink: async () => {
         const link = parts.http.newLink?.() ?? null;
         if (link !== null) return { link };
+        if (base.host !== null)
+          throw new AppError(
+            'http-off',
+            'The page shows the main assistant alone. Talk to this one in a chat or a terminal.',
+          );
         const remedy = base.serving
           ? 'Set gateway.ui to true, and restart it.'
           : `Stop it, then start: ${assistantCommand('gateway')}`;
@@ -100,7 +106,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
   });
   const redactFrame: RedactFrame = (line, { showsRuns }) => redact(line, showsRuns ? { knownBy: 'value' } : {});
   stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact: redactFrame }));
-  if (base.serving) {
+  if (base.serving && base.host === null) {
     const health = (): Promise<HealthFacts> => local.request('health', {});
     const server = stack.use(await serveHttp(base, { ...parts, assistant: local, health }));
     http = server.address;

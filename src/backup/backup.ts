@@ -5,13 +5,14 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack, type Headers, type Pack } from 'tar-stream';
 import { copyDatabase } from '../storage/copy-database.ts';
+import type { SchemaFacts } from '../storage/open-database.ts';
 import { ensureDirectory, ifThere, requireSpace } from '../storage/files.ts';
 import { isWithin } from '../storage/named-paths.ts';
 import { classifyFailure, isStorageTrouble } from '../storage/storage-failure.ts';
 import { streamToNewFile } from '../storage/stream-file.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
-import { contentsOf, growsByLines, JOURNAL, type Item } from './contents.ts';
+import { contentsOf, growsByLines, homesIn, JOURNAL, type Item } from './contents.ts';
 import { FORMAT, HOME_FOLDER, MANIFEST, type Manifest } from './manifest.ts';
 
 export interface BackupOptions {
@@ -62,10 +63,14 @@ export async function createBackup(options: BackupOptions): Promise<BackedUp> {
   if ((await ifThere(stat(out))) !== undefined) {
     throw new AppError('exists', `There is something at ${out} already. Choose another name with --out.`);
   }
-  const journal = join(dirname(out), `.assistant-backup.${process.pid}.${JOURNAL}.tmp`);
+  const copies = join(dirname(out), `.assistant-backup.${process.pid}`);
+  const journals = (await homesIn(home)).map((inner, n) => ({
+    path: inner + JOURNAL,
+    copy: `${copies}.${n}.${JOURNAL}.tmp`,
+  }));
   try {
     await ensureDirectory(dirname(out));
-    return await writeArchive(options, journal);
+    return await writeArchive(options, journals);
   } catch (error) {
     const isDisk = isStorageTrouble(classifyFailure(error));
     if (error instanceof AppError && !isDisk) throw error;
@@ -74,18 +79,27 @@ export async function createBackup(options: BackupOptions): Promise<BackedUp> {
       : `${errorMessage(error)}.`;
     throw new AppError('backup-failed', `The backup was not made, and no file is left of it. ${why}`, { cause: error });
   } finally {
-    await rm(journal, { force: true });
+    for (const { copy } of journals) await rm(copy, { force: true });
   }
 }
 
-async function writeArchive(options: BackupOptions, journal: string): Promise<BackedUp> {
+/** A journal of the home, relative to it, and where its copy lies meanwhile. */
+interface JournalCopy {
+  readonly path: string;
+  readonly copy: string;
+}
+
+async function writeArchive(options: BackupOptions, journals: readonly JournalCopy[]): Promise<BackedUp> {
   const { home, out, version, inUse, clock, onProgress } = options;
-  const journalSize = (await ifThere(stat(join(home, JOURNAL))))?.size;
-  await requireSpace(dirname(out), journalSize ?? 0);
+  const sizes = await Promise.all(journals.map(async ({ path }) => (await ifThere(stat(join(home, path))))?.size));
+  const journalsSize = sizes.reduce<number>((sum, size = 0) => sum + size, 0);
+  await requireSpace(dirname(out), journalsSize);
   const createdAt = new Date(clock.now()).toISOString();
-  const schema = journalSize === undefined ? null : await copyDatabase(join(home, JOURNAL), journal);
+  const present = journals.filter((_, n) => sizes[n] !== undefined);
+  const schemas: SchemaFacts[] = [];
+  for (const { path, copy } of present) schemas.push(await copyDatabase(join(home, path), copy));
   const items = await contentsOf(home);
-  const all = sizeOf(items) + (journalSize ?? 0);
+  const all = sizeOf(items) + journalsSize;
   const archive = pack();
   const written = new Writer(archive, (done) => onProgress?.(Math.min(done, all), all));
   const manifest = (): Manifest => ({
@@ -94,13 +108,13 @@ async function writeArchive(options: BackupOptions, journal: string): Promise<Ba
     createdAt,
     home,
     inUse,
-    journal: schema,
+    journal: newestOf(schemas),
     files: written.files,
     links: items.flatMap((item) => (item.type === 'link' ? [{ path: item.path, target: item.target }] : [])),
   });
   const fill = async (): Promise<void> => {
     try {
-      if (schema !== null) await written.file(journal, JOURNAL);
+      for (const { path, copy } of present) await written.file(copy, path, 0o600);
       for (const item of items) {
         if (item.type === 'folder') await written.folder(item);
         else if (item.type === 'file') await written.file(join(home, item.path), item.path);
@@ -122,6 +136,13 @@ async function writeArchive(options: BackupOptions, journal: string): Promise<Ba
   if (end.status === 'rejected') throw end.reason;
   if (read.status === 'rejected') throw read.reason;
   return { file: out, size, contentSize: written.bytes, manifest: manifest() };
+}
+
+/** What a program must be able to read to read all of them; null: there is none. */
+function newestOf(schemas: readonly SchemaFacts[]): Manifest['journal'] {
+  if (schemas.length === 0) return null;
+  const most = (key: 'version' | 'oldestReader'): number => Math.max(...schemas.map((schema) => schema[key]));
+  return { version: most('version'), oldestReader: most('oldestReader') };
 }
 
 function sizeOf(items: readonly Item[]): number {
@@ -149,8 +170,8 @@ class Writer {
     await this.entry({ ...header, mtime: facts.mtime, size: 0 }, []);
   }
 
-  /** Leaves out what is not there any more. */
-  async file(from: string, path: string): Promise<void> {
+  /** Leaves out what is not there any more. `fixedMode`: of the entry, in place of that of the file. */
+  async file(from: string, path: string, fixedMode?: number): Promise<void> {
     await using handle = await ifThere(open(from, 'r'));
     if (handle === undefined) return;
     const facts = await handle.stat();
@@ -171,7 +192,7 @@ class Writer {
         throw new AppError('file-changed', `${from} became shorter while it was read. Make the backup again.`);
       }
     };
-    const mode = path === JOURNAL ? 0o600 : facts.mode & 0o777;
+    const mode = fixedMode ?? facts.mode & 0o777;
     const header: Headers = { name: HOME_FOLDER + path, mode, mtime: facts.mtime, size };
     await this.entry(header, counted(this));
     this.files.push({ path, size, mode, sha256: hash.digest('hex') });

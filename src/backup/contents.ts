@@ -26,18 +26,36 @@ export const JOURNAL = 'state.db';
 /** The folders that are read right after the journal, in this order; all others come later. */
 const FIRST = ['sessions'];
 
-/** Everything of a home that belongs in a backup, except the journal, in the order in which it is read. */
+/** The folder with the homes of the further assistants. */
+const AGENTS = 'agents';
+
+/** The homes in a home: itself (''), and those of its further assistants as `agents/NAME/`. */
+export async function homesIn(home: string): Promise<readonly string[]> {
+  const names = ((await ifThere(readdir(join(home, AGENTS), { withFileTypes: true }))) ?? [])
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${AGENTS}/${name}/`);
+  return ['', ...names.toSorted()];
+}
+
+/** Everything of a home, and of those in it, that belongs in a backup, except their journals, in the order in which it is read. */
 export async function contentsOf(home: string): Promise<readonly Item[]> {
-  const names = (await readdir(home)).filter((name) => !LEFT_OUT.test(name));
-  const ordered = [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))];
   const items: Item[] = [];
-  for (const name of ordered) await collect(home, name, items);
+  for (const inner of await homesIn(home)) {
+    const folder = inner.slice(0, -1);
+    const facts = inner === '' ? undefined : await ifThere(lstat(join(home, folder)));
+    if (facts !== undefined) items.push({ type: 'folder', path: folder, facts });
+    const names = ((await ifThere(readdir(join(home, inner)))) ?? []).filter(
+      (name) => !LEFT_OUT.test(name) && !(inner === '' && name === AGENTS),
+    );
+    const ordered = [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))];
+    for (const name of ordered) await collect(home, inner + name, items);
+  }
   return items;
 }
 
 /** Whether a file grows line by line, so that an incomplete last line is cut off. The person's files in the workspace never do. */
 export function growsByLines(path: string): boolean {
-  return !path.startsWith('workspace/') && /\.jsonl(?:\.\d+)?$/u.test(path);
+  return !/^(?:agents\/[^/]+\/)?workspace\//u.test(path) && /\.jsonl(?:\.\d+)?$/u.test(path);
 }
 
 /** Leaves out sockets, pipes, devices and whatever disappears meanwhile. */

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { removeFolder } from '../storage/folders.ts';
-import { acquireHomeLock } from '../storage/lock.ts';
 import { isWithin } from '../storage/named-paths.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
+import { lockHomes } from './lock-homes.ts';
 
 /** What only the home of an assistant has together. */
 const SIGNS = ['config.json', 'sessions', 'workspace'];
@@ -25,7 +25,7 @@ export function requireHome(home: string, spared: readonly string[]): void {
 
 /** Deletes a home with all that is in it. Throws `home-locked` while an assistant runs in it. */
 export async function purgeHome(home: string, clock: Pick<Clock, 'now'>): Promise<void> {
-  using _lock = acquireHomeLock(join(home, 'lock'), { pid: process.pid, startedAt: clock.now() });
+  using _locks = await lockHomes(home, clock);
   try {
     await removeFolder(home);
   } catch (cause) {

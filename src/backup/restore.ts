@@ -2,11 +2,11 @@ import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { journalMigrations } from '../journal/schema.ts';
 import { ensureDirectory, ifThere, namesIn, syncDirectory } from '../storage/files.ts';
-import { acquireHomeLock } from '../storage/lock.ts';
 import { classifyFailure, isStorageTrouble } from '../storage/storage-failure.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
-import { JOURNAL } from './contents.ts';
+import { homesIn, JOURNAL } from './contents.ts';
+import { lockHomes } from './lock-homes.ts';
 import type { Manifest } from './manifest.ts';
 import { markRestored } from './restored.ts';
 import { unpack } from './unpack.ts';
@@ -56,7 +56,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   if (all === undefined) throw new AppError('backup-missing', `There is no backup at ${file}. Name the file.`);
   // Where the folder above cannot be written (the home is the volume of a container) it is made inside.
   const isThere = (await ifThere(stat(home))) !== undefined;
-  using _lock = isThere ? acquireHomeLock(join(home, 'lock'), { pid: process.pid, startedAt: clock.now() }) : undefined;
+  using _locks = isThere ? await lockHomes(home, clock) : undefined;
   const fresh = await emptyFolder(home);
   try {
     const { manifest, linksLeftOut } = await unpack(file, fresh, {
@@ -70,8 +70,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
         `${file} was made while an assistant ran, which may have gone on with what was open. Restore without --continue.`,
       );
     }
-    if (!continues)
-      await markRestored(fresh, { at: clock.now(), backupAt: Date.parse(manifest.createdAt), hasEnded: false });
+    for (const inner of continues ? [] : await homesIn(fresh)) {
+      const backupAt = Date.parse(manifest.createdAt);
+      await markRestored(join(fresh, inner), { at: clock.now(), backupAt, hasEnded: false });
+    }
     const movedTo = dirname(fresh) === home ? await swapContent(fresh, home, stamp) : await swap(fresh, home, stamp);
     return { manifest, movedTo, linksLeftOut };
   } catch (error) {

@@ -5,6 +5,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'stop',
   'retry',
   'status',
+  'agent',
   'why',
   'usage',
   'context',

@@ -105,10 +105,13 @@ export interface ChannelContext {
    * read.
    */
   cursors(): ReadonlyMap<string, string>;
-  /** The role that a person got by a pairing code; undefined: none. Asked at each message, for `decideAccess`. */
-  readonly pairedRole: (senderId: string) => PairedRole | undefined;
+  /**
+   * The role that a person got by a pairing code; undefined: none. Asked at each message, for `decideAccess`. Name the chat: each
+   * assistant of a shared channel pairs for its own chats.
+   */
+  readonly pairedRole: (senderId: string, chatId?: string) => PairedRole | undefined;
   /** Whether this person was paired as trusted or as an owner. False for a guest, who must not be taken for a trusted person. */
-  readonly isPaired: (senderId: string) => boolean;
+  readonly isPaired: (senderId: string, chatId?: string) => boolean;
   /** Platform ids of the people who became owners by a pairing code. */
   readonly pairedOwners: () => readonly string[];
   /**
@@ -121,6 +124,11 @@ export interface ChannelContext {
   requestPairing(stranger: Stranger): Promise<void>;
   /** Records why a message of the platform is not taken, for those who ask. Never rejects. */
   passOver(message: PassedOver): void;
+  /**
+   * Waits for an assistant of this channel that is just starting, so that what is read next is read with its people. Rejects when
+   * `signal` aborts. @default there is nothing to wait for
+   */
+  readonly settled?: (signal: AbortSignal) => Promise<void>;
   /** Says that this chat can be reached again: messages that wait for it are sent at once. */
   wake(chatId: string): void;
   /**

@@ -67,6 +67,8 @@ export interface ManagerPorts {
   readonly reacted?: (reactions: readonly ReactionDraft[]) => Promise<void>;
   /** Sends the owner a notice, once for each id. */
   readonly tellOwner: InboundWriterPorts['tellOwner'];
+  /** What a channel is given in place of `context`, where several assistants share it. @default `context` */
+  readonly share?: (channel: string, context: ChannelContext) => ChannelContext;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -293,7 +295,7 @@ export class SupervisedChannel {
       clock,
       log,
     };
-    const starting = this.#channel.start(context, life.signal);
+    const starting = this.#channel.start(this.#ports.share?.(source.name, context) ?? context, life.signal);
     try {
       return await raceAbort(starting, cut);
     } catch (error) {

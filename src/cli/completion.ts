@@ -16,6 +16,7 @@ interface Place {
 }
 
 const HOME: Option<unknown> = { description: 'where it lives', value: '<folder>', read: () => undefined };
+const AGENT: Option<unknown> = { description: 'a further assistant', value: '<name>', read: () => undefined };
 const HELP: Option<unknown> = { description: 'show help', read: () => undefined };
 
 /** `assistant completion SHELL`: a script that completes these commands and their options. */
@@ -43,7 +44,12 @@ function placesOf(rows: readonly (CliCommand | Group)[], path: readonly string[]
 
 function optionsOf(options: Readonly<Record<string, Option<unknown>>>): Place['options'] {
   const own = Object.entries(options).map(([key, option]) => ({ flag: flagName(key), option }));
-  return [...own, { flag: '--home', option: HOME }, { flag: '--help', option: HELP }];
+  return [
+    ...own,
+    { flag: '--home', option: HOME },
+    { flag: '--agent', option: AGENT },
+    { flag: '--help', option: HELP },
+  ];
 }
 
 const words = ({ commands, options }: Place): string =>

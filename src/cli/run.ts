@@ -51,6 +51,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
   const program = new Command('assistant')
     .description('A personal assistant that you host yourself.')
     .option('--home <folder>', 'home folder of the assistant (default: $ASSISTANT_HOME, or ~/.assistant)')
+    .option('--agent <name>', 'one of the further assistants of that home')
     .version(readVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')

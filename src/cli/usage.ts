@@ -61,5 +61,5 @@ function usageSentence(text: string, path: readonly string[]): string {
 function operandsOf(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--');
   const words = end === -1 ? argv : argv.slice(0, end);
-  return words.filter((word, at) => !word.startsWith('-') && words[at - 1] !== '--home');
+  return words.filter((word, at) => !word.startsWith('-') && !['--home', '--agent'].includes(words[at - 1] ?? ''));
 }

@@ -2,7 +2,7 @@ import type { Config } from './schema.ts';
 import { channelSecrets, type ChannelSettings } from './schema/channels.ts';
 
 /** The channels to connect: enabled, and with the tokens that their platform needs. */
-export function enabledChannels(config: Config): Readonly<Record<string, ChannelSettings>> {
+export function enabledChannels(config: Pick<Config, 'channels'>): Readonly<Record<string, ChannelSettings>> {
   return Object.fromEntries(
     Object.entries(config.channels).filter(
       ([name, settings]) => settings.enabled && missingSecrets(name, settings).length === 0,

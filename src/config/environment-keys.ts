@@ -67,6 +67,13 @@ const SEARCHES: readonly {
   { name: 'searxng', variable: 'SEARXNG_URL', key: 'searchUrl' },
 ];
 
+/** Whether a variable is for the main assistant of a process alone: its settings, and the keys of its channels and searches. */
+export function isVariableOfMain(variable: string): boolean {
+  if (variable.startsWith('ASSISTANT_')) return variable !== 'ASSISTANT_COMMAND';
+  const channels = ENTRIES.filter(({ section }) => section === 'channels').flatMap(({ keys }) => Object.values(keys));
+  return channels.includes(variable) || SEARCHES.some((search) => search.variable === variable);
+}
+
 type Settings = Readonly<Record<string, unknown>>;
 
 /** Settings, and the variables that some of them are from. */

@@ -48,13 +48,23 @@ export const NEW_CONFIG = `{
 }
 `;
 
+/** What `config.json` holds in the new home of a further assistant. */
+const FURTHER_CONFIG = `{
+  // Settings of this assistant alone. Its entry under "agents" in the configuration of the main assistant wins over them.
+  // Channels and keys of model providers come from there too; what stands in "providers" here is used in their place.
+  "$schema": "./${SCHEMA_FILE}"
+}
+`;
+
 /**
  * Makes a home ready for use: `config.json` and what is missing of the workspace. Never overwrites what a person may
  * have changed; the schema for editors is brought up to date.
  */
 export async function initHome(
   paths: HomePaths,
-  { config = NEW_CONFIG }: { /** Of a `config.json` that is not there yet. */ readonly config?: string } = {},
+  {
+    config = paths.host === null ? NEW_CONFIG : FURTHER_CONFIG,
+  }: { /** Of a `config.json` that is not there yet. */ readonly config?: string } = {},
 ): Promise<InitReport> {
   await ensureHome(paths);
   const created: string[] = [];

@@ -3,6 +3,8 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { shellWord } from '../util/text.ts';
+import { hostedEnvironment, MAINS_SECTIONS, ownSettings, sharedChannels } from './agents.ts';
+import { hostedHome } from './hosted-home.ts';
 import { missingSecrets } from './channels.ts';
 import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
@@ -12,6 +14,7 @@ import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
 import { readConfigFile } from './read-config.ts';
 import { configSchema, type Config } from './schema.ts';
+import type { AgentSettings } from './schema/agents.ts';
 import { collectSecrets, resolveReferences, type MissingVariable } from './secrets.ts';
 import { unknownKeys } from './unknown-keys.ts';
 import type { SettingPath } from './setting.ts';
@@ -58,8 +61,57 @@ export async function loadConfig(options: {
   readonly overrides?: Readonly<Record<string, unknown>>;
   /** Used instead of the text of the file, to check it before it is written. */
   readonly text?: string;
+  /** The configuration of the main assistant whose channels it has. @default that of the home around it, if there is one */
+  readonly host?: LoadedConfig;
 }): Promise<LoadedConfig> {
-  const { home, env, overrides = {} } = options;
+  const { home, overrides = {} } = options;
+  const hosted = hostedHome(home);
+  const host =
+    hosted === null ? undefined : (options.host ?? (await loadConfig({ home: hosted.host, env: options.env })));
+  const entry = hosted === null ? undefined : host?.config.agents[hosted.name];
+  if (host === undefined || entry === undefined) return await loadOwn(options);
+  return withHost(
+    await loadOwn({
+      ...options,
+      env: hostedEnvironment(options.env),
+      under: { providers: host.config.providers, models: host.config.models },
+      overrides: mergeSettings(ownSettings(entry), overrides),
+    }),
+    { host, entry },
+  );
+}
+
+/** What the main assistant gives a further one: its channels; and what of its own it cannot have. */
+function withHost(
+  own: LoadedConfig,
+  { host, entry }: { readonly host: LoadedConfig; readonly entry: AgentSettings },
+): LoadedConfig {
+  const idle = MAINS_SECTIONS.filter((section) => own.written[section] !== undefined);
+  const { channels: _, agents: __, ...settings } = own.config;
+  return {
+    ...own,
+    config: { ...settings, agents: {}, channels: sharedChannels(host.config, entry), hooks: {} },
+    secrets: [...new Set([...own.secrets, ...host.secrets])],
+    warnings: [
+      ...own.warnings.filter((warning) => !warning.startsWith('channels.')),
+      ...idle.map(
+        (section) => `The setting "${section}" has no effect here: it belongs to the main assistant (${host.path}).`,
+      ),
+    ],
+  };
+}
+
+interface OwnOptions {
+  readonly home: string;
+  readonly env: Environment;
+  readonly overrides?: Readonly<Record<string, unknown>>;
+  readonly text?: string;
+  /** Settings below those of the file. @default none */
+  readonly under?: Readonly<Record<string, unknown>>;
+}
+
+async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
+  const { home, env, overrides = {}, under = {} } = options;
   const file = homePaths(home, env).config;
   const whole = env[WHOLE];
   const source = whole ?? options.text ?? (await readConfigFile(file));
@@ -68,7 +120,7 @@ export async function loadConfig(options: {
   const written = asSettings(document?.value);
   const { settings, variableOf, warnings, ...set } = withVariables(written, env);
   const resolved = await resolveReferences(settings, env, dirname(file));
-  const filled = withEnvironment(asSettings(resolved.value), env);
+  const filled = withEnvironment(mergeSettings(under, asSettings(resolved.value)), env);
   const raw = mergeSettings(filled.settings, overrides);
   const config = parse(raw, { file: path, document, referenced: resolved.referenced, variableOf });
   return {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { agentSchema } from './schema/agent.ts';
+import { agentsSchema } from './schema/agents.ts';
 import { channelsSchema } from './schema/channels.ts';
 import { modelsSchema, providersSchema, voiceSchema } from './schema/models.ts';
 import {
@@ -21,6 +22,7 @@ import { takes } from './schema/values.ts';
 export const configSchema = z.object({
   $schema: takes('live', z.string().optional().describe('For editors.')),
   agent: takes('live', agentSchema),
+  agents: takes('rebuild', agentsSchema),
   providers: takes('rebuild', providersSchema),
   models: takes('live', modelsSchema),
   channels: takes('rebuild', channelsSchema),

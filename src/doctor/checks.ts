@@ -1,4 +1,5 @@
 import type { Check } from './check.ts';
+import { agentChecks } from './checks/agents.ts';
 import { channelChecks } from './checks/channels.ts';
 import { channelCallChecks } from './checks/channel-calls.ts';
 import { configurationChecks } from './checks/configuration.ts';
@@ -19,6 +20,7 @@ export const CHECKS: readonly Check[] = [
   ...programChecks,
   ...configurationChecks,
   ...homeChecks,
+  ...agentChecks,
   ...storeChecks,
   ...modelChecks,
   ...spendingChecks,

@@ -1,5 +1,17 @@
 import type { ChannelHealth } from '../channels/channel.ts';
 
+/** A further assistant of the process. */
+export interface AgentFacts {
+  readonly name: string;
+  /** `failed`: it should run and does not. `off`: it is switched off. `not-configured`: there is only its home. */
+  readonly state: 'starting' | 'running' | 'away' | 'failed' | 'off' | 'not-configured';
+  /** One sentence about what is wrong, when something is. */
+  readonly detail?: string;
+  /** What it answers: a channel, or one chat of it. */
+  readonly routes: readonly string[];
+  readonly home: string;
+}
+
 /** Which assistant runs, and how it is. */
 export interface AssistantInfo {
   readonly version: string;
@@ -17,6 +29,8 @@ export interface AssistantInfo {
   readonly voice?: string | null;
   /** Who speaks answers, and where their text goes, in one line; null: they are not spoken. */
   readonly speech?: string | null;
+  /** The further assistants of its process. @default there are none */
+  readonly agents?: readonly AgentFacts[];
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */

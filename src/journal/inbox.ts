@@ -106,6 +106,12 @@ export class Inbox implements InboxPort {
       .map((row) => ({ seq: row.number('seq'), message: parseInbound(row.text('payload')) }));
   }
 
+  /** Whether a turn began with a person's message of this chat. */
+  began(channel: string, turnId: string, chatId: string): boolean {
+    const sql = "SELECT 1 FROM inbound WHERE turn_id = ? AND channel = ? AND chat = ? AND origin = 'user' LIMIT 1";
+    return this.#ports.db.get(sql, turnId, channel, chatId) !== undefined;
+  }
+
   onQueued(listener: () => void): Disposable {
     return this.#ports.db.onQueued(INBOUND, listener);
   }

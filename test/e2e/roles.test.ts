@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, Role>> = {
   new: 'guest',
   retry: 'guest',
   status: 'guest',
+  agent: 'guest',
   why: 'guest',
   usage: 'guest',
   context: 'trusted',

@@ -9,7 +9,7 @@ interface HelpPorts {
 /** What people use commands for, a line of /help each. */
 const USES: readonly { readonly use: string; readonly commands: readonly string[] }[] = [
   { use: 'Talk', commands: ['new', 'stop', 'retry', 'undo', 'model', 'busy'] },
-  { use: 'Look', commands: ['status', 'why', 'usage', 'context', 'tape'] },
+  { use: 'Look', commands: ['status', 'agent', 'why', 'usage', 'context', 'tape'] },
   { use: 'Remember', commands: ['mem', 'memory', 'soul', 'skills'] },
   { use: 'Later', commands: ['cron'] },
   { use: 'Decide', commands: ['approve', 'deny', 'pair'] },

@@ -2,6 +2,7 @@ import type { TurnSkills } from '../../agent/prompt/active-skills.ts';
 import type { Consolidation } from '../../agent/consolidation/consolidation.ts';
 import type { Questions } from '../../agent/questions/questions.ts';
 import type { Undo } from '../../agent/undo/undo.ts';
+import { agentCommand } from '../../agent/commands/agent.ts';
 import { answerCommands } from '../../agent/commands/answers.ts';
 import { busyCommand, type BusyChoice } from '../../agent/commands/busy.ts';
 import { busyModeOf } from '../../agent/message-batching.ts';
@@ -109,6 +110,7 @@ export function createCommands(
         turnOf: (message, externalId) => journal.turns.ofMessage(message, externalId),
       }),
       statusCommand({ status }),
+      agentCommand({ name: base.host?.name ?? null, others: () => base.further.list() }),
       whyCommand({ story: (message) => parts.why.askedIn(message), timezone }),
       usageCommand({
         usage: (since, sessionKey) => journal.usage.since(since, sessionKey),
@@ -139,7 +141,10 @@ export function createCommands(
         restart: restart === undefined ? undefined : () => clock.timer(RESTART_DELAY_MS, restart),
         rehearse: () => base.rehearse(),
         locksOut: async (message) =>
-          lockedOut(base, { config: (await base.rehearse()).config, message, stores: parts.stores }),
+          // Its channels stay as they are.
+          base.host !== null
+            ? null
+            : lockedOut(base, { config: (await base.rehearse()).config, message, stores: parts.stores }),
       }),
       startCommand({ tools: (role) => new Set(registry.specs(role).map(({ name }) => name)) }),
     ],

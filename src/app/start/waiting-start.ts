@@ -96,25 +96,26 @@ async function openWhileWaiting<T>(
     }
   };
   let http: string | null = null;
-  await tryTo('HTTP', async () => {
-    const { startHttpServer } = await import('../../gateway/http/server.ts');
-    const { host, port: configured, token, publicUrl } = config.gateway;
-    const server = await startHttpServer({
-      host,
-      port: port ?? configured,
-      token,
-      publicUrl,
-      inside: null,
-      version,
-      channels: () => ({}),
-      home: paths.home,
-      storage: () => storage.state,
-      clock,
-      log,
+  if (base.host === null)
+    await tryTo('HTTP', async () => {
+      const { startHttpServer } = await import('../../gateway/http/server.ts');
+      const { host, port: configured, token, publicUrl } = config.gateway;
+      const server = await startHttpServer({
+        host,
+        port: port ?? configured,
+        token,
+        publicUrl,
+        inside: null,
+        version,
+        channels: () => ({}),
+        home: paths.home,
+        storage: () => storage.state,
+        clock,
+        log,
+      });
+      http = server.address;
+      return server;
     });
-    http = server.address;
-    return server;
-  });
   if (hasLock()) {
     const assistant = waitingAssistant(base, () => http);
     await tryTo('the control socket', () => startControlServer({ path: paths.socket, version, assistant, log }));

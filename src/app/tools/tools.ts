@@ -73,6 +73,7 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool,
   const guard = new PathGuard({
     workspace: paths.workspace,
     home: paths.home,
+    host: paths.host,
     readRoots: tools.readRoots,
     restrictToWorkspace: tools.restrictToWorkspace,
   });
@@ -82,6 +83,7 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool,
       ? null
       : createSandbox({
           home: paths.home,
+          host: paths.host,
           workspace: paths.workspace,
           folder: paths.sandbox,
           readRoots: tools.readRoots,
@@ -91,7 +93,8 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool,
   const { allowHosts } = tools.web;
   const isRemembered = (hash: string): boolean => journal.allowances.has(hash);
   const commands = { ...tools.exec, isRemembered };
-  const places = { workspace: paths.workspace, home: paths.home };
+  // A command outside of the sandbox that names the home around this one is asked about too.
+  const places = { workspace: paths.workspace, home: paths.host ?? paths.home };
   const { readRoots } = tools;
   const exec = { ...commands, ...places, readRoots, sandbox, environment, allowHosts, background };
   const { web } = tools;

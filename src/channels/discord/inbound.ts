@@ -24,7 +24,7 @@ export interface ReadingContext {
   readonly me: DiscordUser;
   readonly channels: ChannelCache;
   readonly access: AccessSettings;
-  readonly pairedRole: (senderId: string) => PairedRole | undefined;
+  readonly pairedRole: (senderId: string, chatId?: string) => PairedRole | undefined;
 }
 
 export interface Arrival {

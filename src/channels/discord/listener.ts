@@ -225,18 +225,23 @@ export class Listener implements AsyncDisposable {
 
   /** What is to be answered of what was told of a place. */
   async #read(placeId: string, events: readonly RawEvent<unknown>[]): Promise<readonly Received[]> {
-    const { context } = this.#ports.link;
+    const { context, signal } = this.#ports.link;
     const reading = this.#reading();
     if (reading === undefined) return [];
+    await context.settled?.(signal);
     const place = await this.#placeOf(placeId);
     const now = context.clock.now();
     return events.flatMap(({ type, id, data, isLate }) => {
-      const received = receive(data, () => {
-        const message = payloads.message.safeParse(data);
-        if (!message.success) throw unknownShape(message.error);
-        const at = isLate ? Math.min(now, timeOf(id)) : now;
-        return this.#heard(readMessage(message.data, { place, at, isEdit: type === 'edit' }, reading));
-      });
+      const received = receive(
+        data,
+        () => {
+          const message = payloads.message.safeParse(data);
+          if (!message.success) throw unknownShape(message.error);
+          const at = isLate ? Math.min(now, timeOf(id)) : now;
+          return this.#heard(readMessage(message.data, { place, at, isEdit: type === 'edit' }, reading));
+        },
+        place.address.chatId,
+      );
       return received ?? [];
     });
   }
@@ -249,6 +254,7 @@ export class Listener implements AsyncDisposable {
     if (placeId === undefined || reading === undefined) return;
     if (channel !== undefined) this.#channels.note({ guild_id: guildId, ...channel });
     else if (guildId === undefined) this.#channels.noteDirect(placeId);
+    await context.settled?.(link.signal);
     const place = await this.#placeOf(placeId);
     const draft = this.#heard(readInteraction(interaction, { place, at: context.clock.now() }, reading));
     if (draft === null) return;
@@ -304,7 +310,7 @@ export class Listener implements AsyncDisposable {
       me: this.#me,
       channels: this.#channels,
       access: { allowFrom, owners, groups },
-      pairedRole: (id) => context.pairedRole(id),
+      pairedRole: context.pairedRole,
     };
   }
 

@@ -23,15 +23,19 @@ export type ReadUpTo = Omit<Cursor, 'channel'>;
 /** One update as it came from the platform, with the message read from it or the error of reading it. */
 export type Received =
   | { readonly raw: unknown; readonly draft: InboundDraft }
-  | { readonly raw: unknown; readonly failure: unknown };
+  | {
+      readonly raw: unknown;
+      readonly failure: unknown;
+      /** Where it is known. */ readonly chatId?: string | undefined;
+    };
 
-/** Calls `read` for one update. Null: the update has no message for the assistant. An error of `read` becomes `failure`. */
-export function receive(raw: unknown, read: () => InboundDraft | null): Received | null {
+/** Calls `read` for one update of a chat, where that is known. Null: the update has no message for the assistant. An error of `read` becomes `failure`. */
+export function receive(raw: unknown, read: () => InboundDraft | null, chatId?: string): Received | null {
   try {
     const draft = read();
     return draft === null ? null : { raw, draft };
   } catch (failure) {
-    return { raw, failure };
+    return { raw, failure, chatId };
   }
 }
 

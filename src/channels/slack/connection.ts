@@ -118,7 +118,7 @@ function roleOf(id: string, options: SlackOptions, context: ChannelContext): 'ow
     chatType: 'direct',
     chatId: id,
     sender: { id, isBot: false, isSelf: false },
-    pairedRole: (who) => context.pairedRole(who),
+    pairedRole: context.pairedRole,
   });
   if (!decision.allowed) return null;
   return decision.role === 'owner' ? 'owner' : 'other';

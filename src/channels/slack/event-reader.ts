@@ -104,7 +104,7 @@ export class EventReader implements AsyncDisposable {
           },
           { restoredAt: context.restoredAt, isOwn: (data) => 'post' in data && isFromSelf(data.post, ports.me) },
         ),
-        read: (_, events) => this.#read(events),
+        read: (place, events) => this.#read(place, events),
         failureOf: (error) => {
           const failure = callFailure(error);
           return { ...failure, isRefused: isRefused(failure) };
@@ -199,10 +199,12 @@ export class EventReader implements AsyncDisposable {
     await this.#backfill.hear(chatId, { type, id: post.ts, data: placed, isLate: false });
   }
 
-  async #read(events: readonly RawEvent<SlackData>[]): Promise<readonly Received[]> {
+  async #read(chatId: string, events: readonly RawEvent<SlackData>[]): Promise<readonly Received[]> {
+    const { context, signal } = this.#ports.link;
+    await context.settled?.(signal);
     const received: Received[] = [];
     for (const { data, isLate } of events) {
-      const one = 'post' in data ? await this.#readPost(data, isLate) : unreadable(data);
+      const one = 'post' in data ? await this.#readPost(data, isLate) : unreadable(data, chatId);
       if (one !== null) received.push(one);
     }
     return received;
@@ -235,7 +237,7 @@ export class EventReader implements AsyncDisposable {
       return { raw: placed, draft: { ...draft, ...(earlier.length === 0 ? {} : { context: earlier }) } };
     } catch (failure) {
       this.#seen.set(key, true);
-      return { raw: placed, failure };
+      return { raw: placed, failure, chatId };
     }
   }
 
@@ -251,7 +253,9 @@ export class EventReader implements AsyncDisposable {
   }
 
   async #act(userId: string, raw: unknown, read: (reading: ReadingContext) => InboundDraft | null): Promise<void> {
-    const reading = this.#reading(this.#ports.link.context.clock.now());
+    const { context, signal } = this.#ports.link;
+    await context.settled?.(signal);
+    const reading = this.#reading(context.clock.now());
     const first = receive(raw, () => read(reading));
     if (first === null) return;
     await this.#names.learn([userId]);
@@ -266,7 +270,7 @@ export class EventReader implements AsyncDisposable {
       channel: link.name,
       me,
       access: options,
-      pairedRole: (id) => context.pairedRole(id),
+      pairedRole: context.pairedRole,
       nameOf: (id) => (id === me.user_id ? me.user : this.#names.nameOf(id)),
       commands: this.#commands,
       now,
@@ -338,6 +342,6 @@ export class EventReader implements AsyncDisposable {
   }
 }
 
-function unreadable({ unreadable: raw, error }: Exclude<SlackData, PlacedPost>): Received {
-  return { raw, failure: unknownShape(error) };
+function unreadable({ unreadable: raw, error }: Exclude<SlackData, PlacedPost>, chatId: string): Received {
+  return { raw, failure: unknownShape(error), chatId };
 }

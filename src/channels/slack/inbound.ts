@@ -20,7 +20,7 @@ export interface ReadingContext {
   readonly channel: string;
   readonly me: BotAccount;
   readonly access: AccessSettings;
-  readonly pairedRole: (senderId: string) => PairedRole | undefined;
+  readonly pairedRole: (senderId: string, chatId?: string) => PairedRole | undefined;
   /** What people are called, as far as it is known. */
   readonly nameOf: NameOf;
   /** Names of the chat commands. */

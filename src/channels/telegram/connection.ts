@@ -13,7 +13,7 @@ import type { TelegramOptions } from './options.ts';
 import { pollUpdates } from './poll.ts';
 import { readReactions, refusedEmoji } from './reactions.ts';
 import { forGrammy, openTransport, type Transport } from './transport.ts';
-import { botAccount, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
+import { botAccount, chatOf, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
 /** In groups Telegram tells only administrators of reactions. */
@@ -100,21 +100,26 @@ async function take(api: Api, updates: readonly unknown[], { options, me, link }
   const { name, context, gate, signal } = link;
   const { allowFrom, owners, groups } = options;
   const access = { allowFrom, owners, groups };
-  const pairedRole = (id: string): ReturnType<ChannelContext['pairedRole']> => context.pairedRole(id);
+  await context.settled?.(signal);
+  const { pairedRole } = context;
   const reading = { channel: name, me, access, pairedRole, now: context.clock.now() };
   const received: Received[] = [];
   const strangers = new Map<string, Stranger>();
   const reactions: ReactionDraft[] = [];
   const pressed: string[] = [];
   for (const update of updates) {
-    const one = receive(update, () => {
-      const body = understood(update);
-      const { draft, stranger } = gate.take(readUpdate(body, reading), context);
-      if (stranger !== null) strangers.set(stranger.senderId, stranger);
-      if (body.callback_query !== undefined) pressed.push(body.callback_query.id);
-      reactions.push(...readReactions(body.message_reaction, reading));
-      return draft;
-    });
+    const one = receive(
+      update,
+      () => {
+        const body = understood(update);
+        const { draft, stranger } = gate.take(readUpdate(body, reading), context);
+        if (stranger !== null) strangers.set(stranger.senderId, stranger);
+        if (body.callback_query !== undefined) pressed.push(body.callback_query.id);
+        reactions.push(...readReactions(body.message_reaction, reading));
+        return draft;
+      },
+      chatOf(update),
+    );
     if (one !== null) received.push(one);
   }
   // First, so that the turn of a message of this batch knows them.

@@ -23,7 +23,7 @@ export interface ReadingContext {
   readonly channel: string;
   readonly me: BotAccount;
   readonly access: AccessSettings;
-  readonly pairedRole: (senderId: string) => PairedRole | undefined;
+  readonly pairedRole: (senderId: string, chatId?: string) => PairedRole | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }

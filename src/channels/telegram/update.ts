@@ -121,3 +121,20 @@ export const botAccount = z.object({
 });
 
 export type BotAccount = z.output<typeof botAccount>;
+
+const placed = z
+  .object({ chat: z.object({ id: z.number() }) })
+  .optional()
+  .catch(undefined);
+const whereabouts = z.object({
+  message: placed,
+  edited_message: placed,
+  callback_query: z.object({ message: placed }).optional().catch(undefined),
+});
+
+/** The id of an update's chat, also where nothing else of it is understood; undefined: it names none. */
+export function chatOf(update: unknown): string | undefined {
+  const { message, edited_message: edited, callback_query: press } = whereabouts.safeParse(update).data ?? {};
+  const chat = (message ?? edited ?? press?.message)?.chat;
+  return chat === undefined ? undefined : String(chat.id);
+}

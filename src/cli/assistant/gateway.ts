@@ -4,7 +4,8 @@ import { enabledChannels } from '../../config/channels.ts';
 import { loadConfig } from '../../config/load.ts';
 import { readVersion } from '../../config/version.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
 import { isOwnersChannel } from '../../util/owners-channels.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf, startAssistant } from '../open.ts';
@@ -27,6 +28,12 @@ export async function gatewayCommand(
   context: CliContext,
 ): Promise<number> {
   const paths = pathsOf(context, home);
+  if (paths.host !== null) {
+    throw new AppError(
+      'further-assistant',
+      `${paths.home} is the home of a further assistant, which runs in the process of the main one (${paths.host}). Start that: ${assistantCommand('gateway')}`,
+    );
+  }
   const ended = new AbortController();
   let restarts = false;
   let setsUp = false;

@@ -1,6 +1,6 @@
 import { enabledChannels } from '../../config/channels.ts';
 import { loadConfig } from '../../config/load.ts';
-import type { AssistantInfo } from '../../gateway/assistant-port.ts';
+import type { AgentFacts, AssistantInfo } from '../../gateway/assistant-port.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
@@ -24,6 +24,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   const { homeAtRest } = await import('../../app/start/home-at-rest.ts');
   const { model: modelNow, voice, speech, troubles: found } = homeAtRest(paths, loaded, context.clock);
   const troubles = [...warnings, ...found];
+  const agents = Object.keys(config.agents);
   const facts = {
     running: false,
     home: paths.home,
@@ -33,6 +34,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     voice,
     speech,
     channels: Object.keys(enabledChannels(config)),
+    ...(agents.length === 0 ? {} : { agents }),
     warnings: troubles,
   };
   const lines = [
@@ -42,6 +44,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
       config: exists ? path : `${path} (there is none; the defaults are used)`,
       model: modelRow(facts.model, modelNow),
       channels: facts.channels.join(', ') || 'none',
+      ...(agents.length === 0 ? {} : { agents: agents.join(', ') }),
       ...voiceRows({ voice, speech }),
       start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
     }),
@@ -60,8 +63,16 @@ function runningLines(info: AssistantInfo, now: number): readonly string[] {
     ...Object.entries(info.channels).map(
       ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
     ),
+    ...agentRows(info.agents ?? []),
     ...warningLines(info.warnings),
   ];
+}
+
+function agentRows(agents: readonly AgentFacts[]): readonly string[] {
+  return agents.map(({ name, state, routes, detail }) => {
+    const where = routes.length === 0 ? '' : `, answers ${routes.join(', ')}`;
+    return `agent     ${name}: ${state}${where}${detail === undefined ? '' : ` (${detail})`}`;
+  });
 }
 
 function voiceRows({ voice, speech }: Pick<AssistantInfo, 'voice' | 'speech'>): Readonly<Record<string, string>> {

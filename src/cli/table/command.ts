@@ -1,4 +1,8 @@
+import { existsSync } from 'node:fs';
+import { agentHome, hostedHome } from '../../config/hosted-home.ts';
+import { resolveHome } from '../../config/environment.ts';
 import type { CliContext } from '../context.ts';
+import { usageError } from '../usage.ts';
 import type { Argument, Option } from './values.ts';
 
 /** What every command is given: the home of the command line, where it names one. */
@@ -76,15 +80,24 @@ export function command<
     after,
     exits,
     run: async ({ words, flags }, context) => {
-      const { home } = flags;
       const given = Object.fromEntries<unknown>([
-        ['home', typeof home === 'string' ? home : undefined],
+        ['home', homeOf(flags, context)],
         ...Object.entries(args).map(([key, { read }], at) => [key, read(words[at])] as const),
         ...Object.entries(options).map(([key, { read }]) => [key, read(givenFlag(flags, key), flagName(key))] as const),
       ]);
       return (await load())(given as Values<A> & Values<O> & HomeFlag, context);
     },
   };
+}
+
+/** The home of `--home`, or of the assistant of `--agent` in it. Throws a usage error where there is no such assistant. */
+function homeOf({ home, agent }: Readonly<Record<string, unknown>>, { env }: CliContext): string | undefined {
+  const named = typeof home === 'string' ? home : undefined;
+  if (typeof agent !== 'string') return named;
+  const main = resolveHome({ flag: named, env });
+  const found = agentHome(main, agent);
+  if (hostedHome(found)?.name === agent && existsSync(found)) return found;
+  throw usageError(`${JSON.stringify(agent)} is none of the further assistants of ${main}.`);
 }
 
 /** commander keeps `--no-check` as `check`, which is false where it was given. */

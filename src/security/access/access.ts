@@ -53,7 +53,7 @@ export type AccessQuestion =
       readonly via: 'channel';
       readonly settings?: AccessSettings | undefined;
       /** The role that a person was paired with; undefined: not paired. @default no one is paired */
-      readonly pairedRole?: ((senderId: string) => PairedRole | undefined) | undefined;
+      readonly pairedRole?: ((senderId: string, chatId?: string) => PairedRole | undefined) | undefined;
       readonly chatType?: 'direct' | 'group' | undefined;
       readonly chatId?: string | undefined;
       readonly sender?:
@@ -121,7 +121,7 @@ function decideChannel({ settings, sender, chatType, chatId, pairedRole }: Chann
     const isHeard = chatType === 'group' && groups?.allowBots?.includes(id) === true;
     return isHeard ? allow('guest') : deny('its sender is a bot that groups.allowBots does not name');
   }
-  const role = strongest(configuredRole(id, settings), pairedRole?.(id));
+  const role = strongest(configuredRole(id, settings), pairedRole?.(id, chatId));
   if (role !== undefined) return allow(role);
   if (settings.allowFrom.includes(EVERYBODY)) return allow('guest');
   if (chatType === 'group' && groups?.policy === 'open' && names(groups.allow, chatId)) return allow('guest');

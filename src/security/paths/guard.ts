@@ -23,6 +23,8 @@ export interface PathGuardOptions {
   readonly workspace: string;
   /** The assistant's home; closed to tools except for the workspace and read roots in it. */
   readonly home: string;
+  /** The home of the main assistant that `home` lies in, closed too; null: it lies in none. @default null */
+  readonly host?: string | null;
   /** Folders that may be read in addition to the workspace. */
   readonly readRoots: readonly string[];
   /**
@@ -285,16 +287,17 @@ export class PathGuard {
   }
 
   async #roots({ readRoots: readable = [], roots = [] }: OwnFolders): Promise<PathRoots> {
-    const { workspace, home, readRoots, restrictToWorkspace } = this.#options;
-    const [realWorkspace, realHome, own, opened] = await Promise.all([
+    const { workspace, home, host = null, readRoots, restrictToWorkspace } = this.#options;
+    const [realWorkspace, realHome, realHost, own, opened] = await Promise.all([
       this.#realRoot(workspace),
       this.#realRoot(home),
+      host === null ? undefined : this.#realRoot(host),
       Promise.all(roots.map((root) => this.#realRoot(root))),
       Promise.all([...readRoots, ...readable].map((root) => this.#realRoot(root))),
     ]);
-    const places = { workspace: realWorkspace, home: realHome };
+    const places = { workspace: realWorkspace, home: realHome, host: realHost };
     const links = linksOf(places);
-    const ownRoots = own.filter((root) => !within(realHome, root));
+    const ownRoots = own.filter((root) => !within(realHost ?? realHome, root));
     const all = [...opened, ...ownRoots];
     return {
       ...places,

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { refused } from './refusals.ts';
 import { PRIVATE_NAMES } from './names.ts';
 import { Ignored, type ReadIgnoreRules } from './ignored.ts';
-import { decidePath, isState, statePaths, type PathCaller, type PathRoots } from './rules.ts';
+import { closedPlaces, decidePath, isState, type PathCaller, type PathRoots } from './rules.ts';
 
 /** The start of a walk and its rules, as plain data for another thread; made by `PathGuard.walkBase`. */
 export interface WalkBase {
@@ -280,7 +280,7 @@ function lookAt(name: string): Stats | undefined {
 
 /** The inodes that `refuseClosed` refuses, collected once for many files. */
 function closedInodes({ caller, roots }: WalkBase): ReadonlySet<string> {
-  const { home, workspace, readRoots, links = [] } = roots;
+  const { workspace, readRoots, links = [] } = roots;
   const opened = new Set([workspace, ...readRoots]);
   const elsewhere = links.filter(({ place }) => isState(place, caller, roots)).map(({ real }) => real);
   const found = new Set<string>();
@@ -290,7 +290,7 @@ function closedInodes({ caller, roots }: WalkBase): ReadonlySet<string> {
     if (!stat.isDirectory()) found.add(inode(stat));
     else for (const name of readdirSync(place)) collect(join(place, name), except);
   };
-  for (const place of [...(home === workspace ? statePaths(home) : [home]), ...elsewhere]) collect(place, opened);
+  for (const place of [...closedPlaces(roots), ...elsewhere]) collect(place, opened);
   if (caller.role !== 'owner') for (const name of PRIVATE_NAMES) collect(join(workspace, name), new Set());
   return found;
 }

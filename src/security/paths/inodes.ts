@@ -5,7 +5,7 @@ import { systemRandom } from '../../util/random.ts';
 import { sameInode, type Pinned } from './descriptors.ts';
 import { refused } from './refusals.ts';
 import { PRIVATE_NAMES, WORKSPACE_NAMES } from './names.ts';
-import { homeNames, isState, statePaths, type PathCaller, type PathRoots, type PlaceLink } from './rules.ts';
+import { closedPlaces, homeNames, isState, type PathCaller, type PathRoots, type PlaceLink } from './rules.ts';
 
 /**
  * Atomically writes a file `name` in `parent`, durable when it resolves; a link of that name is replaced, not followed.
@@ -48,10 +48,10 @@ async function syncPinned(folder: Pinned): Promise<void> {
  */
 export async function refuseClosed(found: Stats, caller: PathCaller, roots: PathRoots): Promise<void> {
   if (!found.isFile() || found.nlink < 2) return;
-  const { home, workspace, readRoots, links = [] } = roots;
+  const { workspace, readRoots, links = [] } = roots;
   const opened = new Set([workspace, ...readRoots]);
   const elsewhere = links.filter(({ place }) => isState(place, caller, roots)).map(({ real }) => real);
-  for (const place of [...(home === workspace ? statePaths(home) : [home]), ...elsewhere]) {
+  for (const place of [...closedPlaces(roots), ...elsewhere]) {
     if (!(await holds(place, found, opened))) continue;
     throw refused("This file is part of the assistant's own configuration or state under another name.");
   }
@@ -73,9 +73,14 @@ async function holds(place: string, file: Stats, except: ReadonlySet<string> = n
 }
 
 /** The names in the home and the workspace that have a meaning and are links: where each is and where it leads. */
-export function linksOf({ home, workspace }: Pick<PathRoots, 'home' | 'workspace'>): readonly PlaceLink[] {
+export function linksOf({
+  home,
+  host,
+  workspace,
+}: Pick<PathRoots, 'home' | 'host' | 'workspace'>): readonly PlaceLink[] {
+  const homes = host === undefined ? [home] : [home, host];
   const places = [
-    ...homeNames().map((name) => join(home, name)),
+    ...homes.flatMap((folder) => homeNames().map((name) => join(folder, name))),
     ...WORKSPACE_NAMES.map((name) => join(workspace, name)),
   ];
   return places.flatMap((place) => {

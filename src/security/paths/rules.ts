@@ -28,6 +28,8 @@ export interface PathRoots {
   readonly workspace: string;
   /** The assistant's home: configuration, state, secrets. */
   readonly home: string;
+  /** The home of the main assistant that `home` lies in; of it only `home` can be open. @default it lies in none */
+  readonly host?: string | undefined;
   readonly readRoots: readonly string[];
   /** Those that the caller may change too; never inside the home. @default none */
   readonly ownRoots?: readonly string[];
@@ -44,6 +46,7 @@ export interface PlaceLink {
 
 /** Names in the assistant's home that no tool may touch, even if a read root contains them. */
 const STATE = new Set([
+  'agents',
   'config.json',
   'state.db',
   'search.db',
@@ -121,6 +124,12 @@ export function statePaths(home: string): string[] {
   return [...STATE, ...databases].map((name) => join(home, name));
 }
 
+/** The folders of the assistant, and of the one that it lies in, whose files are closed under every name. */
+export function closedPlaces({ home, host, workspace }: PathRoots): readonly string[] {
+  if (host !== undefined) return [host];
+  return home === workspace ? statePaths(home) : [home];
+}
+
 /** Names of files and folders in the home that these rules mention. */
 export function homeNames(): readonly string[] {
   return [...STATE, ...SESSION_FOLDERS];
@@ -130,8 +139,9 @@ export function homeNames(): readonly string[] {
  * Whether a path belongs to the assistant's state, which this caller may not touch at all: everything in the home
  * except the workspace and read roots. The names in `STATE` stay closed even there.
  */
-export function isState(path: string, caller: PathCaller, { home, workspace, readRoots }: PathRoots): boolean {
+export function isState(path: string, caller: PathCaller, { home, host, workspace, readRoots }: PathRoots): boolean {
   const inside = namesBelow(home, path);
+  if (inside === undefined && host !== undefined && namesBelow(host, path) !== undefined) return true;
   if (inside === undefined) return false;
   const [first = ''] = inside;
   if (STATE.has(first) || STATE_DATABASE.test(first)) return true;

@@ -125,20 +125,22 @@ function systemFiles({ network }: SandboxProfile): string[] {
  * Mounts of the read roots: first the ones that contain the assistant's home, then the hidden home, then the ones in
  * it.
  */
-function readRoots({ home, workspace, readRoots, hidden, programs = [] }: SandboxProfile): string[] {
+function readRoots({ home, host, workspace, readRoots, hidden, programs = [] }: SandboxProfile): string[] {
   const state = statePaths(home);
+  const outer = host ?? home;
   const roots = readRoots.filter(
     (root) =>
       !RESERVED.has(root) &&
       !KERNEL.some((path) => within(path, root)) &&
       !within(workspace, root) &&
-      !state.some((path) => within(path, root)),
+      !state.some((path) => within(path, root)) &&
+      !(host !== undefined && within(host, root) && !within(home, root)),
   );
   const inHome = (root: string): boolean => root !== home && within(home, root);
-  const around = roots.filter((root) => within(root, home));
+  const around = roots.filter((root) => within(root, outer));
   return [
     ...roots.filter((root) => !inHome(root)).flatMap((root) => readable(root)),
-    ...(around.length > 0 ? ['--tmpfs', home] : []),
+    ...(around.length > 0 ? ['--tmpfs', outer] : []),
     ...roots.filter((root) => inHome(root)).flatMap((root) => readable(root)),
     ...programs.flatMap((path) => readable(path)),
     ...hidden

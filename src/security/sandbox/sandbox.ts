@@ -13,6 +13,8 @@ import type { HiddenPlace } from './profile.ts';
 export interface SandboxOptions extends ProbeOptions {
   /** The assistant's home; nothing of it is visible inside but the workspace and read roots that lie in it. */
   readonly home: string;
+  /** The home of the main assistant that `home` lies in, not visible either; null: it lies in none. @default null */
+  readonly host?: string | null;
   readonly workspace: string;
   /** What every command may read beside the workspace: skill folders, `tools.readRoots`. Missing ones are left out. */
   readonly readRoots: readonly string[];
@@ -87,6 +89,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const hidden = (await Promise.all(roots.map(secretsIn))).flat();
       const profile = {
         home,
+        host: options.host == null ? undefined : await realpath(options.host),
         workspace,
         cwd: folder,
         owner: role === 'owner',

@@ -37,14 +37,14 @@ export const PEOPLE_GUARDS: readonly Guard[] = [
       {
         name: 'access-paired',
         holds: 'Somebody who was let in by a code has the role that the code gave, and no better one.',
-        find: 'strongest(configuredRole(id, settings), pairedRole?.(id));',
-        replace: "strongest(configuredRole(id, settings), pairedRole?.(id) && 'owner');",
+        find: 'strongest(configuredRole(id, settings), pairedRole?.(id, chatId));',
+        replace: "strongest(configuredRole(id, settings), pairedRole?.(id, chatId) && 'owner');",
       },
       {
         name: 'access-not-paired',
         holds: 'No one counts as let in where it is not known.',
-        find: 'settings), pairedRole?.(id));',
-        replace: "settings), pairedRole === undefined ? 'trusted' : pairedRole(id));",
+        find: 'settings), pairedRole?.(id, chatId));',
+        replace: "settings), pairedRole === undefined ? 'trusted' : pairedRole(id, chatId));",
       },
       {
         name: 'access-everybody',

@@ -1,0 +1,38 @@
+import type { Environment } from './environment.ts';
+import { isVariableOfMain } from './environment-keys.ts';
+import type { Config } from './schema.ts';
+import type { AgentSettings } from './schema/agents.ts';
+import { channelSecrets } from './schema/channels.ts';
+
+/** What a further assistant sees of the environment: nothing that configures the main one, its channels or its searches. */
+export function hostedEnvironment(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([variable]) => !isVariableOfMain(variable)));
+}
+
+/** The settings of an entry of `agents`, in the shape of a configuration. */
+export function ownSettings(entry: AgentSettings): Readonly<Record<string, unknown>> {
+  const isOwn = ([key, value]: readonly [string, unknown]): boolean =>
+    !['enabled', 'routes'].includes(key) && value !== undefined;
+  return Object.fromEntries(Object.entries(entry).filter(isOwn));
+}
+
+/** Sections that only the main assistant has: what stands in them in the configuration of another one has no effect. */
+export const MAINS_SECTIONS = ['channels', 'agents', 'gateway', 'hooks'] as const;
+
+/** The channels of a further assistant: those of the main one that it has routes for, without their tokens. */
+export function sharedChannels(host: Config, { routes }: Pick<AgentSettings, 'routes'>): Config['channels'] {
+  const names = new Set(routes.map((route) => routeOf(route).channel));
+  return Object.fromEntries(
+    Object.entries(host.channels).flatMap(([name, settings]) => {
+      if (!names.has(name)) return [];
+      const secrets = channelSecrets(settings.kind ?? name);
+      return [[name, { ...settings, ...Object.fromEntries(secrets.map((key) => [key, null])) }]];
+    }),
+  );
+}
+
+/** What a route names: a channel, and one chat of it or all (null). */
+export function routeOf(route: string): { readonly channel: string; readonly chatId: string | null } {
+  const at = route.indexOf(':');
+  return at === -1 ? { channel: route, chatId: null } : { channel: route.slice(0, at), chatId: route.slice(at + 1) };
+}

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+const FOLDER = 'agents';
+const NAME = /^[a-z\d][a-z\d_-]*$/u;
+
+/** A home that lies in the home of another assistant, which gives it its channels. */
+export interface HostedHome {
+  /** The home of the main assistant. */
+  readonly host: string;
+  readonly name: string;
+}
+
+/** The folder with the homes of the further assistants of a home. */
+export function agentsFolder(home: string): string {
+  return join(home, FOLDER);
+}
+
+/** The home of a further assistant. */
+export function agentHome(home: string, name: string): string {
+  return join(home, FOLDER, name);
+}
+
+/** Which home this one lies in, by its place: `…/agents/NAME` below a home; null: it is nobody's. */
+export function hostedHome(home: string): HostedHome | null {
+  const folder = dirname(home);
+  const name = basename(home);
+  if (basename(folder) !== FOLDER || !NAME.test(name)) return null;
+  const host = dirname(folder);
+  const isHome =
+    existsSync(join(host, 'workspace')) &&
+    ['config.json', 'state.db', 'lock'].some((one) => existsSync(join(host, one)));
+  return isHome ? { host, name } : null;
+}
