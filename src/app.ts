@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { ChosenModel } from './agent/turn/current-turn.ts';
-import { createAgent, type Agent } from './app/agent.ts';
+import { createAgent } from './app/agent.ts';
 import { Further, type ChannelHost, type RunningAssistants } from './app/agents/hosting.ts';
 import { configWarnings, waitingWarnings, type Base, type Ground } from './app/base.ts';
 import { openBus, openHooks } from './app/bus.ts';
@@ -13,6 +12,7 @@ import { createModels, fullName } from './app/agent/models.ts';
 import { hookSetsOf, readGiven, requireFree } from './app/extensions/given-plugins.ts';
 import { PluginHost, reportHungHooks, type PluggedModels } from './app/extensions/plugins.ts';
 import { createReloader } from './app/reload.ts';
+import { preload } from './app/start/preload.ts';
 import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode.ts';
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
@@ -26,6 +26,7 @@ import { readRestored } from './backup/restored.ts';
 import { bootId } from './journal/power-loss.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Starts } from './journal/starts.ts';
+import { hostedEnvironment } from './config/agents.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
@@ -39,7 +40,6 @@ import { acquireHomeLock } from './storage/lock.ts';
 import { LogFile } from './storage/log-file.ts';
 import { StorageHealth } from './storage/storage-health.ts';
 import { systemClock } from './util/clock.ts';
-import { errorMessage } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
@@ -105,7 +105,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     paths,
     loaded,
     config: loaded.config,
-    env,
+    env: paths.host === null ? env : hostedEnvironment(env),
     redact,
     log,
     clock,
@@ -189,18 +189,6 @@ async function openBase(ground: Ground, starts: Starts, { rehearsal = false, wra
       ];
     },
   };
-}
-
-/** Loads what the first message needs. Never throws; a failure is logged, because the message itself tries again. */
-function preload(
-  agent: Agent,
-  { provider, providerName, model }: ChosenModel,
-  { log, closing }: { readonly log: Logger; readonly closing: AbortSignal },
-): void {
-  Promise.all([provider.warm?.(), agent.warm({ provider: providerName, model })]).catch((error: unknown) => {
-    if (closing.aborted) return;
-    log.warn('start: preloading for the first message failed', { reason: errorMessage(error) });
-  });
 }
 
 /** How the further assistants of a main one are made and started. */

@@ -27,8 +27,6 @@ export function hostedHome(home: string): HostedHome | null {
   const name = basename(home);
   if (basename(folder) !== FOLDER || !NAME.test(name)) return null;
   const host = dirname(folder);
-  const isHome =
-    existsSync(join(host, 'workspace')) &&
-    ['config.json', 'state.db', 'lock'].some((one) => existsSync(join(host, one)));
+  const isHome = existsSync(join(host, 'workspace')) && ['state.db', 'lock'].some((one) => existsSync(join(host, one)));
   return isHome ? { host, name } : null;
 }

@@ -79,7 +79,7 @@ function restProblem(command: CliCommand, rest: readonly string[]): string | nul
       taken += 1;
       continue;
     }
-    if (word === '--home') at += 1;
+    if (word === '--home' || word === '--agent') at += 1;
     else {
       const option = options.get(word);
       if (option === undefined) return `${command.name} has no option ${word}`;

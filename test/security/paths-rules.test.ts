@@ -325,3 +325,51 @@ describe('without the restriction', () => {
     },
   );
 });
+
+describe('a home that lies in that of another assistant', () => {
+  test('opens nothing of the outer home, whatever the settings, its read roots, links and hard links say', async () => {
+    await using world = await pathWorld();
+    const { home: host } = world;
+    const home = join(host, 'agents', 'kim');
+    const workspace = join(home, 'workspace');
+    await mkdir(join(workspace), { recursive: true });
+    await mkdir(join(host, 'agents', 'lou', 'workspace'), { recursive: true });
+    await writeFile(join(host, 'agents', 'lou', 'workspace', 'secret.txt'), 'secret');
+    await writeFile(join(host, 'workspace', 'secret.txt'), 'secret');
+    await writeFile(join(workspace, 'own.txt'), 'own');
+    await link(join(host, 'workspace', 'secret.txt'), join(workspace, 'hard.txt'));
+    await symlink(join(host, 'agents', 'lou', 'workspace'), join(workspace, 'linked'));
+    // A state that lies elsewhere is closed under its other name too.
+    await writeFile(join(world.root, 'elsewhere.txt'), 'secret');
+    await symlink(join(world.root, 'elsewhere.txt'), join(host, 'state.db'));
+    const wide = { readRoots: [world.root, host, join(host, 'agents')], restrictToWorkspace: false };
+    const own = world.guard({ home, host, workspace, ...wide });
+    expect(await readThrough(own, 'own.txt')).toBe('own');
+    const closed = [
+      join(host, 'workspace', 'secret.txt'),
+      join(host, 'agents', 'lou', 'workspace', 'secret.txt'),
+      join(host, 'agents', 'nobody', 'file.txt'),
+      'hard.txt',
+      'linked/secret.txt',
+      join(world.root, 'elsewhere.txt'),
+    ];
+    for (const path of closed) {
+      await expect(readThrough(own, path), path).rejects.toThrow(/configuration or state|does not exist/u);
+      expect((await own.check(path, 'write', OWNER)).decision, path).toBe('deny');
+    }
+    // A folder that its caller may change cannot be one of them.
+    const into = { ...OWNER, roots: [join(host, 'agents', 'lou', 'workspace')] };
+    const decision = await own.check(join(host, 'agents', 'lou', 'workspace', 'new.txt'), 'write', into);
+    expect(decision.decision).toBe('deny');
+  });
+
+  test('is closed to the assistant that it lies in', async () => {
+    await using world = await pathWorld();
+    const { home } = world;
+    await mkdir(join(home, 'agents', 'kim', 'workspace'), { recursive: true });
+    await writeFile(join(home, 'agents', 'kim', 'workspace', 'secret.txt'), 'secret');
+    const wide = { readRoots: [world.root, join(home, 'agents')], restrictToWorkspace: false };
+    const path = join(home, 'agents', 'kim', 'workspace', 'secret.txt');
+    await expect(readThrough(world.guard(wide), path)).rejects.toThrow(/configuration or state/u);
+  });
+});

@@ -175,3 +175,25 @@ describe('the filter of system calls', () => {
     expect(callFilter('riscv64')).toBeUndefined();
   });
 });
+
+describe('a home that lies in that of another assistant', () => {
+  const host = '/home/someone/.assistant';
+  const home = `${host}/agents/kim`;
+  const workspace = `${home}/workspace`;
+  const own = { host, home, workspace, cwd: workspace };
+
+  test('shows of the outer home nothing but read roots of its own', () => {
+    const roots = [`${home}/spill/one`, `${host}/agents/lou/workspace`, `${host}/workspace`, `${host}/agents`, host];
+    const shown = build({ ...own, readRoots: roots });
+    expect(shown).toContain(`--ro-bind-try ${home}/spill/one`);
+    for (const closed of roots.slice(1)) expect(shown).not.toContain(`--ro-bind-try ${closed} `);
+  });
+
+  test('covers the outer home where a read root contains it', () => {
+    const shown = build({ ...own, readRoots: ['/home/someone'] });
+    const at = [`--ro-bind-try /home/someone /home/someone`, `--tmpfs ${host} `, `--bind ${workspace}`].map((part) =>
+      shown.indexOf(part),
+    );
+    expect(at.every((place, n) => place > (at[n - 1] ?? -1))).toBe(true);
+  });
+});

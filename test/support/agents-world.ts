@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
@@ -6,17 +6,25 @@ import { startWorld, type World, type WorldOptions } from './world.ts';
 export const CHATS = { kim: -1001, lou: -1002 } as const;
 
 /** The entries of `agents` for both. */
-export const AGENTS = {
+const AGENTS = {
   kim: { routes: [`telegram:${CHATS.kim}`] },
   lou: { routes: [`telegram:${CHATS.lou}`] },
 } as const;
 
-/** Three assistants on one bot: the main one and two further ones, each with a group. */
+/** Three assistants on one bot: the main one and two further ones, each with a group. `agents` is in config.json. */
 export async function startAgentsWorld(
   options: WorldOptions & { readonly agents?: Readonly<Record<string, unknown>> } = {},
 ): Promise<World> {
-  const { agents = AGENTS, config, ...rest } = options;
-  return await startWorld({ ...rest, config: { ...config, agents } });
+  const { agents = AGENTS, furnish, ...rest } = options;
+  return await startWorld({
+    ...rest,
+    furnish: async (home) => {
+      const path = join(home, 'config.json');
+      const settings: unknown = JSON.parse(await readFile(path, 'utf8'));
+      await writeFile(path, JSON.stringify({ ...Object(settings), agents }), { mode: 0o600 });
+      await furnish?.(home);
+    },
+  });
 }
 
 /** The home of a further assistant. */
@@ -27,11 +35,14 @@ export function homeOf(world: Pick<World, 'home'>, name: string): string {
 /** The owner writes in a group and addresses the bot. */
 export function sayIn(world: Pick<World, 'telegram'>, chatId: number, text: string, from = 42): void {
   const { username } = world.telegram.bot;
-  const whole = `@${username} ${text}`;
+  const isCommand = text.startsWith('/');
+  const whole = isCommand ? text.replace(/^\/\w+/u, `$&@${username}`) : `@${username} ${text}`;
   world.telegram.userSays(chatId, whole, {
     from: { id: from, is_bot: false, first_name: 'Ada' },
     chat: { id: chatId, type: 'supergroup', title: 'A group' },
-    entities: [{ type: 'mention', offset: 0, length: username.length + 1 }],
+    entities: isCommand
+      ? [{ type: 'bot_command', offset: 0, length: whole.split(' ')[0]?.length ?? 0 }]
+      : [{ type: 'mention', offset: 0, length: username.length + 1 }],
   });
 }
 

@@ -14,7 +14,7 @@ export interface ChannelHost {
   readonly name: string;
   /** The configuration of the main one, as it was loaded last. */
   readonly loaded: () => LoadedConfig;
-  /** The channels that it has routes for. */
+  /** All channels, of which it reads and writes its own chats. */
   readonly sources: (began: Began) => readonly ChannelSource[];
 }
 

@@ -25,6 +25,8 @@ export class Guests {
   readonly #states = new Map<string, GuestState>();
   readonly #guests = new Map<string, Map<string, Guest>>();
   readonly #lives = new Map<string, AbortController>();
+  /** Assistants that were waited for in vain since their state changed last: the other chats do not wait for them again. */
+  readonly #overdue = new Set<string>();
   /** Aborts at each change, and is replaced. */
   #changes = new AbortController();
 
@@ -41,6 +43,7 @@ export class Guests {
 
   /** Sets how an assistant is; one that is away or failed takes no message from now on. */
   setState(name: string, state: GuestState): void {
+    if (this.#states.get(name) !== state) this.#overdue.delete(name);
     this.#states.set(name, state);
     if (state === 'away' || state === 'failed') {
       this.#lives.get(name)?.abort(new Error('the assistant stops'));
@@ -90,31 +93,36 @@ export class Guests {
 
   /** The assistant of this name as soon as it takes messages; null: it does not run. Rejects when `signal` aborts. */
   async ready(name: string, channel: string, signal?: AbortSignal): Promise<Guest | null> {
-    await this.#until(() => this.get(name, channel) !== undefined || !this.#isComing(name), signal);
+    const isWaitedFor = (): boolean => this.get(name, channel) === undefined && this.#isComing(name);
+    await this.#while(isWaitedFor, () => [name], signal);
     return this.get(name, channel) ?? null;
   }
 
   /** Resolves when no assistant of a channel is about to take messages. Rejects when `signal` aborts. */
   settled(channel: string, signal?: AbortSignal): Promise<void> {
     const names = new Set(this.#routes.flatMap((route) => (route.channel === channel ? [route.assistant] : [])));
-    const isComing = (name: string): boolean => this.get(name, channel) === undefined && this.#isComing(name);
-    return this.#until(() => ![...names].some(isComing), signal);
+    const coming = (): readonly string[] =>
+      [...names].filter((name) => this.get(name, channel) === undefined && this.#isComing(name));
+    return this.#while(() => coming().length > 0, coming, signal);
   }
 
   #isComing(name: string): boolean {
     const state = this.#states.get(name) ?? 'failed';
-    return state === 'starting' || state === 'away';
+    return (state === 'starting' || state === 'away') && !this.#overdue.has(name);
   }
 
-  /** Resolves when it is so, or after 30 s. */
-  async #until(isSo: () => boolean, signal: AbortSignal | undefined): Promise<void> {
-    if (isSo()) return;
-    const late = new AbortController();
+  /** Resolves when it is no longer so, or after 30 s; then those that were waited for are overdue. */
+  async #while(
+    isSo: () => boolean,
+    waitedFor: () => readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    if (!isSo()) return;
     using _ = this.#clock.timer(PATIENCE_MS, () => {
-      late.abort();
+      for (const name of waitedFor()) this.#overdue.add(name);
       this.#changed();
     });
-    while (!isSo() && !late.signal.aborted) {
+    while (isSo()) {
       const { signal: changed } = this.#changes;
       const change = new Promise<void>((resolve) => changed.addEventListener('abort', () => resolve(), { once: true }));
       await (signal === undefined ? change : raceAbort(change, signal));

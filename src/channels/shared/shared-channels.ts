@@ -88,16 +88,16 @@ export class SharedChannels {
     return routedContext(channel, own, { guests: this.guests, refuse });
   }
 
-  /** The sources of the channels that a further assistant has routes for. */
+  /** The sources of all channels for a further assistant: what its routes do not name it refuses, but for what began there. */
   sourcesOf(
     assistant: string,
     began: (channel: string, turnId: string, chatId: string) => boolean,
   ): readonly ChannelSource[] {
-    return this.guests.channelsOf(assistant).flatMap((name) => {
-      const opened = this.#opened.get(name);
-      if (opened === undefined) return [];
-      return [{ name, kind: opened.kind, open: async () => await this.#guest(assistant, name, began) }];
-    });
+    return [...this.#opened].map(([name, { kind }]) => ({
+      name,
+      kind,
+      open: async () => await this.#guest(assistant, name, began),
+    }));
   }
 
   async #guest(

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { refused } from './refusals.ts';
 import { PRIVATE_NAMES } from './names.ts';
 import { Ignored, type ReadIgnoreRules } from './ignored.ts';
-import { closedPlaces, decidePath, isState, type PathCaller, type PathRoots } from './rules.ts';
+import { closedPlaces, decidePath, isState, openedPlaces, type PathCaller, type PathRoots } from './rules.ts';
 
 /** The start of a walk and its rules, as plain data for another thread; made by `PathGuard.walkBase`. */
 export interface WalkBase {
@@ -280,8 +280,8 @@ function lookAt(name: string): Stats | undefined {
 
 /** The inodes that `refuseClosed` refuses, collected once for many files. */
 function closedInodes({ caller, roots }: WalkBase): ReadonlySet<string> {
-  const { workspace, readRoots, links = [] } = roots;
-  const opened = new Set([workspace, ...readRoots]);
+  const { workspace, links = [] } = roots;
+  const opened = openedPlaces(roots);
   const elsewhere = links.filter(({ place }) => isState(place, caller, roots)).map(({ real }) => real);
   const found = new Set<string>();
   const collect = (place: string, except: ReadonlySet<string>): void => {

@@ -5,7 +5,15 @@ import { systemRandom } from '../../util/random.ts';
 import { sameInode, type Pinned } from './descriptors.ts';
 import { refused } from './refusals.ts';
 import { PRIVATE_NAMES, WORKSPACE_NAMES } from './names.ts';
-import { closedPlaces, homeNames, isState, type PathCaller, type PathRoots, type PlaceLink } from './rules.ts';
+import {
+  closedPlaces,
+  homeNames,
+  isState,
+  openedPlaces,
+  type PathCaller,
+  type PathRoots,
+  type PlaceLink,
+} from './rules.ts';
 
 /**
  * Atomically writes a file `name` in `parent`, durable when it resolves; a link of that name is replaced, not followed.
@@ -48,8 +56,8 @@ async function syncPinned(folder: Pinned): Promise<void> {
  */
 export async function refuseClosed(found: Stats, caller: PathCaller, roots: PathRoots): Promise<void> {
   if (!found.isFile() || found.nlink < 2) return;
-  const { workspace, readRoots, links = [] } = roots;
-  const opened = new Set([workspace, ...readRoots]);
+  const { workspace, links = [] } = roots;
+  const opened = openedPlaces(roots);
   const elsewhere = links.filter(({ place }) => isState(place, caller, roots)).map(({ real }) => real);
   for (const place of [...closedPlaces(roots), ...elsewhere]) {
     if (!(await holds(place, found, opened))) continue;

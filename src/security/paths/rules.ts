@@ -130,6 +130,11 @@ export function closedPlaces({ home, host, workspace }: PathRoots): readonly str
   return home === workspace ? statePaths(home) : [home];
 }
 
+/** The folders among those that are open all the same. */
+export function openedPlaces({ home, host, workspace, readRoots }: PathRoots): ReadonlySet<string> {
+  return new Set([workspace, ...(host === undefined ? readRoots : readRoots.filter((root) => within(home, root)))]);
+}
+
 /** Names of files and folders in the home that these rules mention. */
 export function homeNames(): readonly string[] {
   return [...STATE, ...SESSION_FOLDERS];
