@@ -2,6 +2,7 @@ import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Step } from '../support/model-script.ts';
+import { say as sayAs, sayInGroup, worldOfThree } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 import { lastResult, note, putMemory, say, saves, SESSION, systemOf } from './memory-world.ts';
@@ -137,6 +138,26 @@ describe('a newer fact supersedes an older one', () => {
     expect(await facts(world)).toEqual(before);
     expect(await facts(world, true)).toMatchObject([{ fact: 'Lives in Paris', ended: { how: 'undo' } }]);
     expect(await note(world, 'HISTORY.md')).toContain('Holds again: “Lives in Berlin” Taken back: “Lives in Paris”');
+  });
+
+  test('which nobody but the owner alone can do: neither a call nor a summary of others takes a fact away', async () => {
+    await using world = await worldOfThree({ guest: ['memory_write'] });
+    await putMemory(world, '- Lives in Berlin\n');
+    world.model.setAside(() => saves('They talked of Rome.', '- Lives in Rome\n'));
+    world.model.setHandler(({ view }) =>
+      view.toolResults.length > 0 ? 'I cannot.' : write('Lives in Rome', 'Lives in Berlin'),
+    );
+    await sayAs(world, 'the owner moved to Rome', 'guest');
+    await sayAs(world, 'the owner moved to Rome', 'trusted');
+    await sayInGroup(world, 'I moved to Rome', 'owner');
+    await sayInGroup(world, 'they moved to Rome', 'guest');
+    for (const role of ['guest', 'trusted'] as const) await sayAs(world, '/new', role);
+    const told = async (): Promise<number> =>
+      ((await note(world, 'HISTORY.md')).match(/They talked of Rome\./gu) ?? []).length;
+    await waitFor(async () => (await told()) === 2, { what: 'both summaries' });
+    expect(await note(world, 'MEMORY.md')).toBe('- Lives in Berlin\n');
+    expect(await facts(world, true)).toEqual([]);
+    expect(await note(world, 'HISTORY.md')).not.toContain('No longer');
   });
 
   test('in a summary: what the model changes or leaves out is kept in HISTORY.md', async () => {
