@@ -83,6 +83,7 @@ async function useAll(journal: Journal): Promise<void> {
   inbox.waitingSessions();
   inbox.byId([message.id]);
   inbox.heardUntil(channel);
+  inbox.began(channel, 't0', '42');
   inbox.counts();
   journal.messageCounts();
 

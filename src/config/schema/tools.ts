@@ -44,7 +44,7 @@ const browser = z
   .object({
     enabled: flag(
       false,
-      'Whether the tool `browser` is there; it needs the sandbox and `assistant tools install browser`.',
+      'Whether the tool `browser` is there; it needs the sandbox and what `tools install browser` fetches.',
     ),
     executable: optionalText('Path of Chromium or Chrome; null: the first of the usual places.'),
     maxSessions: count(2, 1, 'Maximum number of browsers that run at the same time, one for each conversation.'),
