@@ -9,6 +9,26 @@ export function publishHost(name: string, port: number): Disposable {
   return { [Symbol.dispose]: () => void hosts.delete(name) };
 }
 
+/** Names that lead to this machine from the second time on that they are asked for. */
+const turning = new Map<string, number>();
+
+/** A name whose owner lets it lead to this machine, once it was looked up: DNS rebinding. It is public before. */
+export function turningHost(name: string, port: number): Disposable {
+  const published = publishHost(name, port);
+  turning.set(name, 0);
+  return {
+    [Symbol.dispose]: () => {
+      turning.delete(name);
+      published[Symbol.dispose]();
+    },
+  };
+}
+
+/** It is public again, for the next time. */
+export function turnBack(name: string): void {
+  turning.set(name, 0);
+}
+
 /** Every name that was looked up. */
 export const lookedUp: string[] = [];
 
@@ -18,6 +38,9 @@ export async function resolveHost(name: string): Promise<readonly string[]> {
   // Names below a public one are its own.
   const found = [...hosts].find(([host]) => name === host || name.endsWith(`.${host}`))?.[1];
   if (found === undefined) throw Object.assign(new Error(`no test knows ${name}`), { code: 'ENOTFOUND' });
+  const asked = turning.get(name);
+  if (asked !== undefined) turning.set(name, asked + 1);
+  if (asked !== undefined && asked > 0) return ['127.0.0.1'];
   return [found.address];
 }
 

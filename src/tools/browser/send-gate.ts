@@ -1,6 +1,7 @@
 import type { SendingRequest } from '../../security/proxy/contract.ts';
 import { raceAbort } from '../../util/clock.ts';
 import type { ToolContext } from '../tool.ts';
+import { siteOf } from '../web/fetch-action.ts';
 import { sendingText } from './sent-text.ts';
 
 /** A call during which pages may have something sent. */
@@ -119,11 +120,14 @@ function keyOf({ method, origin }: SendingRequest): string {
 
 /**
  * Whether a person could have meant it: a form or link that leads to another page, or a script of a page that talks to its
- * own site. A browser says so in headers that pages cannot set; what says nothing is asked about.
+ * own site. A browser says so in headers that pages cannot set; over plain HTTP it says less. What says nothing is asked
+ * about.
  */
-function isOwn({ headers }: SendingRequest): boolean {
+function isOwn({ headers, origin }: SendingRequest): boolean {
   const mode = headers['sec-fetch-mode'];
-  if (mode === 'navigate') return true;
+  if (mode === 'navigate' || headers['upgrade-insecure-requests'] === '1') return true;
   if (mode === 'no-cors') return false;
-  return headers['sec-fetch-site'] !== 'cross-site';
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site !== 'cross-site';
+  return headers.origin === undefined || siteOf(headers.origin) === siteOf(origin);
 }

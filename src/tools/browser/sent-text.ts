@@ -1,5 +1,5 @@
 import type { SendingRequest } from '../../security/proxy/contract.ts';
-import { cut, sizeText } from '../../util/text.ts';
+import { cut, plural } from '../../util/text.ts';
 
 /** Characters of what would be sent that a person is shown. */
 const MOST_SHOWN = 2_500;
@@ -29,7 +29,7 @@ function bodyLines(type: string, body: Buffer): readonly string[] {
   const boundary = /^multipart\/form-data;.*boundary="?(?<boundary>[^";]+)/u.exec(type)?.groups?.['boundary'];
   if (boundary !== undefined) return partLines(body.toString('latin1'), headerBoundary(body, boundary));
   if (type.includes('json') || type.startsWith('text/')) return pretty(text).split('\n');
-  return [`${sizeText(body.length)} of ${type === '' ? 'no known kind' : cut(type, 80)}`];
+  return [`${plural(body.length, 'byte')} of ${type === '' ? 'no known kind' : cut(type, 80)}`];
 }
 
 /** The boundary as it is written: the type was put in lower case. */
@@ -51,7 +51,7 @@ function partLines(body: string, boundary: string): readonly string[] {
       const value =
         file === undefined
           ? cut(content.toString('utf8'), LONGEST_VALUE)
-          : `the file ${file}, ${sizeText(content.length)}`;
+          : `the file ${file}, ${plural(content.length, 'byte')}`;
       return `${Buffer.from(name, 'latin1').toString('utf8')}: ${value}`;
     });
 }

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { AppError } from '../../util/errors.ts';
-import { megabytes, sizeText } from '../../util/text.ts';
+import { megabytes, plural } from '../../util/text.ts';
 import { useOf, type FileAccess } from '../files/access.ts';
 import { readWhole, writeThrough } from '../files/whole-file.ts';
 import { errorResult } from '../registry/result.ts';
@@ -78,7 +78,7 @@ export async function download(
   await files.origins?.mark(path, bytes);
   return {
     title: `downloaded ${path}`,
-    output: `Written to ${path}: ${sizeText(bytes.length)}.`,
+    output: `Written to ${path}: ${plural(bytes.length, 'byte')}.`,
     metadata: { path, size: bytes.length, type: headers['content-type'] ?? null },
   };
 }
@@ -113,7 +113,7 @@ export async function upload(
   if (bytes.length > MOST_UPLOAD) {
     throw new AppError(
       'browser-upload',
-      `${path} has ${sizeText(bytes.length)}; at most ${megabytes(MOST_UPLOAD)} are given to a page.`,
+      `${path} has ${plural(bytes.length, 'byte')}; at most ${megabytes(MOST_UPLOAD)} are given to a page.`,
     );
   }
   const file = { name: basename(real), base64: bytes.toString('base64') };
