@@ -196,6 +196,24 @@ describe('the records of facts', () => {
     });
   });
 
+  test('stay with a fact that is only written anew, and do not say of one that was added to that it no longer holds', async () => {
+    await using memory = await RecordedMemory.open();
+    await memory.write('Lives in Berlin', 't1');
+    await memory.write('Writes C++', 't2');
+    await memory.rewrite('- **Lives in “Berlin”.**\n- Writes C#\n');
+    expect((await memory.store.facts()).map(({ fact, record }) => [fact, record.turn])).toEqual([
+      ['**Lives in “Berlin”.**', 't1'],
+      ['Writes C#', null],
+    ]);
+    await memory.rewrite('- Lives in Berlin since May\n- Writes C#\n');
+    const history = await memory.text('HISTORY.md');
+    expect(history).toContain('No longer holds: “Writes C++”');
+    expect(history).toContain(
+      'Written anew: “**Lives in “Berlin”.**” It stood from 2026-03-04 to 2026-03-04. Now: “Lives in Berlin since May”',
+    );
+    expect(await memory.gone()).toEqual(['Writes C++']);
+  });
+
   test('stay with a version that is restored: its facts have their old sources', async () => {
     await using memory = await RecordedMemory.open();
     await memory.write('Likes tea', 't1');

@@ -8,7 +8,7 @@ import { searchByQuestion } from '../../memory/time/search-by-question.ts';
 import { askUserTool } from '../../tools/ask-user.ts';
 import { memorySearchTool, type MemorySearcher } from '../../tools/memory-search.ts';
 import { knownOf } from '../../memory/facts/hits.ts';
-import { factKey } from '../../memory/files/facts.ts';
+import { recordKey } from '../../memory/files/facts.ts';
 import { API_CHANNEL } from '../../bus/api.ts';
 import { messageTool } from '../../tools/message.ts';
 import { PAGE_MARGIN } from '../../tools/registry/builtin.ts';
@@ -119,7 +119,7 @@ function knowingSearch(
       const { hits, time } = await searchByQuestion(search, query, { now: now(), timezone });
       if (hits.every(({ source }) => source === 'session')) return { hits, time };
       const facts = await memory.facts().catch(() => []);
-      const holding = new Map(facts.map(({ fact, record }) => [factKey(fact), record]));
+      const holding = new Map(facts.map(({ fact, record }) => [recordKey(fact), record]));
       const knowing = hits.map((hit) => {
         const known = knownOf(hit, holding, timezone);
         return known === undefined ? hit : { ...hit, known };

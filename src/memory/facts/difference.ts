@@ -1,4 +1,4 @@
-import { factKey, factLines } from '../files/facts.ts';
+import { recordKey, factLines } from '../files/facts.ts';
 import { nearestFact } from './near.ts';
 
 /** How the facts of MEMORY.md differ between two texts. */
@@ -11,7 +11,7 @@ export interface FactDifference {
 /** The different facts of a text by what makes them the same, in its order. */
 export function factsByKey(text: string): ReadonlyMap<string, string> {
   const facts = new Map<string, string>();
-  for (const { fact } of factLines(text)) if (!facts.has(factKey(fact))) facts.set(factKey(fact), fact);
+  for (const { fact } of factLines(text)) if (!facts.has(recordKey(fact))) facts.set(recordKey(fact), fact);
   return facts;
 }
 
@@ -23,12 +23,12 @@ export function factDifference(before: string, after: string, replacement?: stri
   const [old, now] = [factsByKey(before), factsByKey(after)];
   const added = [...now].filter(([key]) => !old.has(key)).map(([, fact]) => fact);
   const gone = [...old].filter(([key]) => !now.has(key)).map(([, fact]) => fact);
-  const near = new Map(gone.map((fact) => [factKey(fact), replacement ?? nearestFact(fact, added)]));
-  const taken = new Set([...near.values()].map((fact) => factKey(fact ?? '')));
+  const near = new Map(gone.map((fact) => [recordKey(fact), replacement ?? nearestFact(fact, added)]));
+  const taken = new Set([...near.values()].map((fact) => recordKey(fact ?? '')));
   const inPlace = pairedByPlace(old, now, (key) => near.get(key) !== undefined || taken.has(key));
   return {
     added,
-    gone: gone.map((fact) => ({ fact, replacedBy: near.get(factKey(fact)) ?? inPlace.get(factKey(fact)) ?? null })),
+    gone: gone.map((fact) => ({ fact, replacedBy: near.get(recordKey(fact)) ?? inPlace.get(recordKey(fact)) ?? null })),
   };
 }
 
@@ -45,7 +45,7 @@ function pairedByPlace(
     if (there.length !== left.length) continue;
     for (const [n, fact] of left.entries()) {
       const other = there[n];
-      if (other !== undefined) pairs.set(factKey(fact), other);
+      if (other !== undefined) pairs.set(recordKey(fact), other);
     }
   }
   return pairs;

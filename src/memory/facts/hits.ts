@@ -1,5 +1,5 @@
 import type { MemoryHit } from '../search/retriever.ts';
-import { factKey } from '../files/facts.ts';
+import { recordKey } from '../files/facts.ts';
 import type { FactRecord } from './source.ts';
 import { factNotedAsGone, sourceText } from './text.ts';
 
@@ -11,12 +11,12 @@ export function knownOf(
 ): string | undefined {
   switch (source) {
     case 'memory': {
-      const record = holding.get(factKey(snippet)) ?? recordWith(snippet, holding);
+      const record = holding.get(recordKey(snippet)) ?? recordWith(snippet, holding);
       return record === undefined ? undefined : sourceText(record, timezone);
     }
     case 'history': {
       const gone = factNotedAsGone(snippet);
-      const again = gone === undefined ? undefined : holding.get(factKey(gone));
+      const again = gone === undefined ? undefined : holding.get(recordKey(gone));
       return again === undefined ? undefined : `it holds again: ${sourceText(again, timezone)}`;
     }
     case 'session':
@@ -27,6 +27,6 @@ export function knownOf(
 /** The record of a fact of which a long line shows a part. */
 function recordWith(snippet: string, holding: ReadonlyMap<string, FactRecord>): FactRecord | undefined {
   if (!snippet.startsWith('…') && !snippet.endsWith('…')) return undefined;
-  const part = factKey(snippet.replace(/^…|…$/gu, ''));
+  const part = recordKey(snippet.replace(/^…|…$/gu, ''));
   return [...holding].find(([key]) => key.includes(part))?.[1];
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Clock } from '../../util/clock.ts';
-import { factKey } from '../files/facts.ts';
+import { recordKey } from '../files/facts.ts';
 import { FORGOTTEN } from '../forget/mention.ts';
 import { factDifference, factsByKey } from './difference.ts';
 import type { FactRecord, FactRows, FactSource, FactStep, Writer } from './source.ts';
@@ -61,7 +61,7 @@ export class FactRecords {
     const { rows, append } = this.#options;
     const planned = parsed(rows.change());
     const facts = factsByKey(text);
-    const holding = new Map(rows.holding().map((row) => [factKey(row.fact), row]));
+    const holding = new Map(rows.holding().map((row) => [recordKey(row.fact), row]));
     const added = [...facts].filter(([key]) => !holding.has(key));
     const gone = [...holding].filter(([key]) => !facts.has(key));
     if (rows.change() === null && added.length === 0 && gone.length === 0) return;
@@ -81,9 +81,9 @@ export class FactRecords {
     if (added.length === 0 && gone.length === 0) return;
     const now = clock.now();
     const by = { how: writer.how, session: writer.session ?? null, turn: writer.turn ?? null, at: now };
-    const told = new Map(writer.told?.map((one) => [factKey(one.fact), one]));
+    const told = new Map(writer.told?.map((one) => [recordKey(one.fact), one]));
     const sourceOf = (fact: string | null): FactSource => {
-      const found = fact === null ? undefined : told.get(factKey(fact));
+      const found = fact === null ? undefined : told.get(recordKey(fact));
       return found === undefined ? by : { ...by, turn: found.turn, at: found.at };
     };
     const change: PlannedChange = {
@@ -97,7 +97,7 @@ export class FactRecords {
 
   /** The facts that stand, by what makes facts the same. */
   holding(): ReadonlyMap<string, FactRecord> {
-    return new Map(this.#options.rows.holding().map((row) => [factKey(row.fact), row]));
+    return new Map(this.#options.rows.holding().map((row) => [recordKey(row.fact), row]));
   }
 
   /** Those that no longer stand, the last ones first. */
@@ -110,14 +110,14 @@ export class FactRecords {
     planned: PlannedChange | null,
     edit: FactSource,
   ): Pick<FactStep, 'begin' | 'resume'> {
-    const sources = new Map(planned?.added.map((one) => [factKey(one.fact), one]));
+    const sources = new Map(planned?.added.map((one) => [recordKey(one.fact), one]));
     const isBack = planned?.source.how === 'undo' || planned?.source.how === 'restore';
     const before = isBack ? this.#options.rows.ended(MOST_RESUMED) : [];
     const begin: FactStep['begin'][number][] = [];
     const resume: number[] = [];
     for (const [key, fact] of added) {
       const { how, session, turn, at } = sources.get(key) ?? edit;
-      const known = sources.has(key) ? before.find((row) => factKey(row.fact) === key) : undefined;
+      const known = sources.has(key) ? before.find((row) => recordKey(row.fact) === key) : undefined;
       if (known === undefined) begin.push({ fact, how, session, turn, since: at });
       else resume.push(known.seq);
     }
@@ -141,25 +141,25 @@ export class FactRecords {
     });
     if (by.how === 'undo') {
       const superseded = new Set(
-        rows.ended(MOST_RESUMED).flatMap((row) => (row.ended?.replacedBy == null ? [] : [factKey(row.fact)])),
+        rows.ended(MOST_RESUMED).flatMap((row) => (row.ended?.replacedBy == null ? [] : [recordKey(row.fact)])),
       );
-      const again = added.filter((fact) => superseded.has(factKey(fact)));
+      const again = added.filter((fact) => superseded.has(recordKey(fact)));
       const [first] = gone;
       if (again.length === 0) return [];
       const text = againText(
         again,
         gone.map(({ fact }) => fact),
       );
-      return [tagged(null, text, first === undefined ? '' : factKey(first.fact))];
+      return [tagged(null, text, first === undefined ? '' : recordKey(first.fact))];
     }
     if (by.how !== 'memory_write' && by.how !== 'consolidation') return [];
-    const since = new Map(rows.holding().map((row) => [factKey(row.fact), row.since]));
+    const since = new Map(rows.holding().map((row) => [recordKey(row.fact), row.since]));
     return gone
       .filter(({ replacedBy }) => replacedBy !== null || by.how === 'consolidation')
       .map(({ fact, replacedBy }) => {
         const { turn, at: until } = sourceOf(replacedBy);
-        const text = goneText({ fact, since: since.get(factKey(fact)) ?? until, until, replacedBy }, timezone);
-        return tagged(turn, text, factKey(fact));
+        const text = goneText({ fact, since: since.get(recordKey(fact)) ?? until, until, replacedBy }, timezone);
+        return tagged(turn, text, recordKey(fact));
       });
   }
 }
@@ -169,7 +169,7 @@ function ended(
   planned: PlannedChange | null,
   edit: FactSource,
 ): FactStep['end'] {
-  const changes = new Map(planned?.gone.map((one) => [factKey(one.fact), one]));
+  const changes = new Map(planned?.gone.map((one) => [recordKey(one.fact), one]));
   return gone.map(([key, { seq }]) => {
     const change = changes.get(key);
     if (change === undefined || planned === null) return { seq, by: edit, replacedBy: null };

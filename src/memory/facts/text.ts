@@ -1,8 +1,9 @@
 import { localTime } from '../../util/time-zone.ts';
+import { recordKey } from '../files/facts.ts';
 import type { FactRecord } from './source.ts';
 
 /** The beginning of `goneText`. */
-const NOTED = /No longer (?:holds|in MEMORY\.md): “(?<fact>.+?)” It stood from/u;
+const NOTED = /(?:No longer holds|No longer in MEMORY\.md|Written anew): “(?<fact>.+?)” It stood from/u;
 
 /** Where a fact comes from, e.g. `told on 2026-03-04 in telegram:42`. */
 export function sourceText(
@@ -43,7 +44,10 @@ export function goneText(
   timezone: string | null,
 ): string {
   const what = `“${fact}” It stood from ${dayOf(since, timezone)} to ${dayOf(until, timezone)}.`;
-  return replacedBy === null ? `No longer in MEMORY.md: ${what}` : `No longer holds: ${what} Now: “${replacedBy}”`;
+  if (replacedBy === null) return `No longer in MEMORY.md: ${what}`;
+  // A newer one that has all of it may say the same, and more.
+  const isAnew = recordKey(replacedBy).includes(recordKey(fact));
+  return `${isAnew ? 'Written anew' : 'No longer holds'}: ${what} Now: “${replacedBy}”`;
 }
 
 /** The paragraph about facts that stand again because what took their place was taken back. */

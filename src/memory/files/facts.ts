@@ -30,6 +30,12 @@ export function factKey(text: string): string {
   return factOf(text).toLowerCase();
 }
 
+/** As `factKey`, without regard to emphasis, quotation marks and the full stop at the end: a fact that was only written anew. */
+export function recordKey(text: string): string {
+  const plain = factKey(text).replace(/[*_`~"“”„«»]+/gu, '');
+  return plain.replace(/[\s.。;,]+$/u, '') || factKey(text);
+}
+
 /**
  * The lines that hold facts: all but empty lines, headings, HTML comments, and lines without a letter, digit or
  * picture (rules, fences).
