@@ -19,7 +19,7 @@ import type {
 } from '../gateway/assistant-port.ts';
 import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
 import { raceAbort } from '../util/clock.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { errorMessage } from '../util/errors.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { clientFiles } from './client-files.ts';
 import { serverPermission } from './client-servers.ts';
@@ -51,7 +51,6 @@ const MODES = [
 ] as const;
 
 const MOST_MESSAGES = 200;
-const CANCELLED = new DOMException('cancelled by the editor', 'AbortError');
 
 /** One conversation of an editor with the assistant. */
 export class Conversation implements Disposable {
@@ -116,14 +115,11 @@ export class Conversation implements Disposable {
   async replay(): Promise<void> {
     this.#held = [];
     this.attach();
-    const exported = await this.#ports.assistant
-      .request('sessionsExport', { session: this.#key, format: 'json' })
-      .catch((error: unknown) => {
-        // Nothing was said in it yet.
-        if (error instanceof AppError && error.code === 'session-unknown') return null;
-        throw error;
-      });
-    for (const update of exported === null ? [] : replayOf(exported.text, this.#updates)) this.#send({ update });
+    const { text: json } = await this.#ports.assistant.request('sessionsExport', {
+      session: this.#key,
+      format: 'json',
+    });
+    for (const update of replayOf(json, this.#updates)) this.#send({ update });
     const held = this.#held;
     this.#held = undefined;
     for (const take of held) take();
@@ -140,15 +136,8 @@ export class Conversation implements Disposable {
     this.#send({ update: { sessionUpdate: 'available_commands_update', availableCommands } });
   }
 
-  /** Says something and waits for the end of the turn. `cancelled`: aborts when the editor takes the request back. */
-  async prompt(content: PromptContent, cancelled: AbortSignal): Promise<PromptResponse> {
+  async prompt(content: PromptContent): Promise<PromptResponse> {
     const stopped = new AbortController();
-    // An editor that goes away takes nothing back.
-    const onCancel = (): void => {
-      if (!this.#ports.closed.aborted) stopped.abort(CANCELLED);
-    };
-    if (cancelled.aborted) onCancel();
-    cancelled.addEventListener('abort', onCancel, { once: true });
     this.#prompts.add(stopped);
     try {
       // Of two prompts at once only the first asks.
@@ -163,21 +152,16 @@ export class Conversation implements Disposable {
         { signal: stopped.signal },
       );
       await this.#untilKnownTurnEnds(summary, stopped.signal);
-      this.#tellUsage();
       await this.#sending;
       return { stopReason: stopReasonOf(summary, stopped.signal) };
-    } catch (error) {
-      if (!stopped.signal.aborted) throw error;
-      return { stopReason: 'cancelled' };
     } finally {
-      cancelled.removeEventListener('abort', onCancel);
       this.#prompts.delete(stopped);
     }
   }
 
   /** Stops what runs, also a turn that another process began. */
   async cancel(): Promise<void> {
-    for (const prompt of this.#prompts) prompt.abort(CANCELLED);
+    for (const prompt of this.#prompts) prompt.abort(new DOMException('cancelled by the editor', 'AbortError'));
     if (this.#prompts.size > 0 || this.#running.size === 0) return;
     await this.#ports.assistant.send({ session: this.#key, text: '/stop', keeps: true }, {});
   }
@@ -268,17 +252,6 @@ export class Conversation implements Disposable {
 
   #say(sentence: string): void {
     this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(`${sentence}\n\n`) } });
-  }
-
-  /** How full the context window is. */
-  #tellUsage(): void {
-    void this.#ports.assistant.request('prompt', { session: this.#key }).then(
-      ({ used, window: size }) => this.#send({ update: { sessionUpdate: 'usage_update', used, size } }),
-      (error: unknown) => {
-        if (!this.#ports.closed.aborted)
-          this.#ports.log(`acp: the use of the context is not known: ${errorMessage(error)}`);
-      },
-    );
   }
 
   #hear(take: () => void): void {

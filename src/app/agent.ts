@@ -195,7 +195,14 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     memory: memory.commands,
     cron: automation.command,
     status: (sessionKey) =>
-      statusOf(base, sessionKey, { journal, manager: channels.manager, health, prompt, heartbeat: heartbeat.state }),
+      statusOf(base, sessionKey, {
+        journal,
+        manager: channels.manager,
+        health,
+        prompt,
+        heartbeat: heartbeat.state,
+        meaning: () => stores.search.meaning,
+      }),
   });
   const loopPorts = { ...ports, runner, commands: { table, audit: stores.audit.record } };
   const loop = new AgentLoop(loopPorts);

@@ -11,6 +11,7 @@ import type { OpenAiPorts } from '../gateway/openai/ports.ts';
 import { hasServer, hearingServer, speechText, voiceText } from '../providers/speech-servers.ts';
 import type { EditorFiles } from '../tools/files/editor-files.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
+import { searchText } from './memory/embedder.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
@@ -25,7 +26,7 @@ import type { Stores } from './storage/stores.ts';
 
 export interface ServeParts {
   readonly bus: MessageBus;
-  readonly stores: Pick<Stores, 'journal' | 'media' | 'uploads' | 'sessions' | 'audit' | 'editors'>;
+  readonly stores: Pick<Stores, 'journal' | 'media' | 'uploads' | 'sessions' | 'audit' | 'editors' | 'search'>;
   readonly channels: Channels;
   readonly questions: Questions;
   readonly editorFiles: EditorFiles;
@@ -63,6 +64,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     startedAt,
     voice: voiceText(base.config),
     speech: speechText(base.config),
+    search: searchText(base.config, stores.search.meaning),
     http,
   });
   const local = new LocalAssistant({

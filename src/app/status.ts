@@ -7,7 +7,9 @@ import type { Journal } from '../journal/journal.ts';
 import { speechText, voiceText } from '../providers/speech-servers.ts';
 import { startOfDay } from '../util/time-zone.ts';
 import { countText, megabytes } from '../util/text.ts';
+import type { MeaningState } from '../memory/meaning/meaning.ts';
 import type { Base } from './base.ts';
+import { searchText } from './memory/embedder.ts';
 import type { SweepReport } from '../journal/retention.ts';
 
 const HOUR_MS = 3_600_000;
@@ -18,6 +20,7 @@ export interface StatusParts {
   readonly health: () => Promise<HealthFacts>;
   readonly prompt: (sessionKey: string) => Promise<PromptReport>;
   readonly heartbeat: () => string | null;
+  readonly meaning: () => MeaningState | null;
 }
 
 /** How things stand, as /status tells it. */
@@ -43,6 +46,7 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     storage,
     voice: voiceText(config),
     speech: speechText(config),
+    search: searchText(config, parts.meaning()),
     channels: manager.health(),
     sandbox: sandbox.detail,
     warnings: [...warnings, ...(prompt.fewTools === null ? [] : [prompt.fewTools])],

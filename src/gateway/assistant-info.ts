@@ -29,6 +29,8 @@ export interface AssistantInfo {
   readonly voice?: string | null;
   /** Who speaks answers, and where their text goes, in one line; null: they are not spoken. */
   readonly speech?: string | null;
+  /** How the memory is searched and where its texts go, in one line; null: by words alone, here. */
+  readonly search?: string | null;
   /** The further assistants of its process. @default there are none */
   readonly agents?: readonly AgentFacts[];
   /** Milliseconds since 1970. */

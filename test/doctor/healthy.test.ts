@@ -63,6 +63,22 @@ describe('assistant doctor raises no alarm in a healthy home', () => {
     expect(report.checks.find(({ id }) => id === 'program.clock')).toMatchObject({ state: 'ok' });
   });
 
+  test('and says where the texts of the memory go', async () => {
+    const embeddings = { baseUrl: 'http://127.0.0.1:9000/v1', apiKey: 'key-of-vectors-0009', model: 'small' };
+    const { line } = await furnishedHome();
+    const found = async (): Promise<readonly Row[]> =>
+      (await doctor(line, '--offline')).checks.filter(({ id }) => id === 'memory.embeddings');
+    expect(await found()).toEqual([]);
+    await line.run('config', 'set', 'memory.embeddings', JSON.stringify(embeddings));
+    const evidence =
+      'The memory is searched by words and meaning; the texts of all conversations and of the memory go to 127.0.0.1:9000 (small). To switch that off, set memory.embeddings.model and its server to null.';
+    expect(await found()).toMatchObject([{ state: 'note', evidence }]);
+    await line.run('config', 'set', 'memory.embeddings', '{"provider": "anthropic", "model": "small"}');
+    expect(await found()).toMatchObject([
+      { state: 'failed', evidence: expect.stringContaining("does not speak OpenAI's API") },
+    ]);
+  });
+
   test('and says where recordings go', async () => {
     const { line } = await furnishedHome({ voice: { baseUrl: 'http://127.0.0.1:9000/v1', model: 'small' } });
     const voice = async (): Promise<readonly Row[]> =>

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EvaluatedWay, Evaluation } from '../../src/app/memory/evaluate.ts';
@@ -6,6 +6,7 @@ import { buildGoldSet, GOLD_KINDS, GOLD_LANGUAGES } from '../../src/memory/gold/
 import { tellingTerms } from '../../src/memory/search/stop-words.ts';
 import { termsOf } from '../../src/memory/search/words.ts';
 import { runCommand } from '../support/command-run.ts';
+import { startFakeEmbeddings } from '../support/fake-embeddings.ts';
 import { tempFolder } from '../support/temp.ts';
 
 /** Of 100 questions, those that words alone answer at least. A change of the search that falls below has made it worse. */
@@ -53,7 +54,7 @@ describe('assistant memory eval', () => {
     const json = await runCommand(['memory', 'eval', '--json'], home, env);
     expect(json).toMatchObject({ code: 0, err: '' });
     const { ways, ...counts }: Evaluation = JSON.parse(json.out);
-    expect(counts).toEqual({ questions: questions.length, memories: memories.length });
+    expect(counts).toEqual({ questions: questions.length, memories: memories.length, model: null });
     const words = ways.find(({ way }) => way === 'words') as EvaluatedWay;
     for (const [kind, least] of Object.entries(FLOOR)) {
       const { found = 0, of = 0 } = words.kinds[kind] ?? {};
@@ -65,5 +66,28 @@ describe('assistant memory eval', () => {
     expect(out).toContain(`(${found}/${of})`);
     // Neither a home nor the folder in which it was measured.
     expect(await readdir(folder.path)).toEqual([]);
+  });
+
+  test('with memory.embeddings prints the same by meaning and by both, and what that took', async () => {
+    await using stack = new AsyncDisposableStack();
+    const folder = stack.use(await tempFolder());
+    const server = stack.use(await startFakeEmbeddings());
+    const embeddings = { baseUrl: server.url, apiKey: 'key-of-vectors-0011', model: 'small' };
+    await writeFile(join(folder.path, 'config.json'), JSON.stringify({ memory: { embeddings } }), { mode: 0o600 });
+    const { code, out } = await runCommand(['memory', 'eval', '--json'], folder.path, { TMPDIR: folder.path });
+    expect(code).toBe(0);
+    const { ways, model }: Evaluation = JSON.parse(out);
+    expect(ways.map(({ way }) => way)).toEqual(['words', 'meaning', 'both']);
+    const [words, , both] = ways;
+    for (const kind of GOLD_KINDS) expect(both?.kinds[kind]?.of).toBe(words?.kinds[kind]?.of);
+    expect(both?.missed).not.toContain('What happened to my luggage?');
+    expect(words?.missed).toContain('What happened to my luggage?');
+    expect(model).toMatchObject({ model: 'small', host: new URL(server.url).host, costUsd: null });
+    expect(model?.tokens).toBeGreaterThan(1_000);
+    expect(await readdir(folder.path)).toEqual(['config.json']);
+    server.status = 500;
+    const failed = await runCommand(['memory', 'eval'], folder.path, { TMPDIR: folder.path });
+    expect(failed.code).not.toBe(0);
+    expect(failed.err).toMatch(/The model of memory\.embeddings was not reached: 127\.0\.0\.1:\d+ answered 500\./u);
   });
 });

@@ -41,6 +41,8 @@ export interface StatusReport {
   readonly voice: string | null;
   /** Who speaks answers, in one line; null: no one. */
   readonly speech: string | null;
+  /** How the memory is searched and where its texts go, in one line; null: by words alone, here. */
+  readonly search: string | null;
   readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   readonly warnings: readonly string[];
 }

@@ -32,6 +32,7 @@ export const statusCommand = (ports: StatusPorts): ChatCommand => ({
         ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
         ...(status.voice === null ? [] : [`Voice messages: ${status.voice}`]),
         ...(status.speech === null ? [] : [`Answers: ${status.speech}`]),
+        ...(status.search === null ? [] : [`Memory: searched ${status.search}`]),
         ...(status.storage === null ? [] : [`Storage: ${status.storage}`]),
         ...Object.entries(status.channels).map(
           ([name, { state, detail }]) => `- ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,

@@ -46,7 +46,7 @@ export interface Spender {
   /** The entries of the turn that are on its tape. */
   readonly entries: readonly TapeEntry[];
   /** For a call outside of a turn: what it is for. Such a call counts as self-started if it has no messages. */
-  readonly source?: 'memory' | 'heartbeat' | 'speech';
+  readonly source?: 'memory' | 'heartbeat' | 'speech' | 'embeddings';
 }
 
 interface Rule {
@@ -58,7 +58,7 @@ interface Rule {
 
 /** Origins of turns that no person waits for. */
 const SELF_STARTED: ReadonlySet<Origin> = new Set(['cron', 'heartbeat', 'subagent']);
-const SELF_SOURCES = [...SELF_STARTED, 'memory'];
+const SELF_SOURCES = [...SELF_STARTED, 'memory', 'embeddings'];
 const DAY_BUDGETS = ['dayUsd', 'dayTokens', 'selfDayTokens'] as const;
 type DayBudget = (typeof DAY_BUDGETS)[number];
 

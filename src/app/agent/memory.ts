@@ -15,6 +15,7 @@ import { ToolChoices } from '../../agent/side-calls/structured.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import { previewOf } from '../../tools/files/change-preview.ts';
 import type { Base } from '../base.ts';
+import { createEmbedder } from '../memory/embedder.ts';
 import { withoutSecrets } from './clean-model.ts';
 import type { Models } from './models.ts';
 import { forgetThen, lookFor } from '../storage/forgetting.ts';
@@ -83,6 +84,9 @@ export function createMemory(base: Base, parts: MemoryParts): Memory {
     timezone: config.agent.timezone,
     consolidateAt: config.memory.consolidateAt,
   });
+  stores.search.useMeaning(
+    createEmbedder(base, { budget, ledger: journal.usage, prepare: (name) => bounds.warm(name) }),
+  );
   const soul = createPersonaFile({
     file: stores.files['SOUL.md'],
     calls,

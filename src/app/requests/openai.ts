@@ -2,6 +2,7 @@ import { textsOfEnded } from '../../agent/turn/answer-text.ts';
 import { apiFactsOf } from '../../bus/api.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { Embedder, OpenAiPorts, TurnRecord } from '../../gateway/openai/ports.ts';
+import { embeddingServer } from '../../providers/embedding-server.ts';
 import { openEmbeddings } from '../../providers/openai/embeddings.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { readTape } from '../../session/reader.ts';
@@ -46,20 +47,17 @@ export function createOpenAiPorts(
 }
 
 /** The model of `memory.embeddings`; null: it is not set. What keeps it from being asked is told by its first call. */
-function embedderOf(
-  { memory: { embeddings }, providers }: Base['config'],
-  { clock, redact }: Pick<Base, 'clock' | 'redact'>,
-): Embedder | null {
-  const { provider, model } = embeddings;
-  if (provider === null || model === null) return null;
+function embedderOf(config: Base['config'], { clock, redact }: Pick<Base, 'clock' | 'redact'>): Embedder | null {
+  const server = embeddingServer(config);
+  if (server === null) return null;
+  const { provider, model } = config.memory.embeddings;
   return {
-    name: `${provider}/${model}`,
+    name: `${provider ?? 'embeddings'}/${model ?? ''}`,
     embed: async (texts, options) => {
+      if (typeof server === 'string') throw new Error(server);
       try {
-        return await openEmbeddings({ provider, model }, { settings: providers[provider] ?? {}, clock })(
-          texts,
-          options,
-        );
+        const dimensions = options.dimensions ?? server.dimensions ?? undefined;
+        return await openEmbeddings(server, clock)(texts, { ...options, dimensions });
       } catch (error) {
         throw new Error(redact(errorMessage(error)), { cause: error });
       }

@@ -1,6 +1,7 @@
 import type { HomePaths } from '../../config/home.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { peopleOnDisk } from '../../journal/people.ts';
+import { meaningText } from '../../providers/embedding-server.ts';
 import { speechText, voiceText } from '../../providers/speech-servers.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
@@ -17,6 +18,8 @@ export interface HomeAtRest {
   readonly voice: string | null;
   /** Who speaks answers, in one line; null: no one. */
   readonly speech: string | null;
+  /** How the memory is searched and where its texts go, in one line; null: by words alone, here. */
+  readonly search: string | null;
   /** What the person should know, one sentence each. */
   readonly troubles: readonly string[];
 }
@@ -24,7 +27,7 @@ export interface HomeAtRest {
 /** Reads the journal, if there is one; starts nothing. */
 export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, loaded: LoadedConfig, clock: Clock): HomeAtRest {
   const { config } = loaded;
-  const spoken = { voice: voiceText(config), speech: speechText(config) };
+  const spoken = { voice: voiceText(config), speech: speechText(config), search: meaningText(config) };
   const troubles = peopleTroubles(config, peopleOnDisk(paths.state), paths.config);
   try {
     const { standard } = createModels({ config, loaded, clock, random: systemRandom, log: silentLog });

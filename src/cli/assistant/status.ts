@@ -22,7 +22,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   const loaded = await loadConfig({ home: paths.home, env: context.env });
   const { config, warnings, path, exists } = loaded;
   const { homeAtRest } = await import('../../app/start/home-at-rest.ts');
-  const { model: modelNow, voice, speech, troubles: found } = homeAtRest(paths, loaded, context.clock);
+  const { model: modelNow, voice, speech, search, troubles: found } = homeAtRest(paths, loaded, context.clock);
   const troubles = [...warnings, ...found];
   const agents = Object.keys(config.agents);
   const facts = {
@@ -33,6 +33,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     modelNow,
     voice,
     speech,
+    search,
     channels: Object.keys(enabledChannels(config)),
     ...(agents.length === 0 ? {} : { agents }),
     warnings: troubles,
@@ -45,7 +46,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
       model: modelRow(facts.model, modelNow),
       channels: facts.channels.join(', ') || 'none',
       ...(agents.length === 0 ? {} : { agents: agents.join(', ') }),
-      ...voiceRows({ voice, speech }),
+      ...voiceRows({ voice, speech, search }),
       start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
     }),
     ...warningLines(troubles),
@@ -75,8 +76,17 @@ function agentRows(agents: readonly AgentFacts[]): readonly string[] {
   });
 }
 
-function voiceRows({ voice, speech }: Pick<AssistantInfo, 'voice' | 'speech'>): Readonly<Record<string, string>> {
-  return { ...(typeof voice === 'string' ? { voice } : {}), ...(typeof speech === 'string' ? { speech } : {}) };
+/** Which services get recordings and texts. */
+function voiceRows({
+  voice,
+  speech,
+  search,
+}: Pick<AssistantInfo, 'voice' | 'speech' | 'search'>): Readonly<Record<string, string>> {
+  return {
+    ...(typeof voice === 'string' ? { voice } : {}),
+    ...(typeof speech === 'string' ? { speech } : {}),
+    ...(typeof search === 'string' ? { memory: `searched ${search}` } : {}),
+  };
 }
 
 function pageRow(http: string | null): Readonly<Record<string, string>> {

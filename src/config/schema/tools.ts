@@ -1,5 +1,16 @@
 import * as z from 'zod';
-import { count, flag, httpUrl, optionalText, optionalUrl, takes, text, textMap, texts } from './values.ts';
+import {
+  count,
+  flag,
+  httpUrl,
+  optionalCount,
+  optionalText,
+  optionalUrl,
+  takes,
+  text,
+  textMap,
+  texts,
+} from './values.ts';
 
 const exec = z
   .object({
@@ -149,13 +160,28 @@ export const memorySchema = z
         'Share of the context window that a conversation may fill before its older part is summarized; earlier if the prompt and the tools leave less room.',
       ),
     searchResults: count(6, 1, 'Number of results of one memory search.', 50),
-    embeddings: z
-      .object({
-        provider: optionalText('A provider that speaks OpenAI’s API, by its name in `providers`; null: none.'),
-        model: optionalText('Its model, such as `text-embedding-3-small`; null: none.'),
-      })
-      .prefault({})
-      .describe('The model that makes vectors of texts, for `POST /v1/embeddings`.'),
+    embeddings: takes(
+      'live',
+      z
+        .object({
+          provider: optionalText('A provider that speaks OpenAI’s API, by its name in `providers`; null: none.'),
+          baseUrl: optionalUrl(
+            'Address of another server with OpenAI’s API, e.g. `http://127.0.0.1:8080/v1`; null: none.',
+          ),
+          apiKey: optionalText('Key for that server; null: that of the provider, or none.'),
+          model: optionalText('Its model, such as `text-embedding-3-small`; null: none.'),
+          dimensions: optionalCount('How many numbers a vector is to have; null: as many as the model gives.'),
+          dayTokens: count(
+            500_000,
+            0,
+            'Maximum number of tokens per day for texts of conversations and of the memory.',
+          ),
+        })
+        .prefault({})
+        .describe(
+          'The model that makes vectors of texts, so that the memory is searched by meaning too; the texts go to its server. It serves `POST /v1/embeddings` too. Off by default.',
+        ),
+    ),
   })
   .prefault({})
   .describe('Memory.');

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { keysOf } from '../../providers/open-provider.ts';
+import { canEmbed, embeddingServer, meaningText } from '../../providers/embedding-server.ts';
 import { findPreset } from '../../providers/presets.ts';
 import { configuredWindow } from '../../providers/context-window-registry.ts';
 import { askContextWindow, loadedOllamaWindow } from '../../providers/probe-context-window.ts';
@@ -19,6 +20,12 @@ export const modelChecks: readonly Check[] = [
     subject: 'models',
     about: 'which servers turn voice messages into text and speak answers, and get recordings and texts',
     run: voice,
+  },
+  {
+    id: 'memory.embeddings',
+    subject: 'models',
+    about: 'which server gets the texts of conversations and of the memory, so that they are searched by meaning',
+    run: embeddings,
   },
   {
     id: 'provider.key',
@@ -71,6 +78,19 @@ function voice({ loaded, command }: Scene): readonly Finding[] {
       off: 'To switch that off, set voice.speech.provider to null.',
       remedy: command('config set voice.speech.provider auto'),
     }),
+  ];
+}
+
+function embeddings({ loaded, command }: Scene): readonly Finding[] {
+  if (loaded === null) return [];
+  const server = embeddingServer(loaded.config);
+  if (server === null) return [];
+  if (!canEmbed(server)) return [failed(server, command('config unset memory.embeddings'))];
+  return [
+    note(
+      `The memory is searched ${meaningText(loaded.config)}. To switch that off, set memory.embeddings.model and its server to null.`,
+      command('memory eval'),
+    ),
   ];
 }
 

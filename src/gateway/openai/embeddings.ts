@@ -22,7 +22,7 @@ export async function createEmbeddings(context: Context, json: unknown, ports: O
   if (embedder === null) {
     throw new ApiError(
       404,
-      'No model for embeddings is configured. Set both keys of memory.embeddings in the configuration, such as {"provider": "openai", "model": "text-embedding-3-small"}.',
+      'No model for embeddings is configured. Set memory.embeddings in the configuration, such as {"provider": "openai", "model": "text-embedding-3-small"}.',
       { code: 'embeddings_not_configured' },
     );
   }

@@ -1,9 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { MemoryHit, SearchQuery } from './retriever.ts';
-import { fold, quoted, singlesOf, termsOf, wordsOf, type Term, similarity, trigramsOf } from './words.ts';
+import { fused } from '../meaning/fuse.ts';
+import type { Near } from '../meaning/vectors.ts';
+import { COLUMNS, hitOf, rowOf, type Row } from './hit.ts';
 import { scopeWord } from './index-writer.ts';
+import type { MemoryHit, SearchQuery } from './retriever.ts';
+import { scopeCondition } from './scope.ts';
 import { tellingTerms } from './stop-words.ts';
 import { timeCondition } from './time-condition.ts';
+import { quoted, similarity, singlesOf, termsOf, trigramsOf, wordsOf, type Term } from './words.ts';
 
 /** A search term with the expression that finds it in the index. */
 interface TermQuery {
@@ -30,6 +34,8 @@ const MOST_COMMON = 3_000;
 /** A word counts as a correction from this similarity on, from 0 to 1. */
 const LEAST_SIMILARITY = 0.4;
 
+/** Most of the words' hits that are joined with those by meaning. */
+const MOST_FUSED = 50;
 /** Most documents that one step takes from the index and scores. */
 const MOST_CANDIDATES = 200;
 /** If a step may find more documents than this, the newest are taken, because ranking all of them takes too long. */
@@ -44,24 +50,6 @@ const ONLY_BEGUN = 0.6;
 const MOST_PAIRS = 12;
 /** The part of a score that depends on age halves in this time; the other half of the score does not depend on it. */
 const HALF_LIFE_MS = 90 * 86_400_000;
-/** Length of a snippet, in characters. */
-const SNIPPET = 240;
-
-interface Row {
-  readonly id: number;
-  readonly source: string;
-  readonly session: string | null;
-  readonly turn: string | null;
-  readonly at: number | null;
-  readonly role: string | null;
-  readonly untrusted: number;
-  readonly text: string;
-}
-
-const COLUMNS = 'd.id, d.source, d.session, d.turn, d.at, d.role, d.untrusted, d.text';
-/** Stands for no session in a list of them; each has a colon in its name. */
-const OWN = '-';
-
 /**
  * Search steps from strict to tolerant: all words, all as prefixes, any as a prefix, any with corrected spelling. `pairs`: of
  * a run of single characters each two in a row count by themselves too.
@@ -73,14 +61,41 @@ const STEPS = [
   { join: ' OR ', prefix: false, spelling: true, pairs: true, weight: 0.4 },
 ] as const;
 
-/** Finds documents for a query, best first: scored with BM25 and age. Later steps run only while hits are missing. */
-export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly MemoryHit[] {
-  const terms = tellingTerms(termsOf(query.text));
+/** A document that the words of a query found. */
+interface Ranked {
+  readonly row: Row;
+  readonly score: number;
+  readonly wanted: readonly TermQuery[];
+}
+
+/**
+ * Finds documents for a query, best first. With `meaning`, which is best first too, both are joined; what words alone would
+ * have found is always there.
+ */
+export function findDocuments(db: DatabaseSync, query: SearchQuery, meaning?: readonly Near[]): readonly MemoryHit[] {
   if (query.limit < 1 || query.scope.length === 0) return [];
+  const terms = tellingTerms(termsOf(query.text));
   if (terms.length === 0) return listDocuments(db, query);
+  const ranked = query.by === 'meaning' ? [] : rankDocuments(db, query, terms);
+  if (meaning === undefined)
+    return ranked.slice(0, query.limit).map(({ row, score, wanted }) => hitOf(row, score, wanted));
+  const known = new Map(ranked.map((one) => [one.row.id, one]));
+  const byId = db.prepare(`SELECT ${COLUMNS} FROM documents d WHERE d.id = ?`);
+  const byWords = ranked.slice(0, Math.max(MOST_FUSED, query.limit)).map(({ row }) => row.id);
+  const near = meaning.map(({ id }) => id);
+  return fused(byWords, near, query.limit).flatMap(({ id, score }) => {
+    const found = known.get(id);
+    if (found !== undefined) return [hitOf(found.row, score, found.wanted)];
+    const row = byId.get(id);
+    return row === undefined ? [] : [hitOf(rowOf(row), score, [])];
+  });
+}
+
+/** By words: scored with BM25 and age. Later steps run only while hits are missing. */
+function rankDocuments(db: DatabaseSync, query: SearchQuery, terms: readonly Term[]): readonly Ranked[] {
   const total = Number(db.prepare('SELECT max(id) AS n FROM documents').get()?.['n'] ?? 0);
   const newest = Number(db.prepare('SELECT max(at) AS at FROM documents').get()?.['at'] ?? 0);
-  const found = new Map<number, { row: Row; score: number; wanted: readonly TermQuery[] }>();
+  const found = new Map<number, Ranked>();
   for (const step of STEPS) {
     const sought = step.pairs ? terms.flatMap(withPairs) : terms;
     const wanted = sought.map((term) => termQueryOf(db, term, step));
@@ -93,10 +108,7 @@ export function findDocuments(db: DatabaseSync, query: SearchQuery): readonly Me
     }
     if (found.size >= query.limit) break;
   }
-  return [...found.values()]
-    .toSorted((a, b) => b.score - a.score || b.row.id - a.row.id)
-    .slice(0, query.limit)
-    .map(({ row, score, wanted }) => hitOf(row, score, wanted));
+  return [...found.values()].toSorted((a, b) => b.score - a.score || b.row.id - a.row.id);
 }
 
 /** Builds the query of one term for a search step. */
@@ -147,31 +159,17 @@ function candidates(db: DatabaseSync, query: SearchQuery, wanted: readonly TermQ
 }
 
 /** What was said in a time: summaries first, then the newest. */
-function listDocuments(db: DatabaseSync, { scope, since, until, limit }: SearchQuery): readonly MemoryHit[] {
+function listDocuments(db: DatabaseSync, { limit, ...query }: SearchQuery): readonly MemoryHit[] {
+  const { since, until } = query;
   if (since === undefined && until === undefined) return [];
-  const sessions = scope === 'all' ? null : JSON.stringify(scope.map((session) => session ?? OWN));
+  const scope = scopeCondition(query.scope);
   return db
     .prepare(
-      `SELECT ${COLUMNS} FROM documents d WHERE d.at BETWEEN ? AND ?
-         AND (?3 IS NULL OR ifnull(d.session, '${OWN}') IN (SELECT value FROM json_each(?3)))
-       ORDER BY d.source = 'history' DESC, d.at DESC, d.id DESC LIMIT ?4`,
+      `SELECT ${COLUMNS} FROM documents d WHERE d.at BETWEEN ? AND ? AND ${scope.sql}
+       ORDER BY d.source = 'history' DESC, d.at DESC, d.id DESC LIMIT ?`,
     )
-    .all(since ?? 0, until ?? Number.MAX_SAFE_INTEGER, sessions, limit)
+    .all(since ?? 0, until ?? Number.MAX_SAFE_INTEGER, ...scope.values, limit)
     .map((row, index) => hitOf(rowOf(row), 1 / (index + 1), []));
-}
-
-function rowOf(row: Record<string, unknown>): Row {
-  const text = (name: string): string | null => (typeof row[name] === 'string' ? row[name] : null);
-  return {
-    id: Number(row['id']),
-    source: text('source') ?? '',
-    session: text('session'),
-    turn: text('turn'),
-    at: row['at'] === null ? null : Number(row['at']),
-    role: text('role'),
-    untrusted: Number(row['untrusted']),
-    text: text('text') ?? '',
-  };
 }
 
 function bm25(text: string, wanted: readonly TermQuery[], total: number): number {
@@ -200,40 +198,6 @@ function occurrences(text: string, part: string): number {
 function ageWeight(at: number | null, newest: number): number {
   if (at === null) return 1;
   return 0.5 + 0.5 * 2 ** (-Math.max(0, newest - at) / HALF_LIFE_MS);
-}
-
-function hitOf(row: Row, score: number, wanted: readonly TermQuery[]): MemoryHit {
-  return {
-    source: row.source === 'memory' || row.source === 'history' ? row.source : 'session',
-    ...(row.session === null ? {} : { session: row.session }),
-    ...(row.turn === null ? {} : { turn: row.turn }),
-    ...(row.at === null ? {} : { at: row.at }),
-    ...(row.role === 'user' || row.role === 'assistant' ? { role: row.role } : {}),
-    untrusted: row.untrusted === 1,
-    snippet: snippetOf(row.text, wanted),
-    score,
-  };
-}
-
-/** One line of at most 240 characters around the first match. */
-function snippetOf(text: string, wanted: readonly TermQuery[]): string {
-  const flat = text.replace(/\s+/gu, ' ').trim();
-  if (flat.length <= SNIPPET) return flat;
-  const at = Math.max(0, firstOf(flat, wanted) - SNIPPET / 3);
-  const start = at === 0 ? 0 : flat.indexOf(' ', at) + 1 || Math.floor(at);
-  const shown = flat.slice(start, start + SNIPPET).toWellFormed();
-  return `${start > 0 ? '…' : ''}${shown}${start + SNIPPET < flat.length ? '…' : ''}`;
-}
-
-function firstOf(text: string, wanted: readonly TermQuery[]): number {
-  const words = wanted.flatMap(({ term, words: variants }) =>
-    variants.map((word) => (term.kind === 'singles' ? word.replaceAll(' ', '') : (word.split(' ')[0] ?? word))),
-  );
-  for (const match of text.matchAll(/[\p{L}\p{N}\p{M}]+|\p{So}/gu)) {
-    const folded = fold(match[0]);
-    if (words.some((word) => folded.startsWith(word) || match[0].includes(word))) return match.index;
-  }
-  return 0;
 }
 
 /** Corrections of a word that the index does not have: indexed words that contain it, and indexed words similar to it. */

@@ -86,6 +86,7 @@ export class IndexWriter {
 
   #remove(id: number): void {
     this.#run('DELETE FROM words WHERE rowid = ?', [id]);
+    this.#run('DELETE FROM vectors WHERE document = ?', [id]);
     this.#run('DELETE FROM documents WHERE id = ?', [id]);
   }
 

@@ -4,7 +4,7 @@ export type SearchSource = 'memory' | 'history' | 'session';
 export interface SearchQuery {
   /** Without a word in it, what was said between `since` and `until` is listed, the newest first. */
   readonly text: string;
-  /** Most hits to return. */
+  /** Most hits by words. Hits by meaning may come on top, at most as many; none by words is left out for them. */
   readonly limit: number;
   /**
    * `all`: everything, for the owner; a list: only these sessions, where null stands for the memory itself; an empty list
@@ -19,6 +19,8 @@ export interface SearchQuery {
    * dates. @default the times are strict
    */
   readonly dates?: readonly string[];
+  /** For measuring. @default by both, where there is a model for meaning */
+  readonly by?: 'words' | 'meaning';
 }
 
 export interface MemoryHit {

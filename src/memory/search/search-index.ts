@@ -3,20 +3,33 @@ import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { mayBeDamage } from '../../storage/storage-failure.ts';
+import { VECTOR_TABLES, Vectors } from '../meaning/vectors.ts';
 import { findDocuments } from './find.ts';
 import { IndexWriter } from './index-writer.ts';
 import { syncSources } from './sources.ts';
 
+/** Most documents that are found by meaning. */
+const MOST_NEAR = 30;
+
+/** What a question means, by a model. */
+export interface QuestionVector {
+  readonly model: string;
+  /** Of length 1. */
+  readonly vector: Float32Array;
+}
+
 export interface SearchIndex {
   /** Takes in what is new in the files. Cheap when nothing is. */
   sync(): void;
-  search(query: SearchQuery): readonly MemoryHit[];
+  /** `question`: what the query means, by a model. */
+  search(query: SearchQuery, question: QuestionVector | null): readonly MemoryHit[];
+  readonly vectors: Vectors;
   /** Closes and deletes it. */
   destroy(): void;
 }
 
 /** Raised with every change of the tables: an index of another version is made again. */
-const VERSION = 2;
+const VERSION = 3;
 
 const TABLES = `
   CREATE TABLE files (path TEXT PRIMARY KEY, session TEXT, stamp TEXT NOT NULL, offset INTEGER NOT NULL) STRICT;
@@ -42,6 +55,7 @@ const TABLES = `
   CREATE TABLE known (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   CREATE VIRTUAL TABLE spellings USING fts5(word, tokenize='trigram', detail=full);
   CREATE VIRTUAL TABLE trigrams USING fts5vocab(spellings, row);
+  ${VECTOR_TABLES}
   PRAGMA user_version = ${VERSION};
 `;
 
@@ -49,9 +63,14 @@ const TABLES = `
 export function openSearchIndex(files: SearchFiles, log: (line: string) => void): SearchIndex {
   const db = openOrMake(files.database, log);
   const writer = new IndexWriter(db);
+  const vectors = new Vectors(db);
   return {
     sync: () => syncSources(files, db, writer),
-    search: (query) => findDocuments(db, query),
+    search: (query, question) => {
+      if (question === null || query.by === 'words') return findDocuments(db, query);
+      return findDocuments(db, query, vectors.near(query, question, MOST_NEAR));
+    },
+    vectors,
     destroy: () => {
       db.close();
       remove(files.database);

@@ -3,8 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
+import { Meaning, type Embedder, type MeaningState } from '../meaning/meaning.ts';
 import type { Retriever, SearchFiles, MemoryHit, SearchQuery } from './retriever.ts';
-import type { WorkerAnswer, WorkerTask } from './search-worker.ts';
+import type { WorkerAnswer, WorkerResults, WorkerTask, WorkerTasks } from './search-worker.ts';
 
 export interface MemorySearchOptions extends SearchFiles {
   readonly clock: Clock;
@@ -25,11 +26,11 @@ const SETTLE_MS = 60_000;
 
 interface Running {
   readonly worker: Worker;
-  readonly waiting: Map<number, PromiseWithResolvers<readonly MemoryHit[]>>;
+  readonly waiting: Map<number, PromiseWithResolvers<unknown>>;
 }
 
 /**
- * Full-text search over MEMORY.md, HISTORY.md and all tapes, in a thread of its own that lives as long as it is needed.
+ * Search over MEMORY.md, HISTORY.md and all tapes, in a thread of its own that lives as long as it is needed.
  * The index is a file of its own that is made again when it is lost or damaged. While the disk refuses to take in what
  * is new, what was taken in before is found.
  */
@@ -40,14 +41,33 @@ export class MemorySearch implements Retriever, AsyncDisposable {
   #idle: Disposable | undefined;
   #settling: Disposable | undefined;
   #closed = false;
+  #meaning: Meaning | undefined;
 
   constructor(options: MemorySearchOptions) {
     this.#options = options;
   }
 
   /** Everything that was written before the call is found. */
-  search(query: SearchQuery): Promise<readonly MemoryHit[]> {
-    return this.#ask({ type: 'search', query });
+  async search(query: SearchQuery): Promise<readonly MemoryHit[]> {
+    const question = query.by === 'words' ? null : ((await this.#meaning?.ofQuestion(query.text)) ?? null);
+    return await this.#ask('search', { query, question });
+  }
+
+  /** Searches by meaning too, from now on. The texts follow in the background. */
+  useMeaning(embedder: () => Embedder | null): void {
+    const { clock, log } = this.#options;
+    this.#meaning ??= new Meaning({ embedder, clock, log }, (type, task) => this.#ask(type, task));
+    if (embedder() !== null) this.scheduleSync();
+  }
+
+  /** Embeds what is missing now. Resolves when all is there, or the server does not answer, as `meaning` then says. */
+  async embed(): Promise<void> {
+    await this.#meaning?.finished();
+  }
+
+  /** Null: no model for meaning was ever given to it. */
+  get meaning(): MeaningState | null {
+    return this.#meaning?.state ?? null;
   }
 
   /** Something was said: the index follows in a while. */
@@ -56,8 +76,9 @@ export class MemorySearch implements Retriever, AsyncDisposable {
     const { clock, log, settleMs = SETTLE_MS } = this.#options;
     this.#settling?.[Symbol.dispose]();
     this.#settling = clock.timer(settleMs, () => {
-      this.#ask({ type: 'sync' }).catch((error: unknown) =>
-        log.warn('search: index not updated', { reason: errorMessage(error) }),
+      this.#ask('sync', {}).then(
+        () => this.#meaning?.schedule(),
+        (error: unknown) => log.warn('search: index not updated', { reason: errorMessage(error) }),
       );
     });
   }
@@ -65,23 +86,25 @@ export class MemorySearch implements Retriever, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#settling?.[Symbol.dispose]();
-    await this.#end();
+    await Promise.all([this.#meaning?.[Symbol.asyncDispose](), this.#end()]);
   }
 
-  async #ask(task: WorkerTask): Promise<readonly MemoryHit[]> {
+  async #ask<T extends keyof WorkerTasks>(type: T, facts: WorkerTasks[T]): Promise<WorkerResults[T]> {
     if (this.#closed) throw new AppError('search-closed', 'The memory cannot be searched: the assistant is stopping.');
     const { clock, timeoutMs = TIMEOUT_MS } = this.#options;
     this.#idle?.[Symbol.dispose]();
     const { worker, waiting } = (this.#running ??= this.#start());
     this.#tasks += 1;
     const id = this.#tasks;
-    const answer = Promise.withResolvers<readonly MemoryHit[]>();
+    const answer = Promise.withResolvers<unknown>();
     waiting.set(id, answer);
+    const task = { type, ...facts } as WorkerTask;
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage({ id, task });
     using limit = deadline(clock, timeoutMs, 'the search');
     try {
-      return await raceAbort(answer.promise, limit.signal);
+      // The thread answers each task with the result of its name.
+      return (await raceAbort(answer.promise, limit.signal)) as WorkerResults[T];
     } catch (error) {
       if (!limit.signal.aborted) throw error;
       const text =
@@ -125,7 +148,7 @@ export class MemorySearch implements Retriever, AsyncDisposable {
       else if ('refused' in answer) {
         log.warn('search: index not brought up to date', { reason: answer.refused });
         onRefused?.();
-      } else if ('hits' in answer) waiting.get(answer.id)?.resolve(answer.hits);
+      } else if ('result' in answer) waiting.get(answer.id)?.resolve(answer.result);
       else waiting.get(answer.id)?.reject(new AppError('search-failed', answer.error));
     });
     worker.on('error', (error) => lose(errorMessage(error)));

@@ -1,5 +1,6 @@
 import type { Clock } from '../../util/clock.ts';
-import { endpointOf, invalid, type ProviderConfig } from '../open-provider.ts';
+import type { EmbeddingServer } from '../embedding-server.ts';
+import { endpointOf } from '../open-provider.ts';
 import { clientsFor } from '../wrappers/stream-call.ts';
 import { openClient } from './client.ts';
 
@@ -15,17 +16,12 @@ export type Embed = (
   options: { readonly dimensions?: number | undefined; readonly signal: AbortSignal },
 ) => Promise<Embeddings>;
 
-/** Opens the model of an entry of `config.providers`. Throws an `AppError` for one that has no such API. */
+/** Opens a model. Throws an `AppError` for one that cannot be called. */
 export function openEmbeddings(
-  { provider, model }: { readonly provider: string; readonly model: string },
-  { settings, clock }: { readonly settings: ProviderConfig; readonly clock: Clock },
+  { provider, model, settings }: Pick<EmbeddingServer, 'provider' | 'model' | 'settings'>,
+  clock: Clock,
 ): Embed {
   const { preset, endpoint } = endpointOf(provider, settings, { clock });
-  if (preset.api !== 'openai' && preset.api !== 'ollama') {
-    throw invalid(`The provider "${provider}" of memory.embeddings does not speak OpenAI's API. Name one that does.`, {
-      provider,
-    });
-  }
   const baseUrl = preset.api === 'ollama' ? `${endpoint.baseUrl}/v1` : endpoint.baseUrl;
   const client = clientsFor({ ...endpoint, baseUrl }, openClient);
   return async (texts, { dimensions, signal }) => {

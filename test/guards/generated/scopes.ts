@@ -205,7 +205,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   ],
   'journal/people.ts': ['journal/people'],
   'journal/stop.ts': ['journal/stop-request', 'journal/stop', 'e2e/subagents'],
-  'memory/search/find.ts': ['memory/search'],
+  'memory/search/hit.ts': ['memory/search'],
   'memory/search/tape-text.ts': ['memory/search'],
   'security/commands': COMMANDS,
   'security/commands/guard.ts': COMMANDS,

@@ -55,6 +55,31 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     ],
   ),
   ...guardsIn(
+    'memory/search/scope.ts',
+    ['memory/search-by-question.test.ts', 'memory/meaning.test.ts'],
+    [
+      {
+        name: 'search-listed-scope',
+        holds:
+          'What was said in a time, and what means the same, is found only in the conversations that the search may see.',
+        find: "if (scope === 'all') return",
+        replace: "if (scope !== 'none') return",
+      },
+    ],
+  ),
+  ...guardsIn(
+    'memory/meaning/vectors.ts',
+    ['memory/meaning.test.ts'],
+    [
+      {
+        name: 'meaning-scope',
+        holds: 'Vectors of texts outside of the conversations and times of a search are not compared.',
+        find: 'isAllowed: this.#allowed(query)',
+        replace: 'isAllowed: undefined',
+      },
+    ],
+  ),
+  ...guardsIn(
     'memory/search/find.ts',
     ['memory/search.test.ts'],
     [

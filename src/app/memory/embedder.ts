@@ -1,0 +1,121 @@
+import type { Budget, Spender } from '../../agent/context/budget.ts';
+import type { Embedder, MeaningState } from '../../memory/meaning/meaning.ts';
+import { canEmbed, embeddingServer, meaningText, type EmbeddingServer } from '../../providers/embedding-server.ts';
+import { openEmbeddings, type Embed } from '../../providers/openai/embeddings.ts';
+import type { ModelName } from '../../providers/provider.ts';
+import type { UsageStore } from '../../journal/usage.ts';
+import { DeadlineError } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { noUsage } from '../../util/token-usage.ts';
+import { countText } from '../../util/text.ts';
+import { startOfDay } from '../../util/time-zone.ts';
+import type { Base } from '../base.ts';
+
+interface EmbedderParts {
+  readonly budget: Pick<Budget, 'refusal' | 'record'>;
+  readonly ledger: Pick<UsageStore, 'day'>;
+  /** Loads the price of a model; must not throw. */
+  readonly prepare: (model: ModelName) => Promise<void>;
+}
+
+const SOURCE = 'embeddings';
+/** Under which the usage is summed: it belongs to no conversation. */
+const SESSION = 'system:embeddings';
+
+/** The model of `memory.embeddings` as the memory asks it: within the budgets, counted, and without secrets in the texts. */
+export function createEmbedder(
+  { config, clock, newId, redact }: Pick<Base, 'config' | 'clock' | 'newId' | 'redact'>,
+  { budget, ledger, prepare }: EmbedderParts,
+): () => Embedder | null {
+  const spender = (): Spender => {
+    const nobody = { role: 'owner', messages: [], entries: [] } as const;
+    return { turnId: newId(), sessionKey: SESSION, source: SOURCE, ...nobody };
+  };
+  let made: { readonly from: string; readonly embedder: Embedder } | undefined;
+  const refusal = async (): Promise<string | null> => {
+    const { dayTokens } = config.memory.embeddings;
+    const used = ledger.day(startOfDay(clock.now(), config.agent.timezone)).of(SOURCE).usage.input;
+    if (used >= dayTokens) {
+      return `today’s ${countText(dayTokens)} tokens for it are used (memory.embeddings.dayTokens), so the rest follows tomorrow`;
+    }
+    return (await budget.refusal(spender())) === null
+      ? null
+      : 'a daily budget of agent.budget is used up, so the rest follows tomorrow';
+  };
+  return () => {
+    const server = embeddingServer(config);
+    if (!canEmbed(server)) return null;
+    const from = JSON.stringify(server);
+    if (made?.from === from) return made.embedder;
+    const { provider, model } = server;
+    const count = async (tokens: number): Promise<void> => {
+      if (tokens === 0) return;
+      await prepare({ provider, model });
+      budget.record(spender(), { provider, model }, { ...noUsage, input: tokens });
+    };
+    const embedder = serverEmbedder(server, openEmbeddings(server, clock), { redact, count, refusal });
+    made = { from, embedder };
+    return embedder;
+  };
+}
+
+/** A server as the memory asks it. `count`: is told the tokens of each answer. */
+export function serverEmbedder(
+  { model, dimensions, host }: EmbeddingServer,
+  embed: Embed,
+  {
+    redact,
+    count,
+    refusal,
+  }: {
+    readonly redact: (text: string) => string;
+    readonly count: (tokens: number) => Promise<void>;
+    readonly refusal: Embedder['refusal'];
+  },
+): Embedder {
+  return {
+    model: dimensions === null ? model : `${model}:${dimensions}`,
+    embed: async (texts, signal) => {
+      try {
+        const asked = { ...(dimensions === null ? {} : { dimensions }), signal };
+        const { vectors, tokens } = await embed(texts.map(redact), asked);
+        await count(tokens);
+        return vectors;
+      } catch (error) {
+        throw new EmbeddingError(redact(sentenceOf(error, { host, signal })), { cause: error });
+      }
+    },
+    refusal,
+    isRefusedText: (error) => {
+      const status = statusOf(error instanceof Error ? error.cause : error);
+      return status === 400 || status === 413 || status === 422;
+    },
+  };
+}
+
+class EmbeddingError extends Error {
+  override readonly name = 'EmbeddingError';
+}
+
+function sentenceOf(error: unknown, { host, signal }: { readonly host: string; readonly signal: AbortSignal }): string {
+  if (signal.aborted && signal.reason instanceof DeadlineError) return `${host} did not answer in time`;
+  const status = statusOf(error);
+  if (status !== undefined) return `${host} answered ${status}`;
+  const isConnection = /^(?:Connection error|fetch failed)/u.test(errorMessage(error));
+  return isConnection ? `${host} could not be reached` : `${host}: ${errorMessage(error)}`;
+}
+
+function statusOf(error: unknown): number | undefined {
+  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+  return typeof status === 'number' ? status : undefined;
+}
+
+/** How the memory is searched, where its texts go, and how far they are there, for the status; null: by words alone, as it is set. */
+export function searchText(config: Base['config'], state: MeaningState | null): string | null {
+  const text = meaningText(config);
+  if (text === null || state === null || !canEmbed(embeddingServer(config))) return text;
+  const { counts, trouble, paused } = state;
+  const done = counts === null ? '' : `; ${countText(counts.embedded)} of ${countText(counts.total)} texts are there`;
+  if (trouble !== null) return `by words only, because ${trouble}; it is asked again by itself${done}`;
+  return `${text}${done}${paused === null ? '' : `; ${paused}`}`;
+}
