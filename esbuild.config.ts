@@ -67,7 +67,7 @@ async function bundle(entries: readonly string[], outdir: string): Promise<Metaf
 }
 
 /** Packages that a bundled one uses when they are there: speed and colours, nothing that is needed. */
-const OPTIONAL = new Set(['bufferutil', 'supports-color', 'utf-8-validate', 'zlib-sync']);
+const OPTIONAL = new Set(['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate', 'zlib-sync']);
 
 /** Throws when the bundle would look for a package beside itself: it is installed alone. */
 function requireWhole({ outputs }: Metafile): void {

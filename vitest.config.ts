@@ -29,6 +29,7 @@ const SLOW = [
   'test/e2e/why/processes.test.ts',
   'test/examples/**/*.test.ts',
   'test/gullible/**/*.test.ts',
+  'test/homes/**/*.test.ts',
   'test/page/**/*.test.ts',
   'test/security/{paths-race,sandbox-probe}.test.ts',
   'test/service/**/*.test.ts',

@@ -17,6 +17,7 @@ import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
 import { forgetBeforeStart, tellForgotten } from './app/storage/forgetting.ts';
+import { openKeptHome } from './app/storage/kept-home.ts';
 import { keepTapes } from './app/storage/kept-tapes.ts';
 import { reportStorageTrouble } from './app/storage/storage-notices.ts';
 import { openStores } from './app/storage/stores.ts';
@@ -40,6 +41,7 @@ import { acquireHomeLock } from './storage/lock.ts';
 import { LogFile } from './storage/log-file.ts';
 import { StorageHealth } from './storage/storage-health.ts';
 import { systemClock } from './util/clock.ts';
+import type { AppError } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
@@ -134,7 +136,6 @@ async function assemble(parts: Parts): Promise<Assistant> {
     if (!hasLock) stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
     hasLock = true;
     if (ground.serving) await probeDisk(paths.probe);
-    await forgetBeforeStart(ground);
     return await startOnce({ ...parts, learnSecrets: learn }, ground, waitedSince);
   };
   const assistant = stack.use(
@@ -227,16 +228,23 @@ async function startOnce(
 ): Promise<Assistant> {
   const { paths, clock, log, storage } = ground;
   await using stack = new AsyncDisposableStack();
-  const stores = await openStores(ground, stack, (error) => {
+  const kept = await openKeptHome(ground, stack, parts.signal ?? new AbortController().signal);
+  if (await forgetBeforeStart(ground)) kept?.resend();
+  const onSyncFailure = (error: AppError): void => {
     storage.failed(error);
     if (parts.onUnusable === undefined) parts.onRestart?.();
     else parts.onUnusable(error);
-  });
+  };
+  const stores = await openStores(ground, stack, { onSyncFailure, kept });
   const { journal } = stores;
   const base = await openBase(ground, journal.starts, parts);
   const closing = new AbortController();
   stack.defer(() => closing.abort(new Error('the process is stopping')));
-  await keepTapes(base, stores.sessions, { own: parts.tapeStore, closing: closing.signal });
+  await keepTapes(base, stores.sessions, {
+    own: parts.tapeStore,
+    kept: kept?.tapes,
+    closing: closing.signal,
+  });
   const hooks = openHooks(base, hookSetsOf(parts));
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
@@ -244,7 +252,7 @@ async function startOnce(
   if (base.serving && base.host === null)
     await base.further.prepare(furtherPorts(parts, ground, { settings: base.settings, inbox: journal.inbox }));
   const restoredAt = (await readRestored(paths.home))?.at;
-  const channels = createChannels(base, { ...stores, bus, restoredAt });
+  const channels = createChannels(base, { ...stores, bus, restoredAt, wrapSource: kept?.wrapSource });
   stack.use(showTyping(base, channels, bus));
   stack.use(showStates(base, channels, { bus, journal }));
   stack.use(channels.previews);
@@ -278,7 +286,7 @@ async function startOnce(
     reload: () => reloader.reload(),
     http,
     learnSecrets: parts.learnSecrets,
-    wrapTool: parts.wrapTool,
+    wrapTool: kept?.wrapTool ?? parts.wrapTool,
   });
   const { sandbox, consolidation, mcp, registry } = agent;
   const { learnSecrets } = parts;

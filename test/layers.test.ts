@@ -50,6 +50,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'channels/slack/web-client.ts',
   ],
   service: ['util', 'storage'],
+  homes: [
+    'util',
+    'storage',
+    'session/stored-tapes.ts',
+    'session/tape-name.ts',
+    'session/tape.ts',
+    'backup/contents.ts',
+  ],
   backup: ['util', 'storage', 'journal/schema.ts', 'service/program.ts', 'service/npm.ts'],
   doctor: [
     'util',

@@ -48,7 +48,12 @@ export function createChannels(
     journal,
     uploads,
     restoredAt,
-  }: Pick<Stores, 'journal' | 'uploads'> & { bus: MessageBus; restoredAt: number | undefined },
+    wrapSource = (source) => source,
+  }: Pick<Stores, 'journal' | 'uploads'> & {
+    bus: MessageBus;
+    restoredAt: number | undefined;
+    wrapSource?: ((source: ChannelSource) => ChannelSource) | undefined;
+  },
 ): Channels {
   const { config, clock, random, log, serving, host } = base;
   const began: Began = (channel, turnId, chatId) => journal.inbox.began(channel, turnId, chatId);
@@ -57,7 +62,7 @@ export function createChannels(
   const sources = (): readonly ChannelSource[] => {
     if (host !== null) return host.sources(began);
     const own = Object.entries(serving ? enabledChannels(config) : {}).map(([name, channel]) =>
-      channelSource(name, channel, { random, plugged: base.plugins.kinds }),
+      wrapSource(channelSource(name, channel, { random, plugged: base.plugins.kinds })),
     );
     const { shared } = base.further;
     return shared === null ? own : own.map((source) => shared.mains(source));

@@ -11,17 +11,20 @@ export type Item =
 /**
  * Names in the home that a backup leaves out: the lock and the sockets of the running process; what is made again or kept
  * for a while only (full-text index, long tool results, logs, mounts of the sandbox); what belongs to this machine (the
- * launcher of the service, programs that an upgrade installed, browsers and their profiles); earlier backups and homes that a restore moved aside. The
- * journal is copied on its own.
+ * launcher of the service, programs that an upgrade installed, browsers and their profiles, the mark of a copy of a home in
+ * PostgreSQL); earlier backups and homes that a restore moved aside. The journal is copied on its own.
  */
 const LEFT_OUT =
-  /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|sandbox|browser|bin|programs|backups|before-.*|restored\.json|upgrade\.json|\.probe|\.restore)$/u;
+  /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|sandbox|browser|bin|programs|backups|before-.*|restored\.json|store\.json|upgrade\.json|\.probe|\.restore)$/u;
 
 /** Temporary files of writes that did not finish. */
 const TEMPORARY = /^\..*\.\d+(?:\.\d+)?\.tmp$/u;
 
 /** The journal. It is read first, because its turns and messages must not be newer than the other files. */
 export const JOURNAL = 'state.db';
+
+/** Long tool results. */
+const SPILL = 'spill';
 
 /** The folders that are read right after the journal, in this order; all others come later. */
 const FIRST = ['sessions'];
@@ -50,6 +53,18 @@ export async function contentsOf(home: string): Promise<readonly Item[]> {
     const ordered = [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))];
     for (const name of ordered) await collect(home, inner + name, items);
   }
+  return items;
+}
+
+/**
+ * The same of one file or folder, by its path below the home; '' is the home. Long tool results are among them. Nothing when
+ * it is left out or not there.
+ */
+export async function contentsUnder(home: string, path: string): Promise<readonly Item[]> {
+  const [name = ''] = path.split('/');
+  const items: Item[] = path === '' ? [...(await contentsOf(home))] : [];
+  if (path === '') await collect(home, SPILL, items);
+  else if (name === SPILL || !LEFT_OUT.test(name)) await collect(home, path, items);
   return items;
 }
 

@@ -13,7 +13,7 @@ import {
   sessionSchema,
 } from './schema/service.ts';
 import { mcpServersSchema, memorySchema, skillsSchema, toolsSchema } from './schema/tools.ts';
-import { takes } from './schema/values.ts';
+import { optionalText, takes } from './schema/values.ts';
 
 /**
  * The whole configuration: every key has a default, a line of documentation and a mark that says when a change takes effect
@@ -38,6 +38,12 @@ export const configSchema = z.object({
   session: takes('live', sessionSchema),
   plugins: takes('rebuild', pluginsSchema),
   log: takes('restart', logSchema),
+  store: takes(
+    'restart',
+    optionalText(
+      'PostgreSQL that keeps this home, e.g. `postgres://user:password@host/database`; null: the folder alone has it.',
+    ),
+  ),
 });
 
 export type Config = z.output<typeof configSchema>;

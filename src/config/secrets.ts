@@ -35,6 +35,8 @@ const ORDINARY = /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+|[\d.]+|[~./][^\s=]*|https?:\/\/[
 /** Whether the value at this path is never shown. */
 export function isSecretPath(path: readonly string[]): boolean {
   const keys = path.filter((key) => !/^\d+$/u.test(key));
+  // An address with a password in it.
+  if (path.length === 1 && path[0] === 'store') return true;
   return SECRET_KEY.test(keys.at(-1) ?? '') || SECRET_MAPS.has(keys.at(-2) ?? '');
 }
 

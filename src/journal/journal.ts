@@ -1,4 +1,4 @@
-import { Database } from '../storage/database.ts';
+import { Database, type DatabaseOptions } from '../storage/database.ts';
 import { openDatabase } from '../storage/open-database.ts';
 import type { AppError } from '../util/errors.ts';
 import type { Clock } from '../util/clock.ts';
@@ -105,6 +105,8 @@ export interface JournalOptions {
   readonly boot?: string | null;
   /** For pairing codes. @default the system's */
   readonly random?: Random;
+  /** Makes commits durable. @default the disk does */
+  readonly watermark?: DatabaseOptions['watermark'] | undefined;
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
@@ -118,6 +120,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       onSyncFailure?.(error);
     },
     onFailure,
+    watermark: options.watermark,
     ...(onCheckpointFailure === undefined ? {} : { onCheckpointFailure }),
   });
   const starts = await Starts.open(db, options.clock);

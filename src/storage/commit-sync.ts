@@ -8,12 +8,34 @@ import { syncDirectory } from './files.ts';
 /** A commit that no one waits for is synced after this many ms. */
 const LAZY_SYNC_MS = 200;
 
-export interface CommitSyncOptions {
-  readonly clock: Clock;
-  /** Called once, when a sync failed; nothing becomes durable after that. */
+export interface WatermarkListeners {
+  /** Called once, when nothing becomes durable any more. */
   readonly onFailure: (error: AppError) => void;
   /** Called when all commits up to and including this one are durable. */
   readonly onDurable: (commit: number) => void;
+}
+
+export interface CommitSyncOptions extends WatermarkListeners {
+  readonly clock: Clock;
+}
+
+/**
+ * Makes commits durable, in their order, and says up to which they are. What leaves the process waits for it. `CommitSync` does
+ * it by the disk.
+ */
+export interface CommitWatermark {
+  /** After this nothing becomes durable; undefined while all is well. */
+  readonly failure: AppError | undefined;
+  /** Called within each transaction, right before its commit. */
+  committing?(): void;
+  /** Call after each commit; returns its number, 1 for the first. It becomes durable soon even if no one waits for it. */
+  committed(): number;
+  /** Resolves when this commit is durable; rejects with `failure`. */
+  durable(commit: number): Promise<void>;
+  /** Resolves when all commits so far are durable, without hurrying them; rejects with `failure`. */
+  settled(): Promise<void>;
+  /** No commit may follow; the database is still open. */
+  close(): void;
 }
 
 interface Waiting {
@@ -28,7 +50,7 @@ interface Waiting {
  * the commits before its start. After a failed sync the kernel may have dropped the pages, so a second sync would prove
  * nothing: `failure` stays set, and only a new process can read what is on the disk.
  */
-export class CommitSync {
+export class CommitSync implements CommitWatermark {
   readonly #path: string;
   readonly #options: CommitSyncOptions;
   #waiting: Waiting[] = [];

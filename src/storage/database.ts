@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { CommitSync } from './commit-sync.ts';
+import { CommitSync, type CommitWatermark, type WatermarkListeners } from './commit-sync.ts';
 import type { Durability } from './files.ts';
 
 interface PendingWrite {
@@ -38,6 +38,8 @@ export interface DatabaseOptions {
   readonly onCheckpointFailure?: (reason: string) => void;
   /** Called with the error of each failed write or read, and with `journal-damaged` when the file is found damaged. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
+  /** Makes the commits of `db` durable. @default the disk does, `CommitSync` */
+  readonly watermark?: ((db: DatabaseSync, listeners: WatermarkListeners) => CommitWatermark) | undefined;
 }
 
 /**
@@ -49,7 +51,7 @@ export class Database {
   readonly #db: DatabaseSync;
   readonly #onFailure: DatabaseOptions['onFailure'];
   readonly #statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
-  readonly #sync: CommitSync;
+  readonly #sync: CommitWatermark;
   readonly #checkpoints: Checkpoints;
   readonly #listeners = new Map<string, Set<() => void>>();
   /** By queue: each commit that is not durable yet, with the lowest sequence number that it added. */
@@ -62,14 +64,15 @@ export class Database {
   #isPaused = false;
   #closed = false;
 
-  constructor(db: DatabaseSync, { path, clock, onSyncFailure, onCheckpointFailure, onFailure }: DatabaseOptions) {
+  constructor(db: DatabaseSync, options: DatabaseOptions) {
+    const { path, clock, onSyncFailure, onCheckpointFailure, onFailure } = options;
     this.#db = db;
     this.#onFailure = onFailure;
-    this.#sync = new CommitSync(`${path}-wal`, {
-      clock,
+    const listeners: WatermarkListeners = {
       onFailure: (error) => onSyncFailure?.(error),
       onDurable: (commit) => this.#notifyQueues(commit),
-    });
+    };
+    this.#sync = options.watermark?.(db, listeners) ?? new CommitSync(`${path}-wal`, { clock, ...listeners });
     this.#checkpoints = new Checkpoints(path, {
       clock,
       pause: () => (this.#isPaused = true),
@@ -168,6 +171,7 @@ export class Database {
         done.push(this.#attempt(item, { isFirst: done.length === 0 }));
         if (performance.now() >= until) break;
       }
+      this.#sync.committing?.();
       this.#prepare('COMMIT').run();
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');

@@ -19,11 +19,16 @@ export const plainDisk: Disk = {
   truncate: truncateDurable,
 };
 
-/** The real disk; after a failed write `storage` probes the disk. The error is thrown unchanged. */
-export function reportingDisk(storage: Pick<StorageHealth, 'look'>): Disk {
-  const watched = async <T>(work: Promise<T>): Promise<T> => {
+/**
+ * The real disk, which tells `storage` of the files that were written; after a failed write `storage` probes the disk. The error
+ * is thrown unchanged.
+ */
+export function reportingDisk(storage: Pick<StorageHealth, 'look'> & Partial<Pick<StorageHealth, 'wrote'>>): Disk {
+  const watched = async <T>(work: Promise<T>, path?: string): Promise<T> => {
     try {
-      return await work;
+      const result = await work;
+      if (path !== undefined) storage.wrote?.(path);
+      return result;
     } catch (error) {
       if (isStorageTrouble(classifyFailure(error))) void storage.look();
       throw error;
@@ -34,13 +39,13 @@ export function reportingDisk(storage: Pick<StorageHealth, 'look'>): Disk {
       const handle = await watched(openAppend(path));
       return {
         ...handle,
-        write: (bytes) => watched(handle.write(bytes)),
+        write: (bytes) => watched(handle.write(bytes), path),
         datasync: () => watched(handle.datasync()),
-        truncate: (size) => watched(handle.truncate(size)),
+        truncate: (size) => watched(handle.truncate(size), path),
       };
     },
-    replace: (path, data, options) => watched(replaceDurable(path, data, options)),
+    replace: (path, data, options) => watched(replaceDurable(path, data, options), path),
     ensure: (path) => watched(ensureDirectory(path)),
-    truncate: (path, size) => watched(truncateDurable(path, size)),
+    truncate: (path, size) => watched(truncateDurable(path, size), path),
   };
 }

@@ -3,7 +3,7 @@ import { AppError, errorCode } from '../util/errors.ts';
 
 /**
  * What is wrong with a disk that cannot be written; `damaged`: with the journal on it, which no waiting mends;
- * `unreachable`: with the store of a plugin that keeps the tapes too.
+ * `unreachable`: with the store of a plugin that keeps the tapes too, or the database that keeps the home.
  */
 export type StorageTrouble = 'full' | 'read-only' | 'failing' | 'damaged' | 'unreachable';
 
@@ -31,12 +31,14 @@ const BY_CODE: Readonly<Record<string, FailureKind>> = {
   ESTALE: 'failing',
   EAGAIN: 'busy',
   EINTR: 'busy',
-  // Own codes, of `CommitSync`, `AppendFile`, `requireSpace`, `Tape` and `StoredTapes`.
+  // Own codes, of `CommitSync`, `AppendFile`, `requireSpace`, `Tape`, `StoredTapes`, `Postgres` and `HomeWriter`.
   'sync-failed': 'failing',
   'write-stuck': 'full',
   'no-room': 'full',
   'tape-entry-invalid': 'item',
   'tape-store-failed': 'unreachable',
+  'store-unreachable': 'unreachable',
+  'home-store-failed': 'unreachable',
   'journal-damaged': 'damaged',
 };
 

@@ -57,6 +57,7 @@ const NEEDED_BYTES = { firstBytes: 128 * 1024, mostBytes: 16 * 1024 * 1024 };
 export class StorageHealth implements Disposable {
   readonly #options: StorageHealthOptions;
   readonly #listeners = new Set<(state: StorageState) => void>();
+  readonly #writeListeners = new Set<(path: string) => void>();
   readonly #closed = new AbortController();
   #state: StorageState;
   #healed = Promise.withResolvers<void>();
@@ -80,6 +81,17 @@ export class StorageHealth implements Disposable {
   onChange(listener: (state: StorageState) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  /** Calls `listener` with the absolute path of each file that a store of the home wrote, when it is written. */
+  onWrote(listener: (path: string) => void): Disposable {
+    this.#writeListeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#writeListeners.delete(listener) };
+  }
+
+  /** Reports a file that was written. */
+  wrote(path: string): void {
+    for (const listener of this.#writeListeners) listener(path);
   }
 
   /**
@@ -267,8 +279,9 @@ const STORAGE_WORDS: Readonly<
     next: () => 'Read what the system reports about the disk: dmesg | tail.',
   },
   unreachable: {
-    what: () => 'The store that a plugin keeps conversations in does not take writes',
-    next: () => 'Look after what the plugin writes to; what was not kept there is written again when it works.',
+    what: () => 'The store that conversations are kept in too does not take writes',
+    next: () =>
+      'Look after it: the database of the setting `store`, or what a plugin writes to. What was not kept there is written again when it works.',
   },
   // `search.db` is made anew by itself, so that only the journal can keep the assistant from its work.
   damaged: {

@@ -47,7 +47,7 @@ async function storesOnSmallDisk(): Promise<World> {
   const redact = (text: string): string => text;
   const common = { paths, clock: systemClock, random: systemRandom, newId, log: silentLog, config };
   const base = { ...common, startedAt, redact, boot: null, storage };
-  const stores = await openStores(base, stack, () => {});
+  const stores = await openStores(base, stack, { onSyncFailure: () => {}, kept: null });
   const ballast = join(folder.path, 'ballast');
   stack.defer(() => rm(ballast, { force: true }));
   const owned = stack.move();

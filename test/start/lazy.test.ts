@@ -46,7 +46,16 @@ async function packagesLoadedBy(
 }
 
 const MCP = '@modelcontextprotocol/sdk';
-const SDKS = ['grammy', '@discordjs/ws', '@slack/bolt', 'openai', '@anthropic-ai/sdk', '@agentclientprotocol/sdk', MCP];
+const SDKS = [
+  'grammy',
+  '@discordjs/ws',
+  '@slack/bolt',
+  'openai',
+  '@anthropic-ai/sdk',
+  '@agentclientprotocol/sdk',
+  MCP,
+  'pg',
+];
 
 describe('SDKs are loaded when they are enabled, and not before', () => {
   test('with Telegram and Anthropic just these two are', async () => {
@@ -76,6 +85,8 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
     expect(loaded).toContain('src/cli/assistant/gateway.ts');
     const files = [...loaded].filter((name) => /^src\/cli\/(?:conversation|terminal)\//u.test(name));
     expect(files).toEqual(['src/cli/terminal/look.ts']);
+    // Nor is what speaks to PostgreSQL, where no home is kept there.
+    expect([...loaded].filter((name) => name.startsWith('src/homes/'))).toEqual([]);
     expect([...loaded].filter((name) => name === '@agentclientprotocol/sdk' || name.startsWith('src/acp/'))).toEqual(
       [],
     );

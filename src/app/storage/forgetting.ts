@@ -73,10 +73,11 @@ export async function forgetThen(
 
 /**
  * Forgets what was asked for, in a home that nothing else uses yet. A start that is cut off does it again from the beginning.
+ * False: nothing was to be forgotten.
  */
-export async function forgetBeforeStart(place: Pick<Ground, 'paths' | 'log'>): Promise<void> {
+export async function forgetBeforeStart(place: Pick<Ground, 'paths' | 'log'>): Promise<boolean> {
   const request = await read(place);
-  if (request === undefined || request.words === null) return;
+  if (request === undefined || request.words === null) return false;
   const { paths, log } = place;
   const mention = new Mention(request.words);
   const { tapes } = await forgetInHome(paths, mention, { erases: true });
@@ -87,6 +88,7 @@ export async function forgetBeforeStart(place: Pick<Ground, 'paths' | 'log'>): P
   for (const end of ['', '-wal', '-shm']) await rm(`${paths.search}${end}`, { force: true });
   await put(place, { ...request, words: null, sessions, backups: [...(await backupsIn(paths.backups))] });
   log.info('forget: done', { rows, tapes: sessions.length });
+  return true;
 }
 
 /** The sessions whose tapes were rewritten before this start. */

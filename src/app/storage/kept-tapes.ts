@@ -4,6 +4,14 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
 import { forgottenSessions } from './forgetting.ts';
 
+interface KeptTapesParts {
+  /** What the program that runs the assistant gave. */
+  readonly own: TapeStore | undefined;
+  /** What keeps the whole home; then it keeps the tapes too. */
+  readonly kept: TapeStore | undefined;
+  readonly closing: AbortSignal;
+}
+
 /**
  * Keeps the tapes in a store too: first the home gets what only the store has, and while the assistant works the store gets what
  * only the home has. Rejects with `tape-store-failed` when the store cannot be read.
@@ -11,13 +19,14 @@ import { forgottenSessions } from './forgetting.ts';
 export async function keepTapes(
   base: Pick<Base, 'paths' | 'clock' | 'log' | 'plugins' | 'stored' | 'storage'>,
   sessions: Sessions,
-  { own, closing }: { readonly own: TapeStore | undefined; readonly closing: AbortSignal },
+  { own, kept, closing }: KeptTapesParts,
 ): Promise<void> {
   const { paths, clock, log, plugins, stored, storage } = base;
   const { tapeStore } = plugins;
-  const store = own ?? tapeStore?.store;
+  const store = kept ?? own ?? tapeStore?.store;
   if (store === undefined) return;
-  const owner = own === undefined ? `the plugin ${JSON.stringify(tapeStore?.owner)}` : 'the given store of tapes';
+  const given = own === undefined ? `the plugin ${JSON.stringify(tapeStore?.owner)}` : 'the given store of tapes';
+  const owner = kept === undefined ? given : 'PostgreSQL';
   stored.tapes = new StoredTapes({
     store,
     owner,

@@ -19,6 +19,7 @@ import { UndoLog } from '../../storage/undo-log.ts';
 import { Uploads } from '../../storage/uploads.ts';
 import { errorMessage, type AppError } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
+import type { KeptHome } from './kept-home.ts';
 
 /** Everything that lasts. */
 export interface Stores {
@@ -53,21 +54,32 @@ export type StoresBase = Pick<
 
 /**
  * Opens what lies in the home; the stack closes it. The home's lock must be held. `onSyncFailure`: the disk did not
- * confirm a write, so the process has to start anew.
+ * confirm a write, or the home was lost, so the process has to start anew. `kept`: PostgreSQL keeps the home.
  */
 export async function openStores(
   base: StoresBase,
   stack: AsyncDisposableStack,
-  onSyncFailure: (error: AppError) => void,
+  { onSyncFailure, kept }: { readonly onSyncFailure: (error: AppError) => void; readonly kept: KeptHome | null },
 ): Promise<Stores> {
-  const { paths, clock, random, newId, log, config, startedAt, redact, boot } = base;
+  const { paths, clock, random, newId, log, config, startedAt, redact } = base;
+  const boot = kept?.boot ?? base.boot;
+  const watermark = kept?.watermark;
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
   // The first write that the disk refuses, by any store, changes the known state of the disk.
   const onFailure = (error: unknown): void => void base.storage.failed(error);
   const listeners = { onSyncFailure, onCheckpointFailure, onFailure };
   const journal = stack.use(
-    await openJournal({ path: paths.state, backupPath, clock, newId, boot, interpret: readAnswer, ...listeners }),
+    await openJournal({
+      path: paths.state,
+      backupPath,
+      clock,
+      newId,
+      boot,
+      watermark,
+      interpret: readAnswer,
+      ...listeners,
+    }),
   );
   // A clock that was put back must not make new turns look older than those before.
   newId.after(journal.newestId);
@@ -81,7 +93,7 @@ export async function openStores(
     log,
     mayHaveLost: journal.mayHaveLost,
     image: (hash) => media.image(hash),
-    openAppend: disk.open,
+    openAppend: kept?.openTape(disk.open) ?? disk.open,
   });
   stack.defer(() => sessions.close());
   const search = stack.use(

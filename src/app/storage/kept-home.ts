@@ -1,0 +1,127 @@
+import { basename } from 'node:path';
+import { SendError, type Channel } from '../../channels/channel.ts';
+import type { ChannelSource } from '../../channels/supervised-channel.ts';
+import type { OpenHome } from '../../homes/open-home.ts';
+import { journalMigrations } from '../../journal/schema.ts';
+import type { OpenAppend } from '../../storage/append-file.ts';
+import type { Tool } from '../../tools/tool.ts';
+import { sleep } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
+import type { Ground } from '../base.ts';
+
+/** A home that PostgreSQL keeps, as the rest of the program needs it. */
+export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend'> {
+  /** Stands for the boot of the machine: another owner of the home may have written what this one never saw. */
+  readonly boot: string;
+  /** Opens a tape that nothing but PostgreSQL has to make durable. */
+  readonly openTape: (open: OpenAppend) => OpenAppend;
+  /** A tool that runs only while the home is this gateway's; what it may have changed belongs to its result. */
+  readonly wrapTool: (tool: Tool) => Tool;
+  /** A channel that sends only while the home is this gateway's. */
+  readonly wrapSource: (source: ChannelSource) => ChannelSource;
+}
+
+/** All files are looked through this often, for what a person or a background process changed; ms. */
+const LOOK_EVERY_MS = 60_000;
+/** Between two looks whether the lease is renewed, ms. */
+const HELD_AGAIN_MS = 100;
+/** What sends. */
+const SENDS: ReadonlySet<PropertyKey> = new Set(['send', 'edit', 'draft', 'react', 'typing']);
+
+/**
+ * Opens the home in the PostgreSQL of the setting `store`; null: there is none. Waits while another gateway runs the home.
+ * The stack closes it, after everything that was put there later.
+ */
+export async function openKeptHome(
+  ground: Ground,
+  stack: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<KeptHome | null> {
+  const { config, paths, clock, log, storage } = ground;
+  if (config.store === null || ground.host !== null) return null;
+  if (Object.keys(config.agents).length > 0) throw withAgents();
+  const { openHome } = await import('../../homes/open-home.ts');
+  const { url, leaseMs } = readAddress(config.store);
+  const home = stack.use(
+    await openHome({
+      url,
+      leaseMs,
+      name: basename(paths.home).replace(/^\./u, ''),
+      folder: paths.home,
+      state: paths.state,
+      sessions: paths.sessions,
+      migrations: journalMigrations,
+      clock,
+      log,
+      signal,
+      onTrouble: (error) => void storage.failed(error),
+    }),
+  );
+  const { lease, files, writer } = home;
+  stack.use(storage.onWrote((path) => files.touched(path)));
+  stack.defer(() => files.touched(''));
+  let later: Disposable | undefined;
+  const look = (): void => {
+    files.touched('');
+    writer.written().catch(() => {});
+    later = clock.timer(LOOK_EVERY_MS, look);
+  };
+  later = clock.timer(LOOK_EVERY_MS, look);
+  stack.defer(() => later?.[Symbol.dispose]());
+  const held = async (stop: AbortSignal): Promise<void> => {
+    while (!lease.isHeld) {
+      lease.lost.throwIfAborted();
+      await sleep(clock, HELD_AGAIN_MS, stop);
+    }
+  };
+  return {
+    tapes: home.tapes,
+    watermark: home.watermark,
+    resend: () => home.resend(),
+    boot: `home ${lease.name}, epoch ${lease.epoch}`,
+    openTape: (open) => async (path) => ({ ...(await open(path)), datasync: async () => {} }),
+    wrapTool: (tool) => ({
+      ...tool,
+      execute: async (params, context) => {
+        await held(context.signal);
+        try {
+          return await tool.execute(params, context);
+        } finally {
+          if (tool.effect !== 'none') files.touched(paths.workspace);
+        }
+      },
+    }),
+    wrapSource: (source) => ({ ...source, open: async () => onlyWhile(() => lease.isHeld, await source.open()) }),
+  };
+}
+
+function withAgents(): AppError {
+  return new AppError(
+    'store-with-agents',
+    'The setting store keeps one home, and those of the further assistants in agents would stay behind at a takeover. Remove one of the two settings.',
+    { exitCode: 78 },
+  );
+}
+
+/** `leaseSeconds` in the address is ours: how long a gateway that is gone keeps its homes from the others. @default 15 */
+function readAddress(store: string): { readonly url: string; readonly leaseMs: number | undefined } {
+  const [, before = '', value] = /^(.*[?&])leaseSeconds=([1-9]\d*)/u.exec(store) ?? [];
+  if (value === undefined) return { url: store, leaseMs: undefined };
+  const rest = store.slice(before.length + `leaseSeconds=${value}`.length).replace(/^&/u, '');
+  return { url: (before + rest).replace(/[?&]$/u, ''), leaseMs: Number(value) * 1_000 };
+}
+
+/** The channel, whose sends fail before they begin, as ones that can be repeated, while the home may be another's. */
+function onlyWhile(isHeld: () => boolean, channel: Channel): Channel {
+  return new Proxy(channel, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== 'function') return value;
+      if (!SENDS.has(key)) return (...args: readonly unknown[]): unknown => Reflect.apply(value, target, args);
+      return async (...args: readonly unknown[]): Promise<unknown> => {
+        if (!isHeld()) throw new SendError('retryable', 'it is not certain that this gateway still runs the home');
+        return await Reflect.apply(value, target, args);
+      };
+    },
+  });
+}

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { chmod, lstat, mkdir, readFile, readlink, rm, stat, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { contentsUnder } from '../backup/contents.ts';
+import { tapeName } from '../session/tape-name.ts';
+import { ifThere, replaceDurable } from '../storage/files.ts';
+import { AppError } from '../util/errors.ts';
+import { isKept, type HomeFiles, type StoredFile } from './file-changes.ts';
+import { readTape } from './home-tapes.ts';
+import type { Postgres, StoredRow } from './postgres.ts';
+
+export interface FilesCacheOptions {
+  readonly postgres: Postgres;
+  readonly name: string;
+  /** Absolute path of the home's folder. */
+  readonly folder: string;
+  /** Absolute path of the folder with the tapes. */
+  readonly sessions: string;
+  readonly files: HomeFiles;
+}
+
+/** How many files and bytes had to be fetched. */
+export interface Fetched {
+  files: number;
+  bytes: number;
+}
+
+/** Bytes of a tape that are read at once. */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Makes the files of a home's copy what PostgreSQL has, by their hashes; what PostgreSQL does not have is removed. Throws
+ * `home-differs` when what was fetched is not what it should be.
+ */
+export async function bringFiles(options: FilesCacheOptions): Promise<Fetched> {
+  const fetched: Fetched = { files: 0, bytes: 0 };
+  const kept = new Set<string>();
+  for (const path of await bringTapes(options, fetched)) kept.add(path);
+  for (const path of await bringOthers(options, fetched)) kept.add(path);
+  for (const path of ['', 'sessions']) {
+    for (const item of await contentsUnder(options.folder, path)) {
+      const isOurs = item.path.startsWith('sessions/') || isKept(item.path);
+      if (item.type !== 'folder' && isOurs && !kept.has(item.path)) await rm(join(options.folder, item.path));
+    }
+  }
+  return fetched;
+}
+
+/** Returns the paths of all below the home. */
+async function bringTapes(options: FilesCacheOptions, fetched: Fetched): Promise<readonly string[]> {
+  const { postgres, name: home, folder, files } = options;
+  const rows = await postgres.query(
+    `SELECT session, max(at + size) AS size, encode(sha256(string_agg(bytes, ''::bytea ORDER BY at)), 'hex') AS hash
+     FROM assistant.tapes WHERE home = $1 GROUP BY session`,
+    [home],
+  );
+  const paths: string[] = [];
+  for (const row of rows) {
+    const session = String(row['session']);
+    const size = Number(row['size']);
+    const isTape = !session.startsWith('/');
+    const path = isTape ? `sessions/${tapeName(session)}` : session.slice(1);
+    paths.push(path);
+    const at = join(folder, path);
+    if ((await hashOf(at)) !== row['hash']) await fetchTape(options, { session, size, hash: row['hash'], at }, fetched);
+    if (!isTape) await files.isSame(path, { size, mode: 0o600, sha256: '', chunks: [], target: null });
+  }
+  return paths;
+}
+
+async function fetchTape(
+  { postgres, name: home }: FilesCacheOptions,
+  { session, size, hash, at }: { session: string; size: number; hash: unknown; at: string },
+  fetched: Fetched,
+): Promise<void> {
+  const here = (await ifThere(readFile(at))) ?? Buffer.alloc(0);
+  const isStart = here.length > 0 && here.length < size && (await isStartOf(postgres, { home, session, here }));
+  const parts: Buffer[] = isStart ? [here] : [];
+  for (let from = isStart ? here.length : 0; from < size; from += PART_BYTES) {
+    const part = await readTape(postgres, { home, session, from, length: Math.min(PART_BYTES, size - from) });
+    fetched.bytes += part.length;
+    parts.push(part);
+  }
+  const bytes = Buffer.concat(parts);
+  if (createHash('sha256').update(bytes).digest('hex') !== hash) throw differs(session);
+  await mkdir(dirname(at), { recursive: true, mode: 0o700 });
+  await replaceDurable(at, bytes);
+  fetched.files += 1;
+}
+
+/** Whether PostgreSQL's tape begins with what is here. */
+async function isStartOf(
+  postgres: Postgres,
+  { home, session, here }: { home: string; session: string; here: Buffer },
+): Promise<boolean> {
+  const [row] = await postgres.query(
+    `SELECT encode(sha256(substring(string_agg(bytes, ''::bytea ORDER BY at) FROM 1 FOR $3::integer)), 'hex') AS hash
+     FROM assistant.tapes WHERE home = $1 AND session = $2 AND at < $3`,
+    [home, session, here.length],
+  );
+  return row?.['hash'] === createHash('sha256').update(here).digest('hex');
+}
+
+async function bringOthers(options: FilesCacheOptions, fetched: Fetched): Promise<readonly string[]> {
+  const { postgres, name: home, files } = options;
+  const rows = await postgres.query('SELECT * FROM assistant.files WHERE home = $1 ORDER BY path', [home]);
+  // No one writes now, so what no list names is left from a file that changed or from a transaction that was given up.
+  await postgres.query(
+    `DELETE FROM assistant.chunks WHERE home = $1
+     AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)`,
+    [home],
+  );
+  const hashes = await postgres.query('SELECT hash FROM assistant.chunks WHERE home = $1', [home]);
+  files.hasChunks(hashes.map((row) => String(row['hash'])));
+  for (const row of rows) {
+    const path = String(row['path']);
+    const file = toFile(row);
+    if (!(await isHere(join(options.folder, path), file))) await fetchFile(options, path, file, fetched);
+    await files.isSame(path, file);
+  }
+  return rows.map((row) => String(row['path']));
+}
+
+async function isHere(at: string, file: StoredFile): Promise<boolean> {
+  const facts = await ifThere(lstat(at));
+  if (facts === undefined) return false;
+  if (file.target !== null) return facts.isSymbolicLink() && (await readlink(at)) === file.target;
+  if (!facts.isFile() || facts.size !== file.size) return false;
+  return (await hashOf(at)) === file.sha256;
+}
+
+async function fetchFile(
+  { postgres, name: home, folder }: FilesCacheOptions,
+  path: string,
+  file: StoredFile,
+  fetched: Fetched,
+): Promise<void> {
+  const at = join(folder, path);
+  await mkdir(dirname(at), { recursive: true, mode: 0o700 });
+  if (file.target !== null) {
+    await rm(at, { force: true });
+    await symlink(file.target, at);
+    return;
+  }
+  const chunks: Uint8Array[] = [];
+  for (const hash of file.chunks) {
+    const [row] = await postgres.query('SELECT bytes FROM assistant.chunks WHERE home = $1 AND hash = $2', [
+      home,
+      hash,
+    ]);
+    if (row?.['bytes'] instanceof Uint8Array) chunks.push(row['bytes']);
+  }
+  const bytes = Buffer.concat(chunks);
+  if (createHash('sha256').update(bytes).digest('hex') !== file.sha256) throw differs(path);
+  await replaceDurable(at, bytes, { mode: file.mode });
+  await chmod(at, file.mode);
+  fetched.files += 1;
+  fetched.bytes += bytes.length;
+}
+
+function toFile(row: StoredRow): StoredFile {
+  return {
+    size: Number(row['size']),
+    mode: Number(row['mode']),
+    sha256: String(row['sha256']),
+    chunks: (row['chunks'] as readonly unknown[]).map(String),
+    target: typeof row['target'] === 'string' ? row['target'] : null,
+  };
+}
+
+/** Of a file's bytes, hex; undefined when it is not there. */
+async function hashOf(path: string): Promise<string | undefined> {
+  if ((await ifThere(stat(path))) === undefined) return undefined;
+  const hash = createHash('sha256');
+  for await (const part of createReadStream(path)) hash.update(part as Buffer);
+  return hash.digest('hex');
+}
+
+function differs(what: string): AppError {
+  return new AppError('home-differs', `${what} cannot be rebuilt from PostgreSQL: its pieces do not have its hash.`);
+}

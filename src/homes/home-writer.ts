@@ -1,0 +1,312 @@
+import { backoffMs } from '../util/backoff.ts';
+import { type Clock, sleep } from '../util/clock.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import type { TableChanges } from './journal-changes.ts';
+import type { Lease } from './lease.ts';
+import { type Postgres, sqlStateOf, type Statement } from './postgres.ts';
+import {
+  fence,
+  FENCE_FELL,
+  joinedAppends,
+  journalStatements,
+  type Place,
+  type TapeChange,
+  tapeStatements,
+} from './statements.ts';
+
+/** The journal, as far as the writer has to know it. All are read at one moment. */
+export interface JournalSource {
+  /** Commits of this process so far. */
+  readonly commits: number;
+  take(): readonly TableChanges[];
+  sequences(): Readonly<Record<string, number>>;
+}
+
+/** What changed of the files, for the transaction that it belongs to. */
+export interface FileChanges {
+  statements(place: Place): readonly Statement[];
+}
+
+/** Files of the home that changed. */
+export interface FileSource {
+  readonly any: boolean;
+  /** Reads them and keeps their pieces in PostgreSQL; rejects as `Postgres` does, and then has them still. */
+  take(): Promise<FileChanges>;
+}
+
+export interface HomeWriterOptions {
+  readonly postgres: Postgres;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called when an outage is noticed, and when it is over. */
+  readonly onTrouble?: (error: AppError) => void;
+  readonly onHealed?: () => void;
+}
+
+interface Waiting {
+  readonly settled: PromiseWithResolvers<void>;
+}
+
+interface QueuedTape extends Waiting {
+  readonly change: TapeChange;
+}
+
+/** One write transaction. It stays the same until it is known that it was committed. */
+interface Group {
+  readonly revision: number;
+  readonly commits: number;
+  readonly statements: readonly Statement[];
+  readonly waiting: readonly Waiting[];
+}
+
+const RETRY = { firstMs: 100, maxMs: 3_000 };
+/** After this many failures in a row, about a second, it is an outage and no broken connection. */
+const TROUBLE_AFTER = 5;
+/** Bytes of tapes in one transaction; more wait for the next. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** What was written so far, for `status` and measurements. */
+export interface WriterCounts {
+  transactions: number;
+  statements: number;
+  /** Of values, without what the protocol adds. */
+  bytes: number;
+}
+
+/**
+ * Writes one home through to PostgreSQL: changed rows of the journal, appends to tapes and the list of files, in one
+ * transaction after the other, each of which takes all that came since the last. A transaction that failed is repeated as it
+ * was, for as long as it takes; only another owner of the home ends that.
+ */
+export class HomeWriter {
+  readonly counts: WriterCounts = { transactions: 0, statements: 0, bytes: 0 };
+  readonly #options: HomeWriterOptions;
+  #journal: JournalSource | undefined;
+  #files: FileSource | undefined;
+  #revision: number;
+  #tapes: QueuedTape[] = [];
+  #waiting: Waiting[] = [];
+  #extra: Statement[] = [];
+  #commits = 0;
+  #running: Promise<void> | undefined;
+  #isTroubled = false;
+  #closing = false;
+
+  constructor(options: HomeWriterOptions) {
+    this.#options = options;
+    this.#revision = options.lease.claimed.revision;
+  }
+
+  /** The journal whose changes belong into each transaction from now on. */
+  attach(journal: JournalSource): void {
+    this.#journal = journal;
+  }
+
+  /** The files whose changes belong into each transaction from now on. */
+  keep(files: FileSource): void {
+    this.#files = files;
+  }
+
+  /** Up to which commit of the journal PostgreSQL is. */
+  get writtenCommits(): number {
+    return this.#commits;
+  }
+
+  /**
+   * Resolves when all that was committed, appended or changed before the call is in PostgreSQL; waits for as long as that cannot
+   * be reached. Rejects with `home-lost` or `home-released`.
+   */
+  written(): Promise<void> {
+    const settled = Promise.withResolvers<void>();
+    this.#waiting.push({ settled });
+    this.#run();
+    return settled.promise;
+  }
+
+  /** Like `written`, for one change of a tape. A change that did not begin to be sent is taken back when `signal` aborts. */
+  change(change: TapeChange, signal?: AbortSignal): Promise<void> {
+    const settled = Promise.withResolvers<void>();
+    const item = { change, settled };
+    this.#tapes.push(item);
+    signal?.addEventListener(
+      'abort',
+      () => {
+        this.#tapes = this.#tapes.filter((one) => one !== item);
+        settled.reject(signal.reason);
+      },
+      { once: true },
+    );
+    this.#run();
+    return settled.promise;
+  }
+
+  /** Like `written`, with statements of its own at the end of the transaction. */
+  also(...statements: readonly Statement[]): Promise<void> {
+    this.#extra.push(...statements);
+    return this.written();
+  }
+
+  /** Writes what is left, for at most `withinMs`. Nothing may be handed over afterwards. */
+  async close(withinMs: number): Promise<void> {
+    const { clock, lease, log } = this.#options;
+    const last = this.written();
+    const limit = new AbortController();
+    using _limit = clock.timer(withinMs, () => limit.abort(new Error(`not written within ${withinMs} ms`)));
+    const late = new Promise<never>((_, reject) =>
+      limit.signal.addEventListener('abort', () => reject(limit.signal.reason), { once: true }),
+    );
+    try {
+      await Promise.race([last, late]);
+    } catch (error) {
+      log.warn('homes: the end of a home was not written', { home: lease.name, reason: errorMessage(error) });
+    }
+    last.catch(() => {});
+    this.#closing = true;
+    await Promise.race([this.#running, late]).catch(() => {});
+  }
+
+  #run(): void {
+    this.#running ??= this.#work();
+  }
+
+  async #work(): Promise<void> {
+    // What is handed over in one round of the event loop shares a transaction.
+    await new Promise((resolve) => setImmediate(resolve));
+    let group: Group | undefined;
+    try {
+      while (this.#tapes.length > 0 || this.#waiting.length > 0) {
+        this.#options.lease.lost.throwIfAborted();
+        group = await this.#next();
+        await this.#send(group);
+        this.#revision = group.revision;
+        this.#commits = group.commits;
+        for (const { settled } of group.waiting) settled.resolve();
+        group = undefined;
+      }
+    } catch (error) {
+      this.#fail(error, group?.waiting ?? []);
+    } finally {
+      // At once: whoever hands something over from now on begins the next round.
+      this.#running = undefined;
+    }
+  }
+
+  /** Rows and appends are taken at one moment, after the files that they may name. */
+  async #next(): Promise<Group> {
+    const { lease } = this.#options;
+    const place = { home: lease.name, revision: this.#revision + 1 };
+    const files: FileChanges[] = [];
+    while (this.#files?.any === true) files.push(await this.#patiently(this.#files));
+    const tapes = this.#takeTapes();
+    const waiting = [...tapes, ...this.#waiting];
+    this.#waiting = [];
+    const extra = this.#extra;
+    this.#extra = [];
+    const changes = this.#journal?.take() ?? [];
+    const commits = this.#journal?.commits ?? 0;
+    const { epoch, leaseMs } = lease;
+    const sequences = this.#journal?.sequences() ?? {};
+    return {
+      revision: place.revision,
+      commits,
+      waiting,
+      statements: [
+        fence({ ...place, epoch, leaseMs, commits, sequences }),
+        ...files.flatMap((one) => one.statements(place)),
+        ...joinedAppends(tapes.map(({ change }) => change)).flatMap((change) => tapeStatements(place, change)),
+        ...changes.flatMap((change) => journalStatements(place, change)),
+        ...extra,
+      ],
+    };
+  }
+
+  #takeTapes(): readonly QueuedTape[] {
+    let bytes = 0;
+    const end = this.#tapes.findIndex(({ change }) => (bytes += change.bytes.length) > MOST_BYTES);
+    const taken = this.#tapes.slice(0, end === -1 ? undefined : Math.max(1, end));
+    this.#tapes = this.#tapes.slice(taken.length);
+    return taken;
+  }
+
+  #patiently(files: FileSource): Promise<FileChanges> {
+    return this.#repeated(() => files.take());
+  }
+
+  async #send(group: Group): Promise<void> {
+    const { postgres, lease, clock } = this.#options;
+    await this.#repeated(async () => {
+      const asked = { monotonic: clock.monotonic(), wall: clock.now() };
+      try {
+        await postgres.transaction(group.statements);
+        lease.extended(asked);
+      } catch (error) {
+        if (sqlStateOf(error) !== FENCE_FELL || !(await this.#isWritten(group))) throw error;
+      }
+    });
+    this.counts.transactions += 1;
+    this.counts.statements += group.statements.length;
+    this.counts.bytes += group.statements.reduce((sum, { values = [] }) => sum + values.reduce(bytesOf, 0), 0);
+  }
+
+  /** Why the fence fell. True: the transaction was committed, but the answer did not arrive. Throws when it is to be repeated. */
+  async #isWritten({ revision }: Group): Promise<boolean> {
+    const { postgres, lease } = this.#options;
+    const [row] = await postgres.query('SELECT epoch, revision FROM assistant.homes WHERE name = $1', [lease.name]);
+    if (row === undefined || Number(row['epoch']) !== lease.epoch) {
+      lease.refused();
+      return false;
+    }
+    if (Number(row['revision']) === revision) return true;
+    if (Number(row['revision']) !== revision - 1) throw new Error(`the home ${lease.name} has an unknown revision`);
+    // No one took the home meanwhile.
+    await lease.renew();
+    return false;
+  }
+
+  /** Repeats what fails because PostgreSQL cannot be reached or refuses. Throws when the home is lost. */
+  async #repeated<T>(work: () => Promise<T>): Promise<T> {
+    const { lease, clock, log, onTrouble, onHealed } = this.#options;
+    for (let failures = 0; ;) {
+      lease.lost.throwIfAborted();
+      try {
+        const result = await work();
+        if (this.#isTroubled) {
+          this.#isTroubled = false;
+          log.info('homes: PostgreSQL takes writes again', { home: lease.name });
+          onHealed?.();
+        }
+        return result;
+      } catch (error) {
+        lease.lost.throwIfAborted();
+        if (this.#closing) throw error;
+        failures += 1;
+        // The fence falls once after an outage that was longer than the lease.
+        if (sqlStateOf(error) === FENCE_FELL && failures === 1) continue;
+        if (!this.#isTroubled && failures >= TROUBLE_AFTER) {
+          this.#isTroubled = true;
+          log.error('homes: PostgreSQL takes no writes', { home: lease.name, reason: errorMessage(error) });
+          onTrouble?.(storeTrouble(error));
+        }
+        await sleep(clock, backoffMs(failures, RETRY), lease.lost);
+      }
+    }
+  }
+
+  #fail(error: unknown, sent: readonly Waiting[]): void {
+    const all = [...sent, ...this.#tapes, ...this.#waiting];
+    this.#tapes = [];
+    this.#waiting = [];
+    for (const { settled } of all) settled.reject(error);
+  }
+}
+
+function storeTrouble(error: unknown): AppError {
+  return new AppError('home-store-failed', errorMessage(error));
+}
+
+function bytesOf(sum: number, value: unknown): number {
+  if (typeof value === 'string') return sum + value.length;
+  return sum + (value instanceof Uint8Array ? value.length : 8);
+}

@@ -1,0 +1,249 @@
+import type { Clock } from '../util/clock.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
+import type { Logger } from '../util/log.ts';
+import type { Postgres, StoredRow } from './postgres.ts';
+
+export interface LeasesOptions {
+  readonly postgres: Postgres;
+  /** Names this gateway and its folder of homes; two that run at the same time never share it. */
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** For how long a claim and each renewal hold, ms. @default 15 s */
+  readonly leaseMs?: number;
+  /** The highest version of the journal's schema that this program knows. */
+  readonly schema: number;
+}
+
+/** What a claim found. */
+export interface Claimed {
+  /** Write transactions of the home so far. */
+  readonly revision: number;
+  /** Steps of the journal's schema that its rows have seen; 0: the home is new. */
+  readonly schema: number;
+}
+
+const LEASE_MS = 15_000;
+/** A lease counts as ended here after this part of it, because clocks differ in speed and a send takes its time. */
+const TRUSTED_PART = 0.8;
+/** A lease is renewed after this part of it. */
+const RENEWED_PART = 1 / 3;
+
+/**
+ * The homes that this gateway runs. Each has a lease by the clock of the database, and an epoch that every claim raises:
+ * what an earlier owner still sends is refused by its epoch (`HomeWriter`). One statement renews all.
+ */
+export class Leases implements Disposable {
+  readonly #options: LeasesOptions;
+  readonly #leaseMs: number;
+  readonly #held = new Map<string, Lease>();
+  #renewal: Disposable | undefined;
+  #isRenewing = false;
+  #closed = false;
+
+  constructor(options: LeasesOptions) {
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? LEASE_MS;
+  }
+
+  /**
+   * Claims a home, which is made when there is none of that name. Null: another gateway holds it, or its rows need a newer
+   * program. A home that an earlier process of this owner held is claimed at once. Rejects as `Postgres` does.
+   */
+  async claim(name: string): Promise<Lease | null> {
+    const { postgres } = this.#options;
+    if (this.#held.has(name)) throw new Error(`the home ${name} is claimed already`);
+    await postgres.query('INSERT INTO assistant.homes (name) VALUES ($1) ON CONFLICT DO NOTHING', [name]);
+    const [lease] = await this.#claim('name = $4', [name], 1);
+    return lease ?? null;
+  }
+
+  /** Claims up to `limit` homes that no gateway holds, those free for longest first. */
+  async claimFree(limit: number): Promise<readonly Lease[]> {
+    return await this.#claim('NOT (name = ANY($4::text[]))', [Array.from(this.#held.keys())], limit);
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    this.#renewal?.[Symbol.dispose]();
+  }
+
+  async #claim(which: string, values: readonly unknown[], limit: number): Promise<readonly Lease[]> {
+    const { postgres, owner, clock, schema } = this.#options;
+    const asked = { monotonic: clock.monotonic(), wall: clock.now() };
+    const rows = await postgres.query(
+      `WITH free AS (
+         SELECT name, epoch, commits, revision FROM assistant.homes
+         WHERE ${which} AND oldest_reader <= $3
+           AND (lease_until IS NULL OR lease_until <= clock_timestamp() OR owner = $1)
+         ORDER BY lease_until NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
+       ), ended AS (
+         INSERT INTO assistant.epochs (home, epoch, commits, revision)
+         SELECT name, epoch, commits, revision FROM free WHERE epoch > 0 ON CONFLICT DO NOTHING
+       )
+       UPDATE assistant.homes AS home
+       SET epoch = home.epoch + 1, commits = 0, owner = $1, lease_until = clock_timestamp() + $2 * interval '1 ms'
+       FROM free WHERE home.name = free.name
+       RETURNING home.name, home.epoch, home.revision, home.schema`,
+      [owner, this.#leaseMs, schema, ...values],
+    );
+    return rows.map((row) => this.#hold(row, asked));
+  }
+
+  #hold(row: StoredRow, asked: Asked): Lease {
+    const lease = new Lease(
+      {
+        name: String(row['name']),
+        epoch: Number(row['epoch']),
+        claimed: { revision: Number(row['revision']), schema: Number(row['schema']) },
+        leaseMs: this.#leaseMs,
+        clock: this.#options.clock,
+      },
+      {
+        renew: () => this.#renew(),
+        release: (one) => this.#release(one),
+        lost: (one) => this.#lost(one),
+      },
+    );
+    lease.extended(asked);
+    this.#held.set(lease.name, lease);
+    this.#renewLater();
+    return lease;
+  }
+
+  #renewLater(): void {
+    if (this.#closed || this.#held.size === 0) return;
+    this.#renewal ??= this.#options.clock.timer(this.#leaseMs * RENEWED_PART, () => {
+      this.#renewal = undefined;
+      this.#renew()
+        .catch((error: unknown) => this.#options.log.warn('homes: leases not renewed', { reason: errorMessage(error) }))
+        .finally(() => this.#renewLater());
+    });
+  }
+
+  /** Renews all; a lease that ran out is renewed too as long as no one else claimed the home. Those that are not are lost. */
+  async #renew(): Promise<void> {
+    const { postgres, clock } = this.#options;
+    const held = Array.from(this.#held.values());
+    if (this.#isRenewing || held.length === 0) return;
+    this.#isRenewing = true;
+    try {
+      const asked = { monotonic: clock.monotonic(), wall: clock.now() };
+      const rows = await postgres.query(
+        `UPDATE assistant.homes AS home SET lease_until = clock_timestamp() + $3 * interval '1 ms'
+         FROM unnest($1::text[], $2::bigint[]) AS mine (name, epoch)
+         WHERE home.name = mine.name AND home.epoch = mine.epoch RETURNING home.name`,
+        [held.map(({ name }) => name), held.map(({ epoch }) => epoch), this.#leaseMs],
+      );
+      const renewed = new Set(rows.map((row) => String(row['name'])));
+      for (const lease of held) {
+        if (renewed.has(lease.name)) lease.extended(asked);
+        else if (this.#held.get(lease.name) === lease) this.#lost(lease);
+      }
+    } finally {
+      this.#isRenewing = false;
+    }
+  }
+
+  #lost(lease: Lease): void {
+    if (lease.lost.aborted) return;
+    if (this.#held.get(lease.name) === lease) this.#held.delete(lease.name);
+    this.#options.log.error('homes: another gateway took the home', { home: lease.name, epoch: lease.epoch });
+    lease.ended(homeLost(lease.name));
+  }
+
+  async #release(lease: Lease): Promise<void> {
+    if (this.#held.get(lease.name) !== lease) return;
+    this.#held.delete(lease.name);
+    lease.ended(new AppError('home-released', `The home ${lease.name} was handed over.`));
+    await this.#options.postgres.query(
+      'UPDATE assistant.homes SET lease_until = clock_timestamp(), owner = NULL WHERE name = $1 AND epoch = $2',
+      [lease.name, lease.epoch],
+    );
+  }
+}
+
+/** When a claim or renewal was sent: its lease is not longer than if it had begun there. */
+interface Asked {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+interface LeaseActions {
+  readonly renew: () => Promise<void>;
+  readonly release: (lease: Lease) => Promise<void>;
+  readonly lost: (lease: Lease) => void;
+}
+
+/** One home that this gateway runs, until `lost` aborts. */
+export class Lease {
+  readonly name: string;
+  readonly epoch: number;
+  readonly claimed: Claimed;
+  readonly leaseMs: number;
+  readonly #clock: Clock;
+  readonly #actions: LeaseActions;
+  readonly #end = new AbortController();
+  #until: Asked = { monotonic: -Infinity, wall: -Infinity };
+
+  constructor(
+    facts: Pick<Lease, 'name' | 'epoch' | 'claimed' | 'leaseMs'> & { readonly clock: Clock },
+    actions: LeaseActions,
+  ) {
+    this.name = facts.name;
+    this.epoch = facts.epoch;
+    this.claimed = facts.claimed;
+    this.leaseMs = facts.leaseMs;
+    this.#clock = facts.clock;
+    this.#actions = actions;
+  }
+
+  /**
+   * Whether the home is this gateway's for certain: false when the lease may have run out, by the monotonic clock or, because
+   * that stands still while a machine sleeps, by the wall clock. Ask it right before anything leaves the process.
+   */
+  get isHeld(): boolean {
+    const { monotonic, wall } = this.#until;
+    return !this.lost.aborted && this.#clock.monotonic() < monotonic && this.#clock.now() < wall;
+  }
+
+  /** Aborts, with `home-lost` or `home-released`, when the home is no longer this gateway's. */
+  get lost(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** Renews it now; rejects as `Postgres` does. Afterwards `isHeld` holds, or `lost` is aborted. */
+  renew(): Promise<void> {
+    return this.#actions.renew();
+  }
+
+  /** Gives the home back: the next gateway may claim it at once. What was not written before is refused. */
+  release(): Promise<void> {
+    return this.#actions.release(this);
+  }
+
+  /** A transaction found another epoch. */
+  refused(): void {
+    this.#actions.lost(this);
+  }
+
+  /** A claim, a renewal or a write transaction that was sent at this moment made the lease last from then on. */
+  extended(asked: Asked): void {
+    const trusted = this.leaseMs * TRUSTED_PART;
+    this.#until = {
+      monotonic: Math.max(this.#until.monotonic, asked.monotonic + trusted),
+      wall: asked.wall + trusted,
+    };
+  }
+
+  ended(reason: AppError): void {
+    this.#end.abort(reason);
+  }
+}
+
+function homeLost(name: string): AppError {
+  return new AppError(
+    'home-lost',
+    `Another gateway took the home ${name}. Nothing more is written or sent from here; the assistant starts again and waits until the home is free.`,
+  );
+}

@@ -1,0 +1,159 @@
+import type { Pool, PoolClient } from 'pg';
+import type { Clock } from '../util/clock.ts';
+import { deadline, raceAbort } from '../util/clock.ts';
+import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+
+/** One SQL statement and its values, `$1` being the first. */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** A row by column names. Numbers of eight bytes are numbers, `bytea` is a Buffer. */
+export type StoredRow = Readonly<Record<string, unknown>>;
+
+export interface PostgresOptions {
+  readonly clock: Clock;
+  /** Most connections at once; one more is opened only when all are in use. @default 4 */
+  readonly most?: number;
+  /** A call that takes longer is given up, and its connection closed; ms. @default 20 s */
+  readonly callMs?: number;
+}
+
+const CALL_MS = 20_000;
+const CONNECT_MS = 5_000;
+/** The server ends a transaction whose client is silent for so long: a frozen gateway must not keep a home locked. */
+const SILENT_TRANSACTION_MS = 5_000;
+const CLOSING_MS = 1_000;
+const INT8 = 20;
+
+/**
+ * The PostgreSQL database that keeps homes. Every failure is an `AppError`: `store-unreachable` when nothing is known of the
+ * effect (no connection, too late, the server is stopping), `store-refused` with the server's SQLSTATE in `facts.sqlState`
+ * when the server said no.
+ */
+export class Postgres implements AsyncDisposable {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #callMs: number;
+  /** By text: under which name a connection keeps its plan. The texts of transactions are constant, so there are few. */
+  readonly #plans = new Map<string, string>();
+
+  private constructor(pool: Pool, { clock, callMs = CALL_MS }: PostgresOptions) {
+    this.#pool = pool;
+    this.#clock = clock;
+    this.#callMs = callMs;
+  }
+
+  /** Loads the driver; connects with the first call. `url`: `postgres://user:password@host/database`. */
+  static async open(url: string, options: PostgresOptions): Promise<Postgres> {
+    const { default: pg } = await import('pg');
+    const parsers = {
+      getTypeParser: (type: number, format?: 'text' | 'binary'): unknown =>
+        type === INT8 ? Number : pg.types.getTypeParser(type, format),
+    };
+    const pool = new pg.Pool({
+      connectionString: url,
+      max: options.most ?? 4,
+      // What belongs to one transaction is sent without waiting in between.
+      pipeline: true,
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_MS,
+      idle_in_transaction_session_timeout: SILENT_TRANSACTION_MS,
+      application_name: 'assistant',
+      types: parsers,
+    });
+    // A call that a broken connection belonged to is told by its own error; one that no one uses is replaced by the next call.
+    pool.on('error', ignore);
+    pool.on('connect', (client) => client.on('error', ignore));
+    return new Postgres(pool, options);
+  }
+
+  /** Runs one statement by itself. */
+  async query(text: string, values: readonly unknown[] = []): Promise<readonly StoredRow[]> {
+    return await this.#using((client) => run(client, { text, values }));
+  }
+
+  /**
+   * Runs the statements in one transaction, sent at once. Resolves with the rows of each when it is committed. After
+   * `store-refused` it had no effect; after `store-unreachable` it may have.
+   */
+  async transaction(statements: readonly Statement[]): Promise<readonly (readonly StoredRow[])[]> {
+    return await this.#using(async (client) => {
+      const sent = [BEGIN, ...statements, COMMIT].map((one) => run(client, one, this.#planOf(one)));
+      // The first failure is the cause; the statements after it only say that the transaction is aborted.
+      const results = await Promise.allSettled(sent);
+      const failed = results.find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
+      return results.slice(1, -1).map((result) => (result.status === 'fulfilled' ? result.value : []));
+    });
+  }
+
+  /** Closes all connections; one that is in use closes when its call has ended. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    using limit = deadline(this.#clock, CLOSING_MS, 'closing the connections of PostgreSQL');
+    await raceAbort(this.#pool.end(), limit.signal).catch(ignore);
+  }
+
+  #planOf({ text, values }: Statement): string | undefined {
+    if (values === undefined) return undefined;
+    const known = this.#plans.get(text) ?? `plan_${this.#plans.size}`;
+    this.#plans.set(text, known);
+    return known;
+  }
+
+  async #using<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    using limit = deadline(this.#clock, this.#callMs, 'the call of PostgreSQL');
+    let client: PoolClient | undefined;
+    let failure: unknown;
+    try {
+      const connecting = this.#pool.connect();
+      client = await raceAbort(connecting, limit.signal).catch((error: unknown) => {
+        connecting.then((late) => late.release()).catch(() => {});
+        throw error;
+      });
+      return await raceAbort(work(client), limit.signal);
+    } catch (error) {
+      failure = error;
+      throw toAppError(error);
+    } finally {
+      // A connection of which it is not known what it does is closed.
+      client?.release(failure !== undefined && !isRefusal(failure));
+    }
+  }
+}
+
+const ignore = (): void => {};
+
+const BEGIN: Statement = { text: 'BEGIN' };
+const COMMIT: Statement = { text: 'COMMIT' };
+
+async function run(client: PoolClient, { text, values = [] }: Statement, name?: string): Promise<readonly StoredRow[]> {
+  const result = await client.query<StoredRow>({ text, values: [...values], ...(name === undefined ? {} : { name }) });
+  // Several statements in one text have several results.
+  return Array.isArray(result) ? [] : result.rows;
+}
+
+/** SQLSTATE classes of a server that cannot serve now: connection, resources, intervention of an operator, system, not yet up. */
+const NOT_NOW = /^(?:08|53|57|58|25P0[34]|40)/u;
+
+/** Whether the server answered, and means the statement and not the moment. */
+function isRefusal(error: unknown): boolean {
+  const code = errorCode(error);
+  return code !== undefined && /^[0-9A-Z]{5}$/u.test(code) && !/^E[A-Z]{4}$/u.test(code) && !NOT_NOW.test(code);
+}
+
+function toAppError(error: unknown): AppError {
+  // Not as a cause: a code of the network would be taken for one of the disk here.
+  if (isRefusal(error)) {
+    const facts = { sqlState: errorCode(error) };
+    return new AppError('store-refused', `PostgreSQL refused: ${errorMessage(error)}`, { facts });
+  }
+  return new AppError('store-unreachable', `PostgreSQL cannot be reached: ${errorMessage(error)}`);
+}
+
+/** The SQLSTATE of a `store-refused`; undefined for anything else. */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof AppError) || error.code !== 'store-refused') return undefined;
+  return typeof error.facts['sqlState'] === 'string' ? error.facts['sqlState'] : undefined;
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tablesAfter } from '../../src/homes/journal-tables.ts';
+import { type Lease, Leases } from '../../src/homes/lease.ts';
+import { Postgres } from '../../src/homes/postgres.ts';
+import { installSchema } from '../../src/homes/schema.ts';
+import { journalMigrations } from '../../src/journal/schema.ts';
+import { type Clock, systemClock } from '../../src/util/clock.ts';
+import { silentLog } from '../../src/util/log.ts';
+import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
+import { waitFor } from '../support/wait.ts';
+
+const programs = postgresPrograms();
+const LEASE_MS = 400;
+
+/** A clock of which the timers stand still: a gateway that does not renew. */
+const stopped: Clock = { ...systemClock, timer: () => ({ [Symbol.dispose]: () => {} }) };
+
+describe.skipIf(programs === undefined)('the lease of a home', () => {
+  let server: Server;
+  let postgres: Postgres;
+  beforeAll(async () => {
+    server = await startPostgres(programs ?? '');
+    postgres = await Postgres.open(await server.database(), { clock: systemClock, most: 10 });
+    await installSchema(postgres, tablesAfter(journalMigrations));
+  });
+  afterAll(async () => {
+    await postgres?.[Symbol.asyncDispose]();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  const gateway = (owner: string, { clock = systemClock, leaseMs = LEASE_MS, schema = 30 } = {}): Leases =>
+    new Leases({ postgres, owner, clock, log: silentLog, leaseMs, schema });
+
+  test('is held by one gateway at a time, however many ask at once', async () => {
+    const gateways = Array.from({ length: 8 }, (_, n) => gateway(`many-${n}`));
+    const claimed = await Promise.all(gateways.map((one) => one.claim('many')));
+    expect(claimed.filter((lease) => lease !== null).length).toBe(1);
+    gateways.forEach((one) => one[Symbol.dispose]());
+  });
+
+  test('is renewed by itself, and free for the next when its gateway gives it back', async () => {
+    using first = gateway('renewing');
+    using second = gateway('waiting');
+    const lease = await first.claim('renewed');
+    const until = performance.now() + 3 * LEASE_MS;
+    await waitFor(() => performance.now() > until);
+    expect(lease?.isHeld).toBe(true);
+    expect(await second.claim('renewed')).toBeNull();
+    await lease?.release();
+    expect(lease?.isHeld).toBe(false);
+    const next = await second.claim('renewed');
+    expect(next?.epoch).toBe((lease?.epoch ?? 0) + 1);
+  });
+
+  test('ends here before it ends in the database, and is lost when another gateway claims the home', async () => {
+    using frozen = gateway('frozen', { clock: stopped });
+    using other = gateway('other');
+    const lease = (await frozen.claim('frozen')) as Lease;
+    expect(lease.isHeld).toBe(true);
+    await waitFor(() => !lease.isHeld);
+    expect(await other.claim('frozen')).toBeNull();
+    const taken = await waitFor(() => other.claim('frozen'));
+    expect(taken.epoch).toBe(lease.epoch + 1);
+    expect(lease.lost.aborted).toBe(false);
+    await lease.renew();
+    expect(lease.lost.reason).toMatchObject({ code: 'home-lost' });
+  });
+
+  test('that ran out is renewed when no one claimed the home meanwhile', async () => {
+    using slow = gateway('slow', { clock: stopped });
+    const lease = (await slow.claim('slow')) as Lease;
+    await waitFor(() => !lease.isHeld);
+    await lease.renew();
+    expect(lease.isHeld).toBe(true);
+    expect(lease.lost.aborted).toBe(false);
+  });
+
+  test('is claimed at once by the next process of the same owner', async () => {
+    using first = gateway('same', { leaseMs: 60_000 });
+    const lease = (await first.claim('same')) as Lease;
+    using second = gateway('same', { leaseMs: 60_000 });
+    expect((await second.claim('same'))?.epoch).toBe(lease.epoch + 1);
+    await lease.renew();
+    expect(lease.lost.aborted).toBe(true);
+  });
+
+  test('does not count while the machine slept, although the monotonic clock stood still', async () => {
+    let wall = 0;
+    using sleeping = gateway('asleep', { clock: { ...stopped, now: () => Date.now() + wall }, leaseMs: 60_000 });
+    const lease = (await sleeping.claim('asleep')) as Lease;
+    expect(lease.isHeld).toBe(true);
+    wall = 60_000;
+    expect(lease.isHeld).toBe(false);
+  });
+
+  test('of several free homes is given to whoever asks, each once', async () => {
+    await postgres.query("INSERT INTO assistant.homes (name) SELECT 'free-' || n FROM generate_series(1, 12) AS n");
+    const gateways = Array.from({ length: 4 }, (_, n) => gateway(`sharing-${n}`, { leaseMs: 60_000 }));
+    const claimed = await Promise.all(gateways.map((one) => one.claimFree(3)));
+    const names = claimed
+      .flat()
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith('free-'));
+    expect(new Set(names).size).toBe(names.length);
+    const rest = await Promise.all(gateways.map((one) => one.claimFree(12)));
+    const all = [...names, ...rest.flat().map(({ name }) => name)].filter((name) => name.startsWith('free-'));
+    expect(all.toSorted()).toEqual(Array.from({ length: 12 }, (_, n) => `free-${n + 1}`).toSorted());
+    gateways.forEach((one) => one[Symbol.dispose]());
+  });
+
+  test('is not given to a program that does not know what the home’s rows need', async () => {
+    await postgres.query("INSERT INTO assistant.homes (name, oldest_reader) VALUES ('newer', 31)");
+    using old = gateway('old', { schema: 30 });
+    expect(await old.claim('newer')).toBeNull();
+    using knowing = gateway('new', { schema: 31 });
+    expect((await knowing.claim('newer'))?.epoch).toBe(1);
+  });
+});

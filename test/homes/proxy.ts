@@ -1,0 +1,76 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+
+/** Stands between a gateway and PostgreSQL. */
+export interface Proxy extends AsyncDisposable {
+  /** The address of the database through it. */
+  readonly url: string;
+  /** How many answers to COMMIT it kept to itself. */
+  readonly kept: number;
+  /** From now on it closes a connection instead of passing on that its transaction was committed. */
+  keepAnswers: boolean;
+  /** Closes all connections and takes no more until `mend`. */
+  cut(): void;
+  mend(): void;
+}
+
+const SOCKET = '.s.PGSQL.5432';
+/** CommandComplete of COMMIT. */
+const COMMITTED = Buffer.from('C\0\0\0\u000BCOMMIT\0', 'latin1');
+
+/** `url`: of a server's socket in a folder; `folder`: where the proxy makes its own. */
+export async function startProxy(url: string, folder: string): Promise<Proxy> {
+  const from = new URL(url.replace('@/', '@x/')).searchParams.get('host') ?? '';
+  const open = new Set<Socket>();
+  let isCut = false;
+  const facts = { kept: 0, keepAnswers: false };
+  const server = createServer((client) => {
+    if (isCut) {
+      client.destroy();
+      return;
+    }
+    const behind = connect(join(from, SOCKET));
+    for (const one of [client, behind]) {
+      open.add(one);
+      one.on('error', () => {});
+      one.on('close', () => {
+        open.delete(one);
+        client.destroy();
+        behind.destroy();
+      });
+    }
+    client.pipe(behind);
+    behind.on('data', (data: Buffer) => {
+      if (facts.keepAnswers && data.includes(COMMITTED)) {
+        facts.kept += 1;
+        client.destroy();
+      } else {
+        client.write(data);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(join(folder, SOCKET), resolve));
+  return {
+    url: url.replace(encodeURIComponent(from), encodeURIComponent(folder)),
+    get kept() {
+      return facts.kept;
+    },
+    get keepAnswers() {
+      return facts.keepAnswers;
+    },
+    set keepAnswers(value) {
+      facts.keepAnswers = value;
+    },
+    cut: () => {
+      isCut = true;
+      for (const one of open) one.destroy();
+    },
+    mend: () => {
+      isCut = false;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const one of open) one.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

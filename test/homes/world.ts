@@ -1,0 +1,98 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { digestOfCache, digestOfStore, type TableDigest } from '../../src/homes/journal-digest.ts';
+import { journalTables, tablesAfter } from '../../src/homes/journal-tables.ts';
+import { openHome, type OpenHome, type OpenHomeOptions } from '../../src/homes/open-home.ts';
+import { Postgres } from '../../src/homes/postgres.ts';
+import { openJournal, type Journal } from '../../src/journal/journal.ts';
+import { journalMigrations } from '../../src/journal/schema.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { StoredTapes } from '../../src/session/stored-tapes.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import type { AppError } from '../../src/util/errors.ts';
+import { createIds } from '../../src/util/ids.ts';
+import { silentLog } from '../../src/util/log.ts';
+import { systemRandom } from '../../src/util/random.ts';
+
+/** One gateway's copy of a home: what PostgreSQL keeps of it, its journal and its tapes. */
+export interface Copy extends AsyncDisposable {
+  readonly home: OpenHome;
+  readonly journal: Journal;
+  readonly sessions: Sessions;
+  /** Why the journal takes nothing any more. */
+  readonly failures: readonly AppError[];
+}
+
+export const HOME = 'alice';
+
+const newId = createIds(systemClock, systemRandom);
+
+/** How a gateway opens the home in a folder. */
+export const homeOptions = (url: string, folder: string, options: Partial<OpenHomeOptions> = {}): OpenHomeOptions => ({
+  url,
+  name: HOME,
+  folder,
+  state: join(folder, 'state.db'),
+  sessions: join(folder, 'sessions'),
+  migrations: journalMigrations,
+  clock: systemClock,
+  log: silentLog,
+  leaseMs: 2_000,
+  signal: new AbortController().signal,
+  ...options,
+});
+
+export interface CopyOptions extends Partial<OpenHomeOptions> {
+  /** Changes the folder once it is the copy, as a person who wants something forgotten does. */
+  readonly rewrite?: (folder: string) => Promise<void>;
+}
+
+/** Opens the home in a folder as a gateway does, but for what lives above the stores. */
+export async function openCopy(url: string, folder: string, { rewrite, ...options }: CopyOptions = {}): Promise<Copy> {
+  await using stack = new AsyncDisposableStack();
+  await mkdir(join(folder, 'workspace'), { recursive: true });
+  const sessionsFolder = join(folder, 'sessions');
+  const path = join(folder, 'state.db');
+  const home = stack.use(await openHome(homeOptions(url, folder, options)));
+  if (rewrite !== undefined) {
+    await rewrite(folder);
+    home.resend();
+  }
+  const failures: AppError[] = [];
+  const journal = stack.use(
+    await openJournal({
+      path,
+      backupPath: null,
+      clock: systemClock,
+      newId,
+      boot: `epoch ${home.lease.epoch}`,
+      watermark: home.watermark,
+      onSyncFailure: (error) => failures.push(error),
+    }),
+  );
+  const parts = {
+    directory: sessionsFolder,
+    quarantine: join(folder, 'quarantine'),
+    clock: systemClock,
+    log: silentLog,
+  };
+  const sessions = new Sessions({ ...parts, newId, mayHaveLost: journal.mayHaveLost });
+  await sessions.keepIn(new StoredTapes({ ...parts, store: home.tapes, owner: 'PostgreSQL' }));
+  stack.defer(() => sessions.close());
+  const owned = stack.move();
+  return { home, journal, sessions, failures, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The journal in a folder, and what PostgreSQL has of it. No process may have the home open. */
+export async function digests(
+  url: string,
+  folder: string,
+): Promise<{ readonly here: readonly TableDigest[]; readonly there: readonly TableDigest[] }> {
+  await using postgres = await Postgres.open(url, { clock: systemClock });
+  using db = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
+  return {
+    here: digestOfCache(db, journalTables(db)),
+    there: await digestOfStore(postgres, HOME, tablesAfter(journalMigrations)),
+  };
+}

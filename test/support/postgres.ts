@@ -1,0 +1,122 @@
+import { execFile, spawn } from 'node:child_process';
+import { chown, mkdir } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Postgres } from '../../src/homes/postgres.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { tempFolder } from './temp.ts';
+import { waitFor } from './wait.ts';
+
+const run = promisify(execFile);
+
+/** Where Debian, and then others, put the programs of the server. */
+const PLACES = [process.env['POSTGRES_BIN'], ...debianFolders(), '/usr/local/bin', '/opt/homebrew/bin'];
+
+function debianFolders(): readonly string[] {
+  const folder = '/usr/lib/postgresql';
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map((version) => join(folder, version, 'bin'));
+}
+
+/** The folder with `postgres` and `initdb`; undefined: this machine has none. Throws where the tests may not go without it. */
+export function postgresPrograms(): string | undefined {
+  const folder = PLACES.find((place) => place !== undefined && existsSync(join(place, 'initdb')));
+  if (folder === undefined && process.env['CI'] === 'true') {
+    throw new Error(
+      'the tests of homes need PostgreSQL: install postgresql, or set POSTGRES_BIN to the folder of initdb',
+    );
+  }
+  return folder;
+}
+
+/** A PostgreSQL server that only this process reaches, through a socket in a folder of its own. */
+export interface Server extends AsyncDisposable {
+  /** Of an empty database that no other test has. */
+  database(): Promise<string>;
+  /** Ends the server at once, as a power loss would. */
+  kill(): Promise<void>;
+  /** Starts it again. */
+  start(): Promise<void>;
+  /** Stops it from answering until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+}
+
+/** The server does not run as root, so root starts it as the user that Debian's package made. */
+async function asServer(): Promise<{ uid: number; gid: number } | Record<string, never>> {
+  if (process.getuid?.() !== 0) return {};
+  const id = async (flag: string): Promise<number> => Number((await run('id', [flag, 'postgres'])).stdout);
+  return { uid: await id('-u'), gid: await id('-g') };
+}
+
+/**
+ * Starts a server of its own. It does not wait for the disk unless `durable`: what it committed then outlives its own death, which
+ * is all that a test can bring about.
+ */
+export async function startPostgres(
+  programs: string,
+  { durable = false }: { readonly durable?: boolean } = {},
+): Promise<Server> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await tempFolder());
+  const user = await asServer();
+  const data = join(folder.path, 'data');
+  await mkdir(data, { mode: 0o700 });
+  if (user.uid !== undefined) for (const path of [folder.path, data]) await chown(path, user.uid, user.gid);
+  const options = { ...user, cwd: folder.path, env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } };
+  await run(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'assistant', '-A', 'trust', '--encoding=UTF8', '--no-sync', '--no-instructions'],
+    options,
+  );
+  let child: ReturnType<typeof spawn> | undefined;
+  const url = (name: string): string => `postgres://assistant@/${name}?host=${encodeURIComponent(folder.path)}`;
+  const start = async (): Promise<void> => {
+    const settings = [
+      'listen_addresses=',
+      `unix_socket_directories=${folder.path}`,
+      'shared_buffers=32MB',
+      ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
+    ];
+    const flags = settings.flatMap((one) => ['-c', one]);
+    const begin = (): void => {
+      child = spawn(join(programs, 'postgres'), ['-D', data, ...flags], { ...options, stdio: 'ignore' });
+    };
+    begin();
+    await waitFor(async () => {
+      // While processes of a server that was killed still end, the next one ends at once.
+      if (child?.exitCode !== null) begin();
+      await using postgres = await Postgres.open(url('postgres'), { clock: systemClock });
+      return await postgres.query('SELECT 1');
+    });
+  };
+  const kill = async (signal: 'SIGKILL' | 'SIGINT'): Promise<void> => {
+    const one = child;
+    if (one === undefined) return;
+    child = undefined;
+    const gone = new Promise((resolve) => one.once('exit', resolve));
+    one.kill(signal);
+    await gone;
+  };
+  stack.defer(() => kill('SIGINT'));
+  await start();
+  let databases = 0;
+  const owned = stack.move();
+  return {
+    database: async () => {
+      databases += 1;
+      const name = `test_${databases}`;
+      await using postgres = await Postgres.open(url('postgres'), { clock: systemClock });
+      await postgres.query(`CREATE DATABASE ${name}`);
+      return url(name);
+    },
+    kill: () => kill('SIGKILL'),
+    start,
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
