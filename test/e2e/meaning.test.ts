@@ -41,7 +41,7 @@ describe('memory.embeddings', () => {
     await using stack = new AsyncDisposableStack();
     const { world, server } = await worldWith(stack);
     await embedded(world);
-    await waitFor(async () => (await status(world)).includes('2 of 2 texts are there'));
+    await waitFor(async () => /\b(?<count>\d+) of \k<count> texts are there/u.test(await status(world)));
     const said = await status(world);
     expect(said).toMatch(
       /Memory: searched by words and meaning; the texts of all conversations and of the memory go to 127\.0\.0\.1:\d+ \(small\)/u,
