@@ -129,6 +129,6 @@ describe('the prefix watch', () => {
     // The message itself is not given to `expect`, which would hold it.
     expect(sent.deref() !== undefined).toBe(true);
     sessions.clear();
-    await expect.poll(() => (collectGarbage(), sent.deref() === undefined)).toBe(true);
+    await expect.poll(() => (collectGarbage(), sent.deref() === undefined), { timeout: 10_000 }).toBe(true);
   });
 });
