@@ -2,6 +2,7 @@ import type { Guard } from './guard.ts';
 import { ANSWER_GUARDS } from './list/answers.ts';
 import { APPROVAL_GUARDS } from './list/approvals.ts';
 import { BACKUP_GUARDS } from './list/backups.ts';
+import { BROWSER_GUARDS } from './list/browser.ts';
 import { COMMAND_GUARDS } from './list/commands.ts';
 import { DISCORD_GUARDS } from './list/discord.ts';
 import { DOCUMENT_GUARDS } from './list/documents.ts';
@@ -42,6 +43,7 @@ export const SECTIONS: readonly Section[] = [
   { title: 'Which addresses are fetched', guards: FETCH_TARGET_GUARDS },
   { title: 'What is sent to a server, and how much of its answer is taken', guards: FETCH_EXCHANGE_GUARDS },
   { title: 'What the web tools reach, and what of a page is read', guards: WEB_GUARDS },
+  { title: 'What a browser reaches, and what its pages send', guards: BROWSER_GUARDS },
   { title: 'What a document may do to its reader', guards: DOCUMENT_GUARDS },
   { title: 'How files are opened', guards: PATH_GUARDS },
   { title: 'Which places are closed, and which need a yes', guards: PATH_RULE_GUARDS },
