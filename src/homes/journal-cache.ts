@@ -27,6 +27,8 @@ export interface CacheState {
 }
 
 const ROWS = 2_000;
+/** Copies that an earlier epoch left are rebuilt instead of caught up. */
+const KEPT_EPOCHS = 20;
 
 /** Of the copy alone, so PostgreSQL does not have it. */
 export const CACHE_STATE = `CREATE TABLE IF NOT EXISTS cache_state
@@ -51,6 +53,21 @@ export async function bringJournal(options: JournalCacheOptions): Promise<Brough
   }
   await rebuild(options);
   return 'rebuilt';
+}
+
+/** Removes what only copies of long ago would need to catch up. */
+export async function dropOldEpochs(postgres: Postgres, { name, epoch }: Lease): Promise<void> {
+  await postgres.transaction([
+    {
+      text: 'DELETE FROM assistant.epochs WHERE home = $1 AND epoch < $2',
+      values: [name, epoch - KEPT_EPOCHS],
+    },
+    {
+      text: `DELETE FROM assistant.gone WHERE home = $1
+        AND revision <= (SELECT min(revision) FROM assistant.epochs WHERE home = $1)`,
+      values: [name],
+    },
+  ]);
 }
 
 /** Null: there is no file, or it is no copy of this schema. */

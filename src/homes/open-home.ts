@@ -17,7 +17,7 @@ import { HomeFiles } from './file-changes.ts';
 import { bringFiles, type Fetched } from './files-cache.ts';
 import { HomeTapes } from './home-tapes.ts';
 import { HomeWriter, type HomeWriterOptions } from './home-writer.ts';
-import { bringJournal, type Brought } from './journal-cache.ts';
+import { bringJournal, dropOldEpochs, type Brought } from './journal-cache.ts';
 import { tablesAfter } from './journal-tables.ts';
 import { type Lease, Leases } from './lease.ts';
 import { Postgres } from './postgres.ts';
@@ -107,6 +107,7 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   await replaceDurable(join(folder, MARK), `${JSON.stringify({ store, home: name, owner } satisfies Mark)}\n`);
   const fetched = isNew ? { files: 0, bytes: 0 } : await bringFiles({ ...options, postgres, files });
   const brought = await bringJournal({ postgres, lease, path: state, migrations });
+  await dropOldEpochs(postgres, lease);
   if (isNew) {
     await sendTapes(options.folder, writer);
     files.touched('');

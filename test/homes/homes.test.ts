@@ -132,6 +132,31 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     await expect(openCopy(url, other.path)).rejects.toMatchObject({ code: 'home-foreign' });
   });
 
+  test('remembers deleted rows for as long as the copies of the last epochs need them', async () => {
+    const url = await server.database();
+    await using first = await tempFolder();
+    await using second = await tempFolder();
+    await using postgres = await Postgres.open(url, { clock: systemClock });
+    const remembered = async (upTo: unknown): Promise<number> =>
+      (await postgres.query('SELECT 1 FROM assistant.gone WHERE revision <= $1', [upTo])).length;
+    const changes = async (folder: string): Promise<string> => {
+      await using copy = await openCopy(url, folder);
+      await copy.journal.settings.setModel('k', 'some/model');
+      await copy.journal.settings.setModel('k', null);
+      await says(copy, String(copy.home.lease.epoch));
+      return copy.home.brought;
+    };
+    expect(await changes(first.path)).toBe('new');
+    expect(await changes(second.path)).toBe('rebuilt');
+    expect(await changes(first.path)).toBe('caught-up');
+    const [home] = await postgres.query('SELECT revision FROM assistant.homes');
+    expect(await remembered(home?.['revision'])).toBeGreaterThan(0);
+    await postgres.query('UPDATE assistant.homes SET epoch = epoch + 100');
+    expect(await changes(second.path)).toBe('caught-up');
+    expect(await remembered(home?.['revision'])).toBe(0);
+    expect(await changes(first.path)).toBe('rebuilt');
+  });
+
   test('waits for its turn while another gateway runs it', async () => {
     const url = await server.database();
     await using first = await tempFolder();
