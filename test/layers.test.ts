@@ -34,7 +34,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'bus/messages.ts',
     'util/line-diff.ts',
   ],
-  acp: ['util', 'bus', 'storage', 'gateway/assistant-port.ts', 'gateway/operations/editors.ts'],
+  acp: [
+    'util',
+    'bus',
+    'storage',
+    'gateway/assistant-port.ts',
+    'gateway/operations/editors.ts',
+    'gateway/operations/sessions.ts',
+  ],
   setup: [
     'util',
     'storage',

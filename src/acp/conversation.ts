@@ -51,6 +51,7 @@ const MODES = [
 ] as const;
 
 const MOST_MESSAGES = 200;
+const CANCELLED = new DOMException('cancelled by the editor', 'AbortError');
 
 /** One conversation of an editor with the assistant. */
 export class Conversation implements Disposable {
@@ -136,8 +137,15 @@ export class Conversation implements Disposable {
     this.#send({ update: { sessionUpdate: 'available_commands_update', availableCommands } });
   }
 
-  async prompt(content: PromptContent): Promise<PromptResponse> {
+  /** Says something and waits for the end of the turn. `cancelled`: aborts when the editor takes the request back. */
+  async prompt(content: PromptContent, cancelled: AbortSignal): Promise<PromptResponse> {
     const stopped = new AbortController();
+    // An editor that goes away takes nothing back.
+    const onCancel = (): void => {
+      if (!this.#ports.closed.aborted) stopped.abort(CANCELLED);
+    };
+    if (cancelled.aborted) onCancel();
+    cancelled.addEventListener('abort', onCancel, { once: true });
     this.#prompts.add(stopped);
     try {
       // Of two prompts at once only the first asks.
@@ -152,16 +160,21 @@ export class Conversation implements Disposable {
         { signal: stopped.signal },
       );
       await this.#untilKnownTurnEnds(summary, stopped.signal);
+      this.#tellUsage();
       await this.#sending;
       return { stopReason: stopReasonOf(summary, stopped.signal) };
+    } catch (error) {
+      if (!stopped.signal.aborted) throw error;
+      return { stopReason: 'cancelled' };
     } finally {
+      cancelled.removeEventListener('abort', onCancel);
       this.#prompts.delete(stopped);
     }
   }
 
   /** Stops what runs, also a turn that another process began. */
   async cancel(): Promise<void> {
-    for (const prompt of this.#prompts) prompt.abort(new DOMException('cancelled by the editor', 'AbortError'));
+    for (const prompt of this.#prompts) prompt.abort(CANCELLED);
     if (this.#prompts.size > 0 || this.#running.size === 0) return;
     await this.#ports.assistant.send({ session: this.#key, text: '/stop', keeps: true }, {});
   }
@@ -252,6 +265,17 @@ export class Conversation implements Disposable {
 
   #say(sentence: string): void {
     this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(`${sentence}\n\n`) } });
+  }
+
+  /** How full the context window is. */
+  #tellUsage(): void {
+    void this.#ports.assistant.request('prompt', { session: this.#key }).then(
+      ({ used, window: size }) => this.#send({ update: { sessionUpdate: 'usage_update', used, size } }),
+      (error: unknown) => {
+        if (!this.#ports.closed.aborted)
+          this.#ports.log(`acp: the use of the context is not known: ${errorMessage(error)}`);
+      },
+    );
   }
 
   #hear(take: () => void): void {

@@ -11,8 +11,10 @@ import {
   type ClientCapabilities,
   type ListSessionsResponse,
   type McpServer,
+  type SessionInfo,
 } from '@agentclientprotocol/sdk';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
+import type { SessionFacts } from '../gateway/operations/sessions.ts';
 import { sha256 } from '../storage/change-log.ts';
 import { ensureDirectory, ifThere, replaceDurable } from '../storage/files.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
@@ -42,6 +44,8 @@ interface Opened {
 }
 
 const PAGE = 50;
+/** Pages that one answer looks through for the conversations of a folder. */
+const MOST_PAGES = 20;
 /** Ids that editors give: those that we made. */
 const ID = /^[\w-]{1,64}$/u;
 
@@ -71,9 +75,12 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     conversations.set(id, opened);
     return opened;
   };
-  const again = async (id: string, opened: Opened, client: AgentContext): Promise<Conversation> => {
+  const requireKept = async (id: string): Promise<void> => {
     if (!ID.test(id) || (await assistant.request('editorsShow', { session: keyOf(id) })) === null)
       throw RequestError.sessionNotFound(id);
+  };
+  const again = async (id: string, opened: Opened, client: AgentContext): Promise<Conversation> => {
+    await requireKept(id);
     return await open(id, opened, client);
   };
   const commands = (conversation: Conversation): void =>
@@ -90,7 +97,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
           loadSession: true,
           mcpCapabilities: { http: true, sse: true },
           promptCapabilities: { image: true, embeddedContext: true },
-          sessionCapabilities: { list: {}, resume: {}, close: {} },
+          sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {} },
         },
         authMethods: [],
         agentInfo: { name: 'assistantd', title: 'Assistant', version },
@@ -124,8 +131,17 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
       }),
     )
     .onRequest(methods.agent.session.list, ({ params }) => plainly(() => list(assistant, params.cursor, params.cwd)))
-    .onRequest(methods.agent.session.prompt, ({ params }) =>
-      plainly(() => known(params.sessionId).prompt(promptContent(params.prompt))),
+    .onRequest(methods.agent.session.delete, ({ params: { sessionId: id } }) =>
+      plainly(async () => {
+        await requireKept(id);
+        await assistant.request('sessionsDelete', { session: keyOf(id) });
+        conversations.get(id)?.[Symbol.dispose]();
+        conversations.delete(id);
+        return {};
+      }),
+    )
+    .onRequest(methods.agent.session.prompt, ({ params, signal: cancelled }) =>
+      plainly(() => known(params.sessionId).prompt(promptContent(params.prompt), cancelled)),
     )
     .onRequest(methods.agent.session.setMode, ({ params }) =>
       plainly(async () => {
@@ -162,6 +178,7 @@ async function plainly<Result>(work: () => Promise<Result>): Promise<Result> {
     return await work();
   } catch (error) {
     if (error instanceof RequestError) throw error;
+    if (error instanceof AppError && error.code === 'session-unknown') throw RequestError.resourceNotFound();
     if (error instanceof AppError) throw new RequestError(-32_603, error.message, { code: error.code });
     throw RequestError.internalError(undefined, errorMessage(error));
   }
@@ -179,17 +196,24 @@ async function list(
   cursor: string | null | undefined,
   cwd: string | null | undefined,
 ): Promise<ListSessionsResponse> {
-  const before = typeof cursor === 'string' ? { before: cursor } : {};
-  const page = await assistant.request('sessionsList', { limit: PAGE, channel: 'acp', ...before });
-  const sessions = await Promise.all(
-    page.sessions.map(async ({ session, title, changedAt }) => {
-      const facts = await assistant.request('editorsShow', { session });
-      if (facts === null || (typeof cwd === 'string' && facts.folder !== cwd)) return [];
-      const updatedAt = new Date(changedAt).toISOString();
-      return [{ sessionId: session.slice(keyOf('').length), cwd: facts.folder, title: title || null, updatedAt }];
-    }),
-  );
-  return { sessions: sessions.flat(), ...(page.next === null ? {} : { nextCursor: page.next }) };
+  if (typeof cwd === 'string' && !isAbsolute(cwd)) throw refused('cwd has to be an absolute path.');
+  const described = async ({ session, title, changedAt }: SessionFacts): Promise<readonly SessionInfo[]> => {
+    const facts = await assistant.request('editorsShow', { session });
+    if (facts === null || (typeof cwd === 'string' && facts.folder !== cwd)) return [];
+    const updatedAt = new Date(changedAt).toISOString();
+    return [{ sessionId: session.slice(keyOf('').length), cwd: facts.folder, title: title || null, updatedAt }];
+  };
+  const sessions: SessionInfo[] = [];
+  let next = cursor ?? null;
+  // Pages of which a folder holds little are put together; a cursor leads on.
+  for (let pages = 0; pages < MOST_PAGES && sessions.length < PAGE; pages += 1) {
+    const before = next === null ? {} : { before: next };
+    const page = await assistant.request('sessionsList', { limit: PAGE - sessions.length, channel: 'acp', ...before });
+    sessions.push(...(await Promise.all(page.sessions.map(described))).flat());
+    ({ next } = page);
+    if (next === null) break;
+  }
+  return { sessions, ...(next === null ? {} : { nextCursor: next }) };
 }
 
 async function keepImage(folder: string, { mediaType, bytes }: PromptContent['images'][number]): Promise<string> {

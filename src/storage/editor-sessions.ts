@@ -36,6 +36,8 @@ export interface EditorSessionsOptions {
   /** Where a damaged file goes. */
   readonly quarantine: string;
   readonly clock: Pick<Clock, 'now'>;
+  /** Told where a damaged file was kept. */
+  readonly onDamage: (kept: string) => void;
   /** Whether a folder needs no yes: every conversation may use it. */
   readonly isOpen: (folder: string) => boolean;
 }
@@ -61,7 +63,8 @@ export class EditorSessions {
     const nothing: Kept = { version: 1, folders: [], sessions: {} };
     if (text === undefined) return new EditorSessions(options, nothing);
     const kept = parsed(text);
-    if (kept === undefined) await quarantine(options.quarantine, basename(options.path), Buffer.from(text));
+    if (kept === undefined)
+      options.onDamage(await quarantine(options.quarantine, basename(options.path), Buffer.from(text)));
     return new EditorSessions(options, kept ?? nothing);
   }
 
@@ -105,15 +108,27 @@ export class EditorSessions {
     return before === undefined ? undefined : await this.#put(session, { ...before, readOnly });
   }
 
+  /** Nothing is kept of this conversation any more; folders that may always be used stay. */
+  async forget(session: string): Promise<void> {
+    const { [session]: found, ...rest } = this.#kept.sessions;
+    if (found !== undefined) await this.#write({ ...this.#kept, sessions: rest });
+  }
+
   async #put(
     session: string,
     facts: Omit<z.output<typeof sessionSchema>, 'at'>,
     folders = this.#kept.folders,
   ): Promise<EditorSession> {
-    const before = this.#kept;
-    const all = Object.entries({ ...before.sessions, [session]: { ...facts, at: this.#options.clock.now() } });
+    const all = Object.entries({ ...this.#kept.sessions, [session]: { ...facts, at: this.#options.clock.now() } });
     const newest = all.toSorted(([, a], [, b]) => b.at - a.at).slice(0, MOST_SESSIONS);
-    this.#kept = { version: 1, folders, sessions: Object.fromEntries(newest) };
+    await this.#write({ version: 1, folders, sessions: Object.fromEntries(newest) });
+    const { folder, allowed, readOnly } = facts;
+    return this.of(session) ?? { session, folder, allowed, readOnly };
+  }
+
+  async #write(kept: Kept): Promise<void> {
+    const before = this.#kept;
+    this.#kept = kept;
     const written = this.#writing.then(() => replaceDurable(this.#options.path, `${JSON.stringify(this.#kept)}\n`));
     this.#writing = written.catch(() => {});
     try {
@@ -122,9 +137,17 @@ export class EditorSessions {
       this.#kept = before;
       throw error;
     }
-    const { folder, allowed, readOnly } = facts;
-    return this.of(session) ?? { session, folder, allowed, readOnly };
   }
+}
+
+/** The text of such a file without the folders that `drops` names, and the conversations in them. */
+export function withoutFolders(text: string, drops: (folder: string) => boolean): string {
+  const kept = parsed(text);
+  if (kept === undefined) return text;
+  const sessions = Object.entries(kept.sessions).filter(([, { folder }]) => !drops(folder));
+  const folders = kept.folders.filter((folder) => !drops(folder));
+  if (sessions.length === Object.keys(kept.sessions).length && folders.length === kept.folders.length) return text;
+  return `${JSON.stringify({ ...kept, folders, sessions: Object.fromEntries(sessions) })}\n`;
 }
 
 function parsed(text: string): Kept | undefined {

@@ -21,6 +21,7 @@ import {
 import { builtProgram } from '../support/built-program.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
+import { checkedStream } from './frame-schema.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -90,6 +91,10 @@ export async function startEditorWorld(settings: Readonly<Record<string, unknown
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
   const program = await builtProgram();
   const children: ChildProcessWithoutNullStreams[] = [];
+  const problems: string[] = [];
+  stack.defer(() => {
+    if (problems.length > 0) throw new Error(`frames do not fit the schema:\n${problems.join('\n')}`);
+  });
   stack.defer(async () => {
     await Promise.all(children.map((child) => killed(child, 'SIGKILL')));
   });
@@ -107,7 +112,7 @@ export async function startEditorWorld(settings: Readonly<Record<string, unknown
     project,
     model,
     spawn: run,
-    editor: async (options = {}) => await shakeHands(run('acp'), options),
+    editor: async (options = {}) => await shakeHands(run('acp'), options, problems),
     gateway: async () => {
       const child = run('gateway');
       let log = '';
@@ -122,11 +127,13 @@ export async function startEditorWorld(settings: Readonly<Record<string, unknown
 async function shakeHands(
   child: ChildProcessWithoutNullStreams,
   { choose = () => 'once', files = {} }: EditorOptions,
+  problems: string[],
 ): Promise<Editor> {
   const updates: SessionUpdate[] = [];
   const asked: RequestPermissionRequest[] = [];
   let errors = '';
   child.stderr.on('data', (data) => (errors += String(data)));
+  const stream = ndJsonStream(Writable.toWeb(child.stdin) as WritableStream<Uint8Array>, Readable.toWeb(child.stdout));
   const connection = client({ name: 'test-editor' })
     .onNotification(methods.client.session.update, ({ params }: { params: SessionNotification }) => {
       updates.push(params.update);
@@ -147,7 +154,7 @@ async function shakeHands(
       await files.write(params, signal);
       return {};
     })
-    .connect(ndJsonStream(Writable.toWeb(child.stdin) as WritableStream<Uint8Array>, Readable.toWeb(child.stdout)));
+    .connect(await checkedStream(stream, problems));
   await connection.agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
     clientCapabilities: { fs: { readTextFile: files.read !== undefined, writeTextFile: files.write !== undefined } },

@@ -135,7 +135,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...mailRequests(journal.deadLetters),
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
     ...sessionRequests(
-      { journal, search, sessions },
+      { journal, search, sessions, editors: parts.editors },
       { folder: base.paths.sessions, clock: base.clock, timezone: base.config.agent.timezone },
     ),
     ...turnRequests(journal, base.paths.sessions, {

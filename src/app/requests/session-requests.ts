@@ -17,7 +17,7 @@ const MOST_EXPORT_BYTES = 50_000_000;
 
 /** What a person may ask about conversations; `folder`: where their tapes are; `timezone`: IANA name, or null for the machine's. */
 export function sessionRequests(
-  { journal, search, sessions }: Pick<Stores, 'journal' | 'search' | 'sessions'>,
+  { journal, search, sessions, editors }: Pick<Stores, 'journal' | 'search' | 'sessions' | 'editors'>,
   { folder, clock, timezone }: { readonly folder: string; readonly clock: Clock; readonly timezone: string | null },
 ): Pick<RequestHandlers, 'sessionsList' | 'sessionsExport' | 'sessionsSearch' | 'sessionsDelete'> {
   const index = new SessionIndex(folder, () => new Set(journal.turns.open().map(({ session }) => session)));
@@ -51,7 +51,9 @@ export function sessionRequests(
           `${session} has a turn that runs or waits. Stop it with /stop in that conversation, then delete it.`,
         );
       }
-      if (await sessions.delete(session)) {
+      const isEditors = editors.of(session) !== undefined;
+      await editors.forget(session);
+      if ((await sessions.delete(session)) || isEditors) {
         await journal.feed.forget(session);
         search.scheduleSync();
         return null;

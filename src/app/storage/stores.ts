@@ -109,6 +109,7 @@ export async function openStores(
   );
   const editors = await EditorSessions.open({
     path: paths.editors,
+    onDamage: (kept) => log.error('editors: the file of folders was damaged; you are asked again about each', { kept }),
     quarantine: paths.quarantine,
     clock,
     isOpen: (folder) => !config.tools.restrictToWorkspace || within(paths.workspace, folder),

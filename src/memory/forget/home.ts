@@ -5,7 +5,15 @@ import { ifThere, namesIn, replaceDurable } from '../../storage/files.ts';
 import { realFile } from '../files/memory-file.ts';
 import { LARGEST_COPY } from '../../storage/change-log.ts';
 import type { Mention } from './mention.ts';
-import { dropLines, dropParagraphs, forgetJsonLines, forgetLines, forgetVersion, type Forget } from './texts.ts';
+import {
+  dropLines,
+  dropParagraphs,
+  forgetFolders,
+  forgetJsonLines,
+  forgetLines,
+  forgetVersion,
+  type Forget,
+} from './texts.ts';
 
 /** Absolute paths of a home, as in `HomePaths`. */
 export interface ForgetPaths {
@@ -20,6 +28,7 @@ export interface ForgetPaths {
   readonly quarantine: string;
   readonly logs: string;
   readonly terminalHistory: string;
+  readonly editors: string;
 }
 
 /** What is mentioned in a home, or was. */
@@ -90,6 +99,7 @@ function kindsOf(paths: ForgetPaths): readonly Kind[] {
     { is: 'logs', files: filesIn(logs), forget: forgetJsonLines },
     { is: 'logs', files: filesIn(paths.home, (path) => path.startsWith(audit), 1), forget: forgetJsonLines },
     { is: 'logs', files: [terminalHistory], forget: dropLines },
+    { is: 'folders of code editors', files: [paths.editors], forget: forgetFolders },
   ];
 }
 

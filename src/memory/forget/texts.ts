@@ -1,4 +1,5 @@
 import { bulletOf } from '../files/facts.ts';
+import { withoutFolders } from '../../storage/editor-sessions.ts';
 import { askingIn, FORGOTTEN, type Mention } from './mention.ts';
 
 /** How a text reads after something is forgotten. Each returns the same text when it is not mentioned. */
@@ -56,6 +57,10 @@ export const forgetVersion: Forget = (text, mention) => {
   );
   return shown + dropLines(rest, mention);
 };
+
+/** What is kept of the conversations of code editors: a folder that is mentioned leaves, with the conversations in it. */
+export const forgetFolders: Forget = (text, mention) =>
+  mention.isIn(text) ? withoutFolders(text, (folder) => mention.takes(folder)) : text;
 
 /** Lines of JSON: in each, the lines of its texts that mention it are replaced. A line that is no JSON is replaced as a whole. */
 export const forgetJsonLines: Forget = (text, mention) =>
