@@ -19,7 +19,7 @@ import type {
 } from '../gateway/assistant-port.ts';
 import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
 import { raceAbort } from '../util/clock.ts';
-import { errorMessage } from '../util/errors.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { clientFiles } from './client-files.ts';
 import { serverPermission } from './client-servers.ts';
@@ -116,11 +116,14 @@ export class Conversation implements Disposable {
   async replay(): Promise<void> {
     this.#held = [];
     this.attach();
-    const { text: json } = await this.#ports.assistant.request('sessionsExport', {
-      session: this.#key,
-      format: 'json',
-    });
-    for (const update of replayOf(json, this.#updates)) this.#send({ update });
+    const exported = await this.#ports.assistant
+      .request('sessionsExport', { session: this.#key, format: 'json' })
+      .catch((error: unknown) => {
+        // Nothing was said in it yet.
+        if (error instanceof AppError && error.code === 'session-unknown') return null;
+        throw error;
+      });
+    for (const update of exported === null ? [] : replayOf(exported.text, this.#updates)) this.#send({ update });
     const held = this.#held;
     this.#held = undefined;
     for (const take of held) take();

@@ -12,6 +12,7 @@ import type { CliContext } from './context.ts';
 import { escapeInvisible, json as asJson, terminalText } from './format.ts';
 import { print } from './print.ts';
 import { pathsOf } from './open.ts';
+import { runInShell } from './shell.ts';
 import type { HomeFlag, OutputFlags } from './table/command.ts';
 
 /** Exit code for a configuration that the assistant cannot run with. */
@@ -137,16 +138,10 @@ export async function configEditCommand({ home }: HomeFlag, context: CliContext)
   }
 }
 
-async function openEditor(file: string, { env }: CliContext): Promise<void> {
-  const editor = env['VISUAL'] ?? env['EDITOR'] ?? 'vi';
-  const { execa } = await import('execa');
+async function openEditor(file: string, context: CliContext): Promise<void> {
+  const editor = context.env['VISUAL'] ?? context.env['EDITOR'] ?? 'vi';
   // An editor is a command line: `code --wait`.
-  const { failed } = await execa('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], {
-    env,
-    extendEnv: false,
-    stdio: 'inherit',
-    reject: false,
-  });
+  const { failed } = await runInShell(`${editor} "$1"`, context, [file]);
   if (!failed) return;
   throw new AppError(
     'editor-failed',

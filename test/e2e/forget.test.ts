@@ -59,6 +59,9 @@ async function worldThatKnows(): Promise<World & { readonly restarts: () => numb
     join(world.workspace, 'memory', 'HISTORY.md'),
     `[2026-11-01 10:00] Talked of ${CANARY}.\n\n[2026-11-02 10:00] Talked of tea.\n`,
   );
+  await world.assistant.request('editorsOpen', { session: 'acp:shed', folder: `/srv/${CANARY}` });
+  await world.assistant.request('editorsAllow', { session: 'acp:shed', allowed: true, always: true });
+  await world.assistant.request('editorsOpen', { session: 'acp:garden', folder: '/srv/garden' });
   return Object.assign(world, { restarts: () => restarts });
 }
 
@@ -66,7 +69,15 @@ describe('what is to be forgotten', () => {
   test('is shown first, and after a yes it is in no byte of the home; the rest of the conversation stays', async () => {
     await using world = await worldThatKnows();
     const before = await holders(world.home);
-    for (const place of ['state.db', 'sessions/', 'versions/undo/copies/', 'workspace/memory/', 'prompts/', 'audit'])
+    for (const place of [
+      'state.db',
+      'sessions/',
+      'versions/undo/copies/',
+      'workspace/memory/',
+      'prompts/',
+      'audit',
+      'editors.json',
+    ])
       expect(
         before.filter((path) => path.startsWith(place)),
         place,
@@ -86,6 +97,11 @@ describe('what is to be forgotten', () => {
     // Neither what stood in MEMORY.md nor what it took the place of.
     expect(await world.assistant.request('memoryFacts', {})).toEqual([]);
     expect(await world.assistant.request('memoryFacts', { past: true })).toEqual([]);
+
+    expect(await world.assistant.request('editorsShow', { session: 'acp:shed' })).toBeNull();
+    expect(await world.assistant.request('editorsShow', { session: 'acp:garden' })).toMatchObject({
+      folder: '/srv/garden',
+    });
 
     const memory = await readFile(join(world.workspace, 'memory', 'HISTORY.md'), 'utf8');
     expect(memory).toBe('[2026-11-02 10:00] Talked of tea.\n');

@@ -2,6 +2,7 @@ import { AppError } from '../../util/errors.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
+import { runInShell } from '../shell.ts';
 import type { HomeFlag } from '../table/command.ts';
 import { findSkill, openInstaller, tellRunning } from './find-skill.ts';
 
@@ -43,15 +44,9 @@ export async function skillsInstallDepsCommand(
   return 1;
 }
 
-async function run(command: string, { env, stdout }: CliContext): Promise<void> {
-  stdout.write(`$ ${command}\n`);
-  const { execa } = await import('execa');
-  const { failed, exitCode } = await execa('/bin/sh', ['-c', command], {
-    env,
-    extendEnv: false,
-    stdio: 'inherit',
-    reject: false,
-  });
+async function run(command: string, context: CliContext): Promise<void> {
+  context.stdout.write(`$ ${command}\n`);
+  const { failed, exitCode } = await runInShell(command, context);
   if (!failed) return;
   throw new AppError(
     'install-failed',
