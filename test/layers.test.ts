@@ -40,6 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'storage',
     'gateway/assistant-port.ts',
     'gateway/operations/editors.ts',
+    'gateway/operations/health.ts',
     'gateway/operations/sessions.ts',
   ],
   setup: [

@@ -3,29 +3,24 @@ import {
   type AgentContext,
   type ClientCapabilities,
   type PromptResponse,
-  type RequestPermissionRequest,
+  type SessionConfigOption,
   type SessionModeState,
   type SessionUpdate,
   type StopReason,
   type ToolCallContent,
 } from '@agentclientprotocol/sdk';
 import type { EditorServer } from '../bus/editor.ts';
-import type {
-  ApprovalReply,
-  AssistantPort,
-  AttachedMessage,
-  OutboundEvent,
-  TurnSummary,
-} from '../gateway/assistant-port.ts';
+import type { AssistantPort, AttachedMessage, OutboundEvent, TurnSummary } from '../gateway/assistant-port.ts';
 import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
 import { raceAbort } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { clientFiles } from './client-files.ts';
-import { serverPermission } from './client-servers.ts';
-import { folderPermission, permissionFor, replyOf } from './permission.ts';
+import { modelOption } from './model-option.ts';
+import { permissionFor, replyOf } from './permission.ts';
 import type { PromptContent } from './prompt-content.ts';
 import { replayOf } from './replay.ts';
+import { SetUp } from './set-up.ts';
 import { text, Updates, type Step } from './updates.ts';
 
 export interface ConversationPorts {
@@ -62,16 +57,13 @@ export class Conversation implements Disposable {
   /** Turns of which something was seen and no end. */
   readonly #running = new Set<string>();
   readonly #onTurnEnd = new Set<() => void>();
-  /** MCP servers of the editor that the owner was not asked about yet. */
-  #unasked: readonly EditorServer[];
-  /** Those that they agreed to. */
-  #servers: readonly EditorServer[] = [];
-  /** What is asked before a prompt, one after the other. */
-  #asking: Promise<void> = Promise.resolve();
+  readonly #setUp: SetUp;
   /** Ids of the latest messages that were shown. */
   readonly #messages = new RecentMap<string, true>(MOST_MESSAGES);
   #attached: Disposable | undefined;
-  #facts: EditorSessionInfo;
+  /** The model that the editor was told of. */
+  #model: string | undefined;
+  #isReadOnly: boolean;
   /** Sends updates in order. */
   #sending: Promise<void> = Promise.resolve();
   /** While a replay is made, events wait. */
@@ -83,14 +75,24 @@ export class Conversation implements Disposable {
     ports: ConversationPorts,
   ) {
     this.id = id;
-    this.#facts = facts;
-    this.#unasked = facts.servers;
+    this.#isReadOnly = facts.readOnly;
     this.#ports = ports;
+    this.#setUp = new SetUp(facts, facts.servers, {
+      ...ports,
+      sessionId: id,
+      say: (sentence) => this.#say(sentence),
+      attachAnew: () => {
+        const before = this.#attached;
+        // What comes to both is shown once.
+        this.attach();
+        before?.[Symbol.dispose]();
+      },
+    });
   }
 
   get modes(): SessionModeState {
     return {
-      currentModeId: this.#facts.readOnly ? 'read-only' : 'configured',
+      currentModeId: this.#isReadOnly ? 'read-only' : 'configured',
       availableModes: MODES.map((mode) => ({ ...mode })),
     };
   }
@@ -101,7 +103,7 @@ export class Conversation implements Disposable {
     const files = clientFiles({ ...this.#ports, sessionId: this.id, told });
     this.#attached = this.#ports.assistant.attach(this.#key, (message) => this.#hear(() => this.#message(message)), {
       ...(files === undefined ? {} : { files }),
-      servers: this.#servers,
+      servers: this.#setUp.servers,
       onEvent: (event) => this.#hear(() => this.#event(event)),
       onApproval: async (question, signal) => {
         await this.#sending;
@@ -123,7 +125,7 @@ export class Conversation implements Disposable {
         if (error instanceof AppError && error.code === 'session-unknown') return null;
         throw error;
       });
-    for (const update of exported === null ? [] : replayOf(exported.text, this.#updates)) this.#send({ update });
+    for (const step of exported === null ? [] : replayOf(exported.text, this.#updates)) this.#send(step);
     const held = this.#held;
     this.#held = undefined;
     for (const take of held) take();
@@ -151,10 +153,7 @@ export class Conversation implements Disposable {
     cancelled.addEventListener('abort', onCancel, { once: true });
     this.#prompts.add(stopped);
     try {
-      // Of two prompts at once only the first asks.
-      const asked = this.#asking.then(() => this.#ask(stopped.signal));
-      this.#asking = asked.catch(() => {});
-      await asked;
+      await this.#setUp.ask(stopped.signal);
       if (stopped.signal.aborted) return { stopReason: 'cancelled' };
       const images = await Promise.all(content.images.map((image) => this.#ports.keepImage(image)));
       const { text: words, files } = content;
@@ -163,7 +162,7 @@ export class Conversation implements Disposable {
         { signal: stopped.signal },
       );
       await this.#untilKnownTurnEnds(summary, stopped.signal);
-      this.#tellUsage();
+      this.#tellState();
       await this.#sending;
       return { stopReason: stopReasonOf(summary, stopped.signal) };
     } catch (error) {
@@ -186,8 +185,23 @@ export class Conversation implements Disposable {
   async setMode(mode: string): Promise<boolean> {
     if (!MODES.some(({ id }) => id === mode)) return false;
     const asked = { session: this.#key, readOnly: mode === 'read-only' };
-    this.#facts = await this.#ports.assistant.request('editorsReadOnly', asked);
+    this.#isReadOnly = (await this.#ports.assistant.request('editorsReadOnly', asked)).readOnly;
     this.#send({ update: { sessionUpdate: 'current_mode_update', currentModeId: mode } });
+    return true;
+  }
+
+  /** What may be chosen for the conversation. */
+  async configOptions(): Promise<SessionConfigOption[]> {
+    const models = await this.#ports.assistant.request('modelsList', { session: this.#key });
+    this.#model = models.current;
+    return [modelOption(models)];
+  }
+
+  /** Chooses the model that answers from now on; false: there is no such model. */
+  async setModel(model: string): Promise<boolean> {
+    const { models } = await this.#ports.assistant.request('modelsList', { session: this.#key });
+    if (!models.includes(model)) return false;
+    await this.#ports.assistant.send({ session: this.#key, text: `/model ${model}`, keeps: true }, {});
     return true;
   }
 
@@ -215,70 +229,23 @@ export class Conversation implements Disposable {
     for (const wake of this.#onTurnEnd) wake();
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
-    if (!signal.aborted) await this.#askForFolder(signal);
-    if (!signal.aborted) await this.#askForServers(signal);
-  }
-
-  async #askForFolder(signal: AbortSignal): Promise<void> {
-    const { folder, allowed } = this.#facts;
-    if (allowed !== null) return;
-    const reply = await this.#permission(folderPermission(this.id, folder), signal);
-    if (signal.aborted) return;
-    const decision = { session: this.#key, allowed: reply !== false, always: reply === 'always' };
-    this.#facts = await this.#ports.assistant.request('editorsAllow', decision);
-    if (reply === false) this.#say(`I work without the folder ${folder}: I can neither read nor change its files.`);
-  }
-
-  /** Starts the servers of the editor that the owner agrees to. */
-  async #askForServers(signal: AbortSignal): Promise<void> {
-    const agreed: EditorServer[] = [];
-    while (!signal.aborted) {
-      const [server] = this.#unasked;
-      if (server === undefined) break;
-      const reply = await this.#permission(serverPermission(this.id, server), signal);
-      if (signal.aborted) break;
-      this.#unasked = this.#unasked.slice(1);
-      if (reply === false) this.#say(`I work without the MCP server ${server.name}.`);
-      else agreed.push(server);
-    }
-    if (agreed.length > 0) {
-      this.#servers = [...this.#servers, ...agreed];
-      const before = this.#attached;
-      // What comes to both is shown once.
-      this.attach();
-      before?.[Symbol.dispose]();
-    }
-    if (this.#servers.length === 0) return;
-    // Also those of a gateway that was started again have to run first.
-    const running = this.#ports.assistant.request('editorsServers', { session: this.#key });
-    const reports = await raceAbort(running, signal).catch(() => []);
-    for (const { name } of signal.aborted ? [] : agreed) {
-      const { trouble } = reports.find((report) => report.name === name) ?? { trouble: 'it was not started' };
-      if (trouble !== null) this.#say(`The MCP server ${name} of the editor does not work: ${trouble}`);
-    }
-  }
-
-  async #permission(request: RequestPermissionRequest, signal: AbortSignal): Promise<ApprovalReply> {
-    const options = { cancellationSignal: signal, stopWaitingOnCancel: true };
-    return await this.#ports.client
-      .request(methods.client.session.requestPermission, request, options)
-      .then(replyOf, () => false as const);
-  }
-
   #say(sentence: string): void {
     this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(`${sentence}\n\n`) } });
   }
 
-  /** How full the context window is. */
-  #tellUsage(): void {
-    void this.#ports.assistant.request('prompt', { session: this.#key }).then(
-      ({ used, window: size }) => this.#send({ update: { sessionUpdate: 'usage_update', used, size } }),
-      (error: unknown) => {
-        if (!this.#ports.closed.aborted)
-          this.#ports.log(`acp: the use of the context is not known: ${errorMessage(error)}`);
-      },
-    );
+  /** How full the context window is, and which model answers, where that has changed. */
+  #tellState(): void {
+    const { assistant, closed, log } = this.#ports;
+    const tell = async (): Promise<void> => {
+      const { used, window: size } = await assistant.request('prompt', { session: this.#key });
+      this.#send({ update: { sessionUpdate: 'usage_update', used, size } });
+      const before = this.#model;
+      const configOptions = await this.configOptions();
+      if (this.#model !== before) this.#send({ update: { sessionUpdate: 'config_option_update', configOptions } });
+    };
+    tell().catch((error: unknown) => {
+      if (!closed.aborted) log(`acp: the state of the conversation was not told: ${errorMessage(error)}`);
+    });
   }
 
   #hear(take: () => void): void {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { oneLine } from '../util/text.ts';
 import { kindOf } from './tool-kinds.ts';
-import { text, type Updates } from './updates.ts';
+import { text, type Step, type Updates } from './updates.ts';
 
 /** What `sessionsExport` writes as JSON, as far as it is read here. */
 const exported = z.object({
@@ -26,9 +26,19 @@ const LONGEST_TITLE = 120;
 const LONGEST_RESULT = 4_000;
 
 /** A conversation as updates, oldest first; `updates` is told what the editor has then. What was taken back is left out. */
-export function replayOf(json: string, updates: Updates): readonly SessionUpdate[] {
+export function replayOf(json: string, updates: Updates): readonly Step[] {
   const { events } = exported.parse(JSON.parse(json));
-  return events.filter(({ isTakenBack }) => isTakenBack !== true).flatMap((event) => replayed(event, updates));
+  const shown = events.filter(({ isTakenBack }) => isTakenBack !== true);
+  const edits = new Set(
+    shown.flatMap(({ kind, name = '', call }) => (kind === 'call' && kindOf(name) === 'edit' ? [call] : [])),
+  );
+  return shown.flatMap((event) =>
+    replayed(event, updates).map((update) => {
+      const { kind, turn, call, isError = false } = event;
+      const isEdit = kind === 'result' && turn !== null && call !== undefined && !isError && edits.has(call);
+      return isEdit ? { update, edited: { turn, call } } : { update };
+    }),
+  );
 }
 
 function replayed(event: Event, updates: Updates): readonly SessionUpdate[] {

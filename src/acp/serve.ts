@@ -11,7 +11,9 @@ import {
   type ClientCapabilities,
   type ListSessionsResponse,
   type McpServer,
+  type SessionConfigOption,
   type SessionInfo,
+  type SessionModeState,
 } from '@agentclientprotocol/sdk';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { SessionFacts } from '../gateway/operations/sessions.ts';
@@ -21,6 +23,7 @@ import { AppError, errorMessage } from '../util/errors.ts';
 import { editorServers } from './client-servers.ts';
 import { Conversation, keyOf, type ConversationPorts } from './conversation.ts';
 import { frameStream } from './frames.ts';
+import { MODEL } from './model-option.ts';
 import { promptContent, refused, type PromptContent } from './prompt-content.ts';
 
 export interface AcpOptions {
@@ -110,8 +113,9 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
       plainly(async () => {
         const conversation = await open(randomUUID(), params, client);
         conversation.attach();
+        const state = await stateOf(conversation);
         setImmediate(() => commands(conversation));
-        return { sessionId: conversation.id, modes: conversation.modes };
+        return { sessionId: conversation.id, ...state };
       }),
     )
     .onRequest(methods.agent.session.load, ({ params, client }) =>
@@ -119,15 +123,16 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
         const conversation = await again(params.sessionId, params, client);
         await conversation.replay();
         commands(conversation);
-        return { modes: conversation.modes };
+        return await stateOf(conversation);
       }),
     )
     .onRequest(methods.agent.session.resume, ({ params, client }) =>
       plainly(async () => {
         const conversation = await again(params.sessionId, params, client);
         conversation.attach();
+        const state = await stateOf(conversation);
         setImmediate(() => commands(conversation));
-        return { modes: conversation.modes };
+        return state;
       }),
     )
     .onRequest(methods.agent.session.list, ({ params }) => plainly(() => list(assistant, params.cursor, params.cwd)))
@@ -147,6 +152,15 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
       plainly(async () => {
         if (await known(params.sessionId).setMode(params.modeId)) return {};
         throw refused(`There is no mode ${JSON.stringify(params.modeId.slice(0, 60))}.`);
+      }),
+    )
+    .onRequest(methods.agent.session.setConfigOption, ({ params: { sessionId, configId, value } }) =>
+      plainly(async () => {
+        const conversation = known(sessionId);
+        if (configId !== MODEL || typeof value !== 'string') throw refused('There is no such option.');
+        if (!(await conversation.setModel(value)))
+          throw refused(`There is no model ${JSON.stringify(value.slice(0, 100))}.`);
+        return { configOptions: await conversation.configOptions() };
       }),
     )
     .onRequest(methods.agent.session.close, ({ params }) =>
@@ -170,6 +184,13 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
   if (signal.aborted) onAbort();
   await connection.closed;
   for (const conversation of conversations.values()) conversation[Symbol.dispose]();
+}
+
+/** What the editor shows of a conversation that it opens. */
+async function stateOf(
+  conversation: Conversation,
+): Promise<{ readonly modes: SessionModeState; readonly configOptions: SessionConfigOption[] }> {
+  return { modes: conversation.modes, configOptions: await conversation.configOptions() };
 }
 
 /** A failure of the assistant as an error of the protocol, with its sentence. */

@@ -106,6 +106,8 @@ describe.concurrent('a conversation in an editor', () => {
     expect(second.said()).toBe('Written: **a**.');
     const kinds = second.updates.map(({ sessionUpdate }) => sessionUpdate);
     expect(kinds.slice(0, 4)).toEqual(['user_message_chunk', 'tool_call', 'tool_call_update', 'agent_message_chunk']);
+    const path = join(world.workspace, 'a.md');
+    expect(second.updates[2]).toMatchObject({ content: [{ type: 'diff', path, newText: 'a' }], locations: [{ path }] });
     world.model.reply('As I said.');
     await say(second, sessionId, 'what did you write?');
     expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('Written: **a**.');

@@ -78,6 +78,40 @@ describe.concurrent('the requests of an editor', () => {
     expect(await writing).toEqual({ stopReason: 'cancelled' });
   });
 
+  test('the model is chosen in the editor, and a choice by a command is told to it', async () => {
+    await using world = await startEditorWorld({
+      models: { 'openai/other-model': {} },
+      agent: { model: 'openai/scripted-model' },
+    });
+    const editor = await world.editor();
+    const { sessionId, configOptions } = await editor.connection.agent.request(agent.session.new, {
+      cwd: world.workspace,
+      mcpServers: [],
+    });
+    expect(configOptions).toMatchObject([
+      {
+        id: 'model',
+        category: 'model',
+        currentValue: 'openai/scripted-model',
+        options: [{ value: 'openai/scripted-model' }, { value: 'openai/other-model' }],
+      },
+    ]);
+    const choose = (value: string): Promise<unknown> =>
+      editor.connection.agent.request(agent.session.setConfigOption, { sessionId, configId: 'model', value });
+    expect(await choose('openai/other-model')).toMatchObject({
+      configOptions: [{ currentValue: 'openai/other-model' }],
+    });
+    world.model.reply('Hello.');
+    await say(editor, sessionId, 'hi');
+    expect(world.model.requests.at(-1)?.body).toMatchObject({ model: 'other-model' });
+    await expect(choose('openai/no-such')).rejects.toMatchObject({ code: -32_602 });
+    await say(editor, sessionId, '/model default');
+    const told = await waitFor(() =>
+      editor.updates.find(({ sessionUpdate }) => sessionUpdate === 'config_option_update'),
+    );
+    expect(told).toMatchObject({ configOptions: [{ currentValue: 'openai/scripted-model' }] });
+  });
+
   test('two prompts at once are both answered, and the folder is asked about once', async () => {
     await using world = await startEditorWorld();
     const answers: ((option: string) => void)[] = [];

@@ -18,6 +18,8 @@ interface World extends AsyncDisposable {
   readonly path: string;
   readonly asked: EditorFileRequest[];
   readonly call: (name: string, args: Record<string, unknown>) => Promise<ToolResult>;
+  /** The same, with another folder open in the editor. */
+  readonly editorOf: (root: string) => World['call'];
   readonly onDisk: () => Promise<string>;
 }
 
@@ -48,6 +50,7 @@ async function world(
     path,
     asked,
     call: (name, args) => files.call(name, args, context),
+    editorOf: (root) => (name, args) => files.call(name, args, { ...context, roots: [root] }),
     onDisk: () => readFile(path, 'utf8'),
     [Symbol.asyncDispose]: async () => {
       await files[Symbol.asyncDispose]();
@@ -140,17 +143,61 @@ describe('a file that is open in an editor', () => {
 
   test('keeps its line ends and its mark, which editors do not show', async () => {
     const given: string[] = [];
+    let shown = 'one\nof the editor';
     await using at = await world(async (request, path) => {
-      if (request.kind === 'read') return { text: 'one\nof the editor' };
+      if (request.kind === 'read') return { text: shown };
       given.push(request.text);
       await writeFile(path, `\ufeff${request.text.trimEnd().replaceAll('\n', '\r\n')}`);
       return { written: true };
     }, '\ufeffone\r\nof the editor\r\n');
     expect((await at.call('read_file', { path: at.path })).metadata['unsaved']).toBeUndefined();
+    shown = '\ufeffone\nof the editor';
+    expect((await at.call('read_file', { path: at.path })).metadata['unsaved']).toBeUndefined();
     const edited = await at.call('edit_file', { path: at.path, oldText: 'one\nof', newText: 'two\nof' });
     expect(edited.note).toBeUndefined();
     expect(given).toEqual(['two\nof the editor\n']);
     expect(await at.onDisk()).toBe('\ufefftwo\r\nof the editor');
+  });
+
+  test('keeps them also where what is not saved is written on the disk', async () => {
+    await using at = await world(
+      ({ kind }) => (kind === 'read' ? { text: '\ufeffone\ntyped\n' } : Promise.reject(new Error('gone'))),
+      '\ufeffone\r\n',
+    );
+    await at.call('edit_file', { path: at.path, oldText: 'one', newText: 'two' });
+    expect(await at.onDisk()).toBe('\ufefftwo\r\ntyped\r\n');
+  });
+
+  test('that is new and that the editor refuses is made on the disk; one change is recorded of a write', async () => {
+    await using at = await world(async ({ kind }) => (kind === 'read' ? { text: 'one\n' } : { refused: 'no' }));
+    await at.call('write_file', { path: join(at.project, 'b.txt'), content: 'b\n' });
+    expect(await readFile(join(at.project, 'b.txt'), 'utf8')).toBe('b\n');
+    await using saves = await world(async (request, path) => {
+      if (request.kind === 'write') await writeFile(path, request.text);
+      return request.kind === 'read' ? { text: 'one\n' } : { written: true };
+    });
+    const { note } = await saves.call('write_file', { path: saves.path, content: 'two\n' });
+    expect(note).toBeUndefined();
+    expect(await saves.files.changes.of(SESSION, 'turn-1')).toHaveLength(1);
+  });
+
+  test('of which the editor makes something that is no text is told as changed', async () => {
+    await using at = await world(async (request, path) => {
+      if (request.kind === 'read') return { refused: 'no' };
+      await writeFile(path, Buffer.from([0, 0, 0]));
+      return { written: true };
+    });
+    const { note } = await at.call('write_file', { path: at.path, content: 'two\n' });
+    expect(note).toContain('changed the text when it saved it');
+  });
+
+  test('is named as the editor names it, where its folder is a link', async () => {
+    await using at = await world(() => ({ text: 'one\ntyped\n' }));
+    const link = join(at.files.home, 'workspace', 'link-of-the-editor');
+    await symlink(at.project, link);
+    const editor = at.editorOf(link);
+    expect((await editor('read_file', { path: join(link, 'a.txt') })).output).toContain('typed');
+    expect(at.asked).toEqual([{ kind: 'read', path: join(link, 'a.txt') }]);
   });
 
   test('that the editor formats is told, and kept as what it is now', async () => {

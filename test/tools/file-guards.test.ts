@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readWhole, writeThrough } from '../../src/tools/files/whole-file.ts';
 import { memoryWriteTool } from '../../src/tools/memory-write.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 import { call } from '../support/simple-tools.ts';
+import { tempFolder } from '../support/temp.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
 const NEW = Buffer.from('new');
@@ -58,8 +59,11 @@ describe('what a write replaces', () => {
     await using files = await fileTools();
     const recorded: unknown[] = [];
     const changes = { recordChange: async (change: unknown) => void recorded.push(change) };
-    const context = testToolContext({ workingDirectory: files.workspace });
-    const path = join(files.home, 'config.json');
+    await using folder = await tempFolder();
+    const readRoots = [await realpath(folder.path)];
+    const context = testToolContext({ workingDirectory: files.workspace, readRoots });
+    const path = join(readRoots[0] ?? '', 'read-only.txt');
+    await writeFile(path, 'old');
     await expect(writeThrough({ guard: files.guard, changes }, { path, bytes: NEW }, context)).rejects.toThrow();
     expect(recorded).toEqual([]);
   });

@@ -39,8 +39,8 @@ const RESHAPED =
   'The editor changed the text when it saved it, for instance by formatting it: read the file again before you change it.';
 
 /** Whether the editor shows something that is not saved. */
-export function isUnsaved({ bytes, saved }: Pick<ShownFile, 'bytes' | 'saved'>): boolean {
-  return saved !== undefined && !saved.equals(bytes);
+export function isUnsaved({ bytes, saved }: { readonly bytes: Buffer | null; readonly saved?: Buffer }): boolean {
+  return saved !== undefined && bytes?.equals(saved) === false;
 }
 
 /** The file with the text that the editor shows. What is no text, or too long, stays as it is on the disk. */
@@ -89,11 +89,10 @@ export async function replaceFile(
   await requireUnchanged(guard, write, context);
   const became = await editor.write(name, text, context.signal);
   const now = await onDiskNow(guard, path, context);
-  const isSaved = now !== null && now.path === write.real && now.bytes.equals(bytes);
   const facts = { path: write.real, created: before === null };
-  if (isSaved) return facts;
-  if (became === 'written') return { ...facts, ...differing(now, { before, bytes }) };
-  if (became !== 'none' && before?.bytes != null && isUnsaved({ ...before, bytes: before.bytes })) {
+  if (now?.bytes.equals(bytes) === true) return facts;
+  if (became === 'written') return { ...facts, ...differing(now, { before, text }) };
+  if (became !== 'none' && before !== null && isUnsaved(before)) {
     const own =
       'The editor did not take the new text, and shows changes of this file that are not saved: ask the owner to save it.';
     throw new OwnWordsError('editor-refused', { said: became.refused, own });
@@ -116,11 +115,11 @@ function textFor({
 /** What is on the disk after the editor took a text, where that is something else. */
 function differing(
   now: ShownFile | null,
-  { before, bytes }: { readonly before: { readonly stat: Stats } | null; readonly bytes: Uint8Array },
+  { before, text }: { readonly before: { readonly stat: Stats } | null; readonly text: string },
 ): Pick<WrittenFile, 'found' | 'note'> {
   if (now === null || (before !== null && sameFile(now.stat, before.stat))) return { note: NOT_SAVED };
-  const [saved, meant] = [decodeText(now.bytes), decodeText(bytes)];
-  const isSame = !('binary' in saved) && !('binary' in meant) && plain(saved.text) === plain(meant.text);
+  const saved = decodeText(now.bytes);
+  const isSame = !('binary' in saved) && plain(saved.text) === plain(text);
   return { found: now.bytes, ...(isSame ? {} : { note: RESHAPED }) };
 }
 
