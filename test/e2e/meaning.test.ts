@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startFakeEmbeddings, type FakeEmbeddings } from '../support/fake-embeddings.ts';
@@ -110,6 +111,29 @@ describe('memory.embeddings', () => {
     expect(await status(world)).toContain(
       'memory.embeddings names a model and no server: set memory.embeddings.provider or memory.embeddings.baseUrl.',
     );
+  });
+
+  test('takes effect while the assistant runs, and ends so', async () => {
+    await using stack = new AsyncDisposableStack();
+    const server = stack.use(await startFakeEmbeddings());
+    const world = stack.use(await startWorld());
+    await putMemory(world, '- A tooth was pulled.\n- Tea at four.\n');
+    const file = join(world.home, 'config.json');
+    const before = await readFile(file, 'utf8');
+    const embeddings = { baseUrl: server.url, apiKey: KEY, model: 'small' };
+    await writeFile(file, JSON.stringify({ ...JSON.parse(before), memory: { embeddings } }));
+    await world.assistant.reload();
+    await embedded(world);
+    world.model.reply(look('dentist'), 'Found.', look('dentist'), 'Nothing.');
+    await say(world, 'my dentist?');
+    expect(lastResult(world)).toContain('A tooth was pulled.');
+    await writeFile(file, before);
+    await world.assistant.reload();
+    await putMemory(world, '- Tea at four.\n- Teeth hurt.\n');
+    const asked = server.asked.length;
+    await say(world, 'my doctor?');
+    expect(lastResult(world)).not.toContain('Teeth');
+    expect(server.asked).toHaveLength(asked);
   });
 
   test('is off by default: nothing is said of it', async () => {
