@@ -215,6 +215,7 @@ describe('status', () => {
       modelNow: 'demo/scripted',
       voice: null,
       speech: null,
+      search: null,
       home: line.home,
       config: { path: join(line.home, 'config.json'), exists: false },
       model: 'auto',
