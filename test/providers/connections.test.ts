@@ -7,10 +7,11 @@ import { connect, DIALECTS, endOf, hear, HELLO } from './dialects.ts';
 
 /** Sends the answers of a server on, and leaves each open for a while behind its last event. */
 async function lateEnds(server: FakeModel, lateMs: number) {
-  const seen = { opened: 0, open: 0 };
+  const seen = { opened: 0, open: 0, ended: 0 };
   const relay = await startRelay(
     server,
     async (answer, response, path) => {
+      response.on('finish', () => (seen.ended += 1));
       response.write(answer);
       if (path === '/api/show') response.end();
       else if (await pause(response, lateMs)) response.end();
@@ -32,8 +33,11 @@ describe.each(DIALECTS)('$name', (dialect) => {
     const provider = connect(dialect, relay);
     for (const text of ['one', 'two', 'three']) {
       server.reply(text);
+      const { ended } = relay.seen;
       const heard = await hear(provider, HELLO);
       expect(endOf(heard).response.content).toMatchObject([{ type: 'text', text }]);
+      await waitFor(() => relay.seen.ended > ended, { what: 'the end of the answer' });
+      // Both ends are in this process, so that the client sees the end in this time too.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     expect(relay.seen.opened).toBe(1);
