@@ -70,6 +70,7 @@ function share(main = home(), kim = home()) {
   const refuse = (assistant: string, _: string, chatId: string): void => void refused.push(`${assistant} in ${chatId}`);
   const context = routedContext('chat', main.context, { guests, refuse });
   guests.attach('kim', 'chat', kim.context);
+  context.cursors();
   return { main, kim, guests, context, refused, clock };
 }
 
@@ -114,6 +115,18 @@ describe('a connection that assistants share', () => {
     );
     expect(kim.written).toEqual(['K: in a thread', 'thread=7', 'thread=8', 'K=9']);
     expect(main.written).toEqual(['M=3']);
+  });
+
+  test('keeps no cursor for one that was not there when it began, or that it refused for: that would hide what was missed', async () => {
+    const { kim, context, guests } = share();
+    const moved = { signal: NEVER, cursors: [{ place: 'K', last: '7' }] };
+    guests.setState('kim', 'failed');
+    await context.write([said('K', 'refused')], moved);
+    guests.setState('kim', 'running');
+    guests.attach('kim', 'chat', kim.context);
+    await context.write([said('K', 'taken')], moved);
+    await context.accept([], [{ place: 'K', last: '8' }]);
+    expect(kim.written).toEqual(['K: taken']);
   });
 
   test('begins with the newest cursor of each place, in whichever home it lies', () => {

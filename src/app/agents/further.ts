@@ -135,14 +135,15 @@ export class FurtherAssistants implements RunningAssistants {
       loaded: () => this.#ports.loaded(),
       sources: (began) => this.shared.sourcesOf(name, began),
     };
-    let isKnown = false;
+    let isBehind = true;
     const hosted = new HostedAssistant({
       create: async (options) => await this.#ports.create(host, { ...options, home: this.#homeOf(name) }),
       setState: (state) => {
         guests.setState(name, state);
-        if (state !== 'running' || isKnown) return;
-        isKnown = true;
-        // The connections began without its cursors: they fetch what was written to it meanwhile.
+        if (state === 'failed') isBehind = true;
+        if (state !== 'running' || !isBehind) return;
+        isBehind = false;
+        // Connections that began without its cursors, or refused for it, fetch what was written to it meanwhile.
         this.#channels?.update(this.#shared(name)).catch(() => {});
       },
       clock,

@@ -23,6 +23,8 @@ interface RoutingPorts {
  */
 export function routedContext(channel: string, own: ChannelContext, { guests, refuse }: RoutingPorts): ChannelContext {
   const places = new RecentMap<string, string>(MOST_PLACES);
+  /** The assistants that have everything up to the cursors of this connection; a cursor for another one would hide what it missed. */
+  const caughtUp = new Set<string>();
   const ownerOf = (chatId: string | undefined): string | null =>
     chatId === undefined ? null : guests.ownerOf(channel, chatId);
   const ownerOfPlace = (place: string): string | null => places.get(place) ?? ownerOf(place);
@@ -34,11 +36,13 @@ export function routedContext(channel: string, own: ChannelContext, { guests, re
   const cursorsOf = (cursors: readonly ReadUpTo[], name: string | null, drafts: readonly InboundDraft[]) => {
     const [first = null, ...others] = new Set(drafts.map(({ chatId }) => ownerOf(chatId)));
     if (first !== null && others.length === 0) for (const { place } of cursors) places.set(place, first);
-    return cursors.filter(({ place }) => ownerOfPlace(place) === name);
+    const isBehind = name !== null && !caughtUp.has(name);
+    return isBehind ? [] : cursors.filter(({ place }) => ownerOfPlace(place) === name);
   };
   const writeTo = async (name: string, received: readonly Received[], options: WriteOptions): Promise<void> => {
     const guest = await guests.ready(name, channel, options.signal);
     if (guest === null) {
+      caughtUp.delete(name);
       for (const chatId of new Set(received.map(chatOf))) if (chatId !== undefined) refuse(name, channel, chatId);
       return;
     }
@@ -91,6 +95,7 @@ export function routedContext(channel: string, own: ChannelContext, { guests, re
     cursors: () => {
       const all = new Map(own.cursors());
       for (const [name, { context }] of guests.on(channel)) {
+        caughtUp.add(name);
         for (const [place, last] of context.cursors()) {
           const known = all.get(place);
           if (known !== undefined && !isNewer(last, known)) continue;

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -71,6 +72,30 @@ describe.concurrent('what was written while the process was down', () => {
     expect(placesIn(homeOf(world, 'kim'))).toEqual(expect.arrayContaining([channel.id, thread.id]));
     expect(placesIn(world.home)).toContain(direct.id);
     await world.restart();
+  });
+
+  test('by somebody whose assistant could not start is told of, and answered once it can', async () => {
+    await using world = await startDiscordWorld({ discord: { groups: { debounceMs: 0, followUpSeconds: 0 } } });
+    const { channel, discord, owner } = world;
+    const says = (text: string): void => void discord.sends(channel, owner, `<@${discord.bot.id}> ${text}`);
+    echo(world);
+    await give(world, `discord:${channel.id}`);
+    says('one');
+    await reads(world, channel, 'kim: one');
+    await world.assistant.close();
+    const path = join(homeOf(world, 'kim'), 'config.json');
+    await writeFile(path, '{"agent": {"maxIterations": "many"}}');
+    says('two');
+    await world.restart();
+    says('three');
+    const isTold = (): boolean => textsIn(world, channel).some((text) => text.includes('does not run at the moment'));
+    await waitFor(isTold, { what: 'the refusal' });
+    await writeFile(path, '{}');
+    await reads(world, channel, 'kim: three');
+    const heard = textsIn(world, channel).filter((text) => text.startsWith('kim: '));
+    expect(heard.slice(0, 1)).toEqual(['kim: one']);
+    const asked = world.model.requests.map(({ view }) => view.lastUserText).join('\n');
+    expect(asked.match(/two/gu)).toHaveLength(1);
   });
 
   test('in Slack is answered by the assistant of its chat, each once', async () => {
