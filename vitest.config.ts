@@ -47,6 +47,7 @@ const FIRST = [
   'browser/',
   'crash/',
   'gullible/',
+  'homes/storm',
   'e2e/full-disk',
   'e2e/streaming',
   'automation/',

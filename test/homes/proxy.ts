@@ -11,6 +11,8 @@ export interface Proxy extends AsyncDisposable {
   keepAnswers: boolean;
   /** Closes all connections and takes no more until `mend`. */
   cut(): void;
+  /** Passes nothing on, in both directions, until `mend`; closes nothing. */
+  stall(): void;
   mend(): void;
 }
 
@@ -22,7 +24,7 @@ const COMMITTED = Buffer.from('C\0\0\0\u000BCOMMIT\0', 'latin1');
 export async function startProxy(url: string, folder: string): Promise<Proxy> {
   const from = new URL(url.replace('@/', '@x/')).searchParams.get('host') ?? '';
   const open = new Set<Socket>();
-  let isCut = false;
+  let [isCut, isStalled] = [false, false];
   const facts = { kept: 0, keepAnswers: false };
   const server = createServer((client) => {
     if (isCut) {
@@ -39,7 +41,7 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
         behind.destroy();
       });
     }
-    client.pipe(behind);
+    client.on('data', (data: Buffer) => void behind.write(data));
     behind.on('data', (data: Buffer) => {
       if (facts.keepAnswers && data.includes(COMMITTED)) {
         facts.kept += 1;
@@ -48,6 +50,7 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
         client.write(data);
       }
     });
+    if (isStalled) for (const one of [client, behind]) one.pause();
   });
   await new Promise<void>((resolve) => server.listen(join(folder, SOCKET), resolve));
   return {
@@ -65,8 +68,14 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
       isCut = true;
       for (const one of open) one.destroy();
     },
+    stall: () => {
+      isStalled = true;
+      for (const one of open) one.pause();
+    },
     mend: () => {
       isCut = false;
+      isStalled = false;
+      for (const one of open) one.resume();
     },
     [Symbol.asyncDispose]: async () => {
       for (const one of open) one.destroy();

@@ -41,7 +41,12 @@ export function numbersWritten(commands: string): readonly number[] {
 }
 
 /** Each number is first written to a file by a command, then answered. */
-export function answerAfterWork({ body }: ModelApiRequest): Step {
+export function answerAfterWork(request: ModelApiRequest): Step {
+  return answerAfter((n) => `echo ${n} >> effects.txt; sync effects.txt; sleep 0.02`, request);
+}
+
+/** Each number is first given to a command, which has `echo NUMBER >>` in it, then answered. */
+export function answerAfter(command: (n: number) => string, { body }: ModelApiRequest): Step {
   const messages = body['messages'] as readonly { role: string; content: unknown; tool_calls?: unknown }[];
   const open = messages.slice(lastAnswer(messages) + 1);
   const text = JSON.stringify(open);
@@ -53,7 +58,7 @@ export function answerAfterWork({ body }: ModelApiRequest): Step {
       delayMs: 15,
       calls: calls.map((n) => ({
         name: 'exec',
-        arguments: { command: `echo ${n} >> effects.txt; sync effects.txt; sleep 0.02` },
+        arguments: { command: command(n) },
       })),
     };
   }

@@ -10,6 +10,8 @@ import { failure, readPayload, serveFile } from './telegram-wire.ts';
 interface TelegramCall {
   readonly method: string;
   readonly payload: Readonly<Record<string, unknown>>;
+  /** Who called, where its `apiRoot` ends in `/from/NAME`; '' otherwise. */
+  readonly from: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   /** How it ended: a status, or the fault; undefined while it runs. */
@@ -121,8 +123,12 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
     );
   };
 
-  const serveCall = async (method: string, payload: Payload, response: ServerResponse): Promise<void> => {
-    const call: TelegramCall = { method, payload, at: Date.now(), outcome: undefined };
+  const serveCall = async (
+    from: string,
+    method: string,
+    { payload, response }: { readonly payload: Payload; readonly response: ServerResponse },
+  ): Promise<void> => {
+    const call: TelegramCall = { method, payload, from, at: Date.now(), outcome: undefined };
     calls.push(call);
     const given = takeFault(method, payload);
     const fault = given === undefined ? undefined : describeFault(given);
@@ -170,10 +176,11 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     const payload = await readPayload(request, url);
-    const [, kind, given, rest] = /^\/(bot|file\/bot)([^/]*)\/(.*)$/u.exec(url.pathname) ?? [];
+    const address = /^(?:\/from\/([^/]+))?\/(bot|file\/bot)([^/]*)\/(.*)$/u.exec(url.pathname);
+    const [, from = '', kind, given, rest] = address ?? [];
     if (given === undefined || rest === undefined) replyJson(response, 404, failure(404, 'Not Found'));
     else if (given !== token) replyJson(response, 401, failure(401, 'Unauthorized'));
-    else if (kind === 'bot') await serveCall(rest, payload, response);
+    else if (kind === 'bot') await serveCall(from, rest, { payload, response });
     else serveFile([...files.values()].find((file) => file.path === rest)?.content, response);
   };
   const server = await startServer(serve);
