@@ -77,6 +77,7 @@ inBrowser(
       await page.getByRole('button', { name: /^Edit/u }).click();
       await form.getByLabel('What').fill('Read my letters');
       await form.getByRole('button', { name: 'Save' }).click();
+      await form.waitFor({ state: 'detached' });
       await page.getByText('Read my letters').waitFor();
       assistant.model.setHandler(() => 'Three letters need an answer.');
       await page.getByRole('button', { name: /^Run now/u }).click();

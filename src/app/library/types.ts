@@ -10,7 +10,8 @@ export type { SessionEvent } from '../requests/session-log.ts';
 export type { Environment } from '../../config/environment.ts';
 export type { HomePaths } from '../../config/home.ts';
 export type { Effect as SettingEffect } from '../../config/schema/values.ts';
-export type { AssistantInfo } from '../../gateway/assistant-info.ts';
+export type { EditorFileReply, EditorFileRequest, EditorServer, LentFiles } from '../../bus/editor.ts';
+export type { AgentFacts, AssistantInfo } from '../../gateway/assistant-info.ts';
 export type {
   ApprovalQuestion,
   ApprovalReply,
@@ -98,6 +99,8 @@ export type {
   ToolMetadata,
   ToolResult,
 } from '../../tools/tool.ts';
+
+export type { EditorBuffers, EditorWrite } from '../../tools/files/editor-files.ts';
 
 // Providers.
 export type {
