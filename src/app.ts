@@ -48,6 +48,7 @@ import { systemRandom } from './util/random.ts';
 
 export { exportSession } from './app/requests/session-export.ts';
 export { listSessions, readSession } from './app/requests/session-log.ts';
+export { moveHome } from './app/storage/move-home.ts';
 export { vacuumHome } from './app/storage/vacuum.ts';
 export type * from './app/library/types.ts';
 export { definePlugin, defineProvider } from './plugins/plugin.ts';

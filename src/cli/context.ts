@@ -1,5 +1,13 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Assistant, AssistantSettings, exportSession, listSessions, readSession, vacuumHome } from '../app.ts';
+import type {
+  Assistant,
+  AssistantSettings,
+  exportSession,
+  listSessions,
+  moveHome,
+  readSession,
+  vacuumHome,
+} from '../app.ts';
 import { readEnvironment, type Environment } from '../config/environment.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import { thisHost, type Host } from '../service/host.ts';
@@ -17,6 +25,7 @@ export interface AppModule {
   readonly exportSession: typeof exportSession;
   readonly listSessions: typeof listSessions;
   readonly readSession: typeof readSession;
+  readonly moveHome: typeof moveHome;
   readonly vacuumHome: typeof vacuumHome;
 }
 

@@ -169,11 +169,11 @@ function toFile(row: StoredRow): StoredFile {
   };
 }
 
-/** Of a file's bytes, hex; undefined when it is not there. */
-async function hashOf(path: string): Promise<string | undefined> {
+/** Of a file's bytes, or of so many from its start, hex; undefined when it is not there. */
+export async function hashOf(path: string, bytes = Infinity): Promise<string | undefined> {
   if ((await ifThere(stat(path))) === undefined) return undefined;
   const hash = createHash('sha256');
-  for await (const part of createReadStream(path)) hash.update(part as Buffer);
+  if (bytes > 0) for await (const part of createReadStream(path, { end: bytes - 1 })) hash.update(part as Buffer);
   return hash.digest('hex');
 }
 

@@ -13,6 +13,8 @@ export interface LeasesOptions {
   readonly leaseMs?: number;
   /** The highest version of the journal's schema that this program knows. */
   readonly schema: number;
+  /** Claims homes that this folder has, to move them in; null: those that the database has. @default null */
+  readonly keptBy?: string | null;
 }
 
 /** What a claim found. */
@@ -47,20 +49,20 @@ export class Leases implements Disposable {
   }
 
   /**
-   * Claims a home, which is made when there is none of that name. Null: another gateway holds it, or its rows need a newer
-   * program. A home that an earlier process of this owner held is claimed at once. Rejects as `Postgres` does.
+   * Claims a home, which is made when there is none of that name. Null: another gateway holds it, a folder
+   * has it, or its rows need a newer program. A home that an earlier process of this owner held is claimed at once. Rejects as `Postgres` does.
    */
   async claim(name: string): Promise<Lease | null> {
     const { postgres } = this.#options;
     if (this.#held.has(name)) throw new Error(`the home ${name} is claimed already`);
     await postgres.query('INSERT INTO assistant.homes (name) VALUES ($1) ON CONFLICT DO NOTHING', [name]);
-    const [lease] = await this.#claim('name = $4', [name], 1);
+    const [lease] = await this.#claim('name = $5', [name], 1);
     return lease ?? null;
   }
 
   /** Claims up to `limit` homes that no gateway holds, those free for longest first. */
   async claimFree(limit: number): Promise<readonly Lease[]> {
-    return await this.#claim('NOT (name = ANY($4::text[]))', [Array.from(this.#held.keys())], limit);
+    return await this.#claim('NOT (name = ANY($5::text[]))', [Array.from(this.#held.keys())], limit);
   }
 
   [Symbol.dispose](): void {
@@ -69,12 +71,12 @@ export class Leases implements Disposable {
   }
 
   async #claim(which: string, values: readonly unknown[], limit: number): Promise<readonly Lease[]> {
-    const { postgres, owner, clock, schema } = this.#options;
+    const { postgres, owner, clock, schema, keptBy = null } = this.#options;
     const asked = { monotonic: clock.monotonic(), wall: clock.now() };
     const rows = await postgres.query(
       `WITH free AS (
          SELECT name, epoch, commits, revision FROM assistant.homes
-         WHERE ${which} AND oldest_reader <= $3
+         WHERE ${which} AND oldest_reader <= $3 AND kept_by IS NOT DISTINCT FROM $4::text
            AND (lease_until IS NULL OR lease_until <= clock_timestamp() OR owner = $1)
          ORDER BY lease_until NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
        ), ended AS (
@@ -85,7 +87,7 @@ export class Leases implements Disposable {
        SET epoch = home.epoch + 1, commits = 0, owner = $1, lease_until = clock_timestamp() + $2 * interval '1 ms'
        FROM free WHERE home.name = free.name
        RETURNING home.name, home.epoch, home.revision, home.schema`,
-      [owner, this.#leaseMs, schema, ...values],
+      [owner, this.#leaseMs, schema, keptBy, ...values],
     );
     return rows.map((row) => this.#hold(row, asked));
   }

@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import * as z from 'zod';
-import { contentsUnder } from '../backup/contents.ts';
-import { readTapeKey } from '../session/tape.ts';
-import { keyOfTapeName } from '../session/tape-name.ts';
 import type { CommitWatermark, WatermarkListeners } from '../storage/commit-sync.ts';
-import { ensureDirectory, ifThere, replaceDurable } from '../storage/files.ts';
+import { ensureDirectory } from '../storage/files.ts';
 import { type Migration, schemaOf } from '../storage/open-database.ts';
 import { type Clock, deadline, raceAbort, sleep } from '../util/clock.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { HomeFiles } from './file-changes.ts';
 import { bringFiles, type Fetched } from './files-cache.ts';
@@ -20,8 +14,11 @@ import { HomeWriter, type HomeWriterOptions } from './home-writer.ts';
 import { bringJournal, dropOldEpochs, type Brought } from './journal-cache.ts';
 import { tablesAfter } from './journal-tables.ts';
 import { type Lease, Leases } from './lease.ts';
+import { readMark, writeMark } from './mark.ts';
 import { Postgres } from './postgres.ts';
 import { installSchema } from './schema.ts';
+import { sendTapes } from './send-home.ts';
+import { homeForeign, homeIncomplete, keptByFolder, readStoredHome } from './stored-home.ts';
 import { StoredCommits } from './stored-commits.ts';
 
 export interface OpenHomeOptions extends Pick<HomeWriterOptions, 'onTrouble' | 'onHealed'> {
@@ -56,16 +53,8 @@ export interface OpenHome extends AsyncDisposable {
   readonly watermark: (db: DatabaseSync, listeners: WatermarkListeners) => CommitWatermark;
 }
 
-const markSchema = z.object({ store: z.string(), home: z.string(), owner: z.string() });
-
-/** In the folder of a copy: which database and home it is of, and under which name its gateways claim. */
-type Mark = z.output<typeof markSchema>;
-
-const MARK = 'store.json';
 /** Between two attempts to claim a home that another gateway runs, ms. */
 const CLAIM_AGAIN_MS = 500;
-/** Bytes of a tape in one change. */
-const PART_BYTES = 4 * 1024 * 1024;
 /** How long closing waits for what is left to be written. */
 const CLOSING_MS = 3_000;
 /** How long giving the home back may take; without that the next gateway waits until the lease has ended. */
@@ -96,20 +85,20 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
       ...(leaseMs === undefined ? {} : { leaseMs }),
     }),
   );
-  const lease = await claim(leases, options);
+  const lease = await claim(leases, postgres, options);
   stack.defer(() => release(lease, options));
   const writer = new HomeWriter({ postgres, lease, clock, log, ...listenersOf(options) });
   const files = new HomeFiles({ postgres, name, folder });
   const isNew = lease.claimed.schema === 0;
-  if (isNew && lease.claimed.revision > 0 && !existsSync(state)) throw incomplete(name);
-  if (!isNew && !isCopy && existsSync(state)) throw foreign(options);
+  if (isNew && lease.claimed.revision > 0 && !existsSync(state)) throw homeIncomplete(name);
+  if (!isNew && !isCopy && existsSync(state)) throw homeForeign(options);
   await ensureDirectory(folder);
-  await replaceDurable(join(folder, MARK), `${JSON.stringify({ store, home: name, owner } satisfies Mark)}\n`);
+  await writeMark(folder, { store, home: name, owner });
   const fetched = isNew ? { files: 0, bytes: 0 } : await bringFiles({ ...options, postgres, files });
   const brought = await bringJournal({ postgres, lease, path: state, migrations });
   await dropOldEpochs(postgres, lease);
   if (isNew) {
-    await sendTapes(options.folder, writer);
+    await sendTapes({ postgres, writer, name, folder });
     files.touched('');
   }
   writer.keep(files);
@@ -137,11 +126,17 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   };
 }
 
-async function claim(leases: Leases, { name, clock, log, signal }: OpenHomeOptions): Promise<Lease> {
+async function claim(
+  leases: Leases,
+  postgres: Postgres,
+  { name, clock, log, signal }: OpenHomeOptions,
+): Promise<Lease> {
   for (let tries = 0; ; tries += 1) {
     signal.throwIfAborted();
     const lease = await leases.claim(name);
     if (lease !== null) return lease;
+    const found = await readStoredHome(postgres, name);
+    if (found !== undefined && found.keptBy !== null) throw keptByFolder(found);
     if (tries === 0) log.info('homes: another gateway runs the home, waiting for it', { home: name });
     await sleep(clock, CLAIM_AGAIN_MS, signal);
   }
@@ -158,46 +153,4 @@ async function release(lease: Lease, { clock, log }: OpenHomeOptions): Promise<v
 
 function listenersOf({ onTrouble, onHealed }: OpenHomeOptions): Pick<HomeWriterOptions, 'onTrouble' | 'onHealed'> {
   return { ...(onTrouble === undefined ? {} : { onTrouble }), ...(onHealed === undefined ? {} : { onHealed }) };
-}
-
-async function readMark(folder: string): Promise<Mark | undefined> {
-  const text = await ifThere(readFile(join(folder, MARK), 'utf8'));
-  try {
-    return text === undefined ? undefined : markSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
-/** All tapes of a folder, before PostgreSQL has anything of the home. */
-async function sendTapes(folder: string, writer: HomeWriter): Promise<void> {
-  for (const { type, path } of await contentsUnder(folder, 'sessions')) {
-    if (type !== 'file') continue;
-    const name = path.slice('sessions/'.length);
-    const session = keyOfTapeName(name) ?? (await readTapeKey(join(folder, path)));
-    if (session === undefined) continue;
-    await using file = await open(join(folder, path), 'r');
-    const { size } = await file.stat();
-    for (let at = 0; at < size;) {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(PART_BYTES, size - at)), 0, undefined, at);
-      await writer.change({ session, at, bytes: buffer.subarray(0, bytesRead), cuts: at === 0 });
-      at += bytesRead;
-    }
-  }
-}
-
-function foreign({ folder, name }: OpenHomeOptions): AppError {
-  return new AppError(
-    'home-foreign',
-    `The database already has a home named ${name}, and ${folder} is another one. Nothing was changed. Start with an empty folder to run the home of the database, or rename this folder to give its home another name.`,
-    { exitCode: 78 },
-  );
-}
-
-function incomplete(name: string): AppError {
-  return new AppError(
-    'home-incomplete',
-    `The home ${name} was never completely written to the database. Start the assistant once more on the machine that it comes from.`,
-    { exitCode: 78 },
-  );
 }

@@ -33,6 +33,10 @@ CREATE TABLE IF NOT EXISTS assistant.homes (
   sequences     json NOT NULL DEFAULT '{}',
   written_at    timestamptz
 );
+-- The folder that has the home while the database has not, by its owner's name and as people know it: it is on its way here or
+-- was moved out. No gateway claims it then.
+ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS kept_by text;
+ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS kept_at text;
 CREATE INDEX IF NOT EXISTS homes_free ON assistant.homes (lease_until);
 
 -- How far each ended epoch came: a cache that stands exactly there can catch up.

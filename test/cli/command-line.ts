@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Assistant, AssistantSettings } from '../../src/app.ts';
 import { exportSession } from '../../src/app/requests/session-export.ts';
 import { listSessions, readSession } from '../../src/app/requests/session-log.ts';
+import { moveHome } from '../../src/app/storage/move-home.ts';
 import { vacuumHome } from '../../src/app/storage/vacuum.ts';
 import type { CliContext, StopSignal } from '../../src/cli/context.ts';
 import { run } from '../../src/cli/run.ts';
@@ -141,6 +142,7 @@ export class CommandLine {
           listSessions,
           exportSession,
           readSession,
+          moveHome,
           vacuumHome,
         })),
     };

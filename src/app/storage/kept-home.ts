@@ -46,7 +46,7 @@ export async function openKeptHome(
     await openHome({
       url,
       leaseMs,
-      name: basename(paths.home).replace(/^\./u, ''),
+      name: storedHomeName(paths),
       folder: paths.home,
       state: paths.state,
       sessions: paths.sessions,
@@ -95,6 +95,11 @@ export async function openKeptHome(
   };
 }
 
+/** How PostgreSQL knows the home in a folder. */
+export function storedHomeName({ home }: Pick<Ground['paths'], 'home'>): string {
+  return basename(home).replace(/^\./u, '');
+}
+
 function withAgents(): AppError {
   return new AppError(
     'store-with-agents',
@@ -104,7 +109,7 @@ function withAgents(): AppError {
 }
 
 /** `leaseSeconds` in the address is ours: how long a gateway that is gone keeps its homes from the others. @default 15 */
-function readAddress(store: string): { readonly url: string; readonly leaseMs: number | undefined } {
+export function readAddress(store: string): { readonly url: string; readonly leaseMs: number | undefined } {
   const [, before = '', value] = /^(.*[?&])leaseSeconds=([1-9]\d*)/u.exec(store) ?? [];
   if (value === undefined) return { url: store, leaseMs: undefined };
   const rest = store.slice(before.length + `leaseSeconds=${value}`.length).replace(/^&/u, '');

@@ -116,5 +116,16 @@ export const store: Group = {
       options: { json },
       load: async () => (await import('../assistant/store.ts')).storeVacuumCommand,
     }),
+    command({
+      name: 'migrate',
+      description: 'move the home into PostgreSQL, or back into the folder; stop the assistant first',
+      options: {
+        to: text('<address>', 'postgres://…, one with a ${VARIABLE}, file:PATH of a file with it; local is the folder'),
+        json,
+      },
+      after:
+        'Everything is compared by counts and hashes before the setting store changes. Cut off, it goes on when run again.',
+      load: async () => (await import('../assistant/store-migrate.ts')).storeMigrateCommand,
+    }),
   ],
 };

@@ -15,6 +15,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'config set': ['config set agent.model anthropic/claude-sonnet-5-5', 'config set heartbeat.everyMinutes 60'],
   'config unset': ['config unset agent.model'],
   'store vacuum': ['store vacuum'],
+  'store migrate': ["store migrate --to '${STORE_URL}'", 'store migrate --to local'],
   backup: ['backup', 'backup --out /media/usb/assistant.tar.gz'],
   restore: ['restore assistant-backup-2027-03-01T08-31-02.tar.gz'],
   'tools list': ['tools list'],

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { HomePaths } from '../../config/home.ts';
+import type { Moved } from '../../homes/move.ts';
+import { journalMigrations } from '../../journal/schema.ts';
+import { acquireHomeLock } from '../../storage/lock.ts';
+import type { Clock } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
+import { silentLog } from '../../util/log.ts';
+import { readAddress, storedHomeName } from './kept-home.ts';
+
+export interface MoveHome {
+  readonly paths: HomePaths;
+  readonly to: 'database' | 'folder';
+  /** As the setting `store` has it, with variables resolved. */
+  readonly store: string;
+  /** The setting has it already. */
+  readonly isConfigured: boolean;
+  readonly clock: Clock;
+  /** Told what is done now, in a few words. */
+  readonly onStep: (text: string) => void;
+  /** Writes the setting. */
+  readonly switchOver: () => Promise<void>;
+}
+
+/**
+ * Moves a home between its folder and PostgreSQL. Resolves with what was moved and compared; null: it was there. An attempt that
+ * was cut off is repeated by another call. Throws `home-locked` when an assistant uses the folder, and as `moveIn` and `moveOut`.
+ */
+export async function moveHome({ paths, to, store, isConfigured, ...rest }: MoveHome): Promise<Moved> {
+  if (to === 'database' && !existsSync(paths.state)) {
+    throw new AppError('no-store', `There is no journal at ${paths.state}. Name the home with --home.`);
+  }
+  const { clock } = rest;
+  using _lock = acquireHomeLock(paths.lock, { pid: process.pid, startedAt: clock.now() });
+  const options = {
+    ...rest,
+    ...readAddress(store),
+    name: storedHomeName(paths),
+    folder: paths.home,
+    state: paths.state,
+    sessions: paths.sessions,
+    place: `${paths.home} on ${hostname()}`,
+    migrations: journalMigrations,
+    backupPath: (from: number) => join(paths.backups, `state-v${from}-${clock.now()}.db`),
+    log: silentLog,
+  };
+  if (to === 'folder') return await (await import('../../homes/move-out.ts')).moveOut(options);
+  return await (await import('../../homes/move-in.ts')).moveIn({ ...options, isConfigured });
+}

@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { ifThere, replaceDurable } from '../storage/files.ts';
+
+const markSchema = z.object({ store: z.string(), home: z.string(), owner: z.string() });
+
+/** In the folder of a copy: which database and home it is of, and under which name its gateways claim. */
+export type Mark = z.output<typeof markSchema>;
+
+const MARK = 'store.json';
+
+export async function readMark(folder: string): Promise<Mark | undefined> {
+  const text = await ifThere(readFile(join(folder, MARK), 'utf8'));
+  try {
+    return text === undefined ? undefined : markSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeMark(folder: string, mark: Mark): Promise<void> {
+  await replaceDurable(join(folder, MARK), `${JSON.stringify(mark)}\n`);
+}

@@ -1,0 +1,70 @@
+import { assistantCommand } from '../util/assistant-command.ts';
+import { AppError } from '../util/errors.ts';
+import type { Postgres } from './postgres.ts';
+
+/** What PostgreSQL says of a home, before anyone claims it. */
+export interface StoredHome {
+  readonly name: string;
+  /** 0: it was never completely written. */
+  readonly schema: number;
+  readonly revision: number;
+  readonly owner: string | null;
+  /** A gateway or a move has a lease that did not end. */
+  readonly isHeld: boolean;
+  /** The owner whose folder has the home; null: the database has it. */
+  readonly keptBy: string | null;
+  /** That folder, as people know it. */
+  readonly keptAt: string;
+}
+
+/** Undefined: there is no home of that name. */
+export async function readStoredHome(postgres: Postgres, name: string): Promise<StoredHome | undefined> {
+  const [row] = await postgres.query(
+    `SELECT schema, revision, owner, coalesce(lease_until > clock_timestamp(), false) AS held, kept_by, kept_at
+     FROM assistant.homes WHERE name = $1`,
+    [name],
+  );
+  if (row === undefined) return undefined;
+  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return {
+    name,
+    schema: Number(row['schema']),
+    revision: Number(row['revision']),
+    owner: textOf(row['owner']),
+    isHeld: row['held'] === true,
+    keptBy: textOf(row['kept_by']),
+    keptAt: textOf(row['kept_at']) ?? 'a folder',
+  };
+}
+
+/** A folder has the home: it is on its way into the database, or was moved out of it. */
+export function keptByFolder({ name, keptAt }: StoredHome): AppError {
+  return new AppError(
+    'home-kept-by-folder',
+    `The home ${name} is in ${keptAt}, and the database has no more than an older or unfinished copy. Nothing was changed. To move it into the database, run there: ${assistantCommand('store migrate --to')}, with the address of the database.`,
+    { exitCode: 78 },
+  );
+}
+
+export function homeHeld(name: string): AppError {
+  return new AppError(
+    'home-held',
+    `The home ${name} is run by another gateway, or was written by a newer version. Nothing was changed. Stop the assistant on every machine, and run this again.`,
+  );
+}
+
+export function homeForeign({ folder, name }: { readonly folder: string; readonly name: string }): AppError {
+  return new AppError(
+    'home-foreign',
+    `The database already has a home named ${name}, and ${folder} is another one. Nothing was changed. Start with an empty folder to run the home of the database, or rename this folder to give its home another name.`,
+    { exitCode: 78 },
+  );
+}
+
+export function homeIncomplete(name: string): AppError {
+  return new AppError(
+    'home-incomplete',
+    `The home ${name} was never completely written to the database. Start the assistant once more on the machine that it comes from.`,
+    { exitCode: 78 },
+  );
+}
