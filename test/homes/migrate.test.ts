@@ -327,6 +327,13 @@ describe.skipIf(programs === undefined)('assistant store migrate', () => {
     expect(line.err).toMatch(/config\.json cannot be written: .* Nothing was changed\. /u);
     expect(await config(home)).toBe(CONFIG);
     expect(await rows(url, "SELECT 1 FROM pg_namespace WHERE nspname = 'assistant'")).toBe(0);
+    // By hand it can be set before, but not taken out.
+    expect(line.err).toContain('or put the setting store into it yourself, and run this again');
+    await writeFile(real, JSON.stringify({ store: url }));
+    expect((await migrate(home, url)).out).toContain('The home alice is in ');
+    const back = await migrate(home, 'local');
+    expect(back.err).toMatch(/cannot be written: .* Nothing was changed\. Make it writable and run this again\.\n$/u);
+    expect(await rows(url, 'SELECT 1 FROM assistant.homes WHERE kept_by IS NULL')).toBe(1);
   });
 
   test('that ends before the setting is written leaves the home to its folder: no gateway runs what the database has', async () => {

@@ -41,7 +41,7 @@ export async function storeMigrateCommand(
       `The home is in ${shownAddress(now.config.store)}. To move it elsewhere, first run: ${assistantCommand('store migrate --to local')}`,
     );
   }
-  await requireWritable(paths, draft);
+  await requireWritable(paths, draft, value);
   const { moveHome } = await context.app();
   using progress = openProgress(context);
   const moved = await withoutPassword(store, () =>
@@ -113,14 +113,16 @@ function addressIn({ loaded, remaining }: ConfigDraft, value: unknown): string {
 }
 
 /** Writes the file as it is, so that one that cannot be written is known before anything is moved. */
-async function requireWritable(paths: HomePaths, { before, text }: ConfigDraft): Promise<void> {
+async function requireWritable(paths: HomePaths, { before, text }: ConfigDraft, value: unknown): Promise<void> {
   if (before === undefined || before === text) return;
   try {
     await writeConfig(paths, { before, text: before });
   } catch (error) {
+    // Taken out by hand now, the setting would leave an old copy to be run.
+    const byHand = value === undefined ? '' : ', or put the setting store into it yourself,';
     throw new AppError(
       'config-not-written',
-      `${paths.config} cannot be written: ${errorMessage(error)}. Nothing was changed. Make it writable, or change the setting store there yourself, and run this again.`,
+      `${paths.config} cannot be written: ${errorMessage(error)}. Nothing was changed. Make it writable${byHand} and run this again.`,
     );
   }
 }
