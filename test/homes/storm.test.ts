@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHATS } from '../support/crash-process.ts';
 import { homeStorm, WEATHERED } from '../support/home-storm.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
@@ -19,7 +20,11 @@ describe.skipIf(programs === undefined)('two gateways of one home', () => {
       const report = await homeStorm({ url: await server.database(), faults: 6, seed, leaseSeconds: 2, awayMs: 3_000 });
       const said = `seed ${seed}: ${JSON.stringify(report)}`;
       console.log(said);
-      expect(report, said).toMatchObject({ ...WEATHERED, faults: { killed: 2, frozen: 2, cut: 2 } });
+      const { lateSends, lateEffects, ...rest } = report;
+      const { lateSends: _sends, lateEffects: _effects, ...weathered } = WEATHERED;
+      expect(rest, said).toMatchObject({ ...weathered, faults: { killed: 2, frozen: 2, cut: 2 } });
+      // What had passed the look at the lease when its process froze, in each chat; the long run allows none.
+      expect(lateSends.length + lateEffects.length, said).toBeLessThanOrEqual(CHATS.length);
       expect(report.servedMs[1]).toBeLessThanOrEqual(10_000);
     },
   );

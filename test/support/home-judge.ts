@@ -23,7 +23,7 @@ export interface HomeVerdict extends Verdict, EffectVerdict {
   /** What commands wrote to the workspace and is not in it any more, although their results were kept. */
   readonly forgottenFiles: readonly string[];
   readonly open: number;
-  /** From the lease's end to the claim, and to the first question to the platform, ms: the middle one and the longest. */
+  /** From the lease's end to the claim, and to the first message that the next owner sends, ms: the middle one and the longest. */
   readonly claimedMs: readonly [number, number];
   readonly servedMs: readonly [number, number];
 }
@@ -54,6 +54,7 @@ export async function judgeHome(evidence: HomeEvidence): Promise<HomeVerdict> {
   const happened = done.map(([n = '']) => n);
   const interrupted = interruptedWork.flatMap(numbersWritten).map(String);
   const givenUp = texts.filter((text) => gaveUp(text).length > 0).flatMap(numbersNamed);
+  const explained = [...givenUp.map(String), ...interrupted];
   const kept = effectLines(last.home);
   const claims = await history.claims();
   const names = await namesOf(gateways);
@@ -66,7 +67,7 @@ export async function judgeHome(evidence: HomeEvidence): Promise<HomeVerdict> {
     ...judgeEffects({
       asked: numbers.map(String),
       done: happened,
-      explained: [...givenUp.map(String), ...interrupted],
+      explained,
     }),
     disordered: CHATS.flatMap((chat) => disorderIn(telegram, chat)),
     lateSends: telegram.calls
@@ -78,7 +79,7 @@ export async function judgeHome(evidence: HomeEvidence): Promise<HomeVerdict> {
       )
       .map((words) => words.join(' ')),
     wrongWrites: await history.wrongWrites(),
-    forgottenFiles: happened.filter((n) => !kept.includes(n) && !interrupted.includes(n)),
+    forgottenFiles: happened.filter((n) => !kept.includes(n) && !explained.includes(n)),
     open,
     ...timesOf(takeovers, telegram, names),
   };
@@ -100,7 +101,9 @@ function timesOf(
   names: ReadonlyMap<string, string>,
 ): Pick<HomeVerdict, 'claimedMs' | 'servedMs'> {
   const served = claims.flatMap(({ owner, at, leaseEnd }) => {
-    const call = telegram.calls.find((one) => one.from === names.get(owner) && one.at > at);
+    const isFirst = ({ method, from, at: sentAt }: FakeTelegram['calls'][number]): boolean =>
+      method === 'sendMessage' && from === names.get(owner) && sentAt > at;
+    const call = telegram.calls.find(isFirst);
     return call === undefined ? [] : [call.at - leaseEnd];
   });
   return { claimedMs: spread(claims.map(({ at, leaseEnd }) => at - leaseEnd)), servedMs: spread(served) };

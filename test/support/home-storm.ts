@@ -48,6 +48,8 @@ export const WEATHERED = {
 
 /** Messages without an answer at a time. */
 const OUTSTANDING = 8;
+/** So many of the last messages are looked at. */
+const LATEST = 50;
 /** The home stays with a gateway for at most so long after something moved. */
 const LIFE_MS = 1_200;
 /** A gateway that was killed is started again within this time. */
@@ -117,7 +119,7 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
   await waitFor(settled, { timeoutMs: 180_000, what: 'everything comes to an end' }).catch(() => {});
   // What was lost in a chat is told in front of its next answer.
   for (const _chat of CHATS) talk.say();
-  await waitFor(async () => talk.unanswered === 0 && (await settled()), { timeoutMs: 180_000 }).catch(() => {});
+  await waitFor(settled, { timeoutMs: 180_000, what: 'the last answers' }).catch(() => {});
   const last = await holderOf([first, second], history);
   await (last === first ? second : first).stop();
   await last.stop();
@@ -139,14 +141,19 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
 /** People who write all the time, each after another, with a few messages unanswered. */
 class Talk {
   readonly #telegram: FakeTelegram;
+  readonly #named = new Set<number>();
   sent = 0;
 
   constructor(telegram: FakeTelegram) {
     this.#telegram = telegram;
   }
 
-  get unanswered(): number {
-    return this.sent - new Set(this.#telegram.sentMessages.flatMap((one) => numbersNamed(one.visibleText))).size;
+  /** Of the newest messages: an older one was given up, or its answer could not be confirmed, which a notice told. */
+  get #unanswered(): number {
+    const latest = this.#telegram.sentMessages.slice(-LATEST);
+    for (const { visibleText } of latest) for (const n of numbersNamed(visibleText)) this.#named.add(n);
+    const newest = Array.from({ length: LATEST }, (_, n) => this.sent - n);
+    return newest.filter((n) => n > 0 && !this.#named.has(n)).length;
   }
 
   say(): void {
@@ -182,7 +189,7 @@ class Talk {
   }
 
   #more(): void {
-    while (this.unanswered < OUTSTANDING) this.say();
+    while (this.#unanswered < OUTSTANDING) this.say();
   }
 }
 
