@@ -28,6 +28,9 @@ export type {
 export type { Operation } from '../../gateway/operations/operation.ts';
 export type { Operations, RequestName, RequestParams, RequestResult } from '../../gateway/operations/operations.ts';
 export type { SessionInfo } from '../../session/reader.ts';
+export type { MoveHome } from '../storage/move-home.ts';
+export type { Compared } from '../../homes/compare-home.ts';
+export type { Moved } from '../../homes/move.ts';
 export type { Vacuumed } from '../../storage/vacuum.ts';
 export type { Clock } from '../../util/clock.ts';
 export type { Logger } from '../../util/log.ts';
