@@ -123,6 +123,9 @@ function fromSnapshot({ session, turn, startedAt, text, reasoning, tools, status
 
 /** Forgets a turn that has ended, when what it left is shown from its history. */
 export function dropTurn(turn: string): void {
+  // What waits for the next frame would bring it back.
+  const others = waiting.splice(0).filter(({ turnId }) => turnId !== turn);
+  waiting.push(...others);
   const turns = new Map(liveTurns.value);
   if (turns.delete(turn)) liveTurns.value = turns;
 }
