@@ -188,7 +188,7 @@ export class HomeWriter {
     } catch (error) {
       this.#fail(error, group?.waiting ?? []);
     } finally {
-      // At once: whoever hands something over from now on begins the next round.
+      // At once: what is handed over from now on begins the next round.
       this.#running = undefined;
     }
   }

@@ -76,7 +76,7 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
   };
 }
 
-/** What all MCP servers are run with, whoever named them. */
+/** What all MCP servers are run with, those of editors too. */
 export function mcpParts(
   { env, clock, random, log, redact, version }: Base,
   { spill }: Pick<Stores, 'spill'>,

@@ -27,7 +27,7 @@ interface Tunnel {
  * Listens on a unix socket as an HTTP proxy that reaches what the guarded fetch reaches and nothing else. Each connection
  * is resolved once, all of its addresses are judged, only a checked one is connected to, and its certificate is always
  * verified. TLS of the client ends here, under a key of the proxy's own, so that the method of every request is known:
- * what sends something is sent if `maySend` says so. There are no WebSockets. Whoever uses the proxy is not trusted.
+ * what sends something is sent if `maySend` says so. There are no WebSockets. The programs that use it are not trusted.
  */
 export async function startGuardedProxy(path: string, options: GuardedProxyOptions): Promise<RunningProxy> {
   const proxy = new GuardedProxy(options);
