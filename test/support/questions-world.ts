@@ -11,7 +11,8 @@ import { tempFolder } from './temp.ts';
 import { settle, VirtualClock } from './virtual-clock.ts';
 
 /** The owner's direct chat. */
-const OWNERS_CHAT = inboundMessage({ chatId: '42', sender: { id: '42', isBot: false } });
+// Its id is none that a test gives to a message: the numbers that are given by default go on over all files of a worker.
+const OWNERS_CHAT = inboundMessage({ chatId: '42', sender: { id: '42', isBot: false }, externalId: 'first' });
 
 /** Questions over a real journal, in a time that only passes when it is told to. */
 export interface QuestionsWorld extends AsyncDisposable {
