@@ -43,6 +43,8 @@ export interface HomeWriterOptions {
   /** Called when an outage is noticed, and when it is over. */
   readonly onTrouble?: (error: AppError) => void;
   readonly onHealed?: () => void;
+  /** Called when PostgreSQL lost transactions that it had committed, before the lease ends. */
+  readonly onRewound?: () => Promise<void>;
 }
 
 interface Waiting {
@@ -252,14 +254,18 @@ export class HomeWriter {
 
   /** Why the fence fell. True: the transaction was committed, but the answer did not arrive. Throws when it is to be repeated. */
   async #isWritten({ revision }: Group): Promise<boolean> {
-    const { postgres, lease } = this.#options;
+    const { postgres, lease, onRewound } = this.#options;
     const [row] = await postgres.query('SELECT epoch, revision FROM assistant.homes WHERE name = $1', [lease.name]);
     if (row === undefined || Number(row['epoch']) !== lease.epoch) {
       lease.refused();
       return false;
     }
     if (Number(row['revision']) === revision) return true;
-    if (Number(row['revision']) !== revision - 1) throw new Error(`the home ${lease.name} has an unknown revision`);
+    if (Number(row['revision']) !== revision - 1) {
+      await onRewound?.();
+      lease.refused(homeRewound(lease.name));
+      return false;
+    }
     // No one took the home meanwhile.
     await lease.renew();
     return false;
@@ -304,6 +310,14 @@ export class HomeWriter {
 
 function storeTrouble(error: unknown): AppError {
   return new AppError('home-store-failed', errorMessage(error));
+}
+
+/** The server went back to an earlier state: a standby that had not all was promoted, or a backup was restored. */
+function homeRewound(name: string): AppError {
+  return new AppError(
+    'home-rewound',
+    `PostgreSQL lost what it had committed of the home ${name}: it went back to an earlier state. The assistant starts again and sends it anew from this folder, unless another gateway takes the home first.`,
+  );
 }
 
 function bytesOf(sum: number, value: unknown): number {

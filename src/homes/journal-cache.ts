@@ -17,8 +17,11 @@ export interface JournalCacheOptions {
   readonly migrations: readonly Migration[];
 }
 
-/** How the SQLite file became what PostgreSQL has: `new`: there was nothing to bring. */
-export type Brought = 'new' | 'caught-up' | 'rebuilt';
+/**
+ * How the SQLite file became what PostgreSQL has: `new`: there was nothing to bring; `sent-again`: PostgreSQL had lost
+ * transactions, and got what the folder has.
+ */
+export type Brought = 'new' | 'caught-up' | 'rebuilt' | 'sent-again';
 
 /** Where a copy of a journal stands: which commit of which epoch wrote it last. */
 export interface CacheState {

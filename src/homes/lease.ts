@@ -104,7 +104,7 @@ export class Leases implements Disposable {
       {
         renew: () => this.#renew(),
         release: (one) => this.#release(one),
-        lost: (one) => this.#lost(one),
+        lost: (one, reason) => this.#lost(one, reason),
       },
     );
     lease.extended(asked);
@@ -147,11 +147,13 @@ export class Leases implements Disposable {
     }
   }
 
-  #lost(lease: Lease): void {
+  #lost(lease: Lease, reason = homeLost(lease.name)): void {
     if (lease.lost.aborted) return;
     if (this.#held.get(lease.name) === lease) this.#held.delete(lease.name);
-    this.#options.log.error('homes: another gateway took the home', { home: lease.name, epoch: lease.epoch });
-    lease.ended(homeLost(lease.name));
+    const facts = { home: lease.name, epoch: lease.epoch };
+    if (reason.code === 'home-lost') this.#options.log.error('homes: another gateway took the home', facts);
+    else this.#options.log.error('homes: the home is lost here', { ...facts, reason: reason.message });
+    lease.ended(reason);
   }
 
   async #release(lease: Lease): Promise<void> {
@@ -174,7 +176,7 @@ interface Asked {
 interface LeaseActions {
   readonly renew: () => Promise<void>;
   readonly release: (lease: Lease) => Promise<void>;
-  readonly lost: (lease: Lease) => void;
+  readonly lost: (lease: Lease, reason?: AppError) => void;
 }
 
 /** One home that this gateway runs, until `lost` aborts. */
@@ -224,9 +226,9 @@ export class Lease {
     return this.#actions.release(this);
   }
 
-  /** A transaction found another epoch. */
-  refused(): void {
-    this.#actions.lost(this);
+  /** A transaction found another epoch, or what `reason` says; then `lost` aborts. */
+  refused(reason?: AppError): void {
+    this.#actions.lost(this, reason);
   }
 
   /** A claim, a renewal or a write transaction that was sent at this moment made the lease last from then on. */

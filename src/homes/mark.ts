@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { ifThere, replaceDurable } from '../storage/files.ts';
 
-const markSchema = z.object({ store: z.string(), home: z.string(), owner: z.string() });
+const markSchema = z.object({
+  store: z.string(),
+  home: z.string(),
+  owner: z.string(),
+  /** The epoch in which the database was found to be behind this copy; it is to be sent again. */
+  ahead: z.number().optional(),
+});
 
 /** In the folder of a copy: which database and home it is of, and under which name its gateways claim. */
 export type Mark = z.output<typeof markSchema>;

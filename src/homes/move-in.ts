@@ -8,7 +8,7 @@ import { CACHE_STATE } from './journal-cache.ts';
 import type { Lease } from './lease.ts';
 import { writeMark } from './mark.ts';
 import { claimForMove, type Moved, type MoveOptions, type Opened, openMove, requireFree, requireSame } from './move.ts';
-import { sendJournal, sendTapes } from './send-home.ts';
+import { sendHome } from './send-home.ts';
 import { homeForeign, keptByFolder } from './stored-home.ts';
 
 /**
@@ -35,7 +35,8 @@ export async function moveIn(options: MoveOptions & { readonly isConfigured: boo
   const trouble = new AbortController();
   const writer = openWriter(opened, lease, { ...options, trouble });
   const work = async (): Promise<Moved> => {
-    await sendAll(writer, db, { ...opened, ...options });
+    const files = new HomeFiles({ postgres, name, folder });
+    await sendHome({ postgres, writer, name, folder, db, files, onStep: options.onStep });
     options.onStep('Both sides are compared');
     const compared = await compareHome({ postgres, name, folder, db });
     requireSame(compared, name);
@@ -81,37 +82,4 @@ function openWriter(
       ),
     );
   return new HomeWriter({ postgres, lease, clock, log, onTrouble });
-}
-
-async function sendAll(
-  writer: HomeWriter,
-  db: Parameters<typeof sendJournal>[0]['db'],
-  { postgres, name, folder, onStep }: Pick<Opened, 'postgres'> & Pick<MoveOptions, 'name' | 'folder' | 'onStep'>,
-): Promise<void> {
-  const send = { postgres, writer, name };
-  const files = new HomeFiles({ postgres, name, folder });
-  // The list of files is short and sent anew; older copies elsewhere are to be rebuilt.
-  await writer.also(
-    ...[
-      'DELETE FROM assistant.files WHERE home = $1',
-      "DELETE FROM assistant.tapes WHERE home = $1 AND session LIKE '/%'",
-      'DELETE FROM assistant.gone WHERE home = $1',
-      'DELETE FROM assistant.epochs WHERE home = $1',
-    ].map((text) => ({ text, values: [name] })),
-  );
-  const told = (what: string) => (done: number, of: number) => onStep(`${what}: ${done} of ${of}`);
-  onStep('Conversations are sent');
-  await sendTapes({ ...send, folder, onPart: told('Conversations are sent') });
-  onStep('Files are sent');
-  const chunks = await postgres.query('SELECT hash FROM assistant.chunks WHERE home = $1', [name]);
-  files.hasChunks(chunks.map((row) => String(row['hash'])));
-  files.touched('');
-  writer.keep(files);
-  await writer.also({
-    text: `DELETE FROM assistant.chunks WHERE home = $1
-      AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)`,
-    values: [name],
-  });
-  onStep('The journal is sent');
-  await sendJournal({ ...send, db, onPart: told('The journal is sent, tables') });
 }

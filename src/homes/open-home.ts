@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommitWatermark, WatermarkListeners } from '../storage/commit-sync.ts';
 import { ensureDirectory } from '../storage/files.ts';
-import { type Migration, schemaOf } from '../storage/open-database.ts';
+import { type Migration, openDatabase, schemaOf } from '../storage/open-database.ts';
 import { type Clock, deadline, raceAbort, sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -11,14 +11,15 @@ import { HomeFiles } from './file-changes.ts';
 import { bringFiles, type Fetched } from './files-cache.ts';
 import { HomeTapes } from './home-tapes.ts';
 import { HomeWriter, type HomeWriterOptions } from './home-writer.ts';
-import { bringJournal, dropOldEpochs, type Brought } from './journal-cache.ts';
+import { bringJournal, CACHE_STATE, dropOldEpochs, type Brought } from './journal-cache.ts';
 import { tablesAfter } from './journal-tables.ts';
 import { type Lease, Leases } from './lease.ts';
 import { readMark, writeMark } from './mark.ts';
 import { Postgres } from './postgres.ts';
 import { installSchema } from './schema.ts';
-import { sendTapes } from './send-home.ts';
+import { sendHome, sendTapes } from './send-home.ts';
 import { homeForeign, homeIncomplete, keptByFolder, readStoredHome } from './stored-home.ts';
+import { schemaStatement } from './statements.ts';
 import { StoredCommits } from './stored-commits.ts';
 
 export interface OpenHomeOptions extends Pick<HomeWriterOptions, 'onTrouble' | 'onHealed'> {
@@ -87,15 +88,23 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   );
   const lease = await claim(leases, postgres, options);
   stack.defer(() => release(lease, options));
-  const writer = new HomeWriter({ postgres, lease, clock, log, ...listenersOf(options) });
+  const ours = { store, home: name, owner };
+  const onRewound = (): Promise<void> => writeMark(folder, { ...ours, ahead: lease.epoch });
+  const writer = new HomeWriter({ postgres, lease, clock, log, onRewound, ...listenersOf(options) });
   const files = new HomeFiles({ postgres, name, folder });
   const isNew = lease.claimed.schema === 0;
   if (isNew && lease.claimed.revision > 0 && !existsSync(state)) throw homeIncomplete(name);
   if (!isNew && !isCopy && existsSync(state)) throw homeForeign(options);
   await ensureDirectory(folder);
-  await writeMark(folder, { store, home: name, owner });
-  const fetched = isNew ? { files: 0, bytes: 0 } : await bringFiles({ ...options, postgres, files });
-  const brought = await bringJournal({ postgres, lease, path: state, migrations });
+  // No one claimed the home since the database was found to be behind this copy.
+  const isAhead = isCopy && mark.ahead === lease.epoch - 1 && existsSync(state);
+  await writeMark(folder, isAhead ? { ...ours, ahead: lease.epoch } : ours);
+  const isHere = isNew || isAhead;
+  const fetched = isHere ? { files: 0, bytes: 0 } : await bringFiles({ ...options, postgres, files });
+  const brought = isAhead
+    ? await sendAgain({ ...options, postgres, writer, lease, files })
+    : await bringJournal({ postgres, lease, path: state, migrations });
+  if (isAhead) await writeMark(folder, ours);
   await dropOldEpochs(postgres, lease);
   if (isNew) {
     await sendTapes({ postgres, writer, name, folder });
@@ -124,6 +133,33 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** The database was put back to an earlier state: it gets all that it does not have any more. */
+async function sendAgain({
+  postgres,
+  writer,
+  lease,
+  files,
+  folder,
+  state,
+  migrations,
+  log,
+}: Pick<OpenHomeOptions, 'folder' | 'state' | 'migrations' | 'log'> & {
+  readonly postgres: Postgres;
+  readonly writer: HomeWriter;
+  readonly lease: Lease;
+  readonly files: HomeFiles;
+}): Promise<Brought> {
+  const { name, epoch } = lease;
+  using db = await openDatabase({ path: state, migrations, backupPath: null });
+  const onStep = (step: string): void => log.info('homes: sent again', { home: name, step });
+  await sendHome({ postgres, writer, name, folder, db, files, onStep });
+  const { version, oldestReader } = schemaOf(db);
+  await writer.also(schemaStatement(name, version, oldestReader));
+  db.exec(CACHE_STATE);
+  db.prepare('REPLACE INTO cache_state VALUES (1, ?, 0)').run(epoch);
+  return 'sent-again';
 }
 
 async function claim(

@@ -4,6 +4,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { contentsUnder } from '../backup/contents.ts';
 import { readTapeKey } from '../session/tape.ts';
 import { keyOfTapeName } from '../session/tape-name.ts';
+import type { HomeFiles } from './file-changes.ts';
 import { hashOf } from './files-cache.ts';
 import type { HomeWriter } from './home-writer.ts';
 import type { TableChanges } from './journal-changes.ts';
@@ -90,10 +91,55 @@ export async function sendTapes({
 }
 
 /**
+ * Makes all that PostgreSQL has of a home what a folder has, in whose journal `db` nobody writes. What is there already is not
+ * sent again. The writer goes on with the folder's files afterwards, and with no rows.
+ */
+export async function sendHome({
+  folder,
+  db,
+  files,
+  onStep,
+  ...send
+}: Omit<SendOptions, 'onPart'> & {
+  readonly folder: string;
+  readonly db: DatabaseSync;
+  /** Of the folder; knows nothing yet. */
+  readonly files: HomeFiles;
+  /** Called with what is being done, in words. */
+  readonly onStep: (step: string) => void;
+}): Promise<void> {
+  const { postgres, writer, name } = send;
+  // The list of files is short and sent anew; older copies elsewhere are to be rebuilt.
+  await writer.also(
+    ...[
+      'DELETE FROM assistant.files WHERE home = $1',
+      "DELETE FROM assistant.tapes WHERE home = $1 AND session LIKE '/%'",
+      'DELETE FROM assistant.gone WHERE home = $1',
+      'DELETE FROM assistant.epochs WHERE home = $1',
+    ].map((text) => ({ text, values: [name] })),
+  );
+  const told = (what: string) => (done: number, of: number) => onStep(`${what}: ${done} of ${of}`);
+  onStep('Conversations are sent');
+  await sendTapes({ ...send, folder, onPart: told('Conversations are sent') });
+  onStep('Files are sent');
+  const chunks = await postgres.query('SELECT hash FROM assistant.chunks WHERE home = $1', [name]);
+  files.hasChunks(chunks.map((row) => String(row['hash'])));
+  files.touched('');
+  writer.keep(files);
+  await writer.also({
+    text: `DELETE FROM assistant.chunks WHERE home = $1
+      AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)`,
+    values: [name],
+  });
+  onStep('The journal is sent');
+  await sendJournal({ ...send, db, onPart: told('The journal is sent, tables') });
+}
+
+/**
  * Makes the rows of PostgreSQL those of a journal that nobody writes, table by table and in parts; a table that is the same
  * is left alone. The writer sends no other rows afterwards.
  */
-export async function sendJournal({
+async function sendJournal({
   postgres,
   writer,
   name,
