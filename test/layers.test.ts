@@ -81,6 +81,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'security/redact/redact.ts',
     'security/sandbox/probe.ts',
     'gateway/token.ts',
+    'homes',
     'channels/telegram/errors.ts',
     'channels/telegram/transport.ts',
     'setup/channels/discord.ts',

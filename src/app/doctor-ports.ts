@@ -12,6 +12,7 @@ import { plural } from '../util/text.ts';
 import { mcpEnvironment, mcpFetch } from './tools/mcp.ts';
 import { createModels, fullName } from './agent/models.ts';
 import { peopleOfChannels } from './people/owners.ts';
+import { readAddress, storedHomeName } from './storage/kept-home.ts';
 import { openSkills } from './extensions/skills.ts';
 
 /** What the doctor needs of the composed program, for a home in which it starts nothing. */
@@ -70,6 +71,8 @@ export function doctorPorts(
         await connection.close();
       }
     },
+    storedHome: ({ config: { store } }) =>
+      store === null ? null : { ...readAddress(store), name: storedHomeName(paths) },
     browser: async ({ config }) => {
       if (!config.tools.browser.enabled) return null;
       const { browserState } = await import('./tools/browser-state.ts');

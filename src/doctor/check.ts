@@ -11,6 +11,7 @@ export const SUBJECTS = [
   'program',
   'configuration',
   'home',
+  'database',
   'models',
   'channels',
   'safety',
@@ -43,6 +44,8 @@ export interface Check {
   readonly about: string;
   /** It reaches a server or starts a program, so that it has a deadline and is left out with `--offline`. @default false */
   readonly live?: true;
+  /** Whether there is what it looks at; where not, it is not even told that it was skipped. @default always */
+  readonly only?: (scene: Scene) => boolean;
   /** One finding for each thing of this kind, such as each channel; none where there is no such thing. */
   readonly run: (scene: Scene, signal: AbortSignal) => Promise<readonly Finding[]> | readonly Finding[];
 }

@@ -2,6 +2,7 @@ import type { Check } from './check.ts';
 import { agentChecks } from './checks/agents.ts';
 import { channelChecks } from './checks/channels.ts';
 import { channelCallChecks } from './checks/channel-calls.ts';
+import { databaseChecks } from './checks/database.ts';
 import { configurationChecks } from './checks/configuration.ts';
 import { extensionChecks } from './checks/extensions.ts';
 import { gatewayChecks } from './checks/gateway.ts';
@@ -22,6 +23,7 @@ export const CHECKS: readonly Check[] = [
   ...homeChecks,
   ...agentChecks,
   ...storeChecks,
+  ...databaseChecks,
   ...modelChecks,
   ...spendingChecks,
   ...channelChecks,

@@ -80,6 +80,7 @@ async function runCheck(
   }: { readonly scene: Scene; readonly offline: boolean; readonly liveMs: number; readonly all: AbortSignal },
 ): Promise<readonly Examined[]> {
   const isLive = check.live === true;
+  if (check.only?.(scene) === false) return [];
   if (isLive && offline) return [{ ...skipped('Not looked at, because of --offline.'), check }];
   using own = isLive ? deadline(scene.clock, liveMs, check.id) : undefined;
   const signal = own === undefined ? all : AbortSignal.any([own.signal, all]);

@@ -36,6 +36,16 @@ export interface PeopleOfChannel {
   readonly owner: string | null;
 }
 
+/** Where the home of a folder is kept. */
+export interface StoredHomeAddress {
+  /** Of PostgreSQL. */
+  readonly url: string;
+  /** @default 15 s */
+  readonly leaseMs: number | undefined;
+  /** How PostgreSQL knows the home. */
+  readonly name: string;
+}
+
 /** What the checks need from parts of the program that are composed above them. */
 export interface DoctorPorts {
   /** `provider/model` that answers with this configuration. Throws one sentence where none can. */
@@ -51,6 +61,8 @@ export interface DoctorPorts {
   readonly browser: (
     loaded: LoadedConfig,
   ) => Promise<{ readonly works: string } | { readonly trouble: string; readonly remedy: string } | null>;
+  /** What the setting `store` says; null: it is not set. */
+  readonly storedHome: (loaded: LoadedConfig) => StoredHomeAddress | null;
   /** The packages of the folder of plugins, by name. */
   readonly plugins: (paths: HomePaths) => Promise<readonly string[]>;
 }

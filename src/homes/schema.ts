@@ -127,7 +127,7 @@ function tableSql(table: JournalTable): readonly string[] {
  */
 export async function installSchema(postgres: Postgres, tables: readonly JournalTable[]): Promise<string> {
   const sql = schemaSql(tables);
-  const digest = createHash('sha256').update(sql).digest('hex');
+  const digest = digestOf(sql);
   if (!(await isInstalled(postgres, digest))) {
     await postgres.transaction([
       { text: `SELECT pg_advisory_xact_lock(${INSTALL_LOCK})` },
@@ -139,7 +139,17 @@ export async function installSchema(postgres: Postgres, tables: readonly Journal
   return String(row?.['id']);
 }
 
-async function isInstalled(postgres: Postgres, digest: string): Promise<boolean> {
+/** Under which name `installSchema` notes that a database has these tables. */
+export function schemaDigest(tables: readonly JournalTable[]): string {
+  return digestOf(schemaSql(tables));
+}
+
+function digestOf(sql: string): string {
+  return createHash('sha256').update(sql).digest('hex');
+}
+
+/** Whether a database has the tables of this digest. Throws `store-refused` when the user may not see that. */
+export async function isInstalled(postgres: Postgres, digest: string): Promise<boolean> {
   const [known] = await postgres.query("SELECT to_regclass('assistant.installed') IS NOT NULL AS known");
   if (known?.['known'] !== true) return false;
   return (await postgres.query('SELECT 1 FROM assistant.installed WHERE digest = $1', [digest])).length > 0;
