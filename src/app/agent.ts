@@ -234,6 +234,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       http: parts.http,
       plugins: base.plugins,
       reload: parts.reload,
+      forgetBrowser: async (sessionKey) => await browser?.forget(sessionKey),
     }),
     sandbox,
     providers,

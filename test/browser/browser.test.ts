@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER } from '../support/world.ts';
 import {
@@ -24,8 +25,9 @@ import {
 const SITE = 'http://site.example.com';
 const OTHER = 'http://other.example.net';
 
+const clock = new SkippingClock();
 const stage: BrowserWorld | undefined =
-  noBrowser === undefined ? await browserWorld({ names: ['site.example.com', 'other.example.net'] }) : undefined;
+  noBrowser === undefined ? await browserWorld({ clock, names: ['site.example.com', 'other.example.net'] }) : undefined;
 afterAll(async () => await stage?.[Symbol.asyncDispose]());
 
 describe.skipIf(stage === undefined)('The browser', () => {
@@ -212,6 +214,24 @@ describe.skipIf(stage === undefined)('The browser', () => {
     await say(world, '/new');
     expect(profiles(world.home)).toEqual([]);
     expect(await look()).not.toContain('who=ming');
+  });
+
+  test('ends by itself when nobody uses it for a while, and goes when its conversation is deleted', async () => {
+    pages.set('/', 'hi');
+    play(world, call({ action: 'open', url: `${SITE}/` }));
+    await say(world, `Look at ${SITE}/`);
+    clock.skip(9 * 60_000);
+    expect(browserProcesses(world.home).length).toBeGreaterThan(2);
+    clock.skip(60_000);
+    await waitFor(() => browserProcesses(world.home).length === 0, { what: 'no process' });
+    expect(profiles(world.home).length).toBe(1);
+    const deleted = (): Promise<boolean> =>
+      world.assistant.request('sessionsDelete', { session: `telegram:${OWNER}` }).then(
+        () => true,
+        () => false,
+      );
+    await waitFor(deleted, { what: 'the turn has ended and the conversation is deleted' });
+    expect(profiles(world.home)).toEqual([]);
   });
 
   test('ends with all of its processes at /stop and at /new', async () => {

@@ -50,6 +50,8 @@ export interface RequestParts {
   readonly changes: Stores['changes'];
   readonly audit: Pick<AuditLog, 'newest'>;
   readonly editors: Stores['editors'];
+  /** Ends the browser of a session and removes its profile. */
+  readonly forgetBrowser: (sessionKey: string) => Promise<void>;
   readonly cron: Automation['request'];
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly editorMcp: Pick<EditorMcp, 'started'>;
@@ -135,7 +137,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     ...mailRequests(journal.deadLetters),
     ...fileRequests({ files: parts.files, memory, search, redact: base.redact }),
     ...sessionRequests(
-      { journal, search, sessions, editors: parts.editors },
+      { journal, search, sessions, editors: parts.editors, forgetBrowser: parts.forgetBrowser },
       { folder: base.paths.sessions, clock: base.clock, timezone: base.config.agent.timezone },
     ),
     ...turnRequests(journal, base.paths.sessions, {

@@ -17,7 +17,15 @@ const MOST_EXPORT_BYTES = 50_000_000;
 
 /** What a person may ask about conversations; `folder`: where their tapes are; `timezone`: IANA name, or null for the machine's. */
 export function sessionRequests(
-  { journal, search, sessions, editors }: Pick<Stores, 'journal' | 'search' | 'sessions' | 'editors'>,
+  {
+    journal,
+    search,
+    sessions,
+    editors,
+    forgetBrowser,
+  }: Pick<Stores, 'journal' | 'search' | 'sessions' | 'editors'> & {
+    readonly forgetBrowser: (sessionKey: string) => Promise<void>;
+  },
   { folder, clock, timezone }: { readonly folder: string; readonly clock: Clock; readonly timezone: string | null },
 ): Pick<RequestHandlers, 'sessionsList' | 'sessionsExport' | 'sessionsSearch' | 'sessionsDelete'> {
   const index = new SessionIndex(folder, () => new Set(journal.turns.open().map(({ session }) => session)));
@@ -55,6 +63,7 @@ export function sessionRequests(
       await editors.forget(session);
       if ((await sessions.delete(session)) || isEditors) {
         await journal.feed.forget(session);
+        await forgetBrowser(session);
         search.scheduleSync();
         return null;
       }
