@@ -6,6 +6,7 @@ import type { TableChanges } from './journal-changes.ts';
 import type { Lease } from './lease.ts';
 import { type Postgres, sqlStateOf, type Statement } from './postgres.ts';
 import {
+  extension,
   fence,
   FENCE_FELL,
   joinedAppends,
@@ -68,6 +69,8 @@ const RETRY = { firstMs: 100, maxMs: 3_000 };
 const TROUBLE_AFTER = 5;
 /** Bytes of tapes in one transaction; more wait for the next. */
 const MOST_BYTES = 8 * 1024 * 1024;
+/** A transaction with more may take long. */
+const LONG_BYTES = 256 * 1024;
 
 /** What was written so far, for `status` and measurements. */
 export interface WriterCounts {
@@ -210,18 +213,15 @@ export class HomeWriter {
     const commits = this.#journal?.commits ?? 0;
     const { epoch, leaseMs } = lease;
     const sequences = this.#journal?.sequences() ?? {};
-    return {
-      revision: place.revision,
-      commits,
-      waiting,
-      statements: [
-        fence({ ...place, epoch, leaseMs, commits, sequences }),
-        ...files.flatMap((one) => one.statements(place)),
-        ...joinedAppends(tapes.map(({ change }) => change)).flatMap((change) => tapeStatements(place, change)),
-        ...changes.flatMap((change) => journalStatements(place, change)),
-        ...extra,
-      ],
-    };
+    const statements = [
+      fence({ ...place, epoch, leaseMs, commits, sequences }),
+      ...files.flatMap((one) => one.statements(place)),
+      ...joinedAppends(tapes.map(({ change }) => change)).flatMap((change) => tapeStatements(place, change)),
+      ...changes.flatMap((change) => journalStatements(place, change)),
+      ...extra,
+    ];
+    if (bytesIn(statements) > LONG_BYTES) statements.push(extension({ ...place, leaseMs }));
+    return { revision: place.revision, commits, waiting, statements };
   }
 
   #takeTapes(): readonly QueuedTape[] {
@@ -249,7 +249,7 @@ export class HomeWriter {
     });
     this.counts.transactions += 1;
     this.counts.statements += group.statements.length;
-    this.counts.bytes += group.statements.reduce((sum, { values = [] }) => sum + values.reduce(bytesOf, 0), 0);
+    this.counts.bytes += bytesIn(group.statements);
   }
 
   /** Why the fence fell. True: the transaction was committed, but the answer did not arrive. Throws when it is to be repeated. */
@@ -319,6 +319,9 @@ function homeRewound(name: string): AppError {
     `PostgreSQL lost what it had committed of the home ${name}: it went back to an earlier state. The assistant starts again and sends it anew from this folder, unless another gateway takes the home first.`,
   );
 }
+
+const bytesIn = (statements: readonly Statement[]): number =>
+  statements.reduce((sum, { values = [] }) => sum + values.reduce(bytesOf, 0), 0);
 
 function bytesOf(sum: number, value: unknown): number {
   if (typeof value === 'string') return sum + value.length;

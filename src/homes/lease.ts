@@ -25,22 +25,26 @@ export interface Claimed {
   readonly schema: number;
 }
 
-const LEASE_MS = 15_000;
+/** For how long a claim and each renewal hold unless another time is chosen. */
+export const LEASE_MS = 15_000;
 /** A lease counts as ended here after this part of it, because clocks differ in speed and a send takes its time. */
 const TRUSTED_PART = 0.8;
-/** A lease is renewed after this part of it. */
+/** A lease is renewed after this part of it, and after a renewal that failed sooner. */
 const RENEWED_PART = 1 / 3;
+const RENEWED_AGAIN_PART = 1 / 10;
 
 /**
  * The homes that this gateway runs. Each has a lease by the clock of the database, and an epoch that every claim raises:
- * what an earlier owner still sends is refused by its epoch (`HomeWriter`). One statement renews all.
+ * what an earlier owner still sends is refused by its epoch (`HomeWriter`). One statement renews all; a home whose write
+ * transaction runs at that moment is passed over, because that extends its lease itself.
  */
 export class Leases implements Disposable {
   readonly #options: LeasesOptions;
   readonly #leaseMs: number;
   readonly #held = new Map<string, Lease>();
   #renewal: Disposable | undefined;
-  #isRenewing = false;
+  #renewing: Promise<void> | undefined;
+  #claiming: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   constructor(options: LeasesOptions) {
@@ -56,18 +60,30 @@ export class Leases implements Disposable {
     const { postgres } = this.#options;
     if (this.#held.has(name)) throw new Error(`the home ${name} is claimed already`);
     await postgres.query('INSERT INTO assistant.homes (name) VALUES ($1) ON CONFLICT DO NOTHING', [name]);
-    const [lease] = await this.#claim('name = $5', [name], 1);
+    const [lease] = await this.#inTurn(() => this.#claim('name = $5', [name], 1));
     return lease ?? null;
   }
 
-  /** Claims up to `limit` homes that no gateway holds, those free for longest first. */
-  async claimFree(limit: number): Promise<readonly Lease[]> {
-    return await this.#claim('NOT (name = ANY($5::text[]))', [Array.from(this.#held.keys())], limit);
+  /**
+   * Claims up to `limit` whole homes that no gateway holds, those free for longest first; those of `except` are left alone.
+   * Rejects as `Postgres` does.
+   */
+  async claimFree(limit: number, except: Iterable<string> = []): Promise<readonly Lease[]> {
+    return await this.#inTurn(() =>
+      this.#claim('schema > 0 AND NOT (name = ANY($5::text[]))', [[...this.#held.keys(), ...except]], limit),
+    );
   }
 
   [Symbol.dispose](): void {
     this.#closed = true;
     this.#renewal?.[Symbol.dispose]();
+  }
+
+  /** A claim may take what this owner holds, so it has to know of all that the claims before it took. */
+  #inTurn<T>(claim: () => Promise<T>): Promise<T> {
+    const result = this.#claiming.then(claim);
+    this.#claiming = result.catch(() => {});
+    return result;
   }
 
   async #claim(which: string, values: readonly unknown[], limit: number): Promise<readonly Lease[]> {
@@ -113,37 +129,51 @@ export class Leases implements Disposable {
     return lease;
   }
 
-  #renewLater(): void {
+  #renewLater(part = RENEWED_PART): void {
     if (this.#closed || this.#held.size === 0) return;
-    this.#renewal ??= this.#options.clock.timer(this.#leaseMs * RENEWED_PART, () => {
+    this.#renewal ??= this.#options.clock.timer(this.#leaseMs * part, () => {
       this.#renewal = undefined;
-      this.#renew()
-        .catch((error: unknown) => this.#options.log.warn('homes: leases not renewed', { reason: errorMessage(error) }))
-        .finally(() => this.#renewLater());
+      this.#renew().then(
+        () => this.#renewLater(),
+        (error: unknown) => {
+          this.#options.log.warn('homes: leases not renewed', { reason: errorMessage(error) });
+          this.#renewLater(RENEWED_AGAIN_PART);
+        },
+      );
     });
   }
 
-  /** Renews all; a lease that ran out is renewed too as long as no one else claimed the home. Those that are not are lost. */
-  async #renew(): Promise<void> {
+  /** Renews all; callers at the same time share one statement. */
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#renewAll().finally(() => (this.#renewing = undefined));
+    return this.#renewing;
+  }
+
+  /** A lease that ran out is renewed too as long as no one else claimed the home. Those with another epoch are lost. */
+  async #renewAll(): Promise<void> {
     const { postgres, clock } = this.#options;
     const held = Array.from(this.#held.values());
-    if (this.#isRenewing || held.length === 0) return;
-    this.#isRenewing = true;
-    try {
-      const asked = { monotonic: clock.monotonic(), wall: clock.now() };
-      const rows = await postgres.query(
-        `UPDATE assistant.homes AS home SET lease_until = clock_timestamp() + $3 * interval '1 ms'
-         FROM unnest($1::text[], $2::bigint[]) AS mine (name, epoch)
-         WHERE home.name = mine.name AND home.epoch = mine.epoch RETURNING home.name`,
-        [held.map(({ name }) => name), held.map(({ epoch }) => epoch), this.#leaseMs],
-      );
-      const renewed = new Set(rows.map((row) => String(row['name'])));
-      for (const lease of held) {
-        if (renewed.has(lease.name)) lease.extended(asked);
-        else if (this.#held.get(lease.name) === lease) this.#lost(lease);
-      }
-    } finally {
-      this.#isRenewing = false;
+    if (held.length === 0) return;
+    const asked = { monotonic: clock.monotonic(), wall: clock.now() };
+    const rows = await postgres.query(
+      `WITH mine AS (
+         SELECT home.name, home.epoch FROM assistant.homes AS home
+         JOIN unnest($1::text[], $2::bigint[]) AS mine (name, epoch) ON home.name = mine.name AND home.epoch = mine.epoch
+       ), free AS (
+         SELECT home.name FROM assistant.homes AS home JOIN mine ON home.name = mine.name AND home.epoch = mine.epoch
+         FOR UPDATE OF home SKIP LOCKED
+       ), renewed AS (
+         UPDATE assistant.homes AS home SET lease_until = clock_timestamp() + $3 * interval '1 ms'
+         FROM free WHERE home.name = free.name RETURNING home.name
+       )
+       SELECT mine.name, renewed.name IS NOT NULL AS renewed FROM mine LEFT JOIN renewed ON renewed.name = mine.name`,
+      [held.map(({ name }) => name), held.map(({ epoch }) => epoch), this.#leaseMs],
+    );
+    const found = new Map(rows.map((row) => [String(row['name']), row['renewed'] === true]));
+    for (const lease of held) {
+      const isRenewed = found.get(lease.name);
+      if (isRenewed === true) lease.extended(asked);
+      else if (isRenewed === undefined && this.#held.get(lease.name) === lease) this.#lost(lease);
     }
   }
 
@@ -216,7 +246,10 @@ export class Lease {
     return this.#end.signal;
   }
 
-  /** Renews it now; rejects as `Postgres` does. Afterwards `isHeld` holds, or `lost` is aborted. */
+  /**
+   * Renews it now; rejects as `Postgres` does. Afterwards `isHeld` holds, or `lost` is aborted, or a write transaction of the home
+   * runs, which extends it.
+   */
   renew(): Promise<void> {
     return this.#actions.renew();
   }

@@ -11,7 +11,10 @@ const markSchema = z.object({
   ahead: z.number().optional(),
 });
 
-/** In the folder of a copy: which database and home it is of, and under which name its gateways claim. */
+/**
+ * In the folder of a copy: which database and home it is of, and under which name its gateways claim. In the folder of a
+ * machine that runs many homes, `home` is the place of the folder with a slash in front, which no home's name has.
+ */
 export type Mark = z.output<typeof markSchema>;
 
 const MARK = 'store.json';

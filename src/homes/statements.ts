@@ -130,6 +130,14 @@ export function fence({ home, epoch, revision, leaseMs, commits, sequences }: Fe
   };
 }
 
+/** The last statement of a transaction that may take longer than the lease, which began to run when the fence was passed. */
+export function extension({ home, leaseMs }: Pick<Fence, 'home' | 'leaseMs'>): Statement {
+  return {
+    text: "UPDATE assistant.homes SET lease_until = clock_timestamp() + $2 * interval '1 ms' WHERE name = $1",
+    values: [home, leaseMs],
+  };
+}
+
 /** The last statement of the transaction that completes a home: from now on its rows are whole. */
 export function schemaStatement(home: string, schema: number, oldestReader: number): Statement {
   return {

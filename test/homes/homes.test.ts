@@ -2,18 +2,19 @@ import { cp, mkdir, readFile, symlink, writeFile, readdir, rm } from 'node:fs/pr
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHome } from '../../src/homes/open-home.ts';
+import { Leases } from '../../src/homes/lease.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { openDatabase } from '../../src/storage/open-database.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { plainTurn } from '../session/tapes.ts';
+import { silentLog } from '../../src/util/log.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { startProxy } from './proxy.ts';
-import { digests, HOME, homeOptions, openCopy, type Copy } from './world.ts';
+import { digests, HOME, openCopy, openGateway, type Copy } from './world.ts';
 
 const programs = postgresPrograms();
 
@@ -175,6 +176,33 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     expect(next.journal.messageCounts().in).toBe(2);
   });
 
+  test('stays this gateway’s when one write transaction takes longer than the lease', async () => {
+    const url = await server.database();
+    await using folder = await tempFolder();
+    await using postgres = await Postgres.open(url, { clock: systemClock });
+    await using copy = await openCopy(url, folder.path, { leaseMs: 400 });
+    await says(copy, 'before');
+    await postgres.transaction([
+      {
+        text: `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.2); RETURN NEW; END';
+          CREATE TRIGGER slow BEFORE INSERT ON assistant.tapes FOR EACH ROW EXECUTE FUNCTION slow()`,
+      },
+    ]);
+    const rival = { postgres, owner: 'rival', clock: systemClock, log: silentLog, leaseMs: 400 };
+    using other = new Leases({ ...rival, schema: journalMigrations.length });
+    let isWritten = false;
+    const bytes = Buffer.alloc(512 * 1024, 'x');
+    const written = copy.home.tapes.write({ key: 'long', at: 0, bytes }, new AbortController().signal);
+    void written.finally(() => (isWritten = true)).catch(() => {});
+    const claims: unknown[] = [];
+    await waitFor(async () => {
+      claims.push(await other.claim(HOME));
+      return isWritten && copy.home.lease.isHeld;
+    });
+    await written;
+    expect(claims.filter((claim) => claim !== null)).toEqual([]);
+  });
+
   test('acknowledges nothing while PostgreSQL is away for longer than the lease, and everything after', async () => {
     const url = await server.database();
     await using folder = await tempFolder();
@@ -279,7 +307,7 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     await using second = await tempFolder();
     const older = journalMigrations.slice(0, -1);
     {
-      await using home = await openHome(homeOptions(url, first.path, { migrations: older }));
+      await using home = await openGateway(url, first.path, { migrations: older });
       const path = join(first.path, 'state.db');
       using db = await openDatabase({ path, migrations: older, backupPath: null });
       const commits = home.watermark(db, { onDurable: () => {}, onFailure: () => {} });

@@ -75,6 +75,53 @@ describe.skipIf(programs === undefined)('the lease of a home', () => {
     expect(lease.lost.aborted).toBe(false);
   });
 
+  test('is renewed while a write transaction of another home of the gateway takes long', async () => {
+    using busy = gateway('busy');
+    await busy.claim('writing');
+    const lease = (await busy.claim('quiet')) as Lease;
+    using other = gateway('beside');
+    const seconds = (4 * LEASE_MS) / 1_000;
+    const writing = postgres.transaction([
+      { text: "UPDATE assistant.homes SET revision = revision + 1 WHERE name = 'writing'" },
+      { text: `SELECT pg_sleep(${seconds})` },
+      {
+        text: "UPDATE assistant.homes SET lease_until = clock_timestamp() + interval '1 minute' WHERE name = 'writing'",
+      },
+    ]);
+    let isWriting = true;
+    const written = writing.finally(() => (isWriting = false));
+    let everFree = false;
+    await waitFor(async () => {
+      everFree ||= !lease.isHeld || (await other.claim('writing')) !== null;
+      return !isWriting;
+    });
+    await written;
+    expect(everFree).toBe(false);
+    expect(lease.lost.aborted).toBe(false);
+  });
+
+  test('is not taken from itself by two claims of one gateway at the same time', async () => {
+    await postgres.query(
+      "INSERT INTO assistant.homes (name, schema) SELECT 'twice-' || n, 1 FROM generate_series(1, 6) AS n",
+    );
+    using one = gateway('twice', { leaseMs: 60_000 });
+    const claimed = (await Promise.all([one.claimFree(4), one.claimFree(4), one.claimFree(4)])).flat();
+    const names = claimed.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    await Promise.all(claimed.map((lease) => lease.renew()));
+    expect(claimed.filter(({ lost }) => lost.aborted)).toEqual([]);
+    await Promise.all(claimed.map((lease) => lease.release()));
+  });
+
+  test('of a home that a gateway leaves alone stays free for others', async () => {
+    await postgres.query("INSERT INTO assistant.homes (name, schema) VALUES ('left-alone', 1)");
+    using one = gateway('choosing', { leaseMs: 60_000 });
+    const names = (await one.claimFree(100, ['left-alone'])).map(({ name }) => name);
+    expect(names).not.toContain('left-alone');
+    using other = gateway('taking', { leaseMs: 60_000 });
+    expect((await other.claimFree(100)).map(({ name }) => name)).toContain('left-alone');
+  });
+
   test('is claimed at once by the next process of the same owner', async () => {
     using first = gateway('same', { leaseMs: 60_000 });
     const lease = (await first.claim('same')) as Lease;
@@ -94,7 +141,9 @@ describe.skipIf(programs === undefined)('the lease of a home', () => {
   });
 
   test('of several free homes is given to whoever asks, each once', async () => {
-    await postgres.query("INSERT INTO assistant.homes (name) SELECT 'free-' || n FROM generate_series(1, 12) AS n");
+    await postgres.query(
+      "INSERT INTO assistant.homes (name, schema) SELECT 'free-' || n, 1 FROM generate_series(1, 12) AS n",
+    );
     const gateways = Array.from({ length: 4 }, (_, n) => gateway(`sharing-${n}`, { leaseMs: 60_000 }));
     const claimed = await Promise.all(gateways.map((one) => one.claimFree(3)));
     const names = claimed

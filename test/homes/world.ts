@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { claimHome } from '../../src/homes/claim-home.ts';
+import { openHomeStore } from '../../src/homes/home-store.ts';
 import { digestOfCache, digestOfStore, type TableDigest } from '../../src/homes/journal-digest.ts';
 import { journalTables, tablesAfter } from '../../src/homes/journal-tables.ts';
 import { openHome, type OpenHome, type OpenHomeOptions } from '../../src/homes/open-home.ts';
@@ -28,22 +30,27 @@ export const HOME = 'alice';
 
 const newId = createIds(systemClock, systemRandom);
 
-/** How a gateway opens the home in a folder. */
-export const homeOptions = (url: string, folder: string, options: Partial<OpenHomeOptions> = {}): OpenHomeOptions => ({
-  url,
-  name: HOME,
-  folder,
-  state: join(folder, 'state.db'),
-  sessions: join(folder, 'sessions'),
-  migrations: journalMigrations,
-  clock: systemClock,
-  log: silentLog,
-  leaseMs: 2_000,
-  signal: new AbortController().signal,
-  ...options,
-});
+export interface GatewayOptions extends Partial<Omit<OpenHomeOptions, 'store' | 'lease'>> {
+  readonly leaseMs?: number;
+}
 
-export interface CopyOptions extends Partial<OpenHomeOptions> {
+/** Opens the home in a folder as a gateway of one home does; it waits while another gateway runs it. */
+export async function openGateway(
+  url: string,
+  folder: string,
+  { leaseMs = 2_000, ...options }: GatewayOptions = {},
+): Promise<OpenHome> {
+  await using stack = new AsyncDisposableStack();
+  const parts = { folder, migrations: journalMigrations, clock: systemClock, log: silentLog, ...options };
+  const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: HOME }));
+  const lease = await claimHome({ ...parts, store, name: HOME, signal: new AbortController().signal });
+  const paths = { state: join(folder, 'state.db'), sessions: join(folder, 'sessions') };
+  const home = stack.use(await openHome({ ...parts, ...paths, store, lease }));
+  const owned = stack.move();
+  return { ...home, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+export interface CopyOptions extends GatewayOptions {
   /** Changes the folder once it is the copy, as a person who wants something forgotten does. */
   readonly rewrite?: (folder: string) => Promise<void>;
 }
@@ -54,7 +61,7 @@ export async function openCopy(url: string, folder: string, { rewrite, ...option
   await mkdir(join(folder, 'workspace'), { recursive: true });
   const sessionsFolder = join(folder, 'sessions');
   const path = join(folder, 'state.db');
-  const home = stack.use(await openHome(homeOptions(url, folder, options)));
+  const home = stack.use(await openGateway(url, folder, options));
   if (rewrite !== undefined) {
     await rewrite(folder);
     home.resend();

@@ -40,20 +40,23 @@ export async function openKeptHome(
   const { config, paths, clock, log, storage } = ground;
   if (config.store === null || ground.host !== null) return null;
   if (Object.keys(config.agents).length > 0) throw withAgents();
-  const { openHome } = await import('../../homes/open-home.ts');
+  const [{ openHomeStore }, { claimHome }, { openHome }] = await Promise.all([
+    import('../../homes/home-store.ts'),
+    import('../../homes/claim-home.ts'),
+    import('../../homes/open-home.ts'),
+  ]);
   const { url, leaseMs } = readAddress(config.store);
+  const name = storedHomeName(paths);
+  const parts = { folder: paths.home, migrations: journalMigrations, clock, log };
+  const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: name }));
+  const claimed = await claimHome({ store, name, clock, log, signal });
   const home = stack.use(
     await openHome({
-      url,
-      leaseMs,
-      name: storedHomeName(paths),
-      folder: paths.home,
+      ...parts,
+      store,
+      lease: claimed,
       state: paths.state,
       sessions: paths.sessions,
-      migrations: journalMigrations,
-      clock,
-      log,
-      signal,
       onTrouble: (error) => void storage.failed(error),
     }),
   );
