@@ -229,7 +229,7 @@ async function startOnce(
 ): Promise<Assistant> {
   const { paths, clock, log, storage } = ground;
   await using stack = new AsyncDisposableStack();
-  const kept = await openKeptHome(ground, stack, parts.signal ?? new AbortController().signal);
+  const kept = await openKeptHome(ground, stack, parts);
   if (await forgetBeforeStart(ground)) kept?.resend();
   const onSyncFailure = (error: AppError): void => {
     storage.failed(error);

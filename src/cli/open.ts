@@ -2,7 +2,7 @@ import type { Assistant } from '../app.ts';
 import { resolveHome } from '../config/environment.ts';
 import { loadConfig } from '../config/load.ts';
 import { homePaths, type HomePaths } from '../config/home.ts';
-import type { AppError } from '../util/errors.ts';
+import { AppError } from '../util/errors.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
 import { terminalText } from './format.ts';
@@ -24,6 +24,7 @@ export async function startAssistant(
     readonly logsToFile?: boolean;
     readonly onRestart?: () => void;
     readonly onUnusable?: (error: AppError) => void;
+    readonly onWaiting?: (sentence: string) => void;
     readonly signal?: AbortSignal;
   },
 ): Promise<Assistant> {
@@ -50,6 +51,11 @@ export async function openAssistant(
 ): Promise<OpenedAssistant> {
   const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
+  const waiting = (await running?.info())?.waiting;
+  if (waiting !== undefined) {
+    await running?.[Symbol.asyncDispose]();
+    throw new AppError('not-started', waiting);
+  }
   const logsToFile = log === 'configured' && context.stderr.isTTY === true;
   const logSettings = async (): Promise<Readonly<Record<string, unknown>>> => {
     if (logsToFile) return {};

@@ -23,6 +23,8 @@ export interface AssistantInfo {
   readonly channels: Readonly<Record<string, ChannelHealth>>;
   /** One sentence each. */
   readonly warnings: readonly string[];
+  /** What its start waits for, in sentences: until then it answers nothing. @default it has started */
+  readonly waiting?: string;
   /** How large each store is and what went last; null before the first sweep. */
   readonly storage?: string | null;
   /** What becomes of voice messages, and where recordings go, in one line; null: they are not turned into text. */

@@ -9,6 +9,10 @@ export interface StoredHome {
   readonly schema: number;
   readonly revision: number;
   readonly owner: string | null;
+  /** The gateway that runs it, as people know it; null where that is not known. */
+  readonly gateway: string | null;
+  /** A program that reads it has to know so many steps of the journal's schema. */
+  readonly oldestReader: number;
   /** A gateway or a move has a lease that did not end. */
   readonly isHeld: boolean;
   /** The owner whose folder has the home; null: the database has it. */
@@ -20,7 +24,7 @@ export interface StoredHome {
 /** Undefined: there is no home of that name. */
 export async function readStoredHome(postgres: Postgres, name: string): Promise<StoredHome | undefined> {
   const [row] = await postgres.query(
-    `SELECT schema, revision, owner, coalesce(lease_until > clock_timestamp(), false) AS held, kept_by, kept_at
+    `SELECT schema, revision, owner, oldest_reader, coalesce(lease_until > clock_timestamp(), false) AS held, kept_by, kept_at
      FROM assistant.homes WHERE name = $1`,
     [name],
   );
@@ -31,6 +35,8 @@ export async function readStoredHome(postgres: Postgres, name: string): Promise<
     schema: Number(row['schema']),
     revision: Number(row['revision']),
     owner: textOf(row['owner']),
+    gateway: null,
+    oldestReader: Number(row['oldest_reader']),
     isHeld: row['held'] === true,
     keptBy: textOf(row['kept_by']),
     keptAt: textOf(row['kept_at']) ?? 'a folder',

@@ -58,7 +58,9 @@ export interface AssistantSettings extends Given {
   readonly rehearsal?: boolean;
   /** Each tool as it is registered, for a trial. @default as it is */
   readonly wrapTool?: (tool: Tool) => Tool;
-  /** Ends a start that waits for a full or read-only disk; its reason is thrown. */
+  /** Told, in sentences for a person, that another gateway runs the home, for which this one waits. The start then goes on by itself. */
+  readonly onWaiting?: (sentence: string) => void;
+  /** Ends a start that waits for a full or read-only disk, or for its home; its reason is thrown. */
   readonly signal?: AbortSignal;
 }
 

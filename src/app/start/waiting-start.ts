@@ -1,8 +1,6 @@
 import { ChannelManager } from '../../channels/manager.ts';
 import { channelSource } from '../../channels/registry.ts';
 import { enabledChannels } from '../../config/channels.ts';
-import type { AssistantPort } from '../../gateway/assistant-port.ts';
-import { startControlServer } from '../../gateway/control.ts';
 import { ownersChatOnDisk } from '../../journal/people.ts';
 import { deniedSentence, mayBeDenied } from '../../storage/denied.ts';
 import { probeDisk } from '../../storage/files.ts';
@@ -12,9 +10,10 @@ import { backoffMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
-import { configWarnings, type Ground } from '../base.ts';
+import type { Ground } from '../base.ts';
 import { configuredOwnersChat } from '../storage/owners-address.ts';
 import { sendDirectly } from '../storage/storage-notices.ts';
+import { openWhileWaiting } from './while-waiting.ts';
 
 const RETRY = { firstMs: 250, maxMs: 30_000 };
 
@@ -50,7 +49,7 @@ export async function startWhenWritable<T>(base: Ground, waiting: WaitingStart<T
       const isFirst = since === null;
       since ??= storage.state.since;
       if (isFirst) log.error('start: waits until the home can be written', { home: paths.home });
-      await using _open = await openWhileWaiting(base, { ...waiting, tells: isFirst });
+      await using _open = await openUntilWritable(base, { ...waiting, tells: isFirst });
       await sleep(clock, backoffMs(tries, RETRY), waiting.signal);
       await storage.healed(waiting.signal);
     }
@@ -79,79 +78,21 @@ function unwritable(cause: unknown, { storage, paths }: Ground): unknown {
   return sentence === null ? cause : new AppError('storage-unwritable', sentence, { cause });
 }
 
-/**
- * Opens what can answer people while the start waits for the disk. A part that cannot be opened is logged and left out.
- */
-async function openWhileWaiting<T>(
+/** Serves /health and the control socket, and tells the owner where `tells`, until it is tried again. */
+async function openUntilWritable<T>(
   base: Ground,
   { port, hasLock, tells }: WaitingStart<T> & { readonly tells: boolean },
 ): Promise<AsyncDisposable> {
-  const { config, paths, version, clock, log, storage } = base;
+  const { storage, paths } = base;
   await using stack = new AsyncDisposableStack();
-  const tryTo = async (what: string, open: () => Promise<AsyncDisposable>): Promise<void> => {
-    try {
-      stack.use(await open());
-    } catch (error) {
-      log.warn(`start: ${what} is not there while the disk is waited for`, { reason: errorMessage(error) });
-    }
-  };
-  let http: string | null = null;
-  if (base.host === null)
-    await tryTo('HTTP', async () => {
-      const { startHttpServer } = await import('../../gateway/http/server.ts');
-      const { host, port: configured, token, publicUrl } = config.gateway;
-      const server = await startHttpServer({
-        host,
-        port: port ?? configured,
-        token,
-        publicUrl,
-        inside: null,
-        version,
-        channels: () => ({}),
-        home: paths.home,
-        storage: () => storage.state,
-        clock,
-        log,
-      });
-      http = server.address;
-      return server;
-    });
-  if (hasLock()) {
-    const assistant = waitingAssistant(base, () => http);
-    await tryTo('the control socket', () => startControlServer({ path: paths.socket, version, assistant, log }));
-  }
-  if (tells) stack.use(tellOwner(base));
-  return stack.move();
-}
-
-/** Says how things stand, and of everything else that it has to wait. */
-function waitingAssistant(base: Ground, http: () => string | null): AssistantPort {
-  const { config, loaded, paths, storage, version, startedAt } = base;
-  const warnings = configWarnings(loaded, process.getuid?.());
   const sentence = (): string => {
     const what = storageSentence(storage.state, paths.home) ?? `The disk of ${paths.home} can be written again.`;
     return `${what} The assistant continues its start by itself as soon as ${storagePlace(storage.state)} can be written.`;
   };
-  const refuse = (): never => {
-    throw new AppError('storage-unwritable', sentence());
-  };
-  return {
-    info: async () => ({
-      version,
-      pid: process.pid,
-      home: paths.home,
-      model: config.agent.model,
-      channels: Object.fromEntries(Object.keys(enabledChannels(config)).map((name) => [name, { state: 'stopped' }])),
-      warnings: [sentence(), ...warnings],
-      startedAt,
-      http: http(),
-    }),
-    tools: async () => refuse(),
-    runTool: async () => refuse(),
-    request: async () => refuse(),
-    send: async () => refuse(),
-    attach: refuse,
-  };
+  const code = 'storage-unwritable';
+  stack.use(await openWhileWaiting(base, { what: 'the disk', code, sentence, isStandby: false, hasLock, port }));
+  if (tells) stack.use(tellOwner(base));
+  return stack.move();
 }
 
 /**

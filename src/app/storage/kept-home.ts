@@ -2,12 +2,14 @@ import { basename } from 'node:path';
 import { SendError, type Channel } from '../../channels/channel.ts';
 import type { ChannelSource } from '../../channels/supervised-channel.ts';
 import type { OpenHome } from '../../homes/open-home.ts';
+import type { StoredHome } from '../../homes/stored-home.ts';
 import { journalMigrations } from '../../journal/schema.ts';
 import type { OpenAppend } from '../../storage/append-file.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { sleep } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
+import { Standby, type StandbyPorts } from '../start/standby.ts';
 
 /** A home that PostgreSQL keeps, as the rest of the program needs it. */
 export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend'> {
@@ -35,7 +37,7 @@ const SENDS: ReadonlySet<PropertyKey> = new Set(['send', 'edit', 'draft', 'react
 export async function openKeptHome(
   ground: Ground,
   stack: AsyncDisposableStack,
-  signal: AbortSignal,
+  { signal = new AbortController().signal, ...standbyPorts }: StandbyPorts & { readonly signal?: AbortSignal },
 ): Promise<KeptHome | null> {
   const { config, paths, clock, log, storage } = ground;
   if (config.store === null || ground.host !== null) return null;
@@ -49,7 +51,9 @@ export async function openKeptHome(
   const name = storedHomeName(paths);
   const parts = { folder: paths.home, migrations: journalMigrations, clock, log };
   const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: name }));
-  const claimed = await claimHome({ store, name, clock, log, signal });
+  await using standby = new Standby(ground, standbyPorts);
+  const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
+  const claimed = await claimHome({ store, name, clock, log, signal, onWaiting });
   const home = stack.use(
     await openHome({
       ...parts,

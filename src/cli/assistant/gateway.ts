@@ -58,6 +58,21 @@ export async function gatewayCommand(
   // A log line would stand in the middle of the conversation.
   const logsToFile = talks && context.stderr.isTTY === true;
   let assistant: Assistant;
+  using trial = new DisposableStack();
+  /** It stays up from now on, also while it only waits for its home. */
+  const up = (status: string, alive: () => Promise<unknown>): void => {
+    void watchdog.ready(status, alive);
+    trial.use(
+      context.clock.timer(CONFIRM_MS, () => {
+        confirmProgram(paths.home, readVersion()).catch((error: unknown) =>
+          tell(`upgrade: not confirmed: ${errorMessage(error)}`),
+        );
+      }),
+    );
+  };
+  // A terminal sends it when it is closed: then it ends the process, as it does by default.
+  let reload = (): void => {};
+  using _hangUp = isTerminal ? undefined : context.onHangUp(() => reload());
   try {
     assistant = await startAssistant(context, {
       paths,
@@ -68,10 +83,14 @@ export async function gatewayCommand(
         restarts = true;
         ended.abort();
       },
+      onWaiting: (sentence) => {
+        up(sentence, async () => {});
+        if (logsToFile) context.stderr.write(wrapped(escapeInvisible(sentence), context.stderr));
+      },
       signal: ended.signal,
     });
   } catch (error) {
-    // Stopped while it waited for its disk.
+    // Stopped while it waited for its disk or its home.
     if (error === ended.signal.reason && ended.signal.aborted) return 0;
     throw error;
   }
@@ -86,17 +105,11 @@ export async function gatewayCommand(
     assistant.markCrashed();
     ended.abort();
   });
-  // A terminal sends it when it is closed: then it ends the process, as it does by default.
-  using _hangUp = isTerminal ? undefined : context.onHangUp(() => void assistant.reload());
+  reload = () => void assistant.reload();
   try {
     const { model, names } = await announce(assistant, { context, home: paths.home, logsToFile });
-    using _trial = context.clock.timer(CONFIRM_MS, () => {
-      confirmProgram(paths.home, readVersion()).catch((error: unknown) =>
-        log.warn('upgrade: not confirmed', { reason: errorMessage(error) }),
-      );
-    });
     const platforms = names.filter((name) => !isOwnersChannel(name));
-    void watchdog.ready(`${model}, ${platforms.join(', ') || 'no chat platform'}`, () => assistant.alive());
+    up(`${model}, ${platforms.join(', ') || 'no chat platform'}`, () => assistant.alive());
     if (isTerminal) await showPage(assistant, context);
     if (loaded !== null && (wantsTalk || platforms.length === 0)) {
       const [{ greeting }, { talk }, { openHistory }] = await Promise.all([

@@ -56,8 +56,10 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
 }
 
 function runningLines(info: AssistantInfo, now: number): readonly string[] {
+  const state = info.waiting === undefined ? 'running' : 'waits';
   return [
-    `running, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
+    `${state}, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
+    ...(info.waiting === undefined || info.warnings.includes(info.waiting) ? [] : [info.waiting]),
     ...rows({ home: info.home, model: info.model, http: info.http ?? 'off', ...pageRow(info.http) }),
     ...rows(voiceRows(info)),
     ...(typeof info.storage === 'string' ? rows({ storage: info.storage }) : []),

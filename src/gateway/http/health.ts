@@ -16,10 +16,12 @@ export function serveHealth(
     const { state: storage } = state;
     const trouble = storageSentence(state, options.home);
     const isDegraded = storage !== 'ok' || Object.values(channels).some((channel) => channel.state === 'failed');
-    const status = isDegraded ? 'degraded' : 'ok';
+    const waiting = options.standby?.() ?? null;
+    const status = isDegraded ? 'degraded' : waiting === null ? 'ok' : 'waiting';
     const details = {
       version: options.version,
       uptimeSeconds: Math.floor((options.clock.monotonic() - options.startedAt) / 1000),
+      ...(waiting === null ? {} : { waiting }),
       storage,
       // What happened and what to do.
       ...(trouble === null ? {} : { trouble }),

@@ -28,9 +28,11 @@ export interface HttpOptions {
   /** The home of the assistant, for what is said of its disk. */
   readonly home: string;
   readonly storage: () => StorageState;
+  /** Which gateway runs the home while this one is ready to take it over, in sentences; null: this one runs it. @default null */
+  readonly standby?: (() => string) | null;
   readonly clock: Clock;
   readonly log: Logger;
-  /** All that asks for a login; null while the start waits for its disk: then only /health is served. */
+  /** All that asks for a login; null while the start waits for its disk or its home: then only /health is served. */
   readonly inside: Inside | null;
 }
 
