@@ -237,8 +237,13 @@ export class Lease {
    * that stands still while a machine sleeps, by the wall clock. Ask it right before anything leaves the process.
    */
   get isHeld(): boolean {
+    return !this.lost.aborted && this.leftMs > 0;
+  }
+
+  /** For how long it is certain that the lease holds, unless it is renewed; ms, not above 0: it is not. */
+  get leftMs(): number {
     const { monotonic, wall } = this.#until;
-    return !this.lost.aborted && this.#clock.monotonic() < monotonic && this.#clock.now() < wall;
+    return Math.min(monotonic - this.#clock.monotonic(), wall - this.#clock.now());
   }
 
   /** Aborts, with `home-lost` or `home-released`, when the home is no longer this gateway's. */

@@ -39,6 +39,8 @@ export interface StoredTapesOptions {
   readonly store: TapeStore;
   /** Whose it is, for the person who reads that it fails, e.g. `the plugin "x"`. */
   readonly owner: string;
+  /** It is the database that keeps the whole home: a failure is that of it (`home-store-failed`). @default false */
+  readonly isDatabase?: boolean;
   /** Absolute path of the folder with the tapes. */
   readonly directory: string;
   /** Absolute path of the folder for what the store replaces. */
@@ -54,7 +56,10 @@ const COMPARED_BYTES = 4096;
 
 const listShape = z.array(z.looseObject({ key: z.string().min(1), size: z.int().nonnegative() }));
 
-/** The tapes of a home that a `TapeStore` keeps too. Each rejects with `tape-store-failed` when the store fails. */
+/**
+ * The tapes of a home that a `TapeStore` keeps too. Each rejects with `tape-store-failed`, or `home-store-failed`, when the store
+ * fails.
+ */
 export class StoredTapes {
   readonly #options: StoredTapesOptions;
   /** How many bytes of each tape the store has for certain. */
@@ -198,6 +203,7 @@ export class StoredTapes {
       if (wrong !== null) throw new Error(wrong);
       return result;
     } catch (error) {
+      if (this.#options.isDatabase === true) throw new AppError('home-store-failed', errorMessage(error));
       // Not as a cause: an error code of the store would be taken for one of the disk here.
       throw new AppError('tape-store-failed', `${owner} failed to ${name}: ${errorMessage(error)}`);
     }

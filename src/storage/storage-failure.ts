@@ -3,12 +3,13 @@ import { AppError, errorCode } from '../util/errors.ts';
 
 /**
  * What is wrong with a disk that cannot be written; `damaged`: with the journal on it, which no waiting mends;
- * `unreachable`: with the store of a plugin that keeps the tapes too, or the database that keeps the home.
+ * `unreachable`: with the store of a plugin that keeps the tapes too; `no-database`: with the database that keeps the home.
  */
-export type StorageTrouble = 'full' | 'read-only' | 'failing' | 'damaged' | 'unreachable';
+export type StorageTrouble = 'full' | 'read-only' | 'failing' | 'damaged' | 'unreachable' | 'no-database';
 
 /**
- * Why a write failed. `full`, `read-only`, `failing` and `unreachable`: the disk or a store, so the write is repeated when it works again.
+ * Why a write failed. `full`, `read-only`, `failing`, `unreachable` and `no-database`: the disk or a store, so the write is
+ * repeated when it works again.
  * `damaged`: the journal itself, so nothing is repeated in this process.
  * `busy`: it can be repeated at once. `item`: this data can never be written. `bug`: everything else.
  */
@@ -37,8 +38,8 @@ const BY_CODE: Readonly<Record<string, FailureKind>> = {
   'no-room': 'full',
   'tape-entry-invalid': 'item',
   'tape-store-failed': 'unreachable',
-  'store-unreachable': 'unreachable',
-  'home-store-failed': 'unreachable',
+  'store-unreachable': 'no-database',
+  'home-store-failed': 'no-database',
   'journal-damaged': 'damaged',
 };
 

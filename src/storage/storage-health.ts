@@ -259,6 +259,7 @@ export function storageSentence({ state, reason }: StorageState, home: string): 
 
 /** What has to take writes again, within a sentence: `the disk`. */
 export function storagePlace({ state }: Pick<StorageState, 'state'>): string {
+  if (state === 'no-database') return 'the database';
   return state === 'unreachable' ? 'the store' : 'the disk';
 }
 
@@ -280,8 +281,11 @@ const STORAGE_WORDS: Readonly<
   },
   unreachable: {
     what: () => 'The store that conversations are kept in too does not take writes',
-    next: () =>
-      'Look after it: the database of the setting `store`, or what a plugin writes to. What was not kept there is written again when it works.',
+    next: () => 'Look after what the plugin writes to. What was not kept there is written again when it works.',
+  },
+  'no-database': {
+    what: () => 'The database that keeps this home (setting store) takes no writes',
+    next: () => `To see what is wrong: ${assistantCommand('doctor')}.`,
   },
   // `search.db` is made anew by itself, so that only the journal can keep the assistant from its work.
   damaged: {

@@ -118,7 +118,7 @@ describe('a store of tapes that a plugin brings', () => {
     await waitFor(() => chatOf(world).some((text) => text.includes('⚠')), { what: 'the notice' });
     expect(chatOf(world).slice(1)).toEqual([
       '⚠ The store that conversations are kept in too does not take writes (the plugin "attic" failed to write: no way to write). ' +
-        'Look after it: the database of the setting store, or what a plugin writes to. What was not kept there is written again when it works. ' +
+        'Look after what the plugin writes to. What was not kept there is written again when it works. ' +
         'What you write stays with the chat platform or in the inbox, and is answered as soon as the store can be written again.',
     ]);
     expect((await world.assistant.info()).warnings).toContainEqual(expect.stringContaining('"attic" failed to write'));

@@ -68,7 +68,7 @@ describe.skipIf(programs === undefined)('an assistant whose home PostgreSQL keep
     const before = chatOf(world).length;
     world.telegram.userSays(OWNER, 'second');
     const known = async (): Promise<boolean> =>
-      (await world.assistant.info()).warnings.some((one) => one.includes('does not take writes'));
+      (await world.assistant.info()).warnings.some((one) => one.includes('takes no writes'));
     try {
       await waitFor(known, { what: 'the trouble is known' });
     } finally {

@@ -61,7 +61,7 @@ async function diskTroubleOf(error: unknown, { paths }: Ground): Promise<unknown
   // Files of another user do not pass by waiting.
   if (mayBeDenied(error) && deniedSentence(paths.home) !== null) return undefined;
   const kind = classifyFailure(error);
-  if (kind === 'full' || kind === 'read-only' || kind === 'unreachable') return error;
+  if (kind === 'full' || kind === 'read-only' || kind === 'unreachable' || kind === 'no-database') return error;
   // A damaged journal does not pass by waiting either.
   if (!isStorageTrouble(kind) || kind === 'damaged') return undefined;
   try {

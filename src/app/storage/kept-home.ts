@@ -10,6 +10,7 @@ import { sleep } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
 import { Standby, type StandbyPorts } from '../start/standby.ts';
+import { watchLease } from './lease-watch.ts';
 
 /** A home that PostgreSQL keeps, as the rest of the program needs it. */
 export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend'> {
@@ -65,6 +66,7 @@ export async function openKeptHome(
     }),
   );
   const { lease, files, writer } = home;
+  stack.use(watchLease({ lease, storage, clock }));
   stack.use(storage.onWrote((path) => files.touched(path)));
   stack.defer(() => files.touched(''));
   let later: Disposable | undefined;

@@ -30,6 +30,7 @@ export async function keepTapes(
   stored.tapes = new StoredTapes({
     store,
     owner,
+    isDatabase: kept !== undefined,
     directory: paths.sessions,
     quarantine: paths.quarantine,
     clock,

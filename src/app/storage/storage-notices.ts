@@ -4,7 +4,7 @@ import type { MessageBus } from '../../bus/bus.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { partsOf } from '../../channels/channel.ts';
 import type { Outlets } from '../../channels/delivery/next-part.ts';
-import { storagePlace, storageSentence, type StorageHealth } from '../../storage/storage-health.ts';
+import { storagePlace, storageSentence, type StorageHealth, type StorageState } from '../../storage/storage-health.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
@@ -39,7 +39,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   const ended = new AbortController();
   let began = ports.waitedSince ?? undefined;
   let isNotified = false;
-  let isStore = false;
+  let trouble: StorageState['state'] = 'ok';
   let steady: Disposable | undefined = began === undefined ? undefined : clock.timer(STEADY_MS, () => heal());
 
   const tell = (): void => {
@@ -51,7 +51,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     const rest =
       state.state === 'damaged'
         ? 'Stop me before you do that. Until then I take no message, so that none is lost: what you write stays with the chat platform.'
-        : `What you write stays with the chat platform or in the inbox, and is answered as soon as ${storagePlace(state)} can be written again.`;
+        : `What you write stays with the chat platform or in the inbox, and is answered as soon as ${storagePlace(state)} can be written again${state.state === 'no-database' ? ', by this gateway or by another one that reaches it' : ''}.`;
     const text = `⚠ ${sentence} ${rest}`;
     sendDirectly(outlets, { chat, id: `storage:${state.since}`, text }, { clock, signal: ended.signal }).then(
       (sent) => (isNotified = sent),
@@ -68,8 +68,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     if (chat === undefined) return;
     // By its id, `why` finds from when to when nothing could be written.
     const id = `storage:${since}:${storage.state.since}`;
-    const what = isStore ? 'The store of the conversations' : `The disk of ${home}`;
-    const text = `${what} can be written again, after ${lasted}. No accepted message is lost; I answer the waiting ones now.`;
+    const text = `${placeOf(trouble, home)} can be written again, after ${lasted}. No accepted message is lost; I answer the waiting ones now.`;
     storage
       .untilWritten(() => bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text }, clock.now())), {
         signal: ended.signal,
@@ -88,7 +87,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
       return;
     }
     began ??= since;
-    isStore = state === 'unreachable';
+    trouble = state;
     tell();
   });
   const onReachable = outlets.onReachable(tell);
@@ -132,6 +131,12 @@ export async function sendDirectly(
     AbortSignal.any([signal, limit.signal]),
   );
   return true;
+}
+
+/** What takes writes again, at the beginning of a sentence. */
+function placeOf(trouble: StorageState['state'], home: string): string {
+  if (trouble === 'no-database') return 'The database of this home';
+  return trouble === 'unreachable' ? 'The store of the conversations' : `The disk of ${home}`;
 }
 
 /** The journal may not even be readable, on a disk that fails or when it is damaged. */

@@ -1,0 +1,38 @@
+import type { Lease } from '../../homes/lease.ts';
+import type { StorageHealth } from '../../storage/storage-health.ts';
+import type { Clock } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
+
+/** Parts of the lease: between two looks, and what is left of it when it should have been renewed long ago. */
+const LOOK_PART = 0.1;
+const LITTLE_PART = 0.3;
+
+export interface LeaseWatchPorts {
+  readonly lease: Pick<Lease, 'leaseMs' | 'leftMs' | 'lost'>;
+  readonly storage: Pick<StorageHealth, 'failed'>;
+  readonly clock: Clock;
+}
+
+/**
+ * Reports a lease that is not renewed while it still holds. Nothing may be sent after it ended, and a home that nobody writes to
+ * has no other sign of a database that is away, so this is when the owner can be told.
+ */
+export function watchLease({ lease, storage, clock }: LeaseWatchPorts): Disposable {
+  const { leaseMs } = lease;
+  let timer: Disposable | undefined;
+  // One look can come late, after a machine that slept.
+  let wasLittle = false;
+  const look = (): void => {
+    if (lease.lost.aborted) return;
+    const isLittle = lease.leftMs < leaseMs * LITTLE_PART;
+    if (isLittle && wasLittle) storage.failed(notRenewed());
+    wasLittle = isLittle;
+    timer = clock.timer(leaseMs * LOOK_PART, look);
+  };
+  timer = clock.timer(leaseMs * LOOK_PART, look);
+  return { [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
+}
+
+function notRenewed(): AppError {
+  return new AppError('store-unreachable', 'PostgreSQL does not answer');
+}
