@@ -1,10 +1,12 @@
 import { type Clock, sleep } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { HomeStore } from './home-store.ts';
 import type { Lease } from './lease.ts';
+import { openHome, type OpenHome, type OpenHomeOptions } from './open-home.ts';
 import { keptByFolder, readStoredHome, type StoredHome } from './stored-home.ts';
 
-export interface ClaimHomeOptions {
+interface ClaimHomeOptions {
   readonly store: Pick<HomeStore, 'postgres' | 'leases'>;
   readonly name: string;
   readonly clock: Clock;
@@ -18,11 +20,8 @@ export interface ClaimHomeOptions {
 /** Between two attempts to claim a home that another gateway runs, ms. */
 const CLAIM_AGAIN_MS = 500;
 
-/**
- * Claims one home, which is made when there is none of that name; waits while another gateway runs it. Throws
- * `home-kept-by-folder` when a folder has it, and as `Postgres` does.
- */
-export async function claimHome({ store, name, clock, log, signal, onWaiting }: ClaimHomeOptions): Promise<Lease> {
+/** Claims one home, which is made when there is none of that name; waits while another gateway runs it. */
+async function claimHome({ store, name, clock, log, signal, onWaiting }: ClaimHomeOptions): Promise<Lease> {
   for (let tries = 0; ; tries += 1) {
     signal.throwIfAborted();
     const lease = await store.leases.claim(name);
@@ -32,5 +31,20 @@ export async function claimHome({ store, name, clock, log, signal, onWaiting }: 
     if (found !== undefined) await onWaiting?.(found);
     if (tries === 0) log.info('homes: another gateway runs the home, waiting for it', { home: name });
     await sleep(clock, CLAIM_AGAIN_MS, signal);
+  }
+}
+
+/**
+ * Claims a home and opens it; waits while another gateway runs it, and again when one claims it meanwhile. Throws
+ * `home-kept-by-folder` when a folder has it, and as `openHome` does.
+ */
+export async function claimAndOpen(options: ClaimHomeOptions & Omit<OpenHomeOptions, 'lease'>): Promise<OpenHome> {
+  for (;;) {
+    const lease = await claimHome(options);
+    try {
+      return await openHome({ ...options, lease });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'home-lost') throw error;
+    }
   }
 }

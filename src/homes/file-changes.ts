@@ -4,6 +4,7 @@ import { join, relative, sep } from 'node:path';
 import { contentsUnder, growsByLines, type Item } from '../backup/contents.ts';
 import { ifThere } from '../storage/files.ts';
 import type { FileChanges, FileSource } from './home-writer.ts';
+import type { Lease } from './lease.ts';
 import type { Postgres, Statement } from './postgres.ts';
 import { type Place, tapeStatements } from './statements.ts';
 
@@ -22,6 +23,7 @@ export interface StoredFile {
 export interface HomeFilesOptions {
   readonly postgres: Postgres;
   readonly name: string;
+  readonly lease: Pick<Lease, 'epoch'>;
   /** Absolute path of the home's folder. */
   readonly folder: string;
 }
@@ -157,13 +159,18 @@ export class HomeFiles implements FileSource {
     return [{ path, known: { facts, file } }];
   }
 
-  /** A piece that no list names does no harm, so it needs no fence. */
+  /**
+   * Sent before the transaction whose list names them; a piece that no list names does no harm. From an owner that lost the home
+   * nothing is taken.
+   */
   async #send(batch: ReadonlyMap<string, Uint8Array>): Promise<void> {
     if (batch.size === 0) return;
-    await this.#options.postgres.query(
-      `INSERT INTO assistant.chunks (home, hash, bytes) SELECT $1, hash, bytes
-       FROM unnest($2::text[], $3::bytea[]) AS c (hash, bytes) ON CONFLICT DO NOTHING`,
-      [this.#options.name, [...batch.keys()], [...batch.values()]],
+    const { postgres, name, lease } = this.#options;
+    await postgres.query(
+      `INSERT INTO assistant.chunks (home, hash, bytes) SELECT name, hash, bytes
+       FROM unnest($3::text[], $4::bytea[]) AS c (hash, bytes), assistant.homes WHERE name = $1 AND epoch = $2
+       ON CONFLICT DO NOTHING`,
+      [name, lease.epoch, [...batch.keys()], [...batch.values()]],
     );
     this.hasChunks(batch.keys());
   }

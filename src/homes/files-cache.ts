@@ -8,11 +8,12 @@ import { ifThere, replaceDurable } from '../storage/files.ts';
 import { AppError } from '../util/errors.ts';
 import { isKept, type HomeFiles, type StoredFile } from './file-changes.ts';
 import { readTape } from './home-tapes.ts';
+import type { Lease } from './lease.ts';
 import type { Postgres, StoredRow } from './postgres.ts';
 
 export interface FilesCacheOptions {
   readonly postgres: Postgres;
-  readonly name: string;
+  readonly lease: Pick<Lease, 'name' | 'epoch'>;
   /** Absolute path of the home's folder. */
   readonly folder: string;
   /** Absolute path of the folder with the tapes. */
@@ -49,7 +50,8 @@ export async function bringFiles(options: FilesCacheOptions): Promise<Fetched> {
 
 /** Returns the paths of all below the home. */
 async function bringTapes(options: FilesCacheOptions, fetched: Fetched): Promise<readonly string[]> {
-  const { postgres, name: home, folder, files } = options;
+  const { postgres, lease, folder, files } = options;
+  const home = lease.name;
   const rows = await postgres.query(
     `SELECT session, max(at + size) AS size, encode(sha256(string_agg(bytes, ''::bytea ORDER BY at)), 'hex') AS hash
      FROM assistant.tapes WHERE home = $1 GROUP BY session`,
@@ -70,7 +72,7 @@ async function bringTapes(options: FilesCacheOptions, fetched: Fetched): Promise
 }
 
 async function fetchTape(
-  { postgres, name: home }: FilesCacheOptions,
+  { postgres, lease: { name: home } }: FilesCacheOptions,
   { session, size, hash, at }: { session: string; size: number; hash: unknown; at: string },
   fetched: Fetched,
 ): Promise<void> {
@@ -103,13 +105,16 @@ async function isStartOf(
 }
 
 async function bringOthers(options: FilesCacheOptions, fetched: Fetched): Promise<readonly string[]> {
-  const { postgres, name: home, files } = options;
+  const { postgres, lease, files } = options;
+  const home = lease.name;
   const rows = await postgres.query('SELECT * FROM assistant.files WHERE home = $1 ORDER BY path', [home]);
-  // No one writes now, so what no list names is left from a file that changed or from a transaction that was given up.
+  // No one else writes as long as the home is ours, so what no list names is left from a file that changed or from a transaction
+  // that was given up. Another owner's would be of a file whose list is on its way.
   await postgres.query(
     `DELETE FROM assistant.chunks WHERE home = $1
-     AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)`,
-    [home],
+     AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)
+     AND EXISTS (SELECT 1 FROM assistant.homes WHERE name = $1 AND epoch = $2)`,
+    [home, lease.epoch],
   );
   const hashes = await postgres.query('SELECT hash FROM assistant.chunks WHERE home = $1', [home]);
   files.hasChunks(hashes.map((row) => String(row['hash'])));
@@ -131,7 +136,7 @@ async function isHere(at: string, file: StoredFile): Promise<boolean> {
 }
 
 async function fetchFile(
-  { postgres, name: home, folder }: FilesCacheOptions,
+  { postgres, lease: { name: home }, folder }: FilesCacheOptions,
   path: string,
   file: StoredFile,
   fetched: Fetched,

@@ -35,7 +35,7 @@ export async function moveIn(options: MoveOptions & { readonly isConfigured: boo
   const trouble = new AbortController();
   const writer = openWriter(opened, lease, { ...options, trouble });
   const work = async (): Promise<Moved> => {
-    const files = new HomeFiles({ postgres, name, folder });
+    const files = new HomeFiles({ postgres, lease, name, folder });
     await sendHome({ postgres, writer, name, folder, db, files, onStep: options.onStep });
     options.onStep('Both sides are compared');
     const compared = await compareHome({ postgres, name, folder, db });

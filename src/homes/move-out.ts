@@ -33,7 +33,7 @@ export async function moveOut(options: MoveOptions): Promise<Moved> {
   await writeMark(folder, mark);
   const lease = await claimForMove(opened, options, { keptBy: null, stack });
   onStep('Conversations and files are fetched');
-  await bringFiles({ ...options, postgres, files: new HomeFiles({ postgres, name, folder }) });
+  await bringFiles({ ...options, postgres, lease, files: new HomeFiles({ postgres, lease, name, folder }) });
   onStep('The journal is fetched');
   await bringJournal({ postgres, lease, path: state, migrations });
   onStep('Both sides are compared');

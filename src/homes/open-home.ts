@@ -57,8 +57,8 @@ const RELEASE_MS = 1_000;
 /**
  * Makes the folder the copy of a home that was claimed. A home that PostgreSQL does not have yet is written there as it lies in
  * the folder. The lock of the folder must be held. Disposing writes what is left and gives the home back. Throws
- * `home-foreign` when the folder holds a home of its own and `home-incomplete` when what PostgreSQL has was never finished; and as
- * `Postgres` does.
+ * `home-lost` when another gateway claims it meanwhile, `home-foreign` when the folder holds a home of its own and `home-incomplete`
+ * when what PostgreSQL has was never finished; and as `Postgres` does.
  */
 export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   const { store, lease, folder, clock, log, migrations, state } = options;
@@ -71,7 +71,7 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   const ours = { store: store.id, home: name, owner };
   const onRewound = (): Promise<void> => writeMark(folder, { ...ours, ahead: lease.epoch });
   const writer = new HomeWriter({ postgres, lease, clock, log, onRewound, ...listenersOf(options) });
-  const files = new HomeFiles({ postgres, name, folder });
+  const files = new HomeFiles({ postgres, lease, name, folder });
   const isNew = lease.claimed.schema === 0;
   if (isNew && lease.claimed.revision > 0 && !existsSync(state)) throw homeIncomplete(name);
   if (!isNew && !isCopy && existsSync(state)) throw homeForeign({ folder, name });
@@ -80,10 +80,12 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   const isAhead = isCopy && mark.ahead === lease.epoch - 1 && existsSync(state);
   await writeMark(folder, isAhead ? { ...ours, ahead: lease.epoch } : ours);
   const isHere = isNew || isAhead;
-  const fetched = isHere ? { files: 0, bytes: 0 } : await bringFiles({ ...options, postgres, name, files });
-  const brought = isAhead
-    ? await sendAgain({ ...options, postgres, writer, lease, files })
-    : await bringJournal({ postgres, lease, path: state, migrations });
+  const { fetched, brought } = await orLost(lease, async () => ({
+    fetched: isHere ? { files: 0, bytes: 0 } : await bringFiles({ ...options, postgres, lease, files }),
+    brought: isAhead
+      ? await sendAgain({ ...options, postgres, writer, lease, files })
+      : await bringJournal({ postgres, lease, path: state, migrations }),
+  }));
   if (isAhead) await writeMark(folder, ours);
   await dropOldEpochs(postgres, lease);
   if (isNew) {
@@ -113,6 +115,15 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Fails as lost when another gateway claims the home meanwhile: what was read may be a mixture then, and is nobody's damage. */
+async function orLost<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
+  const [result] = await Promise.allSettled([work()]);
+  await lease.renew().catch(() => {});
+  lease.lost.throwIfAborted();
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
 }
 
 /** The database was put back to an earlier state: it gets all that it does not have any more. */

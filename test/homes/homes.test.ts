@@ -239,9 +239,15 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     await using next = await openCopy(url, second.path);
     await says(next, 'taken over');
     expect(copy.home.lease.isHeld).toBe(false);
+    await writeFile(join(first.path, 'workspace', 'late.txt'), 'too late');
+    copy.home.files.touched('workspace/late.txt');
     await expect(says(copy, 'too late')).rejects.toMatchObject({ code: 'home-lost' });
     await expect((await copy.sessions.open('k')).append(plainTurn('t1', 'q', 'a'))).rejects.toThrow();
     expect(copy.failures.map(({ code }) => code)).toEqual(['home-lost']);
+    {
+      await using postgres = await Postgres.open(url, { clock: systemClock });
+      expect(await postgres.query('SELECT hash FROM assistant.chunks')).toEqual([]);
+    }
     await copy[Symbol.asyncDispose]();
     await next[Symbol.asyncDispose]();
     await using back = await openCopy(url, first.path);

@@ -13,6 +13,8 @@ export interface Proxy extends AsyncDisposable {
   cut(): void;
   /** Passes nothing on, in both directions, until `mend`; closes nothing. */
   stall(): void;
+  /** Stalls right before a statement with this in it is passed on; resolves then. */
+  stallBefore(text: string): Promise<void>;
   mend(): void;
 }
 
@@ -26,6 +28,11 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
   const open = new Set<Socket>();
   let [isCut, isStalled] = [false, false];
   const facts = { kept: 0, keepAnswers: false };
+  let before: { readonly text: string; readonly met: () => void } | undefined;
+  const stall = (): void => {
+    isStalled = true;
+    for (const one of open) one.pause();
+  };
   const server = createServer((client) => {
     if (isCut) {
       client.destroy();
@@ -41,7 +48,17 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
         behind.destroy();
       });
     }
-    client.on('data', (data: Buffer) => void behind.write(data));
+    client.on('data', (data: Buffer) => {
+      const met = before !== undefined && data.includes(before.text) ? before.met : undefined;
+      if (met === undefined) {
+        behind.write(data);
+        return;
+      }
+      before = undefined;
+      stall();
+      client.unshift(data);
+      met();
+    });
     behind.on('data', (data: Buffer) => {
       if (facts.keepAnswers && data.includes(COMMITTED)) {
         facts.kept += 1;
@@ -68,10 +85,8 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
       isCut = true;
       for (const one of open) one.destroy();
     },
-    stall: () => {
-      isStalled = true;
-      for (const one of open) one.pause();
-    },
+    stall,
+    stallBefore: (text) => new Promise((met) => (before = { text, met })),
     mend: () => {
       isCut = false;
       isStalled = false;

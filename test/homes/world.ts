@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { claimHome } from '../../src/homes/claim-home.ts';
+import { claimAndOpen } from '../../src/homes/claim-home.ts';
 import { openHomeStore } from '../../src/homes/home-store.ts';
 import { digestOfCache, digestOfStore, type TableDigest } from '../../src/homes/journal-digest.ts';
 import { journalTables, tablesAfter } from '../../src/homes/journal-tables.ts';
-import { openHome, type OpenHome, type OpenHomeOptions } from '../../src/homes/open-home.ts';
+import type { OpenHome, OpenHomeOptions } from '../../src/homes/open-home.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
@@ -43,9 +43,9 @@ export async function openGateway(
   await using stack = new AsyncDisposableStack();
   const parts = { folder, migrations: journalMigrations, clock: systemClock, log: silentLog, ...options };
   const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: HOME }));
-  const lease = await claimHome({ ...parts, store, name: HOME, signal: new AbortController().signal });
   const paths = { state: join(folder, 'state.db'), sessions: join(folder, 'sessions') };
-  const home = stack.use(await openHome({ ...parts, ...paths, store, lease }));
+  const { signal } = new AbortController();
+  const home = stack.use(await claimAndOpen({ ...parts, ...paths, store, name: HOME, signal }));
   const owned = stack.move();
   return { ...home, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

@@ -43,10 +43,9 @@ export async function openKeptHome(
   const { config, paths, clock, log, storage } = ground;
   if (config.store === null || ground.host !== null) return null;
   if (Object.keys(config.agents).length > 0) throw withAgents();
-  const [{ openHomeStore }, { claimHome }, { openHome }] = await Promise.all([
+  const [{ openHomeStore }, { claimAndOpen }] = await Promise.all([
     import('../../homes/home-store.ts'),
     import('../../homes/claim-home.ts'),
-    import('../../homes/open-home.ts'),
   ]);
   const { url, leaseMs } = readAddress(config.store);
   const name = storedHomeName(paths);
@@ -54,12 +53,13 @@ export async function openKeptHome(
   const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: name }));
   await using standby = new Standby(ground, standbyPorts);
   const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
-  const claimed = await claimHome({ store, name, clock, log, signal, onWaiting });
   const home = stack.use(
-    await openHome({
+    await claimAndOpen({
       ...parts,
       store,
-      lease: claimed,
+      name,
+      signal,
+      onWaiting,
       state: paths.state,
       sessions: paths.sessions,
       onTrouble: (error) => void storage.failed(error),
