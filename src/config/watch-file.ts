@@ -1,6 +1,6 @@
 import { watch } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { fileStampOf } from '../storage/watched-file.ts';
 import type { Clock } from '../util/clock.ts';
 
 /** An editor writes a file in several steps; what comes within this counts as one change. */
@@ -21,19 +21,17 @@ export function watchEditedFile(path: string, onChange: () => void, clock: Clock
     settling?.[Symbol.dispose]();
     if (!isOver) settling = clock.timer(SETTLE_MS, onChange);
   };
-  const look = async (): Promise<void> => {
-    const now = await stat(path).then(
-      ({ mtimeMs, ctimeMs, size, ino }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`,
-      () => 'none',
-    );
+  // A look takes a few microseconds here and many times that in the thread pool, and a process may run many homes.
+  const look = (): void => {
+    const now = stampOf(path);
     if (seen !== undefined && seen !== now) settle();
     seen = now;
-    if (!isOver) looking = clock.timer(LOOK_MS, () => void look());
+    looking = clock.timer(LOOK_MS, look);
   };
   const watcher = watchFolder(dirname(path), (name) => {
     if (name === null || name === basename(path)) settle();
   });
-  void look();
+  look();
   return {
     [Symbol.dispose]: () => {
       isOver = true;
@@ -52,5 +50,14 @@ function watchFolder(folder: string, onEvent: (name: string | null) => void): Di
     return { [Symbol.dispose]: () => watcher.close() };
   } catch {
     return { [Symbol.dispose]: () => {} };
+  }
+}
+
+/** One that cannot be looked at counts as one that is not there. */
+function stampOf(path: string): string {
+  try {
+    return fileStampOf(path);
+  } catch {
+    return '-';
   }
 }

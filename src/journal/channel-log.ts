@@ -72,14 +72,13 @@ export class ChannelLog {
   }
 
   /** Records the present state of a channel, if it is another one than before. */
-  note(channel: string, { state, detail }: { readonly state: string; readonly detail?: string }): Promise<void> {
+  async note(channel: string, { state, detail }: { readonly state: string; readonly detail?: string }): Promise<void> {
     const { db, clock } = this.#ports;
-    return db.write(() => {
-      const now = clock.now();
-      const before = this.at(channel, now);
-      const isKnown = before?.state === state && before.detail === (detail ?? null) && now - before.since < AGAIN_MS;
-      if (!isKnown) this.#insert(channel, now, state, detail);
-    }, 'lazy');
+    const now = clock.now();
+    const before = this.at(channel, now);
+    const isKnown = before?.state === state && before.detail === (detail ?? null) && now - before.since < AGAIN_MS;
+    // Asked every few seconds while it changes seldom: no transaction begins for what is known.
+    if (!isKnown) await db.write(() => this.#insert(channel, now, state, detail), 'lazy');
   }
 
   /** Call it at the start: channels whose last state is not that they were stopped belong to a process that died. */

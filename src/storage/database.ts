@@ -164,6 +164,8 @@ export class Database {
     const queue = this.#pending;
     this.#pending = [];
     const done: DoneWrite[] = [];
+    // Nothing was changed and no one waits for the disk: there is nothing to make durable.
+    let isEmpty = false;
     try {
       this.#prepare('BEGIN IMMEDIATE').run();
       const until = performance.now() + maxMs;
@@ -171,7 +173,8 @@ export class Database {
         done.push(this.#attempt(item, { isFirst: done.length === 0 }));
         if (performance.now() >= until) break;
       }
-      this.#sync.committing?.();
+      isEmpty = this.#changed === 0 && done.every(({ item }) => item.durability === 'lazy');
+      if (!isEmpty) this.#sync.committing?.();
       this.#prepare('COMMIT').run();
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
@@ -180,7 +183,8 @@ export class Database {
       return;
     }
     if (done.length < queue.length) this.#pending = [...queue.slice(done.length), ...this.#pending];
-    this.#committed(done);
+    if (isEmpty) this.#settle(done.map(({ settle }) => settle));
+    else this.#committed(done);
   }
 
   #committed(done: readonly DoneWrite[]): void {

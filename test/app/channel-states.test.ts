@@ -68,3 +68,33 @@ test('what a channel was is known of each time: while it was lost, stopped, and 
   expect(third.channelLog.at('telegram', START + 1.5 * MINUTE)?.detail).toBe('the *** server is down');
   expect(third.channelLog.at('terminal', clock.now())).toBeUndefined();
 });
+
+test('a channel that stays as it is costs no commit', async () => {
+  await using folder = await tempFolder();
+  const clock = new VirtualClock(START);
+  let commits = 0;
+  using journal = await openJournal({
+    path: join(folder.path, 'state.db'),
+    backupPath: null,
+    clock,
+    newId: createIds(clock, systemRandom),
+    watermark: () => ({
+      failure: undefined,
+      committed: () => (commits += 1),
+      durable: async () => {},
+      settled: async () => {},
+      close: () => {},
+    }),
+  });
+  const manager = { health: () => ({ telegram: { kind: 'telegram', state: 'running' } }) };
+  await using _recording = await recordStates(
+    { clock, redact: (text) => text },
+    { manager: manager as unknown as ChannelManager },
+    journal,
+  );
+  await waitFor(() => journal.channelLog.at('telegram', clock.now())?.state === 'running');
+  const before = commits;
+  await clock.advance(10 * MINUTE);
+  await settle();
+  expect(commits).toBe(before);
+});

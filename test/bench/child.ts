@@ -29,7 +29,7 @@ export async function startChild(
   return {
     readyMs,
     memory: () => Number(field(`${proc}/status`, /VmRSS:\s+(?<value>\d+)/u)) / 1024,
-    cpuMs: () => readdirSync(`${proc}/task`).reduce((sum, task) => sum + onProcessorMs(`${proc}/task/${task}`), 0),
+    cpuMs: () => onProcessorMs(child.pid ?? 0),
     writtenBytes: () => Number(field(`${proc}/io`, /\nwrite_bytes: (?<value>\d+)/u)),
     signal: (name) => void child.kill(name),
     async [Symbol.asyncDispose]() {
@@ -46,7 +46,12 @@ function field(path: string, pattern: RegExp): string {
   return pattern.exec(readFileSync(path, 'utf8'))?.groups?.['value'] ?? '0';
 }
 
-function onProcessorMs(task: string): number {
+/** Of all threads of a process that still run, since it started. */
+export function onProcessorMs(pid: number): number {
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, task) => sum + ofThread(`/proc/${pid}/task/${task}`), 0);
+}
+
+function ofThread(task: string): number {
   try {
     return Number(readFileSync(`${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
   } catch {

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { checkAgainst } from './check.ts';
-import { measureFloor } from './floor.ts';
+import { measureFloor, type Floor } from './floor.ts';
+import { measureIdleHomes } from './homes.ts';
 import { measureCrowd, measureDisk, measureHistory, measureStarts, measureTurns } from './measures.ts';
 import { startPeers } from './servers.ts';
 import { measurePackage } from './size.ts';
+import { measureStore } from './store.ts';
 import { asMarkdown, asText, isKept, type Report, type Row } from './table.ts';
 import { World } from './world.ts';
 
@@ -22,6 +24,8 @@ import { World } from './world.ts';
  *     npm run bench -- --docs              writes docs/benchmarks.md
  *     npm run bench -- --check [COMMIT]    only what noise does not touch, against the build of a commit; exits 1 when
  *                                          it became worse by more than 15%. Default: the commit before this one
+ *     npm run bench -- --store             only what PostgreSQL adds to a turn; it has to be installed
+ *     npm run bench -- --homes 50,1000     only what so many homes of one process cost in which nothing happens
  */
 const ROOT = join(import.meta.dirname, '..', '..');
 const { values, positionals } = parseArgs({
@@ -30,6 +34,8 @@ const { values, positionals } = parseArgs({
     short: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
     docs: { type: 'boolean', default: false },
+    store: { type: 'boolean', default: false },
+    homes: { type: 'string' },
     json: { type: 'string' },
   },
   allowPositionals: true,
@@ -49,15 +55,7 @@ try {
 async function bench(world: World): Promise<number> {
   const { short } = values;
   const floor = await measureFloor(world);
-  const measured = { world, floor, short };
-  const rows: Row[] = [
-    ...(await measureStarts(measured)),
-    ...(await measureTurns(measured)),
-    ...(await measureHistory(measured)),
-    ...(await measureCrowd(measured)),
-    ...(await measureDisk(measured)),
-    ...(values.source || short ? [] : await measurePackage(ROOT, folder)),
-  ];
+  const rows = await measured(world, floor);
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const program = values.source ? 'from source' : 'built package';
   const report: Report = { version, node: process.version, program, scale: floor.scale, rows };
@@ -65,6 +63,28 @@ async function bench(world: World): Promise<number> {
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report, null, 2)}\n`);
   if (values.docs) await writeFile(join(ROOT, 'docs/benchmarks.md'), await page(report));
   return short || rows.every(isKept) ? 0 : 1;
+}
+
+async function measured(world: World, floor: Floor): Promise<readonly Row[]> {
+  const { short, source } = values;
+  if (values.store) return await measureStore({ world, short });
+  if (values.homes !== undefined) {
+    const library = join(ROOT, source ? 'src/app.ts' : 'dist/app.js');
+    const rows: Row[] = [];
+    for (const homes of values.homes.split(',').map(Number)) {
+      rows.push(...(await measureIdleHomes(world, { library, homes, short })));
+    }
+    return rows;
+  }
+  const parts = { world, floor, short };
+  return [
+    ...(await measureStarts(parts)),
+    ...(await measureTurns(parts)),
+    ...(await measureHistory(parts)),
+    ...(await measureCrowd(parts)),
+    ...(await measureDisk(parts)),
+    ...(source || short ? [] : await measurePackage(ROOT, folder)),
+  ];
 }
 
 async function page(report: Report): Promise<string> {

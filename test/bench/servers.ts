@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 export interface Peers extends AsyncDisposable {
   readonly telegramRoot: string;
   readonly modelUrl: string;
-  /** Says something in a chat; resolves with the reply's text when it arrives. */
-  ask(chatId: number, text: string): Promise<string>;
+  /** Says something in a chat of a bot; resolves with the reply's text when it arrives. @default the bot of `BENCH_TOKEN` */
+  ask(chatId: number, text: string, token?: string): Promise<string>;
   /** Milliseconds before each model answer. */
   setModelDelay(ms: number): void;
   /** Bodies of the requests to the model. */
@@ -15,29 +15,41 @@ export interface Peers extends AsyncDisposable {
 
 export const BENCH_TOKEN = '1:bench';
 
+/** What one bot is to fetch, and who waits for what it sends. */
+interface Bot {
+  readonly updates: unknown[];
+  readonly waiting: Map<number, ((text: string) => void)[]>;
+  poll?: ((response: string) => void) | undefined;
+}
+
 export async function startPeers(): Promise<Peers> {
-  const updates: unknown[] = [];
-  const waiting = new Map<number, ((text: string) => void)[]>();
+  const bots = new Map<string, Bot>();
   const requests: string[] = [];
-  let poll: ((response: string) => void) | undefined;
   let nextUpdate = 1;
   let delayMs = 0;
 
-  const answerPoll = (): void => {
-    if (poll === undefined || updates.length === 0) return;
-    const resolve = poll;
-    poll = undefined;
-    resolve(JSON.stringify({ ok: true, result: updates.slice(0, 100) }));
+  const botOf = (token: string): Bot => {
+    const bot = bots.get(token) ?? { updates: [], waiting: new Map() };
+    bots.set(token, bot);
+    return bot;
+  };
+  const answerPoll = (bot: Bot): void => {
+    if (bot.poll === undefined || bot.updates.length === 0) return;
+    const resolve = bot.poll;
+    bot.poll = undefined;
+    resolve(JSON.stringify({ ok: true, result: bot.updates.slice(0, 100) }));
   };
 
-  const telegram = await listen(async (method, body) => {
+  const telegram = await listen(async (token, method, body) => {
+    const bot = botOf(token);
+    const { updates, waiting } = bot;
     if (method === 'getUpdates') {
       const offset = (JSON.parse(body) as { offset?: number }).offset ?? 0;
       while (updates.length > 0 && (updates[0] as { update_id: number }).update_id < offset) updates.shift();
       return await new Promise<string>((resolve) => {
-        poll?.('{"ok":true,"result":[]}');
-        poll = resolve;
-        answerPoll();
+        bot.poll?.('{"ok":true,"result":[]}');
+        bot.poll = resolve;
+        answerPoll(bot);
       });
     }
     if (method === 'getMe') {
@@ -73,8 +85,10 @@ export async function startPeers(): Promise<Peers> {
     modelUrl: `http://127.0.0.1:${modelPort}/v1`,
     requests,
     setModelDelay: (ms) => (delayMs = ms),
-    ask(chatId, text) {
+    ask(chatId, text, token = BENCH_TOKEN) {
       const id = (nextUpdate += 1);
+      const bot = botOf(token);
+      const { updates, waiting } = bot;
       updates.push({
         update_id: id,
         message: {
@@ -86,7 +100,7 @@ export async function startPeers(): Promise<Peers> {
         },
       });
       const answer = new Promise<string>((resolve) => waiting.set(chatId, [...(waiting.get(chatId) ?? []), resolve]));
-      setImmediate(answerPoll);
+      setImmediate(() => answerPoll(bot));
       return answer;
     },
     async [Symbol.asyncDispose]() {
@@ -131,12 +145,12 @@ function modelFrames(body: string): string {
 }
 
 async function listen(
-  answer: (method: string, body: string) => Promise<string>,
+  answer: (token: string, method: string, body: string) => Promise<string>,
 ): Promise<{ readonly server: http.Server; readonly port: number }> {
   const server = http.createServer((request, response) => {
-    const method = (request.url ?? '').split('/').at(-1)?.split('?')[0] ?? '';
+    const [, bot = '', method = ''] = (request.url ?? '').split('?')[0]?.split('/') ?? [];
     void readAll(request)
-      .then((body) => answer(method, body === '' ? '{}' : body))
+      .then((body) => answer(bot.replace(/^bot/u, ''), method, body === '' ? '{}' : body))
       .then((text) => {
         response.writeHead(200, { 'content-type': 'application/json' });
         response.end(text);

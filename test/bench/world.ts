@@ -9,6 +9,10 @@ export const GUEST = 9_001;
 
 export interface Started {
   readonly channels?: Readonly<Record<string, unknown>>;
+  /** Settings beside those that each home has. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Of the home's bot. @default `BENCH_TOKEN` */
+  readonly token?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Waits until so many channels run. @default 0 */
   readonly running?: number;
@@ -36,51 +40,70 @@ export class World {
   /** Starts a gateway in a home of its own, with default settings but for the servers. */
   async start({
     channels = {},
+    config = {},
+    token,
     env = {},
     running = 0,
     node = [],
     prepare,
     entry = this.entry,
   }: Started = {}): Promise<Child> {
-    const home = await this.home(channels);
+    const home = await this.home(channels, { config, token });
     await prepare?.(home);
     return await this.startIn(home, { env, running, node, entry });
   }
 
   async startIn(
     home: string,
-    { env = {}, running = 0, node = [], entry = this.entry }: Omit<Started, 'channels' | 'prepare'> = {},
+    {
+      env = {},
+      running = 0,
+      node = [],
+      entry = this.entry,
+    }: Omit<Started, 'channels' | 'config' | 'token' | 'prepare'> = {},
   ): Promise<Child> {
     const args = ['--max-semi-space-size=4', ...node, entry, 'gateway', '--port', '0', '--home', home];
     // As its service starts it.
     return await startChild(args, { MALLOC_ARENA_MAX: '2', ...env }, running);
   }
 
-  async home(channels: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  async home(
+    channels: Readonly<Record<string, unknown>> = {},
+    {
+      config = {},
+      token,
+    }: { readonly config?: Readonly<Record<string, unknown>>; readonly token?: string | undefined } = {},
+  ): Promise<string> {
     this.#homes += 1;
     const home = join(this.folder, `home-${this.#homes}`);
     await mkdir(home, { recursive: true, mode: 0o700 });
+    const settings = { ...this.settings(token), ...config };
+    settings.channels = { ...settings.channels, ...channels };
+    await writeFile(join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
+    return home;
+  }
+
+  /** Of a home with this bot: the servers in place of the platform and the model, else what is default. */
+  settings(token = BENCH_TOKEN) {
     const { modelUrl, telegramRoot } = this.peers;
     const owners = Array.from({ length: OWNERS.most }, (_, at) => String(OWNERS.first + at));
-    const config = {
+    const channels: Readonly<Record<string, unknown>> = {
+      telegram: { token, apiRoot: telegramRoot, allowFrom: ['*', ...owners], owners },
+    };
+    return {
       agent: { model: 'openai/bench' },
       providers: { openai: { apiKey: 'bench-key', baseUrl: modelUrl } },
       // A thousand turns of history are read whole: a trim would end what is measured.
       models: { 'openai/bench': { contextWindow: 1_000_000 } },
-      channels: {
-        telegram: { token: BENCH_TOKEN, apiRoot: telegramRoot, allowFrom: ['*', ...owners], owners },
-        ...channels,
-      },
+      channels,
       tools: { guest: ['list_dir', 'read_file'] },
     };
-    await writeFile(join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
-    return home;
   }
 
   /** Milliseconds of one turn. */
-  async turn(chat: number, text: string): Promise<number> {
+  async turn(chat: number, text: string, token?: string): Promise<number> {
     const began = performance.now();
-    await this.peers.ask(chat, text);
+    await this.peers.ask(chat, text, token);
     return performance.now() - began;
   }
 

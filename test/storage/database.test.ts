@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Database } from '../../src/storage/database.ts';
+import { Database, type DatabaseOptions } from '../../src/storage/database.ts';
 import { added, openDatabase } from '../../src/storage/open-database.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -42,6 +42,31 @@ test.each([0, 1, 2])('of three writes in one transaction, the one at %i fails an
   expect(words()).toEqual(kept);
   await db.write(say('d'));
   expect(words()).toEqual([...kept, 'd']);
+});
+
+test('a write that changed nothing is made durable only for one who waits for that', async () => {
+  await using own = await tempFolder();
+  const path = join(own.path, 'db');
+  let commits = 0;
+  const watermark: DatabaseOptions['watermark'] = () => ({
+    failure: undefined,
+    committed: () => (commits += 1),
+    durable: async () => {},
+    settled: async () => {},
+    close: () => {},
+  });
+  const db = new Database(await openDatabase({ path, migrations, backupPath: null }), {
+    path,
+    clock: systemClock,
+    watermark,
+  });
+  await db.write(() => db.run('DELETE FROM words'), 'lazy');
+  expect(commits).toBe(0);
+  await db.write(() => db.run("INSERT INTO words VALUES ('a')"), 'lazy');
+  expect(commits).toBe(1);
+  await db.write(() => {}, 'durable');
+  expect(commits).toBe(2);
+  db.close();
 });
 
 test('a commit is on the disk when it is done', async () => {
