@@ -184,9 +184,11 @@ export class HomeWriter {
       while (this.#tapes.length > 0 || this.#waiting.length > 0) {
         this.#options.lease.lost.throwIfAborted();
         group = await this.#next();
-        await this.#send(group);
-        this.#revision = group.revision;
-        this.#commits = group.commits;
+        if (!this.#isEmpty(group)) {
+          await this.#send(group);
+          this.#revision = group.revision;
+          this.#commits = group.commits;
+        }
         for (const { settled } of group.waiting) settled.resolve();
         group = undefined;
       }
@@ -222,6 +224,11 @@ export class HomeWriter {
     ];
     if (bytesIn(statements) > LONG_BYTES) statements.push(extension({ ...place, leaseMs }));
     return { revision: place.revision, commits, waiting, statements };
+  }
+
+  /** Nothing but the fence: all files were looked through, and none had changed. */
+  #isEmpty({ commits, statements }: Group): boolean {
+    return commits === this.#commits && statements.length === 1;
   }
 
   #takeTapes(): readonly QueuedTape[] {

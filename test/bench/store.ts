@@ -20,13 +20,13 @@ interface Work {
 }
 
 /** A server that waits for its disk, and what it takes. */
-export interface MeasuredServer extends AsyncDisposable {
+interface MeasuredServer extends AsyncDisposable {
   readonly url: string;
   readonly postgres: Postgres;
   work(): Promise<Work>;
 }
 
-export async function startServer(): Promise<MeasuredServer> {
+async function startServer(): Promise<MeasuredServer> {
   const programs = postgresPrograms();
   if (programs === undefined)
     throw new Error('PostgreSQL is needed: install it, or set POSTGRES_BIN to the folder of initdb');

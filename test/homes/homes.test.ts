@@ -98,11 +98,28 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     const frozen = { ...systemClock, timer: () => ({ [Symbol.dispose]: () => {} }) };
     await using copy = await openCopy(url, folder.path, { clock: frozen, leaseMs: 60_000 });
     for (let n = 0; n < 20; n += 1) {
-      await says(copy, `m${n}`);
-      await copy.home.writer.written();
-      await copy.home.writer.written();
+      for (const part of ['a', 'b', 'c']) await says(copy, `m${n}${part}`);
     }
     expect(copy.home.writer.counts.transactions).toBeGreaterThanOrEqual(60);
+  });
+
+  test('in which nothing changed is looked through without a write', async () => {
+    const url = await server.database();
+    await using folder = await tempFolder();
+    await using copy = await openCopy(url, folder.path);
+    const { writer, files } = copy.home;
+    await writeFile(join(folder.path, 'workspace', 'note.txt'), 'first');
+    files.touched('');
+    await says(copy, 'one');
+    await writer.written();
+    const before = writer.counts.transactions;
+    files.touched('');
+    await writer.written();
+    expect(writer.counts.transactions).toBe(before);
+    await writeFile(join(folder.path, 'workspace', 'note.txt'), 'second');
+    files.touched('');
+    await writer.written();
+    expect(writer.counts.transactions).toBe(before + 1);
   });
 
   test('takes over an existing home from its folder, all of it', async () => {
