@@ -259,11 +259,17 @@ export class HomeWriter {
     this.counts.bytes += bytesIn(group.statements);
   }
 
-  /** Why the fence fell. True: the transaction was committed, but the answer did not arrive. Throws when it is to be repeated. */
+  /**
+   * Why the fence fell. True: the transaction was committed, but the answer did not arrive. Throws when it is to be repeated. It
+   * asks by a write: a primary that crashed shows what its standby may not have, and a commit waits until the standby has all.
+   */
   async #isWritten({ revision }: Group): Promise<boolean> {
     const { postgres, lease, onRewound } = this.#options;
-    const [row] = await postgres.query('SELECT epoch, revision FROM assistant.homes WHERE name = $1', [lease.name]);
-    if (row === undefined || Number(row['epoch']) !== lease.epoch) {
+    const [row] = await postgres.query(
+      'UPDATE assistant.homes SET revision = revision WHERE name = $1 AND epoch = $2 RETURNING revision',
+      [lease.name, lease.epoch],
+    );
+    if (row === undefined) {
       lease.refused();
       return false;
     }

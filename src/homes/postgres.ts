@@ -1,7 +1,8 @@
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import type { Clock } from '../util/clock.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { type Primary, Servers } from './servers.ts';
 
 /** One SQL statement and its values, `$1` being the first. */
 export interface Statement {
@@ -22,6 +23,8 @@ export interface PostgresOptions {
 
 const CALL_MS = 20_000;
 const CONNECT_MS = 5_000;
+/** A call that takes longer may wait for a server that another one has replaced; so often it is looked. */
+const SLOW_MS = 2_000;
 /** The server ends a transaction whose client is silent for so long: a frozen gateway must not keep a home locked. */
 const SILENT_TRANSACTION_MS = 5_000;
 const CLOSING_MS = 1_000;
@@ -33,40 +36,51 @@ const INT8 = 20;
  * when the server said no.
  */
 export class Postgres implements AsyncDisposable {
-  readonly #pool: Pool;
+  readonly #servers: Servers;
   readonly #clock: Clock;
   readonly #callMs: number;
   /** By text: under which name a connection keeps its plan. The texts of transactions are constant, so there are few. */
   readonly #plans = new Map<string, string>();
 
-  private constructor(pool: Pool, { clock, callMs = CALL_MS }: PostgresOptions) {
-    this.#pool = pool;
+  private constructor(servers: Servers, { clock, callMs = CALL_MS }: PostgresOptions) {
+    this.#servers = servers;
     this.#clock = clock;
     this.#callMs = callMs;
   }
 
-  /** Loads the driver; connects with the first call. `url`: `postgres://user:password@host/database`. */
+  /**
+   * Loads the driver; connects with the first call. `url`: `postgres://user:password@host/database`, with several hosts when the
+   * server has standbys, see `serversOf`.
+   */
   static async open(url: string, options: PostgresOptions): Promise<Postgres> {
     const { default: pg } = await import('pg');
     const parsers = {
       getTypeParser: (type: number, format?: 'text' | 'binary'): unknown =>
         type === INT8 ? Number : pg.types.getTypeParser(type, format),
     };
-    const pool = new pg.Pool({
-      connectionString: url,
-      max: options.most ?? 4,
-      // What belongs to one transaction is sent without waiting in between.
-      pipeline: true,
-      keepAlive: true,
-      connectionTimeoutMillis: CONNECT_MS,
-      idle_in_transaction_session_timeout: SILENT_TRANSACTION_MS,
-      application_name: 'assistant',
-      types: parsers,
-    });
-    // A call that a broken connection belonged to is told by its own error; one that no one uses is replaced by the next call.
-    pool.on('error', ignore);
-    pool.on('connect', (client) => client.on('error', ignore));
-    return new Postgres(pool, options);
+    const { clock, most = 4, callMs = CALL_MS } = options;
+    const open = (one: string, check: (client: ClientBase) => Promise<void>): InstanceType<typeof pg.Pool> => {
+      const settings = {
+        connectionString: one,
+        max: most,
+        // What belongs to one transaction is sent without waiting in between.
+        pipeline: true,
+        keepAlive: true,
+        connectionTimeoutMillis: CONNECT_MS,
+        idle_in_transaction_session_timeout: SILENT_TRANSACTION_MS,
+        // A call that was given up does not wait in the server for ever.
+        lock_timeout: callMs,
+        application_name: 'assistant',
+        types: parsers,
+      };
+      // The pool waits for what this returns, which its types do not say.
+      const pool = new pg.Pool({ ...settings, onConnect: (client) => check(client) as unknown as undefined });
+      // A call that a broken connection belonged to is told by its own error; one that no one uses is replaced by the next call.
+      pool.on('error', ignore);
+      pool.on('connect', (client) => client.on('error', ignore));
+      return pool;
+    };
+    return new Postgres(new Servers(url, { open, clock }), options);
   }
 
   /** Runs one statement by itself. */
@@ -92,7 +106,7 @@ export class Postgres implements AsyncDisposable {
   /** Closes all connections; one that is in use closes when its call has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     using limit = deadline(this.#clock, CLOSING_MS, 'closing the connections of PostgreSQL');
-    await raceAbort(this.#pool.end(), limit.signal).catch(ignore);
+    await raceAbort(this.#servers.close(), limit.signal).catch(ignore);
   }
 
   #planOf({ text, values }: Statement): string | undefined {
@@ -104,22 +118,47 @@ export class Postgres implements AsyncDisposable {
 
   async #using<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     using limit = deadline(this.#clock, this.#callMs, 'the call of PostgreSQL');
+    let primary: Primary | undefined;
     let client: PoolClient | undefined;
     let failure: unknown;
     try {
-      const connecting = this.#pool.connect();
+      primary = await raceAbort(this.#servers.primary(), limit.signal);
+      const connecting = this.#servers.connect(primary);
       client = await raceAbort(connecting, limit.signal).catch((error: unknown) => {
         connecting.then((late) => late.release()).catch(() => {});
         throw error;
       });
-      return await raceAbort(work(client), limit.signal);
+      using slow = this.#whileSlow(primary);
+      return await raceAbort(work(client), AbortSignal.any([limit.signal, slow.replaced]));
     } catch (error) {
       failure = error;
+      // One that answered, and only cannot serve this now, is the primary still.
+      if (primary !== undefined && !isRefusal(error) && !STILL_PRIMARY.test(errorCode(error) ?? '')) {
+        await this.#servers.failed(primary);
+      }
       throw toAppError(error);
     } finally {
       // A connection of which it is not known what it does is closed.
       client?.release(failure !== undefined && !isRefusal(failure));
     }
+  }
+
+  /** Looks for another primary again and again, where there may be one. */
+  #whileSlow(primary: Primary): { readonly replaced: AbortSignal } & Disposable {
+    const ended = new AbortController();
+    let timer: Disposable | undefined;
+    const look = async (): Promise<void> => {
+      if (await this.#servers.isReplaced(primary)) ended.abort(new Error('another server was promoted'));
+      else if (!ended.signal.aborted) timer = this.#clock.timer(SLOW_MS, () => void look());
+    };
+    if (this.#servers.areSeveral) timer = this.#clock.timer(SLOW_MS, () => void look());
+    return {
+      replaced: ended.signal,
+      [Symbol.dispose]: () => {
+        timer?.[Symbol.dispose]();
+        ended.abort(new Error('the call has ended'));
+      },
+    };
   }
 }
 
@@ -134,8 +173,13 @@ async function run(client: PoolClient, { text, values = [] }: Statement, name?: 
   return Array.isArray(result) ? [] : result.rows;
 }
 
-/** SQLSTATE classes of a server that cannot serve now: connection, resources, intervention of an operator, system, not yet up. */
-const NOT_NOW = /^(?:08|53|57|58|25P0[34]|40)/u;
+/**
+ * SQLSTATEs of a server that cannot serve now: connection, resources, intervention of an operator, system, not yet up, a standby
+ * (25006: it only reads), a lock that is held for too long.
+ */
+const NOT_NOW = /^(?:08|53|57|58|25006|25P0[34]|40|55P03)/u;
+/** Of these, those that say nothing about the server. */
+const STILL_PRIMARY = /^(?:40|53|55P03)/u;
 
 /** Whether the server answered, and means the statement and not the moment. */
 function isRefusal(error: unknown): boolean {

@@ -46,7 +46,7 @@ export interface Server extends AsyncDisposable {
 }
 
 /** The server does not run as root, so root starts it as the user that Debian's package made. */
-async function asServer(): Promise<{ uid: number; gid: number } | Record<string, never>> {
+export async function asServer(): Promise<{ uid: number; gid: number } | Record<string, never>> {
   if (process.getuid?.() !== 0) return {};
   const id = async (flag: string): Promise<number> => Number((await run('id', [flag, 'postgres'])).stdout);
   return { uid: await id('-u'), gid: await id('-g') };
