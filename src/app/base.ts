@@ -9,6 +9,7 @@ import type { ChannelHost, Further } from './agents/hosting.ts';
 import type { PluggedModels, Plugins } from './extensions/plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact/redact.ts';
+import type { StoreFacts } from '../gateway/assistant-info.ts';
 import type { StoredTapes } from '../session/stored-tapes.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import type { Clock } from '../util/clock.ts';
@@ -47,7 +48,11 @@ export interface Base {
   /** What plugins bring for models; filled when they are loaded. */
   readonly plugged: PluggedModels;
   /** What keeps the tapes beside the home, once it is opened; null: nothing does. */
-  readonly stored: { tapes: StoredTapes | null };
+  readonly stored: {
+    tapes: StoredTapes | null;
+    /** How PostgreSQL keeps the home. @default the folder alone has it */
+    facts?: () => StoreFacts;
+  };
   /** Only what is needed to talk runs, see safe-mode.ts. */
   readonly safe: boolean;
   /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */

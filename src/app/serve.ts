@@ -61,6 +61,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     warnings: [...base.warnings, ...parts.troubles()],
     ...(base.further.shared === null ? {} : { agents: base.further.list() }),
     storage: storageLine(stores.journal.retention.last(), clock.now()),
+    ...(base.stored.facts === undefined ? {} : { store: base.stored.facts() }),
     startedAt,
     voice: voiceText(base.config),
     speech: speechText(base.config),

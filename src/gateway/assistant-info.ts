@@ -12,6 +12,26 @@ export interface AgentFacts {
   readonly home: string;
 }
 
+/** How PostgreSQL keeps the home of an assistant. Times are milliseconds since 1970. */
+export interface StoreFacts {
+  /** How the database knows it. */
+  readonly home: string;
+  /** How often it was claimed. */
+  readonly epoch: number;
+  /** Until when it is certain that no other gateway runs it; it is renewed long before. */
+  readonly leaseUntil: number;
+  /** That has not passed. */
+  readonly isHeld: boolean;
+  /** What the database does not have yet: commits of the journal, and since when something waits; null: nothing does. */
+  readonly behind: { readonly commits: number; readonly since: number | null };
+  /** By this process. */
+  readonly written: { readonly transactions: number; readonly statements: number; readonly bytes: number };
+  /** Of this process; each is tried again. */
+  readonly failedRenewals: number;
+  /** Homes that this process runs. */
+  readonly homes: number;
+}
+
 /** Which assistant runs, and how it is. */
 export interface AssistantInfo {
   readonly version: string;
@@ -35,6 +55,8 @@ export interface AssistantInfo {
   readonly search?: string | null;
   /** The further assistants of its process. @default there are none */
   readonly agents?: readonly AgentFacts[];
+  /** How PostgreSQL keeps its home. @default the folder alone has it (setting `store`) */
+  readonly store?: StoreFacts;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */

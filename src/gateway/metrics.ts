@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { StoreFacts } from './assistant-info.ts';
 import type { HealthFacts } from './operations/health.ts';
 
 /** What `GET /metrics` tells. Sums are of this process, unless it says otherwise. */
@@ -17,6 +18,8 @@ export interface MetricFacts {
     readonly costUsd: number;
   }[];
   readonly tools: readonly { readonly tool: string; readonly outcome: string; readonly count: number }[];
+  /** How PostgreSQL keeps the home, and the moment of that, milliseconds since 1970; null: the folder alone has it. */
+  readonly store: (StoreFacts & { readonly now: number }) | null;
   readonly process: {
     readonly residentBytes: number;
     readonly heapBytes: number;
@@ -43,6 +46,7 @@ export async function metricsText(facts: MetricFacts): Promise<{ readonly text: 
   });
   activitySeries(facts, counter);
   healthSeries(facts, gauge);
+  if (facts.store !== null) storeSeries(facts.store, { counter, gauge });
   const { residentBytes, heapBytes, cpuSeconds, lagP99Seconds, lagMaxSeconds } = facts.process;
   counter('process_cpu_seconds_total', 'Processor time of the process.', [[{}, cpuSeconds]]);
   gauge('process_start_time_seconds', 'When it started, seconds since 1970.', [[{}, facts.health.startedAt / 1000]]);
@@ -112,6 +116,27 @@ function activitySeries({ messages, turns, calls, tools }: MetricFacts, counter:
     'Calls of a tool: ok, failed, or refused by a rule or a person.',
     tools.map(({ tool, outcome, count }) => [{ tool, outcome }, count]),
   );
+}
+
+function storeSeries(
+  { home, isHeld, behind, written, failedRenewals, homes, now }: NonNullable<MetricFacts['store']>,
+  { counter, gauge }: { readonly counter: AddSeries; readonly gauge: AddSeries },
+): void {
+  const labels = { home };
+  const seconds = behind.since === null ? 0 : Math.max(0, now - behind.since) / 1000;
+  gauge('assistant_store_held', 'Whether it is certain that no other gateway runs the home.', [
+    [labels, isHeld ? 1 : 0],
+  ]);
+  gauge('assistant_store_behind_seconds', 'How long something waits already to be written to the database.', [
+    [labels, seconds],
+  ]);
+  gauge('assistant_store_behind_commits', 'Commits that the database does not have yet.', [[labels, behind.commits]]);
+  counter('assistant_store_transactions_total', 'Write transactions of the home.', [[labels, written.transactions]]);
+  counter('assistant_store_bytes_total', 'What they wrote, without what the protocol adds.', [[labels, written.bytes]]);
+  counter('assistant_store_renewals_failed_total', 'Renewals of leases that failed and were tried again.', [
+    [{}, failedRenewals],
+  ]);
+  gauge('assistant_store_homes', 'Homes that this process runs.', [[{}, homes]]);
 }
 
 function healthSeries({ health }: MetricFacts, gauge: AddSeries): void {

@@ -80,6 +80,14 @@ export interface WriterCounts {
   bytes: number;
 }
 
+/** What PostgreSQL does not have yet. */
+export interface WriterBehind {
+  /** Commits of the journal. */
+  readonly commits: number;
+  /** Since when something waits to be written, at the latest; milliseconds since 1970. Null: nothing does. */
+  readonly since: number | null;
+}
+
 /**
  * Writes one home through to PostgreSQL: changed rows of the journal, appends to tapes and the list of files, in one
  * transaction after the other, each of which takes all that came since the last. A transaction that failed is repeated as it
@@ -95,6 +103,8 @@ export class HomeWriter {
   #waiting: Waiting[] = [];
   #extra: Statement[] = [];
   #commits = 0;
+  #since: number | null = null;
+  #takenAt = 0;
   #running: Promise<void> | undefined;
   #isTroubled = false;
   #closing = false;
@@ -117,6 +127,12 @@ export class HomeWriter {
   /** Up to which commit of the journal PostgreSQL is. */
   get writtenCommits(): number {
     return this.#commits;
+  }
+
+  get behind(): WriterBehind {
+    const commits = Math.max(0, (this.#journal?.commits ?? 0) - this.#commits);
+    // A commit that nobody waits for is handed over a moment after it was made.
+    return { commits, since: this.#since ?? (commits > 0 ? this.#options.clock.now() : null) };
   }
 
   /**
@@ -173,6 +189,7 @@ export class HomeWriter {
   }
 
   #run(): void {
+    this.#since ??= this.#options.clock.now();
     this.#running ??= this.#work();
   }
 
@@ -189,6 +206,7 @@ export class HomeWriter {
           this.#revision = group.revision;
           this.#commits = group.commits;
         }
+        this.#since = this.#tapes.length > 0 || this.#waiting.length > 0 ? this.#takenAt : null;
         for (const { settled } of group.waiting) settled.resolve();
         group = undefined;
       }
@@ -202,10 +220,11 @@ export class HomeWriter {
 
   /** Rows and appends are taken at one moment, after the files that they may name. */
   async #next(): Promise<Group> {
-    const { lease } = this.#options;
+    const { lease, clock } = this.#options;
     const place = { home: lease.name, revision: this.#revision + 1 };
     const files: FileChanges[] = [];
     while (this.#files?.any === true) files.push(await this.#patiently(this.#files));
+    this.#takenAt = clock.now();
     const tapes = this.#takeTapes();
     const waiting = [...tapes, ...this.#waiting];
     this.#waiting = [];

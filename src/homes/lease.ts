@@ -45,6 +45,7 @@ export class Leases implements Disposable {
   #renewal: Disposable | undefined;
   #renewing: Promise<void> | undefined;
   #claiming: Promise<unknown> = Promise.resolve();
+  #failedRenewals = 0;
   #closed = false;
 
   constructor(options: LeasesOptions) {
@@ -72,6 +73,16 @@ export class Leases implements Disposable {
     return await this.#inTurn(() =>
       this.#claim('schema > 0 AND NOT (name = ANY($5::text[]))', [[...this.#held.keys(), ...except]], limit),
     );
+  }
+
+  /** Homes that this process runs. */
+  get held(): number {
+    return this.#held.size;
+  }
+
+  /** Of this process so far; each is tried again. */
+  get failedRenewals(): number {
+    return this.#failedRenewals;
   }
 
   [Symbol.dispose](): void {
@@ -136,6 +147,7 @@ export class Leases implements Disposable {
       this.#renew().then(
         () => this.#renewLater(),
         (error: unknown) => {
+          this.#failedRenewals += 1;
           this.#options.log.warn('homes: leases not renewed', { reason: errorMessage(error) });
           this.#renewLater(RENEWED_AGAIN_PART);
         },

@@ -1,7 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { MetricFacts } from '../../gateway/metrics.ts';
+import type { StoreFacts } from '../../gateway/assistant-info.ts';
 import type { HealthFacts } from '../../gateway/operations/health.ts';
 import type { Journal } from '../../journal/journal.ts';
+import type { Clock } from '../../util/clock.ts';
 import { Activity, type ActivityPorts } from './activity.ts';
 
 /** How often the delay of the event loop is looked at. */
@@ -11,6 +13,9 @@ const NANO = 1e-9;
 export interface MetricsPorts extends Omit<ActivityPorts, 'usage'> {
   readonly journal: Pick<Journal, 'usage' | 'messageCounts'>;
   readonly health: () => Promise<HealthFacts>;
+  /** How PostgreSQL keeps the home; undefined: the folder alone has it. */
+  readonly store: (() => StoreFacts) | undefined;
+  readonly clock: Clock;
 }
 
 /** Gathers what `GET /metrics` tells. The delay of the event loop is measured from the first look on. */
@@ -25,13 +30,14 @@ export class Metrics implements Disposable {
   }
 
   async look(): Promise<MetricFacts> {
-    const { health, journal } = this.#ports;
+    const { health, journal, store, clock } = this.#ports;
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
     return {
       health: await health(),
       messages: journal.messageCounts(),
       ...this.#activity.facts(),
+      store: store === undefined ? null : { ...store(), now: clock.now() },
       process: { residentBytes: rss, heapBytes: heapUsed, cpuSeconds: (user + system) / 1e6, ...this.#lagSince() },
     };
   }

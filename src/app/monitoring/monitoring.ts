@@ -17,12 +17,12 @@ export interface MonitoringParts {
 
 /** Starts to count, and to send traces where the environment asks for them; returns what `GET /metrics` tells. */
 export async function startMonitoring(
-  { env, version, clock, log }: Base,
+  { env, version, clock, log, stored }: Base,
   { hooks, journal, sessions, registry, health }: MonitoringParts,
   stack: AsyncDisposableStack,
 ): Promise<() => Promise<MetricFacts>> {
   const toolNamed = (name: string): string | undefined => registry.named(name)?.name;
-  const metrics = stack.use(new Metrics({ hooks, journal, toolNamed, health }));
+  const metrics = stack.use(new Metrics({ hooks, journal, toolNamed, health, store: stored.facts, clock }));
   if (Object.keys(env).some((name) => name.startsWith('OTEL_EXPORTER_OTLP_'))) {
     const { Traces, traceTarget } = await import('./traces.ts');
     const target = traceTarget(env, log);

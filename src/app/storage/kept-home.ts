@@ -11,6 +11,7 @@ import { AppError } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
 import { Standby, type StandbyPorts } from '../start/standby.ts';
 import { watchLease } from './lease-watch.ts';
+import { storeFacts } from './store-facts.ts';
 
 /** A home that PostgreSQL keeps, as the rest of the program needs it. */
 export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend'> {
@@ -67,6 +68,7 @@ export async function openKeptHome(
   );
   const { lease, files, writer } = home;
   stack.use(watchLease({ lease, storage, clock }));
+  ground.stored.facts = () => storeFacts({ home, store, clock });
   stack.use(storage.onWrote((path) => files.touched(path)));
   stack.defer(() => files.touched(''));
   let later: Disposable | undefined;
