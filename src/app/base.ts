@@ -12,6 +12,7 @@ import type { Redact } from '../security/redact/redact.ts';
 import type { StoreFacts } from '../gateway/assistant-info.ts';
 import type { StoredTapes } from '../session/stored-tapes.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
+import { storeAddressWarning } from '../storage/store-address.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Ids } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
@@ -66,8 +67,10 @@ export type Ground = Omit<Base, 'plugins' | 'safe' | 'settings' | 'warnings'>;
 
 /** What is wrong with the configuration, and how this process runs with less protection than it could. */
 export function configWarnings({ config, warnings }: LoadedConfig, userId: number | undefined): readonly string[] {
+  const open = config.store === null ? null : storeAddressWarning(config.store);
   return [
     ...warnings,
+    ...(open === null ? [] : [open]),
     ...(config.tools.exec.mode === 'full'
       ? ['tools.exec.mode is "full": commands run without a sandbox and without a question.']
       : []),

@@ -13,7 +13,7 @@ import {
   sessionSchema,
 } from './schema/service.ts';
 import { mcpServersSchema, memorySchema, skillsSchema, toolsSchema } from './schema/tools.ts';
-import { optionalText, takes } from './schema/values.ts';
+import { storeAddress, takes } from './schema/values.ts';
 
 /**
  * The whole configuration: every key has a default, a line of documentation and a mark that says when a change takes effect
@@ -40,8 +40,8 @@ export const configSchema = z.object({
   log: takes('restart', logSchema),
   store: takes(
     'restart',
-    optionalText(
-      'PostgreSQL that keeps this home, e.g. `postgres://user:password@host/database`; null: the folder alone has it.',
+    storeAddress().describe(
+      'PostgreSQL that keeps this home, e.g. `postgres://user:password@host/database?sslmode=verify-full`; null: the folder alone has it.',
     ),
   ),
 });

@@ -4,7 +4,8 @@ import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { TableChanges } from './journal-changes.ts';
 import type { Lease } from './lease.ts';
-import { type Postgres, sqlStateOf, type Statement } from './postgres.ts';
+import type { Postgres, Statement } from './postgres.ts';
+import { sqlStateOf } from './store-failure.ts';
 import {
   extension,
   fence,

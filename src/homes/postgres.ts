@@ -1,8 +1,10 @@
-import type { ClientBase, PoolClient } from 'pg';
+import type { ClientBase, ClientConfig, PoolClient } from 'pg';
 import type { Clock } from '../util/clock.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
-import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { readStoreAddress, type StoreAddress } from '../storage/store-address.ts';
 import { type Primary, Servers } from './servers.ts';
+import { isRefusal, isStillPrimary, storeFailure, storeTrouble } from './store-failure.ts';
+import { TlsFiles } from './tls-files.ts';
 
 /** One SQL statement and its values, `$1` being the first. */
 export interface Statement {
@@ -37,20 +39,22 @@ const INT8 = 20;
  */
 export class Postgres implements AsyncDisposable {
   readonly #servers: Servers;
+  readonly #address: StoreAddress;
   readonly #clock: Clock;
   readonly #callMs: number;
   /** By text: under which name a connection keeps its plan. The texts of transactions are constant, so there are few. */
   readonly #plans = new Map<string, string>();
 
-  private constructor(servers: Servers, { clock, callMs = CALL_MS }: PostgresOptions) {
+  private constructor(servers: Servers, address: StoreAddress, { clock, callMs = CALL_MS }: PostgresOptions) {
     this.#servers = servers;
+    this.#address = address;
     this.#clock = clock;
     this.#callMs = callMs;
   }
 
   /**
    * Loads the driver; connects with the first call. `url`: `postgres://user:password@host/database`, with several hosts when the
-   * server has standbys, see `serversOf`.
+   * server has standbys, see `serversOf`. Throws `store-tls` when a file of its TLS is wrong.
    */
   static async open(url: string, options: PostgresOptions): Promise<Postgres> {
     const { default: pg } = await import('pg');
@@ -60,8 +64,17 @@ export class Postgres implements AsyncDisposable {
     };
     const { clock, most = 4, callMs = CALL_MS } = options;
     const open = (one: string, check: (client: ClientBase) => Promise<void>): InstanceType<typeof pg.Pool> => {
+      const address = readStoreAddress(one);
+      const tls = address.tls === 'none' ? null : new TlsFiles(address);
+      class Client extends pg.Client {
+        constructor(config?: ClientConfig) {
+          super({ ...config, ssl: tls?.now() ?? false });
+        }
+      }
       const settings = {
-        connectionString: one,
+        Client,
+        connectionString: address.url,
+        enableChannelBinding: address.bindsChannel,
         max: most,
         // What belongs to one transaction is sent without waiting in between.
         pipeline: true,
@@ -80,7 +93,10 @@ export class Postgres implements AsyncDisposable {
       pool.on('connect', (client) => client.on('error', ignore));
       return pool;
     };
-    return new Postgres(new Servers(url, { open, clock }), options);
+    const address = readStoreAddress(url);
+    if (address.tls !== 'none') new TlsFiles(address).now();
+    const said = (error: unknown, one: string): string => storeTrouble(error, readStoreAddress(one));
+    return new Postgres(new Servers(url, { open, said, clock }), address, options);
   }
 
   /** Runs one statement by itself. */
@@ -133,10 +149,10 @@ export class Postgres implements AsyncDisposable {
     } catch (error) {
       failure = error;
       // One that answered, and only cannot serve this now, is the primary still.
-      if (primary !== undefined && !isRefusal(error) && !STILL_PRIMARY.test(errorCode(error) ?? '')) {
+      if (primary !== undefined && !isStillPrimary(error)) {
         await this.#servers.failed(primary);
       }
-      throw toAppError(error);
+      throw storeFailure(error, this.#address);
     } finally {
       // A connection of which it is not known what it does is closed.
       client?.release(failure !== undefined && !isRefusal(failure));
@@ -171,33 +187,4 @@ async function run(client: PoolClient, { text, values = [] }: Statement, name?: 
   const result = await client.query<StoredRow>({ text, values: [...values], ...(name === undefined ? {} : { name }) });
   // Several statements in one text have several results.
   return Array.isArray(result) ? [] : result.rows;
-}
-
-/**
- * SQLSTATEs of a server that cannot serve now: connection, resources, intervention of an operator, system, not yet up, a standby
- * (25006: it only reads), a lock that is held for too long.
- */
-const NOT_NOW = /^(?:08|53|57|58|25006|25P0[34]|40|55P03)/u;
-/** Of these, those that say nothing about the server. */
-const STILL_PRIMARY = /^(?:40|53|55P03)/u;
-
-/** Whether the server answered, and means the statement and not the moment. */
-function isRefusal(error: unknown): boolean {
-  const code = errorCode(error);
-  return code !== undefined && /^[0-9A-Z]{5}$/u.test(code) && !/^E[A-Z]{4}$/u.test(code) && !NOT_NOW.test(code);
-}
-
-function toAppError(error: unknown): AppError {
-  // Not as a cause: a code of the network would be taken for one of the disk here.
-  if (isRefusal(error)) {
-    const facts = { sqlState: errorCode(error) };
-    return new AppError('store-refused', `PostgreSQL refused: ${errorMessage(error)}`, { facts });
-  }
-  return new AppError('store-unreachable', `PostgreSQL cannot be reached: ${errorMessage(error)}`);
-}
-
-/** The SQLSTATE of a `store-refused`; undefined for anything else. */
-export function sqlStateOf(error: unknown): string | undefined {
-  if (!(error instanceof AppError) || error.code !== 'store-refused') return undefined;
-  return typeof error.facts['sqlState'] === 'string' ? error.facts['sqlState'] : undefined;
 }

@@ -1,6 +1,6 @@
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import { type Clock, deadline, raceAbort } from '../util/clock.ts';
-import { errorCode, errorMessage } from '../util/errors.ts';
+import { errorCode } from '../util/errors.ts';
 
 /** After one primary answered, the others get this long to say that they were promoted later; ms. */
 const OTHERS_MS = 1_000;
@@ -20,6 +20,8 @@ export interface Primary {
 export interface ServersOptions {
   /** Makes a pool for one server, which calls `check` with each new connection before that is used. */
   readonly open: (url: string, check: (client: ClientBase) => Promise<void>) => Pool;
+  /** What is wrong with the connection to one server. */
+  readonly said: (error: unknown, url: string) => string;
   readonly clock: Clock;
 }
 
@@ -143,9 +145,8 @@ export class Servers {
     if (errors.length === 1) return errors[0];
     // A wrong password is what the person has to know.
     const refusal = errors.find((error) => errorCode(error)?.startsWith('28'));
-    return (
-      refusal ?? new Error(errors.map((error, n) => `${hostOf(this.#urls[n])}: ${errorMessage(error)}`).join('; '))
-    );
+    const said = (error: unknown, url = ''): string => `${hostOf(url)}: ${this.#options.said(error, url)}`;
+    return refusal ?? new Error(errors.map((error, n) => said(error, this.#urls[n])).join('; '));
   }
 }
 
@@ -202,6 +203,6 @@ function withValue(url: string, name: string, value: string | undefined): string
 }
 
 /** Without the user and the password. */
-function hostOf(url = ''): string {
+function hostOf(url: string): string {
   return listIn(url, 'host')[0] ?? /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/u.exec(url)?.[1] ?? '';
 }

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { chown, mkdir } from 'node:fs/promises';
+import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -52,13 +52,21 @@ export async function asServer(): Promise<{ uid: number; gid: number } | Record<
   return { uid: await id('-u'), gid: await id('-g') };
 }
 
-/**
- * Starts a server of its own. It does not wait for the disk unless `durable`: what it committed then outlives its own death, which
- * is all that a test can bring about.
- */
+export interface ServerOptions {
+  /** Waits for the disk. Without it what was committed outlives the server's own death, which is all that a test can bring about. */
+  readonly durable?: boolean;
+  /** Of 127.0.0.1, to listen there too. */
+  readonly port?: number;
+  /** `name=value`, over those of every test. */
+  readonly settings?: readonly string[];
+  /** In the folder of its data, by name; `pg_hba.conf` has to let in `local` with `trust`. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** Starts a server of its own. */
 export async function startPostgres(
   programs: string,
-  { durable = false }: { readonly durable?: boolean } = {},
+  { durable = false, port, settings: more = [], files = {} }: ServerOptions = {},
 ): Promise<Server> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder());
@@ -72,14 +80,20 @@ export async function startPostgres(
     ['-D', data, '-U', 'assistant', '-A', 'trust', '--encoding=UTF8', '--no-sync', '--no-instructions'],
     options,
   );
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(join(data, name), text, { mode: 0o600 });
+    if (user.uid !== undefined) await chown(join(data, name), user.uid, user.gid);
+  }
   let child: ReturnType<typeof spawn> | undefined;
-  const url = (name: string): string => `postgres://assistant@/${name}?host=${encodeURIComponent(folder.path)}`;
+  const url = (name: string): string =>
+    `postgres://assistant@/${name}?host=${encodeURIComponent(folder.path)}${port === undefined ? '' : `&port=${port}`}`;
   const start = async (): Promise<void> => {
     const settings = [
-      'listen_addresses=',
+      ...(port === undefined ? ['listen_addresses='] : ['listen_addresses=127.0.0.1', `port=${port}`]),
       `unix_socket_directories=${folder.path}`,
       'shared_buffers=32MB',
       ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
+      ...more,
     ];
     const flags = settings.flatMap((one) => ['-c', one]);
     const begin = (): void => {

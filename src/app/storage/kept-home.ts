@@ -5,6 +5,7 @@ import type { OpenHome } from '../../homes/open-home.ts';
 import type { StoredHome } from '../../homes/stored-home.ts';
 import { journalMigrations } from '../../journal/schema.ts';
 import type { OpenAppend } from '../../storage/append-file.ts';
+import { readStoreAddress } from '../../storage/store-address.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { sleep } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
@@ -48,10 +49,10 @@ export async function openKeptHome(
     import('../../homes/home-store.ts'),
     import('../../homes/claim-home.ts'),
   ]);
-  const { url, leaseMs } = readAddress(config.store);
+  const { leaseMs } = readStoreAddress(config.store);
   const name = storedHomeName(paths);
   const parts = { folder: paths.home, migrations: journalMigrations, clock, log };
-  const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: name }));
+  const store = stack.use(await openHomeStore({ ...parts, url: config.store, leaseMs, home: name }));
   await using standby = new Standby(ground, standbyPorts);
   const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
   const home = stack.use(
@@ -117,14 +118,6 @@ function withAgents(): AppError {
     'The setting store keeps one home, and those of the further assistants in agents would stay behind at a takeover. Remove one of the two settings.',
     { exitCode: 78 },
   );
-}
-
-/** `leaseSeconds` in the address is ours: how long a gateway that is gone keeps its homes from the others. @default 15 */
-export function readAddress(store: string): { readonly url: string; readonly leaseMs: number | undefined } {
-  const [, before = '', value] = /^(.*[?&])leaseSeconds=([1-9]\d*)/u.exec(store) ?? [];
-  if (value === undefined) return { url: store, leaseMs: undefined };
-  const rest = store.slice(before.length + `leaseSeconds=${value}`.length).replace(/^&/u, '');
-  return { url: (before + rest).replace(/[?&]$/u, ''), leaseMs: Number(value) * 1_000 };
 }
 
 /** The channel, whose sends fail before they begin, as ones that can be repeated, while the home may be another's. */

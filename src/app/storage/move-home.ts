@@ -5,10 +5,11 @@ import type { HomePaths } from '../../config/home.ts';
 import type { Moved } from '../../homes/move.ts';
 import { journalMigrations } from '../../journal/schema.ts';
 import { acquireHomeLock } from '../../storage/lock.ts';
+import { readStoreAddress } from '../../storage/store-address.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { silentLog } from '../../util/log.ts';
-import { readAddress, storedHomeName } from './kept-home.ts';
+import { storedHomeName } from './kept-home.ts';
 
 export interface MoveHome {
   readonly paths: HomePaths;
@@ -36,7 +37,8 @@ export async function moveHome({ paths, to, store, isConfigured, ...rest }: Move
   using _lock = acquireHomeLock(paths.lock, { pid: process.pid, startedAt: clock.now() });
   const options = {
     ...rest,
-    ...readAddress(store),
+    url: store,
+    leaseMs: readStoreAddress(store).leaseMs,
     name: storedHomeName(paths),
     folder: paths.home,
     state: paths.state,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { storeAddressTrouble } from '../../storage/store-address.ts';
 
 /** Small building blocks of the schema. Custom errors say what was expected; `problems.ts` adds what was given. */
 
@@ -29,6 +30,16 @@ export const optionalText = (doc: string) => text().nullable().default(null).des
 export const httpUrl = () => z.url({ protocol: /^https?$/u, error: 'expected an http:// or https:// address' });
 
 export const optionalUrl = (doc: string) => httpUrl().nullable().default(null).describe(doc);
+
+/** An address of PostgreSQL, or null for "not set". @default null */
+export const storeAddress = () =>
+  text()
+    .check(({ value, issues }) => {
+      const trouble = storeAddressTrouble(value);
+      if (trouble !== null) issues.push({ code: 'custom', message: `expected ${trouble}`, input: value });
+    })
+    .nullable()
+    .default(null);
 
 export const flag = (value: boolean, doc: string) => z.boolean().default(value).describe(doc);
 
