@@ -12,7 +12,8 @@ import { plural } from '../util/text.ts';
 import { mcpEnvironment, mcpFetch } from './tools/mcp.ts';
 import { createModels, fullName } from './agent/models.ts';
 import { peopleOfChannels } from './people/owners.ts';
-import { readAddress, storedHomeName } from './storage/kept-home.ts';
+import { readStoreAddress } from '../storage/store-address.ts';
+import { storedHomeName } from './storage/kept-home.ts';
 import { openSkills } from './extensions/skills.ts';
 
 /** What the doctor needs of the composed program, for a home in which it starts nothing. */
@@ -72,7 +73,7 @@ export function doctorPorts(
       }
     },
     storedHome: ({ config: { store } }) =>
-      store === null ? null : { ...readAddress(store), name: storedHomeName(paths) },
+      store === null ? null : { url: store, leaseMs: readStoreAddress(store).leaseMs, name: storedHomeName(paths) },
     browser: async ({ config }) => {
       if (!config.tools.browser.enabled) return null;
       const { browserState } = await import('./tools/browser-state.ts');

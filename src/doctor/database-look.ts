@@ -6,6 +6,7 @@ import { isLoopback } from '../gateway/token.ts';
 import { tablesAfter } from '../homes/journal-tables.ts';
 import { readServerAddress, readServerFacts, type ServerAddress, type ServerFacts } from '../homes/server-facts.ts';
 import { journalMigrations } from '../journal/schema.ts';
+import { readStoreAddress } from '../storage/store-address.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { skipped, type Finding } from './check.ts';
 import type { Scene, StoredHomeAddress } from './scene.ts';
@@ -17,6 +18,8 @@ export interface DatabaseLook extends StoredHomeAddress {
   readonly found: readonly string[];
   /** Where it is, seen from here. */
   readonly place: 'this machine' | 'private network' | 'elsewhere';
+  /** Its certificate is not looked at. */
+  readonly isUnchecked: boolean;
   readonly server: ServerFacts | AppError;
 }
 
@@ -80,7 +83,8 @@ async function look({ loaded, ports, clock }: Scene): Promise<DatabaseLook | App
   const server = await readServerFacts(stored.url, { clock, tables, callMs: CALL_MS }).catch((error: unknown) =>
     error instanceof AppError ? error : new AppError('store-unreachable', errorMessage(error)),
   );
-  return { ...stored, address, found, place: placeOf(address, found), server };
+  const isUnchecked = readStoreAddress(stored.url).tls === 'unchecked';
+  return { ...stored, address, found, place: placeOf(address, found), isUnchecked, server };
 }
 
 async function leadsTo({ host, port }: ServerAddress): Promise<readonly string[]> {

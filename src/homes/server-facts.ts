@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock.ts';
+import { readStoreAddress } from '../storage/store-address.ts';
 import { AppError } from '../util/errors.ts';
 import type { JournalTable } from './journal-tables.ts';
 import { Postgres, type StoredRow } from './postgres.ts';
@@ -63,7 +64,7 @@ export interface ServerFactsOptions {
 /** Reads an address as the driver does. Throws what the driver throws for one that it cannot read. */
 export async function readServerAddress(url: string): Promise<ServerAddress> {
   const { default: pg } = await import('pg');
-  const { host, port, user = '', database = '' } = new pg.Client({ connectionString: url });
+  const { host, port, user = '', database = '' } = new pg.Client({ connectionString: readStoreAddress(url).url });
   return { host, port, user, database };
 }
 

@@ -87,7 +87,7 @@ function tlsTrouble(error: unknown, { host, rootCert, tls }: StoreAddress): stri
   const said = errorMessage(error);
   if (said === 'The server does not support SSL connections')
     return `the server at ${host} has no TLS, which the address in store asks for. Set ssl = on in its postgresql.conf. sslmode=disable goes without, where no one else is on the way.`;
-  if (tls !== 'none' && /^ERR_SSL_/u.test(code))
+  if (tls !== 'none' && code.startsWith('ERR_SSL_'))
     return `TLS with the server at ${host} failed (${reasonOf(error)}). If it asks for certificates, look at sslcert and sslkey in the address in store.`;
   return undefined;
 }

@@ -38,7 +38,14 @@ const OURS = /^(?:ssl.*|channel_binding|leaseSeconds)$/u;
 const PATHS = ['sslrootcert', 'sslcert', 'sslkey'];
 const KNOWN = new Set(['sslmode', 'sslpassword', ...PATHS]);
 /** What libpq would obey, and the driver would not. */
-const UNKNOWN_TO_DRIVER = ['target_session_attrs', 'require_auth', 'uselibpqcompat', 'hostaddr', 'service', 'passfile'];
+const UNKNOWN_TO_DRIVER = new Set([
+  'target_session_attrs',
+  'require_auth',
+  'uselibpqcompat',
+  'hostaddr',
+  'service',
+  'passfile',
+]);
 
 /** Reads an address of PostgreSQL. Throws an `Error` whose message goes on after "must be": what is expected. */
 export function readStoreAddress(address: string): StoreAddress {
@@ -94,7 +101,7 @@ export function storeAddressWarning(address: string): string | null {
 
 function requireKnown(params: URLSearchParams, tls: StoreTls): void {
   for (const key of params.keys()) {
-    if (UNKNOWN_TO_DRIVER.includes(key) || (key.startsWith('ssl') && !KNOWN.has(key)))
+    if (UNKNOWN_TO_DRIVER.has(key) || (key.startsWith('ssl') && !KNOWN.has(key)))
       throw new Error(`an address without ${key}, which has no effect here`);
   }
   if (!['disable', 'prefer', null].includes(params.get('channel_binding')))

@@ -26,7 +26,19 @@ function leaves(
   return [{ path, schema }];
 }
 
-const WORDS = ['x', '2', 'true', 'false', '0.25', '5000', 'x/y', 'Europe/Vienna', '08:00-22:00', 'https://a.example/b'];
+const WORDS = [
+  'x',
+  '2',
+  'true',
+  'false',
+  '0.25',
+  '5000',
+  'x/y',
+  'Europe/Vienna',
+  '08:00-22:00',
+  'https://a.example/b',
+  'postgres://a@b/c',
+];
 
 /** A text that the setting takes and that is not its default. */
 function sample(schema: unknown): { readonly text: string; readonly value: unknown } {

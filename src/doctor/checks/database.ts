@@ -1,6 +1,6 @@
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
-import { sqlStateOf } from '../../homes/postgres.ts';
+import { sqlStateOf } from '../../homes/store-failure.ts';
 import type { ServerAddress, ServerFacts } from '../../homes/server-facts.ts';
 import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
@@ -114,7 +114,15 @@ function version({ version: found, major }: ServerFacts): readonly Finding[] {
   ];
 }
 
-function tls({ isEncrypted }: ServerFacts, { place, address: to }: DatabaseLook): readonly Finding[] {
+function tls({ isEncrypted }: ServerFacts, { place, address: to, isUnchecked }: DatabaseLook): readonly Finding[] {
+  if (isEncrypted && isUnchecked) {
+    return [
+      warning(
+        `The connection to ${to.host} is encrypted, but sslmode=no-verify takes any certificate, so anyone on the way can pretend to be the server.`,
+        'Put sslmode=verify-full into the address in store, with sslrootcert=PATH where the server has an authority of its own',
+      ),
+    ];
+  }
   if (isEncrypted) return [ok('The connection is encrypted.')];
   if (place === 'this machine') return [ok('The connection does not leave this machine.')];
   const remedy = 'Add sslmode=verify-full to the address in store, e.g. postgres://…/DATABASE?sslmode=verify-full';
