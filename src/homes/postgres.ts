@@ -58,22 +58,22 @@ export class Postgres implements AsyncDisposable {
    */
   static async open(url: string, options: PostgresOptions): Promise<Postgres> {
     const { default: pg } = await import('pg');
+    const address = readStoreAddress(url);
+    const tls = address.tls === 'none' ? null : new TlsFiles(address);
+    class Client extends pg.Client {
+      constructor(config?: ClientConfig) {
+        super({ ...config, ssl: tls?.now() ?? false });
+      }
+    }
     const parsers = {
       getTypeParser: (type: number, format?: 'text' | 'binary'): unknown =>
         type === INT8 ? Number : pg.types.getTypeParser(type, format),
     };
     const { clock, most = 4, callMs = CALL_MS } = options;
     const open = (one: string, check: (client: ClientBase) => Promise<void>): InstanceType<typeof pg.Pool> => {
-      const address = readStoreAddress(one);
-      const tls = address.tls === 'none' ? null : new TlsFiles(address);
-      class Client extends pg.Client {
-        constructor(config?: ClientConfig) {
-          super({ ...config, ssl: tls?.now() ?? false });
-        }
-      }
       const settings = {
         Client,
-        connectionString: address.url,
+        connectionString: readStoreAddress(one).url,
         enableChannelBinding: address.bindsChannel,
         max: most,
         // What belongs to one transaction is sent without waiting in between.
@@ -93,8 +93,6 @@ export class Postgres implements AsyncDisposable {
       pool.on('connect', (client) => client.on('error', ignore));
       return pool;
     };
-    const address = readStoreAddress(url);
-    if (address.tls !== 'none') new TlsFiles(address).now();
     const said = (error: unknown, one: string): string => storeTrouble(error, readStoreAddress(one));
     return new Postgres(new Servers(url, { open, said, clock }), address, options);
   }
