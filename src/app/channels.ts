@@ -18,6 +18,7 @@ import { quarantine } from '../storage/files.ts';
 import type { Began } from './agents/hosting.ts';
 import type { Base } from './base.ts';
 import { isOwnersChannel } from '../util/owners-channels.ts';
+import { untilNextLook } from '../util/clock.ts';
 import { cut } from '../util/text.ts';
 import { chosenReactions, keepReactions, type ReactionPorts } from './reactions.ts';
 import type { Stores } from './storage/stores.ts';
@@ -164,7 +165,7 @@ export async function recordStates(
   await channelLog.begin().catch(ignore);
   let timer: Disposable;
   const look = (): void => {
-    timer = clock.timer(STATES_EVERY_MS, look);
+    timer = clock.timer(untilNextLook(clock, STATES_EVERY_MS), look);
     void note();
   };
   look();

@@ -2,7 +2,7 @@ import type { MessageBus } from '../bus/bus.ts';
 import type { AcceptResult, InboundDraft, PairedRole } from '../bus/messages.ts';
 import { withoutInvisible } from '../security/text/invisible.ts';
 import { backoffMs } from '../util/backoff.ts';
-import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
+import { deadline, raceAbort, sleep, untilNextLook, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
@@ -236,7 +236,7 @@ export class SupervisedChannel {
     let heardAt = clock.monotonic();
     let lookedAt = heardAt;
     const look = (): void => {
-      timer = clock.timer(WATCH_MS, look);
+      timer = clock.timer(untilNextLook(clock, WATCH_MS), look);
       const { state, lastInboundAt, quietMs = Infinity } = this.health();
       const now = clock.monotonic();
       if (lastInboundAt === undefined) heardAt = now;
@@ -251,7 +251,7 @@ export class SupervisedChannel {
       const seconds = Math.round((now - heardAt) / 1_000);
       this.#fail(new ChannelError(`nothing was heard of the platform for ${seconds} s`, { retry: true }));
     };
-    timer = clock.timer(WATCH_MS, look);
+    timer = clock.timer(untilNextLook(clock, WATCH_MS), look);
     return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
   }
 

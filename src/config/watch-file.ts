@@ -1,7 +1,7 @@
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { fileStampOf } from '../storage/watched-file.ts';
-import type { Clock } from '../util/clock.ts';
+import { untilNextLook, type Clock } from '../util/clock.ts';
 
 /** An editor writes a file in several steps; what comes within this counts as one change. */
 const SETTLE_MS = 150;
@@ -26,7 +26,7 @@ export function watchEditedFile(path: string, onChange: () => void, clock: Clock
     const now = stampOf(path);
     if (seen !== undefined && seen !== now) settle();
     seen = now;
-    looking = clock.timer(LOOK_MS, look);
+    looking = clock.timer(untilNextLook(clock, LOOK_MS), look);
   };
   const watcher = watchFolder(dirname(path), (name) => {
     if (name === null || name === basename(path)) settle();

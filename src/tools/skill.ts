@@ -41,14 +41,16 @@ const MOST_NEAREST = 3;
 /** Of the page, for what stands under the text. */
 const FOOT_SHARE = 0.25;
 
+const parameters = z.object({
+  name: z.string().min(1).describe('Name of the skill, e.g. weather. * returns the names of all.'),
+});
+
 export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
   return defineTool({
     name: 'skill',
     description:
       'Load a skill: instructions for one kind of task, which you then follow. Use it when one that your system prompt lists fits the task.',
-    parameters: z.object({
-      name: z.string().min(1).describe('Name of the skill, e.g. weather. * returns the names of all.'),
-    }),
+    parameters,
     effect: 'none',
     role: 'trusted',
     execute: async ({ name }) => {

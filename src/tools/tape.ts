@@ -31,28 +31,27 @@ export interface TapeActions {
 
 const CHANGES: ReadonlySet<string> = new Set(['handoff', 'reset']);
 
+const parameters = z.object({
+  action: z
+    .enum(['info', 'search', 'anchors', 'handoff', 'reset'])
+    .describe(
+      'What to do: info tells how long the conversation and how full your context is; search finds exact words in it (memory_search searches more); anchors lists the summaries that stand for older parts; handoff replaces all before this turn by a summary that you write; reset removes it without one.',
+    ),
+  text: z
+    .string()
+    .optional()
+    .describe(
+      'Required for search: words that stand together. Required for handoff: the summary, at most 8000 characters, with all that you still need.',
+    ),
+  archive: z.boolean().optional().describe('For reset: true also sums it up in the long-term memory. Default: false.'),
+});
+
 export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
     description:
       'Look into the full record of this conversation, or take its earlier parts out of what you are shown, for good; search still finds them. Take them out only when the person asks or the conversation is too long to work in.',
-    parameters: z.object({
-      action: z
-        .enum(['info', 'search', 'anchors', 'handoff', 'reset'])
-        .describe(
-          'What to do: info tells how long the conversation and how full your context is; search finds exact words in it (memory_search searches more); anchors lists the summaries that stand for older parts; handoff replaces all before this turn by a summary that you write; reset removes it without one.',
-        ),
-      text: z
-        .string()
-        .optional()
-        .describe(
-          'Required for search: words that stand together. Required for handoff: the summary, at most 8000 characters, with all that you still need.',
-        ),
-      archive: z
-        .boolean()
-        .optional()
-        .describe('For reset: true also sums it up in the long-term memory. Default: false.'),
-    }),
+    parameters,
     // An anchor has the id of its call, and a second reset in one turn changes nothing.
     effect: 'idempotent',
     targets: ({ action }) => (CHANGES.has(action) ? [{ kind: 'conversation', target: action }] : []),

@@ -28,6 +28,16 @@ export const systemClock: Clock = {
   },
 };
 
+/**
+ * For a look that is taken every `everyMs`: milliseconds until the next one, which falls on the same moment for all that look as
+ * often. Many homes in one process then wake it once and not each by itself. Between 0.1 and 1.1 times `everyMs`.
+ */
+export function untilNextLook(clock: Pick<Clock, 'monotonic'>, everyMs: number): number {
+  const rest = Math.ceil(everyMs - (clock.monotonic() % everyMs));
+  // A timer may fire a little early.
+  return rest < everyMs / 10 ? rest + everyMs : rest;
+}
+
 /** Waits `ms`; rejects with the signal's reason when aborted before. Keeps the process alive. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 import type { Lease } from '../../homes/lease.ts';
 import type { StorageHealth } from '../../storage/storage-health.ts';
-import type { Clock } from '../../util/clock.ts';
+import { untilNextLook, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 
 /** Parts of the lease: between two looks, and what is left of it when it should have been renewed long ago. */
@@ -27,9 +27,9 @@ export function watchLease({ lease, storage, clock }: LeaseWatchPorts): Disposab
     const isLittle = lease.leftMs < leaseMs * LITTLE_PART;
     if (isLittle && wasLittle) storage.failed(notRenewed());
     wasLittle = isLittle;
-    timer = clock.timer(leaseMs * LOOK_PART, look);
+    timer = clock.timer(untilNextLook(clock, leaseMs * LOOK_PART), look);
   };
-  timer = clock.timer(leaseMs * LOOK_PART, look);
+  timer = clock.timer(untilNextLook(clock, leaseMs * LOOK_PART), look);
   return { [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
 }
 

@@ -18,19 +18,21 @@ const MOST_EDITS = 100;
 /** How many problems, and how many edits in a question, are shown. */
 const MOST_SHOWN = 10;
 
+const parameters = z.object({
+  edits: z
+    .array(fileEditSchema)
+    .min(1)
+    .max(MOST_EDITS)
+    .describe(`At most ${MOST_EDITS} replacements, made in order, each on what the earlier ones left.`),
+});
+
 export function applyPatchTool(files: FileAccess): Tool {
   const { guard, origins } = files;
   return defineTool({
     name: 'apply_patch',
     description:
       'Make several exact text replacements in one or more files as one step: if one cannot be made, no file changes. Read the files first. For a single replacement use edit_file.',
-    parameters: z.object({
-      edits: z
-        .array(fileEditSchema)
-        .min(1)
-        .max(MOST_EDITS)
-        .describe(`At most ${MOST_EDITS} replacements, made in order, each on what the earlier ones left.`),
-    }),
+    parameters,
     // Done twice it would fail, or change other places: after a crash its outcome counts as unknown.
     effect: 'effect',
     targets: ({ edits }, context) =>

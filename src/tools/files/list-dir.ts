@@ -12,19 +12,21 @@ import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 const MOST_ENTRIES = 500;
 const DEEPEST = 8;
 
+const parameters = z.object({
+  path: z.string().min(1).optional().describe('Folder to list, e.g. projects/site. Default: the workspace.'),
+  depth: z
+    .int()
+    .min(1)
+    .max(DEEPEST)
+    .optional()
+    .describe(`Levels of folders to list, 1 to ${DEEPEST}. Default: 1, the folder alone.`),
+});
+
 export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
   return defineTool({
     name: 'list_dir',
     description: 'List what is in a folder, with sizes of files. To find files by name in many folders use glob.',
-    parameters: z.object({
-      path: z.string().min(1).optional().describe('Folder to list, e.g. projects/site. Default: the workspace.'),
-      depth: z
-        .int()
-        .min(1)
-        .max(DEEPEST)
-        .optional()
-        .describe(`Levels of folders to list, 1 to ${DEEPEST}. Default: 1, the folder alone.`),
-    }),
+    parameters,
     effect: 'none',
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
     execute: async ({ path = '.', depth = 1 }, context) => {

@@ -34,22 +34,24 @@ export interface ReadFileOptions {
   readonly keepImage?: ((bytes: Uint8Array) => Promise<string>) | undefined;
 }
 
+const parameters = z.object({
+  path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
+  offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),
+  limit: z
+    .int()
+    .min(1)
+    .max(MOST_LINES)
+    .optional()
+    .describe(`Most lines to return, up to ${MOST_LINES}. Default: ${MOST_LINES}.`),
+});
+
 export function readFileTool(options: ReadFileOptions): Tool {
   const documents: Documents = new Map();
   return defineTool({
     name: 'read_file',
     description:
       'Read a file: text with line numbers, the text of a PDF, Word, Excel or PowerPoint file, or an image, which is shown to you. To find text in many files use grep.',
-    parameters: z.object({
-      path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
-      offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),
-      limit: z
-        .int()
-        .min(1)
-        .max(MOST_LINES)
-        .optional()
-        .describe(`Most lines to return, up to ${MOST_LINES}. Default: ${MOST_LINES}.`),
-    }),
+    parameters,
     effect: 'none',
     shows: ({ path }) => escapeControlChars(path),
     decide: ({ path }, context) => decidePathUse(options.guard, path, 'read', context),

@@ -5,15 +5,17 @@ import { decidePathUse, fileTarget, type FileAccess } from './access.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { writeThrough } from './whole-file.ts';
 
+const parameters = z.object({
+  path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
+  content: z.string().describe('The whole new content of the file.'),
+});
+
 export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'write_file',
     description:
       'Create a file, with missing folders, or replace the whole content of one. To change a part use edit_file.',
-    parameters: z.object({
-      path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
-      content: z.string().describe('The whole new content of the file.'),
-    }),
+    parameters,
     // The same content may be written again after a crash.
     effect: 'idempotent',
     targets: ({ path }, context) => [fileTarget(path, context)],

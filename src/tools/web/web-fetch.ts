@@ -32,6 +32,11 @@ const ACCEPT =
   'text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5';
 const NO_TEXT = '(there is no text on this page; it may be made by scripts in a browser)';
 
+const parameters = z.object({
+  url: z.string().trim().min(1).describe('Address of the page, e.g. https://example.org/news.'),
+  offset: z.int().min(0).optional().describe('First character of the text to return. Default: 0.'),
+});
+
 /**
  * Creates the tool `web_fetch`, which returns web pages as text, fetched from their servers. Its results are untrusted. A
  * page is cached for 15 minutes, so that the parts of a long one fit together.
@@ -48,10 +53,7 @@ export function webFetchTool({
     name: 'web_fetch',
     description:
       'Fetch a web page or PDF; returns its text as Markdown. It runs no scripts and cannot log in. To find pages use web_search.',
-    parameters: z.object({
-      url: z.string().trim().min(1).describe('Address of the page, e.g. https://example.org/news.'),
-      offset: z.int().min(0).optional().describe('First character of the text to return. Default: 0.'),
-    }),
+    parameters,
     effect: 'none',
     role: 'guest',
     untrusted: true,

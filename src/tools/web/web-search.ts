@@ -29,20 +29,17 @@ const MOST_BYTES = 1_000_000;
 const TIMEOUT_MS = 20_000;
 const SETTINGS = 'tools.web.searchProvider, tools.web.searchApiKey (or tools.web.searchUrl for SearXNG)';
 
+const parameters = z.object({
+  query: z.string().trim().min(1).max(400).describe('What to search for, e.g. opening hours louvre monday.'),
+  count: z.int().min(1).max(MOST).optional().describe(`Results to return, 1 to ${MOST}. Default: ${DEFAULT_COUNT}.`),
+});
+
 /** Searches the web with the service that is configured. What it answers is by strangers. */
 export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
   return defineTool({
     name: 'web_search',
     description: 'Search the web; returns titles, addresses and short excerpts. To read a page use web_fetch.',
-    parameters: z.object({
-      query: z.string().trim().min(1).max(400).describe('What to search for, e.g. opening hours louvre monday.'),
-      count: z
-        .int()
-        .min(1)
-        .max(MOST)
-        .optional()
-        .describe(`Results to return, 1 to ${MOST}. Default: ${DEFAULT_COUNT}.`),
-    }),
+    parameters,
     effect: 'none',
     role: 'guest',
     untrusted: true,

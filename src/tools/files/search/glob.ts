@@ -9,22 +9,24 @@ import { searchBaseOf, foundResult, IGNORED, type FindToolOptions } from './find
 const LIMIT = 200;
 const MOST = 2_000;
 
+const parameters = z.object({
+  pattern: z
+    .string()
+    .min(1)
+    .describe('Glob pattern, e.g. *.md for names in any folder or src/**/*.{ts,js} for paths below path.'),
+  path: z.string().min(1).optional().describe('Folder to search, e.g. projects/site. Default: the workspace.'),
+  ignored: IGNORED,
+  offset: z.int().min(0).optional().describe('Results to skip. Default: 0.'),
+  limit: z.int().min(1).max(MOST).optional().describe(`Most paths to return, 1 to ${MOST}. Default: ${LIMIT}.`),
+});
+
 /** Creates the tool `glob`, which finds files by their names. */
 export function globTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
   return defineTool({
     name: 'glob',
     description:
       'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. It skips .git, node_modules and what .gitignore names.',
-    parameters: z.object({
-      pattern: z
-        .string()
-        .min(1)
-        .describe('Glob pattern, e.g. *.md for names in any folder or src/**/*.{ts,js} for paths below path.'),
-      path: z.string().min(1).optional().describe('Folder to search, e.g. projects/site. Default: the workspace.'),
-      ignored: IGNORED,
-      offset: z.int().min(0).optional().describe('Results to skip. Default: 0.'),
-      limit: z.int().min(1).max(MOST).optional().describe(`Most paths to return, 1 to ${MOST}. Default: ${LIMIT}.`),
-    }),
+    parameters,
     effect: 'none',
     decide: (params, context) => decidePathUse(guard, placed(params).path, 'read', context),
     execute: async ({ offset = 0, limit = LIMIT, ignored = false, ...params }, context) => {
