@@ -9,7 +9,7 @@ import {
 import { DiscordGateway } from './discord-gateway.ts';
 import { newSnowflake } from './discord-ids.ts';
 import { discordRoutes, readDiscordBody, type OpenInteraction } from './discord-routes.ts';
-import { pause, replyJson, resetConnection, startServer, untilClosed } from './http.ts';
+import { callerOf, pause, replyJson, resetConnection, startServer, untilClosed } from './http.ts';
 import { describeFault, type TelegramFault } from './telegram-faults.ts';
 import { acceptWebSockets } from './web-socket-server.ts';
 
@@ -22,6 +22,8 @@ export interface DiscordCall {
   /** `POST /channels/1/messages` */
   readonly route: string;
   readonly body: unknown;
+  /** Who called, where its `apiBase` is that of `apiBaseOf(NAME)`; '' otherwise. */
+  readonly from: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   /** How it ended: a status, or the fault; undefined while it runs. */
@@ -39,6 +41,8 @@ export interface DiscordWords {
 export interface FakeDiscord extends AsyncDisposable {
   /** What the channel takes as `apiBase`. */
   readonly apiBase: string;
+  /** The same for one caller of several, whose calls have its name. */
+  apiBaseOf(name: string): string;
   readonly token: string;
   readonly bot: DiscordPerson;
   readonly application: string;
@@ -156,10 +160,11 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
   };
 
   const serveCall = async (request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> => {
-    const path = decodeURIComponent(url.pathname.replace(/^\/api\/v10/u, ''));
+    const { from, path: address } = callerOf(url.pathname);
+    const path = decodeURIComponent(address.replace(/^\/api\/v10/u, ''));
     const route = `${request.method} ${path}`;
     const { json, files } = await readDiscordBody(request);
-    const call: DiscordCall = { route, body: json, at: Date.now(), outcome: undefined };
+    const call: DiscordCall = { route, body: json, from, at: Date.now(), outcome: undefined };
     calls.push(call);
     const isOpen = /^\/(?:interactions|webhooks)\//u.test(path);
     if (!isOpen && request.headers.authorization !== `Bot ${token}`) {
@@ -253,6 +258,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
 
   return {
     apiBase: `${server.url}/api`,
+    apiBaseOf: (name) => `${server.url}/from/${name}/api`,
     token,
     bot,
     application,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pause, readBytes, replyJson, resetConnection, startServer, untilClosed } from './http.ts';
+import { callerOf, pause, readBytes, replyJson, resetConnection, startServer, untilClosed } from './http.ts';
 import { slackMethods } from './slack-methods.ts';
 import { SlackSockets } from './slack-sockets.ts';
 import { SlackError, SlackWorkspace, type SlackPost, type StoredFile } from './slack-workspace.ts';
@@ -19,6 +19,10 @@ export type SlackFault =
 interface SlackCall {
   readonly method: string;
   readonly payload: Content;
+  /** Who called, where its `apiUrl` is that of `apiUrlOf(NAME)`; '' otherwise. */
+  readonly from: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
   /** How it ended: a status, or the fault; undefined while it runs. */
   outcome: number | string | undefined;
 }
@@ -35,6 +39,8 @@ export interface SendsOptions {
 export interface FakeSlack extends AsyncDisposable {
   /** `channels.slack` without people. */
   readonly config: { readonly botToken: string; readonly appToken: string; readonly apiUrl: string };
+  /** Its `apiUrl` for one caller of several, whose calls have its name. */
+  apiUrlOf(name: string): string;
   readonly workspace: SlackWorkspace;
   readonly sockets: SlackSockets;
   readonly calls: readonly SlackCall[];
@@ -108,9 +114,13 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
     }
   };
 
-  const serveCall = async (method: string, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const serveCall = async (
+    { from, method }: Pick<SlackCall, 'from' | 'method'>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
     const payload = await readPayload(request, new URL(request.url ?? '/', 'http://localhost'));
-    const call: SlackCall = { method, payload, outcome: undefined };
+    const call: SlackCall = { method, payload, from, at: Date.now(), outcome: undefined };
     calls.push(call);
     const fault = takeFault(method, payload);
     const refused =
@@ -134,7 +144,7 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
   };
 
   const serveFile = (id: string, request: IncomingMessage, response: ServerResponse): void => {
-    calls.push({ method: 'download', payload: { id }, outcome: 200 });
+    calls.push({ method: 'download', payload: { id }, from: '', at: Date.now(), outcome: 200 });
     const file = workspace.files.get(id);
     if (state.signIn || request.headers.authorization !== `Bearer ${botToken}`) {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
@@ -146,8 +156,9 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
   };
 
   const server = await startServer(async (request, response) => {
-    const [, kind = '', rest = ''] = (request.url ?? '').split('?')[0]?.split('/') ?? [];
-    if (kind === 'api') await serveCall(rest, request, response);
+    const { from, path } = callerOf((request.url ?? '').split('?')[0] ?? '');
+    const [, kind = '', rest = ''] = path.split('/');
+    if (kind === 'api') await serveCall({ from, method: rest }, request, response);
     else if (kind === 'files') serveFile(rest, request, response);
     else if (kind === 'upload') {
       const payload = await readPayload(request, new URL('http://localhost'));
@@ -184,6 +195,7 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
 
   return {
     config: { botToken, appToken, apiUrl: `${server.url}/api` },
+    apiUrlOf: (name) => `${server.url}/from/${name}/api`,
     workspace,
     sockets,
     calls,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pause, replyJson, resetConnection, startServer, untilClosed } from './http.ts';
+import { callerOf, pause, replyJson, resetConnection, startServer, untilClosed } from './http.ts';
 import { BotApiError, Chats, type SentMessage, type ShownDraft } from './telegram-chats.ts';
 import { describeFault, type FaultHandler, type TelegramFault } from './telegram-faults.ts';
 import { botMethods, type StoredFile } from './telegram-methods.ts';
@@ -10,7 +10,7 @@ import { failure, readPayload, serveFile } from './telegram-wire.ts';
 interface TelegramCall {
   readonly method: string;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** Who called, where its `apiRoot` ends in `/from/NAME`; '' otherwise. */
+  /** Who called, where its `apiRoot` is that of `apiRootOf(NAME)`; '' otherwise. */
   readonly from: string;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -23,6 +23,8 @@ type Payload = Readonly<Record<string, unknown>>;
 export interface FakeTelegram extends AsyncDisposable {
   /** What grammY takes as `apiRoot`. */
   readonly apiRoot: string;
+  /** The same for one caller of several, whose calls have its name. */
+  apiRootOf(name: string): string;
   readonly token: string;
   readonly bot: { readonly id: number; readonly username: string };
   /** What the bot's messages look like now, in the order in which they were first sent. */
@@ -176,8 +178,8 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     const payload = await readPayload(request, url);
-    const address = /^(?:\/from\/([^/]+))?\/(bot|file\/bot)([^/]*)\/(.*)$/u.exec(url.pathname);
-    const [, from = '', kind, given, rest] = address ?? [];
+    const { from, path } = callerOf(url.pathname);
+    const [, kind, given, rest] = /^\/(bot|file\/bot)([^/]*)\/(.*)$/u.exec(path) ?? [];
     if (given === undefined || rest === undefined) replyJson(response, 404, failure(404, 'Not Found'));
     else if (given !== token) replyJson(response, 401, failure(401, 'Unauthorized'));
     else if (kind === 'bot') await serveCall(from, rest, { payload, response });
@@ -187,6 +189,7 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
 
   return {
     apiRoot: server.url,
+    apiRootOf: (name) => `${server.url}/from/${name}`,
     token,
     bot: me,
     sentMessages: chats.sent,

@@ -1,60 +1,71 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startProxy, type Proxy } from '../homes/proxy.ts';
 import { builtProgram } from './built-program.ts';
-import { CHATS, killHard, stopSoftly } from './crash-process.ts';
-import type { FakeModel } from './fake-model.ts';
-import type { FakeTelegram } from './fake-telegram.ts';
+import { killHard, stopSoftly } from './crash-process.ts';
 import { waitFor } from './wait.ts';
 
-/** Where the gateways of one home find what they share. */
+/** What the gateways of a storm share. */
 export interface SharedWorld {
   readonly folder: string;
   /** Of the database. */
   readonly url: string;
   readonly leaseSeconds: number;
-  readonly telegram: FakeTelegram;
-  readonly model: FakeModel;
 }
-
-const HOME = 'alice';
 
 /** A gateway in a process and a folder of its own, which reaches PostgreSQL through a proxy. */
 export class HomeGateway implements AsyncDisposable {
   readonly name: string;
-  readonly home: string;
+  /** Those that it may run. */
+  readonly homes: readonly string[];
   readonly proxy: Proxy;
+  /** Its home, or the folder of its machine. */
+  readonly folder: string;
+  readonly isMachine: boolean;
   #child: ChildProcess | undefined;
   #log = '';
 
-  private constructor(name: string, home: string, proxy: Proxy) {
-    this.name = name;
-    this.home = home;
-    this.proxy = proxy;
+  private constructor(facts: Pick<HomeGateway, 'name' | 'homes' | 'proxy' | 'folder' | 'isMachine'>) {
+    this.name = facts.name;
+    this.homes = facts.homes;
+    this.proxy = facts.proxy;
+    this.folder = facts.folder;
+    this.isMachine = facts.isMachine;
   }
 
-  /** Prepares its folder and proxy, and starts nothing yet. What it asks of Telegram has its name. */
-  static async prepare(name: string, world: SharedWorld): Promise<HomeGateway> {
-    const { folder, url, leaseSeconds, telegram, model } = world;
-    const home = join(folder, name, HOME);
-    await mkdir(home, { recursive: true, mode: 0o700 });
+  /**
+   * Prepares its folder and proxy, and starts nothing yet. Its connections to PostgreSQL have its name. `config`: of the one home that
+   * it runs; undefined for a machine of many, whose homes bring their own.
+   */
+  static async prepare(
+    name: string,
+    homes: readonly string[],
+    {
+      folder,
+      url,
+      leaseSeconds,
+      config,
+    }: SharedWorld & { readonly config?: Readonly<Record<string, unknown>> | undefined },
+  ): Promise<HomeGateway> {
+    const isMachine = config === undefined;
+    const own = isMachine ? join(folder, name) : join(folder, name, homes[0] ?? '');
+    await mkdir(own, { recursive: true, mode: 0o700 });
     const sockets = join(folder, `${name}-db`);
     await mkdir(sockets);
     const proxy = await startProxy(url, sockets);
-    const people = CHATS.map(String);
-    const apiRoot = `${telegram.apiRoot}/from/${name}`;
-    const config = {
-      store: `${proxy.url}&leaseSeconds=${leaseSeconds}`,
-      agent: { model: 'openai/scripted-model' },
-      providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
-      channels: { telegram: { token: telegram.token, apiRoot, allowFrom: people, owners: people } },
-      tools: { exec: { mode: 'full' } },
-      heartbeat: { enabled: false },
+    const settings = {
+      ...(isMachine ? { homes: { enabled: true } } : config),
+      store: `${proxy.url}&application_name=${name}&leaseSeconds=${leaseSeconds}`,
       log: { level: 'info', format: 'json' },
     };
-    await writeFile(join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
-    return new HomeGateway(name, home, proxy);
+    await writeFile(join(own, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
+    return new HomeGateway({ name, homes, proxy, folder: own, isMachine });
+  }
+
+  /** The folder with its copy of a home. */
+  copyOf(home: string): string {
+    return this.isMachine ? join(this.folder, 'homes', home) : this.folder;
   }
 
   /** What it logged since its last start or fault. */
@@ -62,28 +73,22 @@ export class HomeGateway implements AsyncDisposable {
     return this.#log;
   }
 
-  /** Under which name it claims, once it did. */
-  async owner(): Promise<string | undefined> {
-    const text = await readFile(join(this.home, 'store.json'), 'utf8').catch(() => '{}');
-    return (JSON.parse(text) as { readonly owner?: string }).owner;
-  }
-
   async start(): Promise<void> {
     const program = await builtProgram();
     this.#log = '';
-    const child = spawn(process.execPath, [program.main, '--home', this.home, 'gateway', '--port', '0'], {
+    const child = spawn(process.execPath, [program.main, '--home', this.folder, 'gateway', '--port', '0'], {
       stdio: ['ignore', 'ignore', 'pipe'],
-      env: program.environment({ HOME: join(this.home, '..') }),
+      env: program.environment({ HOME: join(this.folder, '..'), STORM_GATEWAY: this.name }),
     });
     child.stderr.on('data', (data: Buffer) => (this.#log += data.toString()));
     this.#child = child;
   }
 
-  /** Resolves when it waits for the home or runs it. */
-  async settled(): Promise<void> {
+  /** Resolves when it said that it runs or waits since its last start or fault, or when this holds. */
+  async settled(otherwise: () => Promise<boolean> = () => Promise.resolve(false)): Promise<void> {
     const known = (): boolean => /another gateway runs the home|"msg":"ready"/u.test(this.#log);
     try {
-      await waitFor(known, { timeoutMs: 120_000 });
+      await waitFor(async () => known() || (await otherwise()), { timeoutMs: 120_000 });
     } catch (error) {
       throw new Error(`the gateway ${this.name} neither waits nor runs:\n${this.#log.slice(-8_000)}`, { cause: error });
     }

@@ -1,121 +1,104 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { isMarked, judgeEffects, judgeTexts, type EffectVerdict, type Verdict } from './crash-judge.ts';
-import { CHATS } from './crash-process.ts';
 import { effectLines } from './crash-run.ts';
-import { readLedger, textsOfTurns } from './crash-steps.ts';
+import { linesOf, readLedger, textsOfTurns, traceOf } from './crash-steps.ts';
 import { answered, asksFor, gaveUp, numbersNamed, numbersWritten } from './crash-talk.ts';
-import type { FakeTelegram } from './fake-telegram.ts';
-import type { HomeGateway } from './home-gateways.ts';
-import type { Claim, HomeHistory } from './home-history.ts';
+import type { Change } from './home-history.ts';
+import type { StormHome } from './home-platforms.ts';
+import type { Asked } from './home-talk.ts';
 
-/** What sends something that people see. */
-const SENDS = /^(?:send|edit|setMessageReaction)/u;
+/** An effect of a command outside of the home. */
+export interface Effect {
+  readonly n: number;
+  /** When the command began, ms since 1970. */
+  readonly at: number;
+  /** In which folder. */
+  readonly folder: string;
+}
 
-/** What came of it. */
+/** What came of a home. */
 export interface HomeVerdict extends Verdict, EffectVerdict {
   /** Answers without a mark that came before one to an earlier message of the chat. */
   readonly disordered: readonly string[];
-  /** What a gateway sent, or began by a tool, after another one had claimed the home. */
+  /** What a gateway sent, or began by a tool, after it had given the home back or another one had claimed it. */
   readonly lateSends: readonly string[];
   readonly lateEffects: readonly string[];
-  /** Writes that PostgreSQL should have refused. */
-  readonly wrongWrites: readonly unknown[];
   /** What commands wrote to the workspace and is not in it any more, although their results were kept. */
   readonly forgottenFiles: readonly string[];
-  readonly open: number;
-  /** From the lease's end to the claim, and to the first message that the next owner sends, ms: the middle one and the longest. */
-  readonly claimedMs: readonly [number, number];
-  readonly servedMs: readonly [number, number];
+  /** What is known of messages that were lost or whose effect is missing, as JSON. */
+  readonly traces: readonly string[];
 }
 
 export interface HomeEvidence {
-  readonly telegram: FakeTelegram;
-  readonly history: HomeHistory;
-  readonly last: HomeGateway;
-  readonly gateways: readonly HomeGateway[];
-  /** Messages so far, numbered from 1. */
-  readonly sent: number;
-  /** Those that followed a fault. */
-  readonly takeovers: readonly Claim[];
-  /** The file outside of the home that commands wrote to. */
-  readonly effects: string;
+  readonly home: StormHome;
+  /** All that was written to it. */
+  readonly asked: readonly Asked[];
+  /** All of it, oldest first. */
+  readonly changes: readonly Change[];
+  /** What the owners after each claim found unsettled. */
+  readonly unsettled: { readonly texts: readonly string[]; readonly turns: readonly string[] };
+  /** The folder of the gateway that ran it last, and the folders of all by their names. */
+  readonly last: string;
+  readonly copies: ReadonlyMap<string, string>;
+  readonly effects: readonly Effect[];
 }
 
+/** Of how many messages of a home that are missing all is said that is known. */
+const TRACED = 5;
+
 /** Judges what people saw, what commands did and what PostgreSQL noted. No gateway may run any more. */
-export async function judgeHome(evidence: HomeEvidence): Promise<HomeVerdict> {
-  const { telegram, history, last, gateways, sent, effects, takeovers } = evidence;
-  const texts = telegram.sentMessages.map(({ visibleText }) => visibleText);
-  const { told, open, interruptedWork } = readLedger(last.home);
-  const unsettled = await history.unsettled();
-  const uncertain = [...unsettled.texts, ...textsOfTurns(last.home, unsettled.turns)];
-  const numbers = Array.from({ length: sent }, (_, n) => n + 1);
-  const lines = existsSync(effects) ? readFileSync(effects, 'utf8').split('\n').filter(Boolean) : [];
-  const done = lines.map((line) => line.split(' '));
-  const happened = done.map(([n = '']) => n);
+export function judgeHome({ home, asked, changes, unsettled, last, copies, effects }: HomeEvidence): HomeVerdict {
+  const texts = home.texts().map(({ text }) => text);
+  const { told, interruptedWork } = readLedger(last);
+  const uncertain = home.canTell ? [] : [...unsettled.texts, ...textsOfTurns(last, unsettled.turns)];
+  const numbers = asked.map(({ n }) => n);
+  const done = effects.map(({ n }) => String(n));
   const interrupted = interruptedWork.flatMap(numbersWritten).map(String);
   const givenUp = texts.filter((text) => gaveUp(text).length > 0).flatMap(numbersNamed);
   const explained = [...givenUp.map(String), ...interrupted];
-  const kept = effectLines(last.home);
-  const claims = await history.claims();
-  const names = await namesOf(gateways);
-  const lost = (name: string, at: number): boolean => {
-    const claim = claims.findLast((one) => one.at < at);
-    return claim !== undefined && names.get(claim.owner) !== name;
+  const kept = new Set(effectLines(last));
+  const isLate = (name: string, at: number): boolean => {
+    const change = changes.findLast((one) => one.at < at);
+    return change !== undefined && (change.by !== name || change.kind === 'released');
   };
+  const nameOf = (folder: string): string | undefined =>
+    [...copies].find(([, copy]) => folder.startsWith(`${copy}/`))?.[0];
+  const verdict = judgeTexts({ asked: numbers.flatMap(asksFor), texts, answered, gaveUp, told, uncertain });
+  const effect = judgeEffects({ asked: numbers.map(String), done, explained });
+  const missing = [...verdict.lost.map((name) => Number(name.split(' ')[1])), ...effect.missingEffects.map(Number)];
   return {
-    ...judgeTexts({ asked: numbers.flatMap(asksFor), texts, answered, gaveUp, told, uncertain }),
-    ...judgeEffects({
-      asked: numbers.map(String),
-      done: happened,
-      explained,
-    }),
-    disordered: CHATS.flatMap((chat) => disorderIn(telegram, chat)),
-    lateSends: telegram.calls
-      .filter(({ method, from, at }) => SENDS.test(method) && lost(from, at))
-      .map(({ method, from, at, payload }) => `${at} ${from} ${method} ${String(payload['text']).slice(0, 60)}`),
-    lateEffects: done
-      .filter(([, at, path]) =>
-        gateways.some((one) => path?.startsWith(one.home) === true && lost(one.name, Number(at))),
-      )
-      .map((words) => words.join(' ')),
-    wrongWrites: await history.wrongWrites(),
-    forgottenFiles: happened.filter((n) => !kept.includes(n) && !explained.includes(n)),
-    open,
-    ...timesOf(takeovers, telegram, names),
+    ...verdict,
+    ...effect,
+    traces: missing.slice(0, TRACED).map((n) =>
+      JSON.stringify({
+        n,
+        journal: traceOf(last, n),
+        tape: linesOf(last, n),
+        seen: texts.filter((text) => numbersNamed(text).includes(n)).map((text) => text.slice(0, 300)),
+      }),
+    ),
+    disordered: Array.from({ length: home.people }, (_, person) => disorderIn(home, person)).flat(),
+    lateSends: home
+      .sends()
+      .filter(({ from, at }) => isLate(from, at))
+      .map(({ from, at, what }) => `${at} ${from} ${what.slice(0, 80)}`),
+    lateEffects: effects
+      .filter(({ folder, at }) => isLate(nameOf(folder) ?? '', at))
+      .map(({ n, at, folder }) => `${n} ${at} ${folder}`),
+    forgottenFiles: done.filter((n) => !kept.has(n) && !explained.includes(n)),
   };
 }
 
 /** Answers without a mark that stand after one to a later message. */
-function disorderIn(telegram: FakeTelegram, chatId: number): readonly string[] {
-  const names = telegram.sentMessages
-    .filter((one) => one.chatId === chatId && !isMarked(one.visibleText))
-    .flatMap(({ visibleText }) => answered(visibleText))
+function disorderIn(home: StormHome, person: number): readonly string[] {
+  const names = home
+    .texts()
+    .filter((one) => one.person === person && !isMarked(one.text))
+    .flatMap(({ text }) => answered(text))
     .filter((name) => name.startsWith('answer'));
-  const number = (name: string | undefined): number => Number(name?.split(' ')[1] ?? 0);
-  return names.filter((name, at) => number(name) < Math.max(0, ...names.slice(0, at).map(number)));
-}
-
-function timesOf(
-  claims: readonly Claim[],
-  telegram: FakeTelegram,
-  names: ReadonlyMap<string, string>,
-): Pick<HomeVerdict, 'claimedMs' | 'servedMs'> {
-  const served = claims.flatMap(({ owner, at, leaseEnd }) => {
-    const isFirst = ({ method, from, at: sentAt }: FakeTelegram['calls'][number]): boolean =>
-      method === 'sendMessage' && from === names.get(owner) && sentAt > at;
-    const call = telegram.calls.find(isFirst);
-    return call === undefined ? [] : [call.at - leaseEnd];
+  let highest = 0;
+  return names.filter((name) => {
+    const number = Number(name.split(' ')[1]);
+    highest = Math.max(highest, number);
+    return number < highest;
   });
-  return { claimedMs: spread(claims.map(({ at, leaseEnd }) => at - leaseEnd)), servedMs: spread(served) };
-}
-
-/** Those that came before the lease's end, from a gateway that got its own home back, count as none. */
-function spread(times: readonly number[]): readonly [number, number] {
-  const sorted = times.map((ms) => Math.max(0, Math.round(ms))).toSorted((a, b) => a - b);
-  return [sorted[Math.floor(sorted.length / 2)] ?? 0, sorted.at(-1) ?? 0];
-}
-
-async function namesOf(gateways: readonly HomeGateway[]): Promise<ReadonlyMap<string, string>> {
-  const owners = await Promise.all(gateways.map(async (one) => [(await one.owner()) ?? '', one.name] as const));
-  return new Map(owners);
 }

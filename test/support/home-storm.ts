@@ -1,33 +1,46 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHATS, seeded, slowSends } from './crash-process.ts';
-import { answerAfter, numbersNamed, request } from './crash-talk.ts';
+import { openJournal } from '../../src/journal/journal.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { createIds } from '../../src/util/ids.ts';
+import { systemRandom } from '../../src/util/random.ts';
+import { CommandLine } from '../cli/command-line.ts';
+import { seeded } from './crash-process.ts';
+import { answerAfter } from './crash-talk.ts';
 import { startFakeOpenAi } from './fake-openai.ts';
-import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
+import { FAULTS, HomeFaults, type Fault, type FaultPlan } from './home-faults.ts';
 import { HomeGateway } from './home-gateways.ts';
-import { HomeHistory, type Claim } from './home-history.ts';
-import { judgeHome, type HomeVerdict } from './home-judge.ts';
+import { HomeHistory } from './home-history.ts';
+import { judgeHome, type Effect, type HomeVerdict } from './home-judge.ts';
+import { PLATFORMS, type StormHome } from './home-platforms.ts';
+import { timesOf, type TakeoverTimes } from './home-takeovers.ts';
+import { HomeTalk } from './home-talk.ts';
+import type { ModelApiRequest, Step } from './model-script.ts';
 import { tempFolder } from './temp.ts';
 import { waitFor } from './wait.ts';
 
-const FAULTS = ['killed', 'frozen', 'cut'] as const;
-type Fault = (typeof FAULTS)[number];
-
-export interface HomeStormPlan {
+export interface HomeStormPlan extends Omit<FaultPlan, 'random'> {
   /** Of an empty database. */
   readonly url: string;
-  readonly faults: number;
-  readonly seed: number;
   readonly leaseSeconds: number;
-  /** How long a gateway stays frozen or cut, at least: until the other one has the home. */
-  readonly awayMs: number;
-  /** Told after each fault. */
-  readonly onFault?: (line: string) => void;
+  /** How many homes live on each platform. */
+  readonly homes: Readonly<Partial<Record<keyof typeof PLATFORMS, number>>>;
+  /** People of each home, and how often each of them writes, ms. */
+  readonly people: number;
+  readonly everyMs: number;
+  /** `machines`: so many gateways of many homes. `pairs`: two gateways of its own for each home. */
+  readonly gateways: { readonly machines: number } | 'pairs';
 }
 
-export interface HomeStormReport extends HomeVerdict {
+export interface HomeStormReport extends HomeVerdict, TakeoverTimes {
   readonly faults: Readonly<Record<Fault, number>>;
   readonly messages: number;
+  /** Writes that PostgreSQL should have refused. */
+  readonly wrongWrites: readonly unknown[];
+  /** Messages, turns and replies that have not come to an end. */
+  readonly open: number;
 }
 
 /** What a report says when nothing was lost, doubled, mixed up or done by a gateway that had lost the home. */
@@ -46,158 +59,162 @@ export const WEATHERED = {
   open: 0,
 };
 
-/** Messages without an answer at a time. */
-const OUTSTANDING = 8;
-/** So many of the last messages are looked at. */
-const LATEST = 50;
-/** The home stays with a gateway for at most so long after something moved. */
-const LIFE_MS = 1_200;
-/** A gateway that was killed is started again within this time. */
-const RESTART_MS = 3_000;
+/** Three homes on three platforms, each with two gateways of its own. */
+export const PAIRS = {
+  homes: { telegram: 1, discord: 1, slack: 1 },
+  people: 2,
+  everyMs: 1_000,
+  gateways: 'pairs',
+  betweenMs: 2_000,
+} as const;
 
 /**
- * Two gateways on folders of their own share a home. The one that runs it is killed, frozen or cut from PostgreSQL again and
- * again, while numbered messages stream in; the other one takes over. Counts when all is answered.
+ * Homes on doubles of the platforms, kept in PostgreSQL and run by gateways that are killed, frozen or cut from it again and again,
+ * while people write to all of them. Counts when all is answered.
  */
 export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
   const random = seeded(plan.seed);
-  await using folder = await tempFolder();
-  await using telegram = await startFakeTelegram();
-  const effects = join(folder.path, 'effects.txt');
-  // Outside of the home, for what is in it may be taken back with the copy that it is in.
-  const command = (n: number): string =>
-    `echo ${n} $(date +%s%3N) $PWD >> ${effects}; echo ${n} >> effects.txt; sleep 0.02`;
-  await using model = await startFakeOpenAi({ handler: (asked) => answerAfter(command, asked) });
-  slowSends(telegram, random);
-  const world = { ...plan, folder: folder.path, telegram, model };
-  await using first = await HomeGateway.prepare('a', world);
-  await using second = await HomeGateway.prepare('b', world);
-  await first.start();
-  await first.settled();
-  await using history = await HomeHistory.begin(plan.url);
-  await second.start();
-  await second.settled();
-
-  const talk = new Talk(telegram);
-  const tally: Record<Fault, number> = { killed: 0, frozen: 0, cut: 0 };
-  const claims: Claim[] = [];
-  for (let n = 0; n < plan.faults; n += 1) {
-    const seen = telegram.sentMessages.length;
-    await talk.until(() => telegram.sentMessages.length > seen, 'progress');
-    await talk.during(random() * LIFE_MS);
-    const holder = await holderOf([first, second], history);
-    const epoch = await history.epoch();
-    const kind = FAULTS[(n + plan.seed) % FAULTS.length] ?? 'killed';
-    tally[kind] += 1;
-    const [closes, restartMs] = [random() < 0.5, random() * RESTART_MS];
-    const began = performance.now();
-    if (kind === 'killed') await holder.kill();
-    else if (kind === 'frozen') holder.freeze();
-    else holder.cut(closes);
-    const taken = (): Promise<unknown> =>
-      talk.until(async () => (await history.epoch()) > epoch, `a takeover after ${holder.name} was ${kind}`);
-    if (kind === 'killed') {
-      await talk.during(restartMs);
-      await holder.start();
-      await taken();
-    } else {
-      await taken();
-      await talk.during(plan.awayMs - (performance.now() - began));
-      if (kind === 'frozen') holder.thaw();
-      else holder.proxy.mend();
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await tempFolder()).path;
+  const effects = join(folder, 'effects.txt');
+  const model = stack.use(await startFakeOpenAi({ handler: (asked) => answer(effects, asked) }));
+  const homes: StormHome[] = [];
+  for (const [platform, open] of Object.entries(PLATFORMS)) {
+    for (let n = 1; n <= (plan.homes[platform as keyof typeof PLATFORMS] ?? 0); n += 1) {
+      homes.push(stack.use(await open({ name: `${platform}-${n}`, people: plan.people, random })));
     }
-    await talk.while(holder.settled());
-    const claim = (await history.claims()).find((one) => one.epoch === epoch + 1);
-    if (claim !== undefined) claims.push(claim);
-    const tookMs = claim === undefined ? '?' : Math.round(claim.at - claim.leaseEnd);
-    plan.onFault?.(
-      `${n + 1}: ${holder.name} ${kind}, claimed ${tookMs} ms after the lease's end, ${talk.sent} messages`,
-    );
   }
-
-  const settled = async (): Promise<boolean> => telegram.unconfirmed.length === 0 && (await history.open()) === 0;
+  const settings = (home: StormHome): Readonly<Record<string, unknown>> => ({
+    agent: { model: 'openai/scripted-model', contextWindow: 32_000 },
+    providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
+    channels: home.channels,
+    tools: { exec: { mode: 'full' } },
+    heartbeat: { enabled: false },
+  });
+  for (const home of homes) await putHome(join(folder, 'before', home.name), settings(home), plan.url);
+  const history = stack.use(await HomeHistory.begin(plan.url));
+  const gateways: HomeGateway[] = [];
+  for (const { name, runs, config } of gatewaysOf(plan, homes, settings)) {
+    gateways.push(stack.use(await HomeGateway.prepare(name, runs, { ...plan, folder, config })));
+  }
+  for (const one of gateways) {
+    await one.start();
+    await one.settled();
+  }
+  using talk = new HomeTalk(homes, { random, everyMs: plan.everyMs });
+  await talk.greet();
+  talk.begin();
+  const storm = new HomeFaults(gateways, history, { ...plan, random });
+  await storm.run();
+  talk.end();
+  const settled = async (): Promise<boolean> =>
+    homes.every((home) => home.open() === 0) && (await history.open()) === 0;
   await waitFor(settled, { timeoutMs: 180_000, what: 'everything comes to an end' }).catch(() => {});
   // What was lost in a chat is told in front of its next answer.
-  for (const _chat of CHATS) talk.say();
+  talk.sayOnce();
+  await delay(1_000);
   await waitFor(settled, { timeoutMs: 180_000, what: 'the last answers' }).catch(() => {});
-  const last = await holderOf([first, second], history);
-  await (last === first ? second : first).stop();
-  await last.stop();
+  for (const one of gateways) await one.stop();
+
+  const changes = await history.changes();
+  const done = readEffects(effects);
+  const verdicts = await Promise.all(
+    homes.map(async (home) => {
+      const may = gateways.filter((one) => one.homes.includes(home.name));
+      const copies = new Map(may.map((one) => [one.name, one.copyOf(home.name)]));
+      const own = changes.filter((one) => one.home === home.name);
+      const asked = talk.asked.filter((one) => one.home === home.name);
+      const numbers = new Set(asked.map(({ n }) => n));
+      const verdict = judgeHome({
+        home,
+        asked,
+        changes: own,
+        unsettled: await history.unsettled(home.name),
+        last: copies.get(own.findLast(({ kind }) => kind === 'claimed')?.by ?? '') ?? '',
+        copies,
+        effects: done.filter(({ n }) => numbers.has(n)),
+      });
+      return { verdict, name: home.name, changes: own, sends: home.sends(), asked };
+    }),
+  );
+  const count = (kind: Fault): number => storm.hits.filter((hit) => hit.kind === kind).length;
   return {
-    faults: tally,
-    messages: talk.sent,
-    ...(await judgeHome({
-      telegram,
-      history,
-      last,
-      gateways: [first, second],
-      sent: talk.sent,
-      takeovers: claims,
-      effects,
-    })),
+    faults: Object.fromEntries(FAULTS.map((kind) => [kind, count(kind)])) as Record<Fault, number>,
+    messages: talk.asked.length,
+    ...together(verdicts),
+    ...timesOf(verdicts, storm.hits),
+    wrongWrites: await history.wrongWrites(),
+    open: await history.open(),
   };
 }
 
-/** People who write all the time, each after another, with a few messages unanswered. */
-class Talk {
-  readonly #telegram: FakeTelegram;
-  readonly #named = new Set<number>();
-  sent = 0;
-
-  constructor(telegram: FakeTelegram) {
-    this.#telegram = telegram;
-  }
-
-  /** Of the newest messages: an older one was given up, or its answer could not be confirmed, which a notice told. */
-  get #unanswered(): number {
-    const latest = this.#telegram.sentMessages.slice(-LATEST);
-    for (const { visibleText } of latest) for (const n of numbersNamed(visibleText)) this.#named.add(n);
-    const newest = Array.from({ length: LATEST }, (_, n) => this.sent - n);
-    return newest.filter((n) => n > 0 && !this.#named.has(n)).length;
-  }
-
-  say(): void {
-    this.sent += 1;
-    this.#telegram.userSays(CHATS[this.sent % CHATS.length] ?? 0, request(this.sent));
-  }
-
-  async until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-    await waitFor(
-      async () => {
-        this.#more();
-        return await condition();
-      },
-      { timeoutMs: 120_000, what },
-    );
-  }
-
-  async during(ms: number): Promise<void> {
-    const end = performance.now() + ms;
-    while (performance.now() < end) {
-      this.#more();
-      await delay(Math.min(20, Math.max(0, end - performance.now())));
-    }
-  }
-
-  async while(work: Promise<void>): Promise<void> {
-    const more = setInterval(() => this.#more(), 20);
-    try {
-      await work;
-    } finally {
-      clearInterval(more);
-    }
-  }
-
-  #more(): void {
-    while (this.#unanswered < OUTSTANDING) this.say();
-  }
+/** A number is given to a command, then answered; what was said so far is summarized without another word. */
+function answer(effects: string, asked: ModelApiRequest): Step {
+  if (!asked.view.tools.includes('exec')) return 'They asked for numbers, which were done.';
+  // Outside of the home, for what is in it may be taken back with the copy that it is in.
+  const command = (n: number): string =>
+    `t=$(date +%s%3N); sleep 0.05; echo ${n} $t $PWD >> ${effects}; echo ${n} >> effects.txt; sleep 0.05`;
+  return answerAfter(command, asked);
 }
 
-/** The gateway that has the home; it may still be making its copy. */
-async function holderOf(gateways: readonly HomeGateway[], history: HomeHistory): Promise<HomeGateway> {
-  return await waitFor(async () => {
-    const owner = (await history.claims()).at(-1)?.owner;
-    for (const one of gateways) if ((await one.owner()) === owner) return one;
-    return undefined;
+/** Makes a home in a folder and moves it into the database. */
+async function putHome(folder: string, config: Readonly<Record<string, unknown>>, url: string): Promise<void> {
+  await mkdir(join(folder, 'workspace'), { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  const newId = createIds(systemClock, systemRandom);
+  const journal = await openJournal({ path: join(folder, 'state.db'), backupPath: null, clock: systemClock, newId });
+  journal[Symbol.dispose]();
+  const line = new CommandLine({ home: folder, env: { STORM_GATEWAY: 'none' } });
+  const code = await line.run('store', 'migrate', '--to', url);
+  if (code !== 0) throw new Error(`the home in ${folder} was not moved: ${line.out} ${line.err}`);
+}
+
+function gatewaysOf(
+  { gateways }: HomeStormPlan,
+  homes: readonly StormHome[],
+  settings: (home: StormHome) => Readonly<Record<string, unknown>>,
+): readonly {
+  readonly name: string;
+  readonly runs: readonly string[];
+  readonly config?: Readonly<Record<string, unknown>>;
+}[] {
+  if (gateways !== 'pairs') {
+    const runs = homes.map(({ name }) => name);
+    return Array.from({ length: gateways.machines }, (_, n) => ({ name: `gateway-${n + 1}`, runs }));
+  }
+  return homes.flatMap((home) =>
+    ['a', 'b'].map((name) => ({ name: `${home.name}-${name}`, runs: [home.name], config: settings(home) })),
+  );
+}
+
+function readEffects(path: string): readonly Effect[] {
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [];
+  return lines.map((line) => {
+    const [n, at, ...rest] = line.split(' ');
+    return { n: Number(n), at: Number(at), folder: rest.join(' ') };
   });
+}
+
+/** Lists of all homes after each other, with their names; sums of what is counted. */
+function together(homes: readonly { readonly name: string; readonly verdict: HomeVerdict }[]): HomeVerdict {
+  const list = (key: keyof HomeVerdict): string[] =>
+    homes.flatMap(({ name, verdict }) => [verdict[key]].flat().map((one) => `${name}: ${one}`));
+  const sum = (key: 'answered' | 'marks' | 'gaveUp'): number =>
+    homes.reduce((total, { verdict }) => total + verdict[key], 0);
+  return {
+    lost: list('lost'),
+    doubled: list('doubled'),
+    tripled: list('tripled'),
+    wrongMarks: list('wrongMarks'),
+    repeatedEffects: list('repeatedEffects'),
+    missingEffects: list('missingEffects'),
+    disordered: list('disordered'),
+    lateSends: list('lateSends'),
+    lateEffects: list('lateEffects'),
+    forgottenFiles: list('forgottenFiles'),
+    traces: list('traces'),
+    answered: sum('answered'),
+    marks: sum('marks'),
+    gaveUp: sum('gaveUp'),
+  };
 }

@@ -69,6 +69,12 @@ async function run(
   }
 }
 
+/** Who asks a double that several ask: their addresses begin with `/from/NAME`. `from`: '' for any other. */
+export function callerOf(path: string): { readonly from: string; readonly path: string } {
+  const [, from, rest = ''] = /^\/from\/([^/]+)(\/.*)$/u.exec(path) ?? [];
+  return from === undefined ? { from: '', path } : { from, path: rest };
+}
+
 /** The whole body as UTF-8; rejects when the client leaves before its end. */
 export async function readBody(request: http.IncomingMessage): Promise<string> {
   return (await readBytes(request)).toString('utf8');
