@@ -4,6 +4,7 @@ import { ensureDirectory } from '../storage/files.ts';
 import type { Migration } from '../storage/open-database.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
+import { type Gateway, Presence } from './gateways.ts';
 import { tablesAfter } from './journal-tables.ts';
 import { LEASE_MS, Leases } from './lease.ts';
 import { readMark, writeMark } from './mark.ts';
@@ -19,6 +20,8 @@ export interface HomeStoreOptions {
   readonly folder: string;
   /** The one home that lives in the folder; null: the folder is that of a machine with many. */
   readonly home: string | null;
+  /** What the other gateways and people are told of this one; absent: nothing. */
+  readonly gateway?: Gateway;
   /** Of the journal. */
   readonly migrations: readonly Migration[];
   readonly clock: Clock;
@@ -35,16 +38,18 @@ export interface HomeStore extends AsyncDisposable {
   readonly postgres: Postgres;
   /** On connections of their own, so that busy homes never delay a renewal. */
   readonly leases: Leases;
+  /** What the others know of this gateway, on the connections of the leases; absent without `gateway`. */
+  readonly presence?: Presence;
 }
 
 /**
  * Connections of one process. A home uses one while it writes, some 2 ms at a time, four times a turn, so eight carry more
- * turns than a process can run; a home that is opened and reads for long takes one, and a few are opened at a time. Ten
+ * turns than a process can run; a home that is opened and reads for long takes one, and a few are opened at a time. Eight
  * gateways stay within the 100 that a server allows unless it is told otherwise.
  */
 const MOST_CONNECTIONS = 8;
-/** One renews, one claims. */
-const LEASE_CONNECTIONS = 2;
+/** For a renewal, a claim and the gateway's presence at the same moment. */
+const LEASE_CONNECTIONS = 3;
 /** A renewal that hangs is given up after this part of the lease, so that the next one can still save it. */
 const LEASE_CALL_PART = 1 / 3;
 const SHORTEST_LEASE_CALL_MS = 1_000;
@@ -62,8 +67,23 @@ export async function openHomeStore(options: HomeStoreOptions): Promise<HomeStor
   const callMs = Math.max(SHORTEST_LEASE_CALL_MS, leaseMs * LEASE_CALL_PART);
   const own = stack.use(await Postgres.open(url, { clock, most: LEASE_CONNECTIONS, callMs }));
   const leases = stack.use(new Leases({ postgres: own, owner, clock, log, leaseMs, schema: migrations.length }));
+  const { gateway } = options;
+  const presence =
+    gateway === undefined
+      ? undefined
+      : stack.use(
+          new Presence({ postgres: own, owner, gateway, only: home, schema: migrations.length, leaseMs, clock, log }),
+        );
+  await presence?.note();
   const owned = stack.move();
-  return { id, owner, postgres, leases, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    id,
+    owner,
+    postgres,
+    leases,
+    ...(presence === undefined ? {} : { presence }),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 /** A folder that was copied to another machine or place is another owner's. That of one home is marked when it is opened. */

@@ -274,6 +274,7 @@ export class HomeWriter {
         if (sqlStateOf(error) !== FENCE_FELL || !(await this.#isWritten(group))) throw error;
       }
     });
+    lease.load.worked();
     this.counts.transactions += 1;
     this.counts.statements += group.statements.length;
     this.counts.bytes += bytesIn(group.statements);

@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
+import { HomeLoad } from './load.ts';
 import type { Postgres, StoredRow } from './postgres.ts';
 
 export interface LeasesOptions {
@@ -23,6 +24,8 @@ export interface Claimed {
   readonly revision: number;
   /** Steps of the journal's schema that its rows have seen; 0: the home is new. */
   readonly schema: number;
+  /** See `HomeLoad`, as the gateway before noted it. */
+  readonly load: number;
 }
 
 /** For how long a claim and each renewal hold unless another time is chosen. */
@@ -61,18 +64,22 @@ export class Leases implements Disposable {
     const { postgres } = this.#options;
     if (this.#held.has(name)) throw new Error(`the home ${name} is claimed already`);
     await postgres.query('INSERT INTO assistant.homes (name) VALUES ($1) ON CONFLICT DO NOTHING', [name]);
-    const [lease] = await this.#inTurn(() => this.#claim('name = $5', [name], 1));
+    const [lease] = await this.#inTurn(() => this.#claim('name = $5', [name]));
     return lease ?? null;
   }
 
   /**
-   * Claims up to `limit` whole homes that no gateway holds, those free for longest first; those of `except` are left alone.
-   * Rejects as `Postgres` does.
+   * Claims those of these whole homes that no gateway holds; not one that a gateway of one home runs or waits for. Rejects as
+   * `Postgres` does.
    */
-  async claimFree(limit: number, except: Iterable<string> = []): Promise<readonly Lease[]> {
-    return await this.#inTurn(() =>
-      this.#claim('schema > 0 AND NOT (name = ANY($5::text[]))', [[...this.#held.keys(), ...except]], limit),
-    );
+  async claimAll(names: readonly string[]): Promise<readonly Lease[]> {
+    return await this.#inTurn(async () => {
+      const others = names.filter((name) => !this.#held.has(name));
+      if (others.length === 0) return [];
+      const isReserved = `SELECT 1 FROM assistant.gateways
+        WHERE only_home = homes.name AND owner <> $1 AND seen_until > clock_timestamp()`;
+      return await this.#claim(`name = ANY($5::text[]) AND schema > 0 AND NOT EXISTS (${isReserved})`, [others]);
+    });
   }
 
   /** Homes that this process runs. */
@@ -97,7 +104,7 @@ export class Leases implements Disposable {
     return result;
   }
 
-  async #claim(which: string, values: readonly unknown[], limit: number): Promise<readonly Lease[]> {
+  async #claim(which: string, values: readonly unknown[]): Promise<readonly Lease[]> {
     const { postgres, owner, clock, schema, keptBy = null } = this.#options;
     const asked = { monotonic: clock.monotonic(), wall: clock.now() };
     const rows = await postgres.query(
@@ -105,15 +112,15 @@ export class Leases implements Disposable {
          SELECT name, epoch, commits, revision FROM assistant.homes
          WHERE ${which} AND oldest_reader <= $3 AND kept_by IS NOT DISTINCT FROM $4::text
            AND (lease_until IS NULL OR lease_until <= clock_timestamp() OR owner = $1)
-         ORDER BY lease_until NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
+         FOR UPDATE SKIP LOCKED
        ), ended AS (
          INSERT INTO assistant.epochs (home, epoch, commits, revision)
          SELECT name, epoch, commits, revision FROM free WHERE epoch > 0 ON CONFLICT DO NOTHING
        )
        UPDATE assistant.homes AS home
-       SET epoch = home.epoch + 1, commits = 0, owner = $1, lease_until = clock_timestamp() + $2 * interval '1 ms'
+       SET epoch = home.epoch + 1, commits = 0, owner = $1, is_leaving = false, lease_until = clock_timestamp() + $2 * interval '1 ms'
        FROM free WHERE home.name = free.name
-       RETURNING home.name, home.epoch, home.revision, home.schema`,
+       RETURNING home.name, home.epoch, home.revision, home.schema, home.load`,
       [owner, this.#leaseMs, schema, keptBy, ...values],
     );
     return rows.map((row) => this.#hold(row, asked));
@@ -124,7 +131,11 @@ export class Leases implements Disposable {
       {
         name: String(row['name']),
         epoch: Number(row['epoch']),
-        claimed: { revision: Number(row['revision']), schema: Number(row['schema']) },
+        claimed: {
+          revision: Number(row['revision']),
+          schema: Number(row['schema']),
+          load: Number(row['load']),
+        },
         leaseMs: this.#leaseMs,
         clock: this.#options.clock,
       },
@@ -169,17 +180,24 @@ export class Leases implements Disposable {
     const asked = { monotonic: clock.monotonic(), wall: clock.now() };
     const rows = await postgres.query(
       `WITH mine AS (
-         SELECT home.name, home.epoch FROM assistant.homes AS home
-         JOIN unnest($1::text[], $2::bigint[]) AS mine (name, epoch) ON home.name = mine.name AND home.epoch = mine.epoch
+         SELECT home.name, home.epoch, mine.load, mine.leaving FROM assistant.homes AS home
+         JOIN unnest($1::text[], $2::bigint[], $4::float8[], $5::boolean[]) AS mine (name, epoch, load, leaving) ON home.name = mine.name AND home.epoch = mine.epoch
        ), free AS (
-         SELECT home.name FROM assistant.homes AS home JOIN mine ON home.name = mine.name AND home.epoch = mine.epoch
+         SELECT home.name, mine.load, mine.leaving FROM assistant.homes AS home JOIN mine ON home.name = mine.name AND home.epoch = mine.epoch
          FOR UPDATE OF home SKIP LOCKED
        ), renewed AS (
-         UPDATE assistant.homes AS home SET lease_until = clock_timestamp() + $3 * interval '1 ms'
+         UPDATE assistant.homes AS home
+         SET lease_until = clock_timestamp() + $3 * interval '1 ms', load = free.load, is_leaving = free.leaving
          FROM free WHERE home.name = free.name RETURNING home.name
        )
        SELECT mine.name, renewed.name IS NOT NULL AS renewed FROM mine LEFT JOIN renewed ON renewed.name = mine.name`,
-      [held.map(({ name }) => name), held.map(({ epoch }) => epoch), this.#leaseMs],
+      [
+        held.map(({ name }) => name),
+        held.map(({ epoch }) => epoch),
+        this.#leaseMs,
+        held.map(({ load }) => load.now()),
+        held.map(({ isLeaving }) => isLeaving),
+      ],
     );
     const found = new Map(rows.map((row) => [String(row['name']), row['renewed'] === true]));
     for (const lease of held) {
@@ -227,6 +245,8 @@ export class Lease {
   readonly epoch: number;
   readonly claimed: Claimed;
   readonly leaseMs: number;
+  readonly load: HomeLoad;
+  #isLeaving = false;
   readonly #clock: Clock;
   readonly #actions: LeaseActions;
   readonly #end = new AbortController();
@@ -240,6 +260,7 @@ export class Lease {
     this.epoch = facts.epoch;
     this.claimed = facts.claimed;
     this.leaseMs = facts.leaseMs;
+    this.load = new HomeLoad(facts.clock, facts.claimed.load);
     this.#clock = facts.clock;
     this.#actions = actions;
   }
@@ -261,6 +282,16 @@ export class Lease {
   /** Aborts, with `home-lost` or `home-released`, when the home is no longer this gateway's. */
   get lost(): AbortSignal {
     return this.#end.signal;
+  }
+
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  /** Tells the other gateways that the home will be handed over soon; rejects as `Postgres` does, and then goes with a renewal. */
+  leave(): Promise<void> {
+    this.#isLeaving = true;
+    return this.#actions.renew();
   }
 
   /**

@@ -37,6 +37,10 @@ CREATE TABLE IF NOT EXISTS assistant.homes (
 -- was moved out. No gateway claims it then.
 ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS kept_by text;
 ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS kept_at text;
+-- What the home takes: 1, and its write transactions a second; noted with the renewals.
+ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS load double precision NOT NULL DEFAULT 1;
+-- Its gateway is handing it over.
+ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS is_leaving boolean NOT NULL DEFAULT false;
 CREATE INDEX IF NOT EXISTS homes_free ON assistant.homes (lease_until);
 
 -- How far each ended epoch came: a cache that stands exactly there can catch up.
@@ -86,6 +90,27 @@ CREATE TABLE IF NOT EXISTS assistant.chunks (
   hash  text COLLATE "C" NOT NULL,
   bytes bytea NOT NULL,
   PRIMARY KEY (home, hash)
+);
+
+-- The gateways that run or wait for homes here, and those that did not long ago.
+CREATE TABLE IF NOT EXISTS assistant.gateways (
+  owner      text COLLATE "C" PRIMARY KEY,
+  name       text NOT NULL,
+  version    text NOT NULL,
+  -- The one home that it runs or waits for; null: it takes its share of all.
+  only_home  text COLLATE "C",
+  -- Most homes that it runs.
+  max        integer NOT NULL,
+  -- Steps of the journal's schema that its program knows.
+  schema     integer NOT NULL,
+  started_at timestamptz NOT NULL,
+  -- It is gone when this has passed.
+  seen_until timestamptz NOT NULL,
+  is_leaving boolean NOT NULL DEFAULT false,
+  -- It asked for its share lately.
+  is_taking  boolean NOT NULL DEFAULT false,
+  -- Homes that it could not open.
+  avoids     text[] NOT NULL DEFAULT '{}'
 );
 
 -- Which descriptions were installed.

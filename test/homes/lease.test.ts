@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { type Lease, Leases } from '../../src/homes/lease.ts';
+import { Presence } from '../../src/homes/gateways.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
 import { installSchema } from '../../src/homes/schema.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
@@ -105,21 +106,44 @@ describe.skipIf(programs === undefined)('the lease of a home', () => {
       "INSERT INTO assistant.homes (name, schema) SELECT 'twice-' || n, 1 FROM generate_series(1, 6) AS n",
     );
     using one = gateway('twice', { leaseMs: 60_000 });
-    const claimed = (await Promise.all([one.claimFree(4), one.claimFree(4), one.claimFree(4)])).flat();
-    const names = claimed.map(({ name }) => name);
-    expect(new Set(names).size).toBe(names.length);
+    const all = Array.from({ length: 6 }, (_, n) => `twice-${n + 1}`);
+    const claimed = (await Promise.all([one.claimAll(all), one.claimAll(all), one.claimAll(all)])).flat();
+    expect(claimed.map(({ name }) => name).toSorted()).toEqual(all);
     await Promise.all(claimed.map((lease) => lease.renew()));
     expect(claimed.filter(({ lost }) => lost.aborted)).toEqual([]);
     await Promise.all(claimed.map((lease) => lease.release()));
   });
 
-  test('of a home that a gateway leaves alone stays free for others', async () => {
-    await postgres.query("INSERT INTO assistant.homes (name, schema) VALUES ('left-alone', 1)");
-    using one = gateway('choosing', { leaseMs: 60_000 });
-    const names = (await one.claimFree(100, ['left-alone'])).map(({ name }) => name);
-    expect(names).not.toContain('left-alone');
-    using other = gateway('taking', { leaseMs: 60_000 });
-    expect((await other.claimFree(100)).map(({ name }) => name)).toContain('left-alone');
+  test('is not given to a gateway of many homes while one that has only this home waits for it', async () => {
+    await postgres.query("INSERT INTO assistant.homes (name, schema) VALUES ('reserved', 1)");
+    const facts = { postgres, clock: systemClock, log: silentLog, leaseMs: 60_000 };
+    using many = gateway('many-homes', { leaseMs: 60_000 });
+    {
+      const known = { name: 'a machine', version: '1', max: 1 };
+      await using waiting = new Presence({ ...facts, owner: 'one-home', gateway: known, only: 'reserved', schema: 30 });
+      await waiting.note();
+      expect(await many.claimAll(['reserved'])).toEqual([]);
+    }
+    expect((await many.claimAll(['reserved'])).map(({ name }) => name)).toEqual(['reserved']);
+  });
+
+  test('notes with its renewals what the home takes, and whether it is handed over', async () => {
+    using one = gateway('loaded', { clock: stopped, leaseMs: 60_000 });
+    let lease = (await one.claim('loaded')) as Lease;
+    const facts = async (): Promise<unknown> =>
+      (await postgres.query("SELECT load, is_leaving FROM assistant.homes WHERE name = 'loaded'"))[0];
+    for (let n = 0; n < 1_000; n += 1) lease.load.worked();
+    await waitFor(async () => {
+      await lease.renew();
+      return lease.load.now() > 1;
+    });
+    await lease.leave();
+    expect(await facts()).toEqual({ load: lease.load.now(), is_leaving: true });
+    const left = lease.load.now();
+    await lease.release();
+    lease = (await one.claim('loaded')) as Lease;
+    expect(lease.load.now()).toBeCloseTo(left, 0);
+    expect(await facts()).toMatchObject({ is_leaving: false });
   });
 
   test('is claimed at once by the next process of the same owner', async () => {
@@ -145,15 +169,14 @@ describe.skipIf(programs === undefined)('the lease of a home', () => {
       "INSERT INTO assistant.homes (name, schema) SELECT 'free-' || n, 1 FROM generate_series(1, 12) AS n",
     );
     const gateways = Array.from({ length: 4 }, (_, n) => gateway(`sharing-${n}`, { leaseMs: 60_000 }));
-    const claimed = await Promise.all(gateways.map((one) => one.claimFree(3)));
-    const names = claimed
-      .flat()
-      .map(({ name }) => name)
-      .filter((name) => name.startsWith('free-'));
-    expect(new Set(names).size).toBe(names.length);
-    const rest = await Promise.all(gateways.map((one) => one.claimFree(12)));
-    const all = [...names, ...rest.flat().map(({ name }) => name)].filter((name) => name.startsWith('free-'));
-    expect(all.toSorted()).toEqual(Array.from({ length: 12 }, (_, n) => `free-${n + 1}`).toSorted());
+    const all = Array.from({ length: 12 }, (_, n) => `free-${n + 1}`);
+    const claimed = await Promise.all(gateways.map((one, at) => one.claimAll(all.slice(at, at + 9))));
+    expect(
+      claimed
+        .flat()
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(all.toSorted());
     gateways.forEach((one) => one[Symbol.dispose]());
   });
 

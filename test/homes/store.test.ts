@@ -49,7 +49,7 @@ describe.skipIf(programs === undefined)('the PostgreSQL of a process with many h
     const [open] = await postgres.query(
       'SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     );
-    expect(open?.['n']).toBeLessThanOrEqual(10);
+    expect(open?.['n']).toBeLessThanOrEqual(11);
     const tapes = await postgres.query('SELECT home FROM assistant.tapes GROUP BY home HAVING count(*) = 3');
     expect(tapes.length).toBe(20);
   });

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { basename } from 'node:path';
 import { SendError, type Channel } from '../../channels/channel.ts';
 import type { ChannelSource } from '../../channels/supervised-channel.ts';
@@ -51,8 +52,9 @@ export async function openKeptHome(
   ]);
   const { leaseMs } = readStoreAddress(config.store);
   const name = storedHomeName(paths);
+  const gateway = { name: placeOf(paths), version: ground.version, max: 1 };
   const parts = { folder: paths.home, migrations: journalMigrations, clock, log };
-  const store = stack.use(await openHomeStore({ ...parts, url: config.store, leaseMs, home: name }));
+  const store = stack.use(await openHomeStore({ ...parts, url: config.store, leaseMs, home: name, gateway }));
   await using standby = new Standby(ground, standbyPorts);
   const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
   const home = stack.use(
@@ -110,6 +112,11 @@ export async function openKeptHome(
 /** How PostgreSQL knows the home in a folder. */
 export function storedHomeName({ home }: Pick<Ground['paths'], 'home'>): string {
   return basename(home).replace(/^\./u, '');
+}
+
+/** A home's folder as people know it, on any machine. */
+export function placeOf({ home }: Pick<Ground['paths'], 'home'>): string {
+  return `${home} on ${hostname()}`;
 }
 
 function withAgents(): AppError {

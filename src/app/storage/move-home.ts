@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { HomePaths } from '../../config/home.ts';
 import type { Moved } from '../../homes/move.ts';
@@ -9,7 +8,7 @@ import { readStoreAddress } from '../../storage/store-address.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { silentLog } from '../../util/log.ts';
-import { storedHomeName } from './kept-home.ts';
+import { placeOf, storedHomeName } from './kept-home.ts';
 
 export interface MoveHome {
   readonly paths: HomePaths;
@@ -43,7 +42,7 @@ export async function moveHome({ paths, to, store, isConfigured, ...rest }: Move
     folder: paths.home,
     state: paths.state,
     sessions: paths.sessions,
-    place: `${paths.home} on ${hostname()}`,
+    place: placeOf(paths),
     migrations: journalMigrations,
     backupPath: (from: number) => join(paths.backups, `state-v${from}-${clock.now()}.db`),
     log: silentLog,

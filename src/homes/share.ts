@@ -1,0 +1,148 @@
+import type { Fleet, GatewayFacts, HomeFacts } from './fleet.ts';
+
+/** What a gateway is to do for its share. */
+export interface Share {
+  /** Names of free homes that it is to claim now. */
+  readonly claim: readonly string[];
+  /** Names of homes that it is to hand over, once what they are doing has ended. */
+  readonly handOver: readonly string[];
+}
+
+/** A gateway as it will be when each free home has been claimed. */
+interface Bin {
+  readonly gateway: GatewayFacts;
+  /** Those that it runs and can hand over. */
+  readonly own: HomeFacts[];
+  load: number;
+  count: number;
+  /** It is handing over so many. */
+  leaving: number;
+}
+
+/** Homes that one gateway hands over at the same time. */
+const AT_ONCE = 4;
+/** A gateway that has this part more than another one hands nothing over: loads change, and each move costs some seconds. */
+const TOLERATED = 0.1;
+/** A home that is free for longer is for any gateway with room: the one whose share it is does not get to it. */
+const PATIENCE_MS = 30_000;
+
+/**
+ * Says what one gateway (`me`: its owner's name) is to claim and to hand over. All gateways come to the same plan from the
+ * same facts: each free home goes to the one with the least load that has room, and then the fullest hand over to the
+ * emptiest as long as these are no fuller than they are afterwards, so no home comes back.
+ */
+export function shareOf(fleet: Fleet, me: string): Share {
+  const bins = binsOf(fleet);
+  const mine = bins.find(({ gateway }) => gateway.owner === me);
+  if (mine === undefined) return { claim: [], handOver: [] };
+  const taken = new Set(bins.flatMap(({ own }) => own));
+  const homeless = claimableHomes(fleet)
+    .filter((home) => !taken.has(home) && (!home.isHeld || home.isLeaving || isAbandoned(fleet, home)))
+    .toSorted((a, b) => b.load - a.load || (a.name < b.name ? -1 : 1));
+  const room = mine.gateway.max - mine.count;
+  const claim: string[] = [];
+  const late: string[] = [];
+  for (const home of homeless) {
+    const bin = emptiest(bins.filter((one) => hasRoom(one, home)));
+    if (bin === undefined) continue;
+    put(bin, home);
+    if (home.isHeld) continue;
+    if (bin === mine) claim.push(home.name);
+    else if (-(home.leaseEndsInMs ?? 0) > PATIENCE_MS && mayRun(mine, home)) late.push(home.name);
+  }
+  return { claim: claim.length > 0 ? claim : late.slice(0, Math.max(0, room)), handOver: movesOf(bins, mine) };
+}
+
+/** The gateways that take homes, with those that they run. */
+function binsOf({ gateways, homes }: Fleet): readonly Bin[] {
+  const bins = gateways
+    .filter(({ isAlive, isLeaving, isTaking, only }) => isAlive && isTaking && !isLeaving && only === null)
+    .map((gateway): Bin => ({ gateway, own: [], load: 0, count: 0, leaving: 0 }));
+  const byOwner = new Map(bins.map((bin) => [bin.gateway.owner, bin]));
+  for (const home of homes) {
+    const bin = home.isHeld ? byOwner.get(home.owner ?? '') : undefined;
+    if (bin === undefined) continue;
+    bin.count += 1;
+    if (home.isLeaving) {
+      bin.leaving += 1;
+    } else {
+      bin.load += home.load;
+      bin.own.push(home);
+    }
+  }
+  return bins;
+}
+
+/** Homes that a gateway of many may run: whole, in the database, and not the one home of a gateway that is alive. */
+function claimableHomes({ gateways, homes }: Fleet): readonly HomeFacts[] {
+  const reserved = new Set(gateways.filter(({ isAlive }) => isAlive).map(({ only }) => only));
+  return homes.filter(({ name, isWhole, keptBy }) => isWhole && keptBy === null && !reserved.has(name));
+}
+
+/** Its gateway is gone or stops, so its lease ends soon. */
+function isAbandoned({ gateways }: Fleet, { owner }: HomeFacts): boolean {
+  const holder = gateways.find((one) => one.owner === owner);
+  return holder !== undefined && holder.only === null && (!holder.isAlive || holder.isLeaving);
+}
+
+function put(bin: Bin, { load }: HomeFacts): void {
+  bin.load += load;
+  bin.count += 1;
+}
+
+/** Its program knows what the home needs, and did not fail to open it. */
+const mayRun = ({ gateway }: Bin, { name, oldestReader }: HomeFacts): boolean =>
+  gateway.schema >= oldestReader && !gateway.avoids.includes(name);
+
+const hasRoom = (bin: Bin, home: HomeFacts): boolean => bin.count < bin.gateway.max && mayRun(bin, home);
+
+function emptiest(bins: readonly Bin[]): Bin | undefined {
+  return bins.reduce<Bin | undefined>(
+    (least, bin) => (least === undefined || comesBefore(bin, least) ? bin : least),
+    undefined,
+  );
+}
+
+const comesBefore = (a: Bin, b: Bin): boolean =>
+  a.load < b.load || (a.load === b.load && a.gateway.owner < b.gateway.owner);
+
+/** Which homes of one gateway move, when each hands over at most a few. */
+function movesOf(bins: readonly Bin[], mine: Bin): readonly string[] {
+  const moved: string[] = [];
+  const left = new Map(bins.map((bin) => [bin, AT_ONCE - bin.leaving]));
+  for (;;) {
+    const move = nextMove(
+      bins.filter((bin) => (left.get(bin) ?? 0) > 0),
+      bins,
+    );
+    if (move === undefined) return moved;
+    const { home, from, to } = move;
+    from.own.splice(from.own.indexOf(home), 1);
+    from.load -= home.load;
+    from.count -= 1;
+    put(to, home);
+    left.set(from, (left.get(from) ?? 0) - 1);
+    if (from === mine) moved.push(home.name);
+  }
+}
+
+/** From the fullest to the emptiest, the home that evens them out most. */
+function nextMove(
+  donors: readonly Bin[],
+  bins: readonly Bin[],
+): { readonly home: HomeFacts; readonly from: Bin; readonly to: Bin } | undefined {
+  for (const from of donors.toSorted((a, b) => (comesBefore(b, a) ? -1 : 1))) {
+    for (const to of bins.toSorted((a, b) => (comesBefore(a, b) ? -1 : 1))) {
+      const gap = from.load - to.load;
+      if (gap <= from.load * TOLERATED) break;
+      const home = from.own
+        .filter((one) => one.load * 2 <= gap && hasRoom(to, one))
+        .reduce<HomeFacts | undefined>(
+          (most, one) => (most === undefined || one.load > most.load ? one : most),
+          undefined,
+        );
+      if (home !== undefined) return { home, from, to };
+    }
+  }
+  return undefined;
+}
