@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { AppError, errorMessage } from '../util/errors.ts';
 import type { JournalTable } from './journal-tables.ts';
 import type { Postgres } from './postgres.ts';
+import { NO_RIGHT, sqlStateOf } from './store-failure.ts';
 import { quoted, storedName, TYPES } from './stored-values.ts';
 
 /**
@@ -8,7 +10,10 @@ import { quoted, storedName, TYPES } from './stored-values.ts';
  * can work side by side: a later version adds tables and columns that may be null or have a default, and never takes away.
  */
 const OWN_TABLES = `
-CREATE SCHEMA IF NOT EXISTS assistant;
+-- Who owns the schema need not have the right to make one.
+DO $$ BEGIN
+  IF to_regnamespace('assistant') IS NULL THEN CREATE SCHEMA assistant; END IF;
+END $$;
 
 -- One row names this database, so that a home knows which one it belongs to.
 CREATE TABLE IF NOT EXISTS assistant.store (
@@ -154,14 +159,28 @@ export async function installSchema(postgres: Postgres, tables: readonly Journal
   const sql = schemaSql(tables);
   const digest = digestOf(sql);
   if (!(await isInstalled(postgres, digest))) {
+    await add(postgres, sql, digest);
+  }
+  const [row] = await postgres.query('SELECT id FROM assistant.store');
+  return String(row?.['id']);
+}
+
+async function add(postgres: Postgres, sql: string, digest: string): Promise<void> {
+  try {
     await postgres.transaction([
       { text: `SELECT pg_advisory_xact_lock(${INSTALL_LOCK})` },
       { text: sql },
       { text: 'INSERT INTO assistant.installed (digest) VALUES ($1) ON CONFLICT DO NOTHING', values: [digest] },
     ]);
+  } catch (error) {
+    // Without a schema at all, the failure says who has to make it.
+    if (sqlStateOf(error) !== NO_RIGHT || errorMessage(error).includes('for database')) throw error;
+    throw new AppError(
+      'store-refused',
+      'The database lacks tables or columns of this version, and only the owner of the schema assistant may add them. Start a gateway of this version once with that user in the address in store.',
+      { facts: { sqlState: NO_RIGHT } },
+    );
   }
-  const [row] = await postgres.query('SELECT id FROM assistant.store');
-  return String(row?.['id']);
 }
 
 /** Under which name `installSchema` notes that a database has these tables. */

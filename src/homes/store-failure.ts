@@ -8,7 +8,8 @@ import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 const NOT_NOW = /^(?:08|53|57|58|25006|25P0[34]|40|55P03)/u;
 /** Of these, those that say nothing about the server. */
 const STILL_PRIMARY = /^(?:40|53|55P03)/u;
-const NO_RIGHT = '42501';
+/** SQLSTATE of a right that is missing. */
+export const NO_RIGHT = '42501';
 const NO_LOGIN = '28000';
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA assistant';
 
@@ -59,6 +60,8 @@ function remedyOf(code: string | undefined, said: string, { user }: StoreAddress
   if (code !== NO_RIGHT) return undefined;
   const role = user === null ? 'ROLE' : `"${user.replaceAll('"', '""')}"`;
   if (said.includes('for schema')) return `Let the owner run: GRANT USAGE ON SCHEMA assistant TO ${role}`;
+  if (said.includes('for database'))
+    return `Let an administrator run in this database: CREATE SCHEMA assistant AUTHORIZATION ${role}`;
   return said.includes('for table') ? `Let the owner run: GRANT ${RIGHTS} TO ${role}` : undefined;
 }
 

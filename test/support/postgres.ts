@@ -55,6 +55,8 @@ export async function asServer(): Promise<{ uid: number; gid: number } | Record<
 export interface ServerOptions {
   /** Waits for the disk. Without it what was committed outlives the server's own death, which is all that a test can bring about. */
   readonly durable?: boolean;
+  /** Its first user, who may do everything. @default `assistant` */
+  readonly user?: string;
   /** Of 127.0.0.1, to listen there too. */
   readonly port?: number;
   /** `name=value`, over those of every test. */
@@ -66,7 +68,7 @@ export interface ServerOptions {
 /** Starts a server of its own. */
 export async function startPostgres(
   programs: string,
-  { durable = false, port, settings: more = [], files = {} }: ServerOptions = {},
+  { durable = false, user: admin = 'assistant', port, settings: more = [], files = {} }: ServerOptions = {},
 ): Promise<Server> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder());
@@ -77,7 +79,7 @@ export async function startPostgres(
   const options = { ...user, cwd: folder.path, env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } };
   await run(
     join(programs, 'initdb'),
-    ['-D', data, '-U', 'assistant', '-A', 'trust', '--encoding=UTF8', '--no-sync', '--no-instructions'],
+    ['-D', data, '-U', admin, '-A', 'trust', '--encoding=UTF8', '--no-sync', '--no-instructions'],
     options,
   );
   for (const [name, text] of Object.entries(files)) {
@@ -86,7 +88,7 @@ export async function startPostgres(
   }
   let child: ReturnType<typeof spawn> | undefined;
   const url = (name: string): string =>
-    `postgres://assistant@/${name}?host=${encodeURIComponent(folder.path)}${port === undefined ? '' : `&port=${port}`}`;
+    `postgres://${admin}@/${name}?host=${encodeURIComponent(folder.path)}${port === undefined ? '' : `&port=${port}`}`;
   const start = async (): Promise<void> => {
     const settings = [
       ...(port === undefined ? ['listen_addresses='] : ['listen_addresses=127.0.0.1', `port=${port}`]),
