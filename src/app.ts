@@ -271,7 +271,7 @@ async function startOnce(
       log,
     }),
   );
-  const models = createModels(base);
+  const models = createModels(base, kept?.permit);
   const http: HttpSlot = { newLink: null, upload: null, changed: null };
   // Nothing of a browser is loaded where there is none.
   const openBrowser = base.config.tools.browser.enabled ? (await import('./app/tools/browser.ts')).createBrowser : null;

@@ -3,6 +3,7 @@ import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage, Paired
 import type { ReactionDraft, StateReactions } from '../bus/reactions.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
+import type { Permit } from '../util/permit.ts';
 import type { PassedOver } from '../journal/channel-log.ts';
 import type { ReadUpTo, Received, WriteOptions } from './inbound/writer.ts';
 
@@ -138,6 +139,11 @@ export interface ChannelContext {
   fail(error: ChannelError): void;
   /** The commands for the platform's own menu. */
   readonly commands: readonly MenuCommand[];
+  /**
+   * Asked right before each request to the platform: a request of a process that lost its home must not go out, nor may it acknowledge
+   * what it has not kept. @default always permitted
+   */
+  readonly permit?: Permit | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -2,10 +2,11 @@ import type { MessageBus } from '../bus/bus.ts';
 import type { AcceptResult, InboundDraft, PairedRole } from '../bus/messages.ts';
 import { withoutInvisible } from '../security/text/invisible.ts';
 import { backoffMs } from '../util/backoff.ts';
-import { deadline, raceAbort, sleep, untilNextLook, type Clock } from '../util/clock.ts';
+import { deadline, raceAbort, sleep, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
+import { ALWAYS_PERMITTED, type Permit } from '../util/permit.ts';
 import { oneLine } from '../util/text.ts';
 import {
   ChannelError,
@@ -19,6 +20,7 @@ import {
   type Stranger,
 } from './channel.ts';
 import { InboundWriter, type InboundWriterPorts } from './inbound/writer.ts';
+import { watchSilence } from './silence.ts';
 
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 4_000;
@@ -27,8 +29,6 @@ const SENT_DEADLINE_MS = 10_000;
 const RESTART = { firstMs: 1_000, maxMs: 300_000 };
 /** Wait between attempts when a person probably has to change something (`retry: 'seldom'`). */
 const SELDOM_MS = 600_000;
-/** Interval of the check whether a channel still receives from its platform. */
-const WATCH_MS = 30_000;
 /** Cap of a stranger's name, in characters. */
 const LONGEST_NAME = 60;
 /** A channel that ran this long begins its backoff anew. */
@@ -38,6 +38,8 @@ const STEADY_MS = 60_000;
 export interface ChannelSource {
   readonly name: string;
   readonly kind: string;
+  /** The channel is connected only while this is granted. @default always permitted */
+  readonly permit?: Permit;
   /** Loads and makes the channel. Rejects with a `ChannelError` when its options are wrong. */
   open(): Promise<Channel>;
 }
@@ -112,7 +114,11 @@ export class SupervisedChannel {
   }
 
   get isRunning(): boolean {
-    return this.#channel !== undefined && this.#state.state === 'running' && !this.#isLeaving;
+    return this.#channel !== undefined && this.#state.state === 'running' && !this.#isLeaving && this.#permit.isGranted;
+  }
+
+  get #permit(): Permit {
+    return this.source.permit ?? ALWAYS_PERMITTED;
   }
 
   /** Starts it. Resolves when it runs, has failed, or waits for another attempt. Never rejects. */
@@ -177,6 +183,11 @@ export class SupervisedChannel {
       else if (this.#state.state !== 'failed') this.#state = { ...this.#state, state: 'reconnecting' };
       const error = await this.#run(log, tried);
       if (this.#stop.signal.aborted) break;
+      if (!this.#permit.isGranted) {
+        failures = 0;
+        if (await this.#regained(log, tried)) continue;
+        break;
+      }
       const detail = errorMessage(error);
       if (error instanceof ChannelError && error.retry !== true) {
         if (this.#state.state !== 'failed' || this.#state.detail !== detail) {
@@ -198,6 +209,19 @@ export class SupervisedChannel {
     this.#state = { state: 'stopped' };
   }
 
+  /** Waits, without a connection, until it may have one again. False: it never may, or it is stopped. */
+  async #regained(log: Logger, tried: () => void): Promise<boolean> {
+    log.warn('channels: channel disconnected, since another gateway may run the home');
+    this.#state = { state: 'reconnecting', detail: 'It is not certain that this gateway still runs the home.' };
+    tried();
+    try {
+      await this.#permit.granted(this.#stop.signal);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** Runs a channel once, from its start until it fails or is stopped; resolves with the reason of the end. */
   async #run(log: Logger, tried: () => void): Promise<unknown> {
     const { clock } = this.#ports;
@@ -209,6 +233,9 @@ export class SupervisedChannel {
         signal: life.signal,
       });
     });
+    using _permitted = this.#permit.onWithdrawn(() =>
+      this.#fail(new ChannelError('another gateway may run the home', { retry: true })),
+    );
     let running: AsyncDisposable;
     try {
       running = await this.#open(log, life);
@@ -220,39 +247,12 @@ export class SupervisedChannel {
     log.info('channels: channel running');
     tried();
     this.#ports.tell(undefined);
-    using _watch = this.#watch();
+    using _watch = watchSilence(clock, { health: () => this.health(), fail: (error) => this.#fail(error) });
     const why = await ended;
     this.#state = { state: 'reconnecting', detail: why.message };
     life.abort();
     await dispose(running, clock, log);
     return why;
-  }
-
-  /** Fails a channel that received nothing for `quietMs`, because a connection can be dead without an error. */
-  #watch(): Disposable {
-    const { clock } = this.#ports;
-    let timer: Disposable;
-    let newest: number | undefined;
-    let heardAt = clock.monotonic();
-    let lookedAt = heardAt;
-    const look = (): void => {
-      timer = clock.timer(untilNextLook(clock, WATCH_MS), look);
-      const { state, lastInboundAt, quietMs = Infinity } = this.health();
-      const now = clock.monotonic();
-      if (lastInboundAt === undefined) heardAt = now;
-      else if (lastInboundAt !== newest) {
-        // The wall clock may have been changed, but it was certainly after the last check.
-        const age = Math.min(Math.max(clock.now() - lastInboundAt, 0), now - lookedAt);
-        newest = lastInboundAt;
-        heardAt = now - age;
-      }
-      lookedAt = now;
-      if (state !== 'running' || now - heardAt <= quietMs) return;
-      const seconds = Math.round((now - heardAt) / 1_000);
-      this.#fail(new ChannelError(`nothing was heard of the platform for ${seconds} s`, { retry: true }));
-    };
-    timer = clock.timer(untilNextLook(clock, WATCH_MS), look);
-    return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
   }
 
   async #open(log: Logger, life: AbortController): Promise<AsyncDisposable> {
@@ -288,6 +288,7 @@ export class SupervisedChannel {
       },
       passOver: (message) => this.#ports.passOver?.(source.name, message),
       commands: this.#ports.commands(),
+      permit: source.permit,
       wake: (chatId) => this.#ports.tell(chatId),
       fail: (error) => {
         if (!life.signal.aborted) this.#fail(error);

@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
+import type { Permit } from '../util/permit.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
 import { USUAL_WINDOW } from './ollama/model.ts';
@@ -21,6 +22,7 @@ import {
 import type { PluggedProviders } from './plugged.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import type { ModelRequest, Provider } from './provider.ts';
+import { withPermit } from './wrappers/permitted.ts';
 import { withRetry } from './wrappers/retry.ts';
 
 export interface ProvidersOptions {
@@ -32,6 +34,8 @@ export interface ProvidersOptions {
   readonly clock: Clock;
   /** Kinds of plugins, by name. @default none */
   readonly plugged?: PluggedProviders;
+  /** Each call waits for it. @default always permitted */
+  readonly permit?: Pick<Permit, 'granted'> | undefined;
   /** @default the system's */
   readonly random?: Random;
   readonly log?: Logger;
@@ -80,6 +84,7 @@ export function createProviders({
   keyVariables = {},
   windowOf = () => null,
   plugged = {},
+  permit,
   clock,
   random = systemRandom,
   log,
@@ -124,7 +129,7 @@ export function createProviders({
 
   const toCandidate = (ref: ModelRef, isLast: boolean): Candidate => ({
     ...ref,
-    provider: withRetry(byKeys(ref), { clock, random, log, ...(isLast ? {} : EAGER) }),
+    provider: withRetry(withPermit(byKeys(ref), permit), { clock, random, log, ...(isLast ? {} : EAGER) }),
   });
 
   const open = (first: ModelRef, others: readonly ModelRef[]): ResolvedModel => {

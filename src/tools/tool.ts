@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { Media, Origin, Role } from '../bus/messages.ts';
 import type { TaintAction, TaintBits } from '../security/access/taint.ts';
 import type { GivenText } from '../security/access/url-origin.ts';
+import type { Permit } from '../util/permit.ts';
 import type { EditorBuffers } from './files/editor-files.ts';
 
 /**
@@ -183,6 +184,8 @@ export interface ToolContext {
   readonly approval: CallApproval | null;
   /** Null: the call belongs to no turn. */
   readonly runPart: RunPart | null;
+  /** Asked right before the call has an effect, when it waited for anything since it began. @default always permitted */
+  readonly permit?: Permit;
 }
 
 /** Header facts for the model: short scalars such as path, lines, size, truncated, exitCode, durationMs. */

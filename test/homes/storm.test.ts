@@ -27,11 +27,7 @@ describe.skipIf(programs === undefined)('two gateways of each home', () => {
       });
       const said = `seed ${seed}: ${JSON.stringify(report)}`;
       console.log(said);
-      const { lateSends, lateEffects, ...rest } = report;
-      const { lateSends: _sends, lateEffects: _effects, ...weathered } = WEATHERED;
-      expect(rest, said).toMatchObject(weathered);
-      // What had passed the look at the lease when its process froze, one of each person; the long run allows none.
-      expect(lateSends.length + lateEffects.length, said).toBeLessThanOrEqual(6);
+      expect(report, said).toMatchObject(WEATHERED);
       expect(report.claimedMs[1]).toBeLessThanOrEqual(10_000);
     },
   );

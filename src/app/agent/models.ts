@@ -1,7 +1,7 @@
 import type { ChosenModel } from '../../agent/turn/current-turn.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { configuredWindow } from '../../providers/context-window-registry.ts';
-import { createProviders, type Providers } from '../../providers/registry.ts';
+import { createProviders, type Providers, type ProvidersOptions } from '../../providers/registry.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { Held } from '../../util/held.ts';
 import type { Base } from '../base.ts';
@@ -24,14 +24,17 @@ export interface Models {
 }
 
 /** Opens the models of the configuration. Throws an error of one sentence when the standard model cannot be called. */
-export function createModels({
-  config,
-  loaded: { keyVariables },
-  clock,
-  random,
-  log,
-  plugged = { providers: {}, running: new Set() },
-}: Pick<Base, 'config' | 'loaded' | 'clock' | 'random' | 'log'> & Partial<Pick<Base, 'plugged'>>): Models {
+export function createModels(
+  {
+    config,
+    loaded: { keyVariables },
+    clock,
+    random,
+    log,
+    plugged = { providers: {}, running: new Set() },
+  }: Pick<Base, 'config' | 'loaded' | 'clock' | 'random' | 'log'> & Partial<Pick<Base, 'plugged'>>,
+  permit?: ProvidersOptions['permit'],
+): Models {
   const windowOf = (ref: string): number | null => configuredWindow(config, ref);
   const open = (variables: LoadedConfig['keyVariables']): Providers =>
     createProviders({
@@ -39,6 +42,7 @@ export function createModels({
       keyVariables: variables,
       windowOf,
       plugged: plugged.providers,
+      permit,
       clock,
       random,
       log,

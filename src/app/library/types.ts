@@ -159,6 +159,7 @@ export type {
   SendFailure,
   Stranger,
 } from '../../channels/channel.ts';
+export type { Permit } from '../../util/permit.ts';
 export type { MessageState, ReactionDraft, StateReactions } from '../../bus/reactions.ts';
 export type { Received, ReadUpTo, WriteOptions } from '../../channels/inbound/writer.ts';
 export type { PassedOver } from '../../journal/channel-log.ts';

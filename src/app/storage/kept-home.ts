@@ -8,8 +8,8 @@ import { journalMigrations } from '../../journal/schema.ts';
 import type { OpenAppend } from '../../storage/append-file.ts';
 import { readStoreAddress } from '../../storage/store-address.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { sleep } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
+import { NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Ground } from '../base.ts';
 import { Standby, type StandbyPorts } from '../start/standby.ts';
 import { watchLease } from './lease-watch.ts';
@@ -23,14 +23,14 @@ export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend
   readonly openTape: (open: OpenAppend) => OpenAppend;
   /** A tool that runs only while the home is this gateway's; what it may have changed belongs to its result. */
   readonly wrapTool: (tool: Tool) => Tool;
-  /** A channel that sends only while the home is this gateway's. */
+  /** A channel that is connected and sends only while the home is this gateway's. */
   readonly wrapSource: (source: ChannelSource) => ChannelSource;
+  /** Whether the home is this gateway's for certain. */
+  readonly permit: Permit;
 }
 
 /** All files are looked through this often, for what a person or a background process changed; ms. */
 const LOOK_EVERY_MS = 60_000;
-/** Between two looks whether the lease is renewed, ms. */
-const HELD_AGAIN_MS = 100;
 /** What sends. */
 const SENDS: ReadonlySet<PropertyKey> = new Set(['send', 'edit', 'draft', 'react', 'typing']);
 
@@ -46,9 +46,10 @@ export async function openKeptHome(
   const { config, paths, clock, log, storage } = ground;
   if (config.store === null || ground.host !== null) return null;
   if (Object.keys(config.agents).length > 0) throw withAgents();
-  const [{ openHomeStore }, { claimAndOpen }] = await Promise.all([
+  const [{ openHomeStore }, { claimAndOpen }, { LeasePermit }] = await Promise.all([
     import('../../homes/home-store.ts'),
     import('../../homes/claim-home.ts'),
+    import('../../homes/lease-permit.ts'),
   ]);
   const { leaseMs } = readStoreAddress(config.store);
   const name = storedHomeName(paths);
@@ -82,12 +83,7 @@ export async function openKeptHome(
   };
   later = clock.timer(LOOK_EVERY_MS, look);
   stack.defer(() => later?.[Symbol.dispose]());
-  const held = async (stop: AbortSignal): Promise<void> => {
-    while (!lease.isHeld) {
-      lease.lost.throwIfAborted();
-      await sleep(clock, HELD_AGAIN_MS, stop);
-    }
-  };
+  const permit = stack.use(new LeasePermit(lease, clock));
   return {
     tapes: home.tapes,
     watermark: home.watermark,
@@ -97,15 +93,17 @@ export async function openKeptHome(
     wrapTool: (tool) => ({
       ...tool,
       execute: async (params, context) => {
-        await held(context.signal);
+        await permit.granted(context.signal);
+        const signal = AbortSignal.any([context.signal, permit.ended]);
         try {
-          return await tool.execute(params, context);
+          return await tool.execute(params, { ...context, signal, permit });
         } finally {
           if (tool.effect !== 'none') files.touched(paths.workspace);
         }
       },
     }),
-    wrapSource: (source) => ({ ...source, open: async () => onlyWhile(() => lease.isHeld, await source.open()) }),
+    wrapSource: (source) => ({ ...source, permit, open: async () => permitted(permit, await source.open()) }),
+    permit,
   };
 }
 
@@ -128,14 +126,14 @@ function withAgents(): AppError {
 }
 
 /** The channel, whose sends fail before they begin, as ones that can be repeated, while the home may be another's. */
-function onlyWhile(isHeld: () => boolean, channel: Channel): Channel {
+function permitted(permit: Permit, channel: Channel): Channel {
   return new Proxy(channel, {
     get: (target, key) => {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function') return value;
       if (!SENDS.has(key)) return (...args: readonly unknown[]): unknown => Reflect.apply(value, target, args);
       return async (...args: readonly unknown[]): Promise<unknown> => {
-        if (!isHeld()) throw new SendError('retryable', 'it is not certain that this gateway still runs the home');
+        if (!permit.isGranted) throw new SendError('retryable', new NotPermitted().message);
         return await Reflect.apply(value, target, args);
       };
     },

@@ -1,4 +1,6 @@
 import { REST } from '@discordjs/rest';
+import type { Permit } from '../../util/permit.ts';
+import { permittedRequests } from '../permitted-requests.ts';
 import { payloads } from './payload.ts';
 
 const API_VERSION = '10';
@@ -79,7 +81,17 @@ export interface DiscordApi extends Disposable {
 }
 
 /** Opens the library's client without its own retries and waits for rate limits, which are left to delivery. */
-export function openApi({ token, apiBase }: { token: string; apiBase?: string | null | undefined }): DiscordApi {
+export function openApi({
+  token,
+  apiBase,
+  permit,
+}: {
+  token: string;
+  apiBase?: string | null | undefined;
+  /** @default always permitted */
+  permit?: Permit | undefined;
+}): DiscordApi {
+  const through: object = permit === undefined ? {} : { agent: permittedRequests(permit) };
   const open = (timeout: number): REST =>
     new REST({
       api: apiBase ?? DISCORD,
@@ -87,6 +99,7 @@ export function openApi({ token, apiBase }: { token: string; apiBase?: string | 
       retries: 0,
       timeout,
       rejectOnRateLimit: () => true,
+      ...through,
     }).setToken(token);
   const rest = open(CALL_DEADLINE_MS);
   const uploads = open(UPLOAD_DEADLINE_MS);

@@ -56,7 +56,7 @@ async function connect({ token, apiBase, ...options }: DiscordOptions, link: Lin
   const { name, context, signal, heard, report } = link;
   const { clock, log } = context;
   await using stack = new AsyncDisposableStack();
-  const api = stack.use(openApi({ token, apiBase }));
+  const api = stack.use(openApi({ token, apiBase, permit: context.permit }));
   const deferrals = new Deferrals(clock);
   const listener = stack.use(new Listener({ options, api, link, deferrals }));
   stack.defer(() => giveUp(deferrals, { api, listener, context }));

@@ -15,9 +15,9 @@ interface CallFailure {
   readonly sent: boolean;
 }
 
-/** Error codes of connections that were not established. */
+/** Error codes of connections that were not established, and of `NotPermitted`. */
 const NEVER_SENT =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|ERR_(?:SSL|TLS)_\w+|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+)$/u;
+  /^(?:home-uncertain|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|ERR_(?:SSL|TLS)_\w+|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+)$/u;
 
 /** Codes of a chat that is closed to the bot: unknown channel, no access, direct messages not allowed. */
 const BLOCKED: ReadonlySet<number> = new Set([10_003, 50_001, 50_007]);

@@ -71,7 +71,8 @@ async function send(
     if (file === undefined) await editPost(client, { ...part, platformId: earlier }, signal);
     return earlier;
   }
-  if (file !== undefined) return await uploadFiles(openUploadClient(options), part, signal);
+  if (file !== undefined)
+    return await uploadFiles(openUploadClient({ ...options, permit: context.permit }), part, signal);
   if (isApproval(part) && chatTypeOf(part.chatId) === 'group') {
     const people = [...new Set([...configuredOwners(options), ...context.pairedOwners()])];
     const shown = await postPrivately(client, part, { people, signal });

@@ -28,7 +28,7 @@ export interface SlackConnection extends AsyncDisposable {
 /** Identifies the bot, opens Socket Mode, and backfills what was posted meanwhile. */
 export async function connect(options: SlackOptions, commandPrefix: string, link: Link): Promise<SlackConnection> {
   const { name, context, report } = link;
-  const client = openSlackClient(options);
+  const client = openSlackClient({ ...options, permit: context.permit });
   const me = await hello(client, link);
   /** Whether events can arrive now. */
   const line = { isUp: false };
@@ -48,7 +48,7 @@ export async function connect(options: SlackOptions, commandPrefix: string, link
       reader.connected();
     },
   });
-  addListeners(openApp(receiver, { options, me }), {
+  addListeners(openApp(receiver, { options: { ...options, permit: context.permit }, me }), {
     name: me.user,
     commands: context.commands,
     commandPrefix,

@@ -13,8 +13,9 @@ export interface CallFailure {
   readonly sent: boolean;
 }
 
-/** The connection was never made. */
-const UNSENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_SSL_\w+|CERT_\w+|DEPTH_ZERO\w+)$/u;
+/** The connection was never made, or there was a `NotPermitted`. */
+const UNSENT =
+  /^(?:home-uncertain|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_SSL_\w+|CERT_\w+|DEPTH_ZERO\w+)$/u;
 const REFUSED_TOKENS: ReadonlySet<string> = new Set([
   'invalid_auth',
   'not_authed',

@@ -1,6 +1,6 @@
 import { App, type Receiver } from '@slack/bolt';
 import { errorMessage } from '../../util/errors.ts';
-import type { ChannelError } from '../channel.ts';
+import type { ChannelContext, ChannelError } from '../channel.ts';
 import type { Link } from '../platform.ts';
 import type { SlackOptions } from './options.ts';
 import type { BotAccount } from './post.ts';
@@ -52,6 +52,7 @@ export class JournalingReceiver implements Receiver {
     link.heard();
     try {
       await take(type, body);
+      context.permit?.check();
     } catch (error) {
       context.log.warn('slack: event left unacknowledged, so that Slack sends it again', {
         reason: errorMessage(error),
@@ -74,7 +75,10 @@ export class JournalingReceiver implements Receiver {
 }
 
 /** Bolt over a receiver, for what needs no journal. */
-export function openApp(receiver: Receiver, { options, me }: { options: SlackOptions; me: BotAccount }): App {
+export function openApp(
+  receiver: Receiver,
+  { options, me }: { options: SlackOptions & Pick<ChannelContext, 'permit'>; me: BotAccount },
+): App {
   const app = new App({
     receiver,
     logger: quietLogger(),

@@ -1,4 +1,6 @@
 import { LogLevel, webApi, type Logger as SlackLogger } from '@slack/bolt';
+import type { Permit } from '../../util/permit.ts';
+import { permittedRequests } from '../permitted-requests.ts';
 import type { SlackOptions } from './options.ts';
 
 /** What the app may do, as in the manifest of docs/slack.md. */
@@ -27,6 +29,11 @@ const UPLOAD_DEADLINE_MS = 3_600_000;
 
 export type SlackClient = webApi.WebClient;
 
+type ClientSettings = Pick<SlackOptions, 'apiUrl'> & {
+  /** @default always permitted */
+  readonly permit?: Permit | undefined;
+};
+
 /** What goes wrong is told by errors; the SDK's own words may hold what people wrote. */
 export function quietLogger(): SlackLogger {
   const nothing = (): void => {};
@@ -42,8 +49,9 @@ export function quietLogger(): SlackLogger {
 }
 
 /** Each call is made once: the SDK cannot tell whether Slack took a message before the line broke. */
-export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>): webApi.WebClientOptions {
+export function clientOptions({ apiUrl, permit }: ClientSettings): webApi.WebClientOptions {
   return {
+    ...(permit === undefined ? {} : { fetch: permittedFetch(permit) }),
     ...(apiUrl == null ? {} : { slackApiUrl: apiUrl }),
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
@@ -52,12 +60,17 @@ export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>): webApi.
   };
 }
 
-export function openSlackClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): SlackClient {
+function permittedFetch(permit: Permit): webApi.FetchFunction {
+  const through: object = { dispatcher: permittedRequests(permit) };
+  return (url, init) => fetch(url, { ...init, ...through });
+}
+
+export function openSlackClient(options: Pick<SlackOptions, 'botToken'> & ClientSettings): SlackClient {
   return new webApi.WebClient(options.botToken, clientOptions(options));
 }
 
 /** For calls that take as long as their bytes. */
-export function openUploadClient(options: Pick<SlackOptions, 'botToken' | 'apiUrl'>): SlackClient {
+export function openUploadClient(options: Pick<SlackOptions, 'botToken'> & ClientSettings): SlackClient {
   return new webApi.WebClient(options.botToken, { ...clientOptions(options), timeout: UPLOAD_DEADLINE_MS });
 }
 

@@ -34,7 +34,7 @@ export async function connect(options: TelegramOptions, link: Link): Promise<Tel
   const { name, context, signal } = link;
   const { clock, log, commands } = context;
   await using stack = new AsyncDisposableStack();
-  const transport = stack.use(openTransport(clock));
+  const transport = stack.use(openTransport(clock, context.permit));
   const { token, apiRoot, owners, allowFrom } = options;
   const api = new Api(token, { ...(apiRoot == null ? {} : { apiRoot }), fetch: transport.call });
   const me = await hello(api, link);

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { Clock } from '../../util/clock.ts';
 import { errorCode, isAbort } from '../../util/errors.ts';
 import { http, https } from '../../util/http.ts';
+import { ALWAYS_PERMITTED, NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Api } from 'grammy/web';
 
 export type GrammySignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>;
@@ -50,7 +51,7 @@ export interface Transport extends Disposable {
  * HTTP for the Bot API. A new message always gets a fresh connection: on one that was kept open a reset cannot be told
  * from a lost answer. Everything else may share connections.
  */
-export function openTransport(clock: Clock): Transport {
+export function openTransport(clock: Clock, permit: Pick<Permit, 'check'> = ALWAYS_PERMITTED): Transport {
   const kept = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
   const fresh = { http: new http.Agent({ keepAlive: false }), https: new https.Agent({ keepAlive: false }) };
   return {
@@ -61,10 +62,15 @@ export function openTransport(clock: Clock): Transport {
       const request = secure
         ? https.request(address, { ...requestOptions(call), agent: agents.https })
         : http.request(address, { ...requestOptions(call), agent: agents.http });
-      return converse(request, call, { clock, readyEvent: secure ? 'secureConnect' : 'connect' }, async (response) => {
-        const bytes = await readAll(response, BODY_CAP);
-        return answer(bytes.toString('utf8'), response.statusCode ?? 0);
-      });
+      return converse(
+        request,
+        call,
+        { clock, permit, readyEvent: secure ? 'secureConnect' : 'connect' },
+        async (response) => {
+          const bytes = await readAll(response, BODY_CAP);
+          return answer(bytes.toString('utf8'), response.statusCode ?? 0);
+        },
+      );
     },
     file: (url, { maxBytes, signal }) => {
       const address = new URL(url);
@@ -72,12 +78,17 @@ export function openTransport(clock: Clock): Transport {
       const request = secure
         ? https.request(address, { signal, agent: kept.https })
         : http.request(address, { signal, agent: kept.http });
-      return converse(request, {}, { clock, readyEvent: secure ? 'secureConnect' : 'connect' }, async (response) => {
-        const status = response.statusCode ?? 0;
-        if (status === 200) return await readAll(response, maxBytes);
-        response.resume();
-        throw new TransportError(`the file could not be downloaded (HTTP ${status})`, { sent: true, status });
-      });
+      return converse(
+        request,
+        {},
+        { clock, permit, readyEvent: secure ? 'secureConnect' : 'connect' },
+        async (response) => {
+          const status = response.statusCode ?? 0;
+          if (status === 200) return await readAll(response, maxBytes);
+          response.resume();
+          throw new TransportError(`the file could not be downloaded (HTTP ${status})`, { sent: true, status });
+        },
+      );
     },
     [Symbol.dispose]() {
       for (const agent of [kept.http, kept.https, fresh.http, fresh.https]) agent.destroy();
@@ -93,18 +104,37 @@ function requestOptions({ method = 'POST', headers = {}, signal }: Call): Reques
   return { method, headers, ...(signal === undefined ? {} : { signal }) };
 }
 
+interface Line {
+  readonly clock: Clock;
+  readonly permit: Pick<Permit, 'check'>;
+  /** Of a socket that can be written to. */
+  readonly readyEvent: string;
+}
+
+/** Nothing is written before the connection stands: no time passes between the last look at the permit and the system call. */
 function converse<T>(
   request: ClientRequest,
   { body }: Call,
-  { clock, readyEvent }: { clock: Clock; readyEvent: string },
+  { clock, permit, readyEvent }: Line,
   read: (response: IncomingMessage) => Promise<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let sent = false;
     const limit = clock.timer(CONNECT_DEADLINE_MS, () => request.destroy(new Error('connecting took too long')));
     const connected = (): void => {
-      sent = true;
       limit[Symbol.dispose]();
+      try {
+        permit.check();
+      } catch (error) {
+        request.destroy(error instanceof Error ? error : undefined);
+        return;
+      }
+      sent = true;
+      if (body instanceof ReadableStream)
+        Readable.from(permitted(body, permit))
+          .on('error', (error) => request.destroy(error))
+          .pipe(request);
+      else request.end(typeof body === 'string' ? body : undefined);
     };
     request.on('socket', (socket) => {
       if (request.reusedSocket) connected();
@@ -112,17 +142,22 @@ function converse<T>(
     });
     request.on('error', (error) => {
       limit[Symbol.dispose]();
-      reject(new TransportError(isAbort(error) ? 'aborted' : (errorCode(error) ?? error.message), { sent }));
+      const took = sent && !(error instanceof NotPermitted);
+      reject(new TransportError(isAbort(error) ? 'aborted' : (errorCode(error) ?? error.message), { sent: took }));
     });
     request.on('response', (response) => {
       read(response).then(resolve, reject);
     });
-    if (body instanceof ReadableStream)
-      Readable.fromWeb(body)
-        .on('error', (error) => request.destroy(error))
-        .pipe(request);
-    else request.end(typeof body === 'string' ? body : undefined);
   });
+}
+
+/** Looks at the permit at each piece: Telegram does nothing before it has the last one. */
+async function* permitted(body: ReadableStream, { check }: Pick<Permit, 'check'>): AsyncGenerator {
+  for await (const piece of Readable.fromWeb(body)) {
+    check();
+    yield piece;
+  }
+  check();
 }
 
 async function readAll(response: IncomingMessage, mostBytes: number): Promise<Buffer> {

@@ -114,6 +114,7 @@ export class Browser implements AsyncDisposable {
   async act(action: ChildAction, context: ToolContext, asks: boolean): Promise<Acted> {
     this.#typed ||= action.act === 'type' || action.act === 'upload';
     using _call = this.gate.begin({ context, asks, page: this.#view.url });
+    context.permit?.check();
     let reply = await this.#ask(action, context.signal);
     if ((await this.gate.settled(context.signal)) > 0) {
       // What was waited for may have changed the page; an error was perhaps the wait itself.

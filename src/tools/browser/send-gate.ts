@@ -25,12 +25,15 @@ export class SendGate {
   readonly #answers = new Map<string, boolean>();
   readonly #refusals = new Set<string>();
   #call: RunningCall | undefined;
+  /** Of the newest call. */
+  #permit: ToolContext['permit'];
   #asking: Promise<unknown> | undefined;
   #asked = 0;
 
   /** Until it is disposed of, questions belong to this call. */
   begin(call: RunningCall): Disposable {
     this.#call = call;
+    this.#permit = call.context.permit;
     this.#asked = 0;
     return {
       [Symbol.dispose]: () => {
@@ -41,6 +44,13 @@ export class SendGate {
 
   /** Null: it may be sent. Otherwise one sentence why not. */
   async maySend(request: SendingRequest, signal: AbortSignal): Promise<string | null> {
+    const why = await this.#refusal(request, signal);
+    return why === null && this.#permit?.isGranted === false
+      ? 'it is not certain that this gateway still runs the home.'
+      : why;
+  }
+
+  async #refusal(request: SendingRequest, signal: AbortSignal): Promise<string | null> {
     const known = this.#answer(request);
     if (known !== undefined) return known;
     const call = this.#call;

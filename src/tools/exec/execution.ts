@@ -49,7 +49,7 @@ export class Execution {
   async run(params: ExecParams, context: ToolContext): Promise<ToolResult> {
     const { command, cwd, timeoutSeconds } = params;
     const seconds = Math.min(timeoutSeconds ?? this.#options.timeoutSeconds, LONGEST_SECONDS);
-    const { signal } = context;
+    const { signal, permit } = context;
     const { origins, background, sandbox, workspace, clock } = this.#options;
     const reach = await this.#enclosure.reachOf(params);
     const bits = await bitsOfCommand(command, reach, { origins, cwd: resolve(workspace, cwd ?? '.') });
@@ -66,6 +66,7 @@ export class Execution {
         limits: this.#limits,
         timeoutMs: seconds * 1000,
         signal,
+        permit,
         clock,
       });
     const { outcome, undone } = await this.#slots.run(async () => {
@@ -103,6 +104,7 @@ export class Execution {
       bounds,
       reach,
       asks,
+      permit: context.permit,
       check: (text: string) => this.#decisions.check(text, reach, cwd),
     };
     return await startInBackground({ command, program, bits, mayWriteTheirs, git, ...inside }, context, {

@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
+import { NotPermitted, type Permit } from '../../util/permit.ts';
 import { OutputEnds } from './output-ends.ts';
 import type { Piece, StreamName } from './output-order.ts';
 import { MARKER, ProcessTree, send } from './process-tree.ts';
@@ -24,6 +25,8 @@ export interface ShellOptions {
   readonly mark?: string;
   /** Told all that it writes; while it is busy nothing more is read. @default the ends are kept */
   readonly sink?: (piece: Piece) => Promise<void> | undefined;
+  /** Asked in the moment in which it starts. @default always permitted */
+  readonly permit?: Pick<Permit, 'check'> | undefined;
   readonly clock: Clock;
 }
 
@@ -67,12 +70,12 @@ exec "$@" 3>&-`;
 const PLAIN = `export ${MARKER}="\${${MARKER}:-$$}"
 exec "$@" 3>&-`;
 
-/** Throws an `AppError` when the system refuses at once; what it refuses later, `exit` rejects with. */
+/** Throws `NotPermitted`, or an `AppError` when the system refuses at once; what it refuses later, `exit` rejects with. */
 export function startShell(options: ShellOptions): Shell {
   try {
     return start(options);
   } catch (error) {
-    throw startFailure(error);
+    throw error instanceof NotPermitted ? error : startFailure(error);
   }
 }
 
@@ -85,7 +88,7 @@ export function startFailure(error: unknown): AppError {
   return new AppError('exec-start', message, { cause: error });
 }
 
-function start({ program, cwd, clock, input = false, mark, sink }: ShellOptions): Shell {
+function start({ program, cwd, clock, input = false, mark, sink, permit }: ShellOptions): Shell {
   const { file, args } = program;
   // An empty one is filled in by the shell.
   const env: ProgramCall['env'] = { ...program.env, [MARKER]: mark ?? '' };
@@ -96,6 +99,7 @@ function start({ program, cwd, clock, input = false, mark, sink }: ShellOptions)
     bash === undefined || cat === undefined
       ? ['/bin/sh', ['-c', PLAIN]]
       : [bash, ['--norc', '--noprofile', '-c', (input ? INPUT : '') + PIPED]];
+  permit?.check();
   const child = spawn(shell, [...script, cat ?? '', file, ...args], {
     cwd,
     env,

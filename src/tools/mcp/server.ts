@@ -2,6 +2,7 @@ import { backoffMs } from '../../util/backoff.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { AppError, OwnWordsError } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
+import { NotPermitted } from '../../util/permit.ts';
 import type { Random } from '../../util/random.ts';
 import { oneLine } from '../../util/text.ts';
 import type { ToolContext } from '../tool.ts';
@@ -145,7 +146,7 @@ export class McpServer implements AsyncDisposable {
           ? this.#failure('', `The MCP server ${name} ${reason.message}. It may have taken effect.`, true)
           : reason;
       }
-      if (error instanceof AppError && error.code === 'mcp-tool') throw error;
+      if (error instanceof NotPermitted || (error instanceof AppError && error.code === 'mcp-tool')) throw error;
       const isOver = this.#live !== live;
       if (isOfProtocol(error) && !isOver) {
         live.worked = true;

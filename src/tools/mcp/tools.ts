@@ -84,6 +84,7 @@ function foreignTool(
       parts.server.run(context, async (live, options) => {
         const { name } = shown;
         await requireAgreed(live, { tool: tool.name, shown: name, agreed, parts, signal: options.signal });
+        context.permit?.check();
         const result = await live.connection.call(tool.name, params, options);
         return await callResult(result, resultParts(tool.name, parts, context));
       }),

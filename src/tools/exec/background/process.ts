@@ -3,6 +3,7 @@ import type { GitKeeper, GitWatch, TakenBack } from '../../../security/sandbox/g
 import type { CappedFile } from '../../../storage/capped-file.ts';
 import { sleep, type Clock } from '../../../util/clock.ts';
 import { errorMessage } from '../../../util/errors.ts';
+import type { Permit } from '../../../util/permit.ts';
 import { undoneNotes } from '../git.ts';
 import { notesOf, isFailure, type Bounds } from '../result.ts';
 import { runCommand, type CommandOutcome } from '../run.ts';
@@ -30,6 +31,8 @@ export interface BackgroundCommand {
   readonly mayWriteTheirs: boolean;
   /** Undoes what it makes the owner's git run, while strangers have a say. @default nothing does */
   readonly git?: GitKeeper | undefined;
+  /** It starts only while this is granted, and ends with it. @default always permitted */
+  readonly permit?: Permit | undefined;
 }
 
 export type ProcessEnd =
@@ -226,7 +229,8 @@ export class BackgroundProcess {
 
   async #follow(): Promise<void> {
     const { file, clock, mark } = this.#ports;
-    const { program, cwd, bounds } = this.command;
+    const { program, cwd, bounds, permit } = this.command;
+    const stop = this.#stop.signal;
     let end: ProcessEnd;
     try {
       const outcome = await runCommand({
@@ -236,14 +240,15 @@ export class BackgroundProcess {
         limits: bounds,
         lookEveryMs: LOOK_EVERY_MS,
         timeoutMs: bounds.seconds * 1000,
-        signal: this.#stop.signal,
+        signal: permit === undefined ? stop : AbortSignal.any([stop, permit.ended]),
+        permit,
         clock,
         sink: (piece) => this.#output.add(piece),
         onStart: (shell) => (this.#shell = shell),
       });
       end = { type: 'exited', outcome };
     } catch (error) {
-      end = this.#stop.signal.aborted ? { type: 'stopped' } : { type: 'failed', reason: errorMessage(error) };
+      end = stop.aborted ? { type: 'stopped' } : { type: 'failed', reason: errorMessage(error) };
     }
     this.#isOver = true;
     const watch = this.#watch;
