@@ -243,7 +243,7 @@ async function startOnce(
   stack.defer(() => closing.abort(new Error('the process is stopping')));
   await keepTapes(base, stores.sessions, {
     own: parts.tapeStore,
-    kept: kept?.tapes,
+    kept,
     closing: closing.signal,
   });
   const hooks = openHooks(base, hookSetsOf(parts));

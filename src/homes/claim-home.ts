@@ -1,12 +1,13 @@
+import { backoffMs } from '../util/backoff.ts';
 import { type Clock, sleep } from '../util/clock.ts';
-import { AppError } from '../util/errors.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { HomeStore } from './home-store.ts';
 import type { Lease } from './lease.ts';
 import { openHome, type OpenHome, type OpenHomeOptions } from './open-home.ts';
 import { keptByFolder, readStoredHome, type StoredHome } from './stored-home.ts';
 
-interface ClaimHomeOptions {
+export interface ClaimHomeOptions {
   readonly store: Pick<HomeStore, 'postgres' | 'leases'>;
   readonly name: string;
   readonly clock: Clock;
@@ -15,23 +16,49 @@ interface ClaimHomeOptions {
   readonly signal: AbortSignal;
   /** Called with each attempt to claim it that was in vain; what it throws ends the waiting. */
   readonly onWaiting?: (home: StoredHome) => Promise<void>;
+  /** Called when PostgreSQL cannot be reached any more while it waits. */
+  readonly onUnreachable?: (error: AppError) => void;
 }
 
 /** Between two attempts to claim a home that another gateway runs, ms. */
 const CLAIM_AGAIN_MS = 500;
 
-/** Claims one home, which is made when there is none of that name; waits while another gateway runs it. */
-async function claimHome({ store, name, clock, log, signal, onWaiting }: ClaimHomeOptions): Promise<Lease> {
-  for (let tries = 0; ; tries += 1) {
+/** Between two attempts while PostgreSQL cannot be reached. */
+const UNREACHABLE = { firstMs: CLAIM_AGAIN_MS, maxMs: 3_000 };
+
+/**
+ * Claims one home, which is made when there is none of that name; waits while another gateway runs it, also through an outage of
+ * PostgreSQL that begins meanwhile: the owner hears of that from the gateway that runs the home.
+ */
+async function claimHome(options: ClaimHomeOptions): Promise<Lease> {
+  const { name, clock, log, signal, onUnreachable } = options;
+  let isWaiting = false;
+  for (let failures = 0; ;) {
     signal.throwIfAborted();
-    const lease = await store.leases.claim(name);
-    if (lease !== null) return lease;
-    const found = await readStoredHome(store.postgres, name);
-    if (found !== undefined && found.keptBy !== null) throw keptByFolder(found);
-    if (found !== undefined) await onWaiting?.(found);
-    if (tries === 0) log.info('homes: another gateway runs the home, waiting for it', { home: name });
-    await sleep(clock, CLAIM_AGAIN_MS, signal);
+    try {
+      const lease = await tryToClaim(options);
+      if (lease !== null) return lease;
+      if (!isWaiting) log.info('homes: another gateway runs the home, waiting for it', { home: name });
+      isWaiting = true;
+      failures = 0;
+    } catch (error) {
+      if (!isWaiting || !(error instanceof AppError) || error.code !== 'store-unreachable') throw error;
+      failures += 1;
+      if (failures === 1) log.warn('homes: not known who runs the home', { home: name, reason: errorMessage(error) });
+      onUnreachable?.(error);
+    }
+    await sleep(clock, failures === 0 ? CLAIM_AGAIN_MS : backoffMs(failures, UNREACHABLE), signal);
   }
+}
+
+/** Null: another gateway runs it. */
+async function tryToClaim({ store, name, onWaiting }: ClaimHomeOptions): Promise<Lease | null> {
+  const lease = await store.leases.claim(name);
+  if (lease !== null) return lease;
+  const found = await readStoredHome(store.postgres, name);
+  if (found !== undefined && found.keptBy !== null) throw keptByFolder(found);
+  if (found !== undefined) await onWaiting?.(found);
+  return null;
 }
 
 /**

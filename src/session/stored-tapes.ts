@@ -39,8 +39,11 @@ export interface StoredTapesOptions {
   readonly store: TapeStore;
   /** Whose it is, for the person who reads that it fails, e.g. `the plugin "x"`. */
   readonly owner: string;
-  /** It is the database that keeps the whole home: a failure is that of it (`home-store-failed`). @default false */
-  readonly isDatabase?: boolean;
+  /**
+   * Given when it is the database that keeps the whole home: resolves when that takes writes. A failure of the store is that of
+   * the database then (`home-store-failed`).
+   */
+  readonly probeDatabase?: (() => Promise<void>) | undefined;
   /** Absolute path of the folder with the tapes. */
   readonly directory: string;
   /** Absolute path of the folder for what the store replaces. */
@@ -125,6 +128,7 @@ export class StoredTapes {
 
   /** Resolves when the store takes writes. What failed is taken back, so that it is known what the store has. */
   async probe(): Promise<void> {
+    await this.#options.probeDatabase?.();
     for (const key of this.#unsure) await this.#write(key, this.#sizeOf(key), new Uint8Array());
     await this.#call('list', (store, signal) => store.list(signal), listShape);
   }
@@ -203,7 +207,7 @@ export class StoredTapes {
       if (wrong !== null) throw new Error(wrong);
       return result;
     } catch (error) {
-      if (this.#options.isDatabase === true) throw new AppError('home-store-failed', errorMessage(error));
+      if (this.#options.probeDatabase !== undefined) throw new AppError('home-store-failed', errorMessage(error));
       // Not as a cause: an error code of the store would be taken for one of the disk here.
       throw new AppError('tape-store-failed', `${owner} failed to ${name}: ${errorMessage(error)}`);
     }

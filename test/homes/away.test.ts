@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
+import { startPair } from '../support/postgres-pair.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
@@ -44,4 +45,41 @@ describe.skipIf(programs === undefined)('an owner whose home PostgreSQL keeps', 
       );
     },
   );
+
+  test('is told although the platform refuses the notice at first', async () => {
+    await using server = await startPostgres(programs ?? '');
+    const store = await server.database();
+    await using world = await startWorld({ config: { store } });
+    world.model.reply('one');
+    world.telegram.userSays(OWNER, 'first');
+    await waitFor(() => chatOf(world).includes('one'));
+    await server.kill();
+    world.telegram.faultNext('sendMessage', { status: 429, retryAfter: 1 });
+    await waitFor(() => chatOf(world).some((text) => text.startsWith('⚠')), { what: 'the notice' });
+    await server.start();
+  });
+
+  test('reads in /status that it takes no writes for as long as its standby is away, although it can be read', async () => {
+    await using pair = await startPair(programs ?? '');
+    const store = `${await pair.database()}&leaseSeconds=5`;
+    await using world = await startWorld({ config: { store } });
+    world.model.reply('one');
+    world.telegram.userSays(OWNER, 'first');
+    await waitFor(() => chatOf(world).includes('one'));
+    const isKnown = async (): Promise<boolean> =>
+      (await world.assistant.info()).warnings.some((one) => one.includes('takes no writes'));
+    await pair.killStandby();
+    await waitFor(isKnown, { what: 'the trouble is known' });
+    // Some rounds of the looks that could take it for over.
+    const until = performance.now() + 6_000;
+    let wasForgotten = false;
+    await waitFor(async () => {
+      wasForgotten ||= !(await isKnown());
+      return performance.now() > until;
+    });
+    expect(wasForgotten).toBe(false);
+    await pair.startStandby();
+    await waitFor(async () => !(await isKnown()), { what: 'the trouble is over' });
+    expect(chatOf(world).filter((text) => text.startsWith('⚠')).length).toBeLessThanOrEqual(1);
+  });
 });

@@ -220,6 +220,27 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     expect(claims.filter((claim) => claim !== null)).toEqual([]);
   });
 
+  test('is waited for through an outage of PostgreSQL that begins meanwhile', async () => {
+    const url = await server.database();
+    await using first = await tempFolder();
+    await using second = await tempFolder();
+    const copy = await openCopy(url, first.path);
+    await says(copy, 'a');
+    let [waits, away] = [0, 0];
+    const waiting = openCopy(url, second.path, {
+      onWaiting: async () => void (waits += 1),
+      onUnreachable: () => (away += 1),
+    });
+    await waitFor(() => waits > 0);
+    await server.kill();
+    await waitFor(() => away > 0);
+    await server.start();
+    await says(copy, 'b');
+    await copy[Symbol.asyncDispose]();
+    await using next = await waiting;
+    expect(next.journal.messageCounts().in).toBe(2);
+  });
+
   test('acknowledges nothing while PostgreSQL is away for longer than the lease, and everything after', async () => {
     const url = await server.database();
     await using folder = await tempFolder();

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { claimAndOpen } from '../../src/homes/claim-home.ts';
+import { claimAndOpen, type ClaimHomeOptions } from '../../src/homes/claim-home.ts';
 import { openHomeStore } from '../../src/homes/home-store.ts';
 import { digestOfCache, digestOfStore, type TableDigest } from '../../src/homes/journal-digest.ts';
 import { journalTables, tablesAfter } from '../../src/homes/journal-tables.ts';
@@ -30,7 +30,8 @@ export const HOME = 'alice';
 
 const newId = createIds(systemClock, systemRandom);
 
-export interface GatewayOptions extends Partial<Omit<OpenHomeOptions, 'store' | 'lease'>> {
+export interface GatewayOptions
+  extends Pick<ClaimHomeOptions, 'onWaiting' | 'onUnreachable'>, Partial<Omit<OpenHomeOptions, 'store' | 'lease'>> {
   readonly leaseMs?: number;
 }
 

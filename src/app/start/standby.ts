@@ -39,6 +39,13 @@ export class Standby implements AsyncDisposable {
     this.#ports.onWaiting?.(`${sentence} ${NEXT}`);
   }
 
+  /** Call it when PostgreSQL cannot be reached any more while it waits. */
+  unreachable(error: AppError): void {
+    if (this.#open === undefined) return;
+    this.#sentence = `Another gateway ran the home when this one last knew. ${error.message.replace(/\.$/u, '')}.`;
+    this.#ports.onWaiting?.(`${this.#sentence} ${NEXT}`);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#open?.[Symbol.asyncDispose]();
     this.#open = undefined;

@@ -12,13 +12,15 @@ import { AppError } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Ground } from '../base.ts';
 import { Standby, type StandbyPorts } from '../start/standby.ts';
-import { watchLease } from './lease-watch.ts';
+import { probeLease, watchLease } from './lease-watch.ts';
 import { storeFacts } from './store-facts.ts';
 
 /** A home that PostgreSQL keeps, as the rest of the program needs it. */
 export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend'> {
   /** Stands for the boot of the machine: another owner of the home may have written what this one never saw. */
   readonly boot: string;
+  /** Resolves when PostgreSQL takes writes. */
+  readonly probe: () => Promise<void>;
   /** Opens a tape that nothing but PostgreSQL has to make durable. */
   readonly openTape: (open: OpenAppend) => OpenAppend;
   /** A tool that runs only while the home is this gateway's; what it may have changed belongs to its result. */
@@ -65,6 +67,7 @@ export async function openKeptHome(
       name,
       signal,
       onWaiting,
+      onUnreachable: (error) => standby.unreachable(error),
       state: paths.state,
       sessions: paths.sessions,
       onTrouble: (error) => void storage.failed(error),
@@ -88,6 +91,7 @@ export async function openKeptHome(
     tapes: home.tapes,
     watermark: home.watermark,
     resend: () => home.resend(),
+    probe: () => probeLease(lease),
     boot: `home ${lease.name}, epoch ${lease.epoch}`,
     openTape: (open) => async (path) => ({ ...(await open(path)), datasync: async () => {} }),
     wrapTool: (tool) => ({

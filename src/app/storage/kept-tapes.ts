@@ -3,12 +3,13 @@ import type { Sessions } from '../../session/sessions.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
 import { forgottenSessions } from './forgetting.ts';
+import type { KeptHome } from './kept-home.ts';
 
 interface KeptTapesParts {
   /** What the program that runs the assistant gave. */
   readonly own: TapeStore | undefined;
   /** What keeps the whole home; then it keeps the tapes too. */
-  readonly kept: TapeStore | undefined;
+  readonly kept: Pick<KeptHome, 'tapes' | 'probe'> | null;
   readonly closing: AbortSignal;
 }
 
@@ -23,14 +24,14 @@ export async function keepTapes(
 ): Promise<void> {
   const { paths, clock, log, plugins, stored, storage } = base;
   const { tapeStore } = plugins;
-  const store = kept ?? own ?? tapeStore?.store;
+  const store = kept?.tapes ?? own ?? tapeStore?.store;
   if (store === undefined) return;
   const given = own === undefined ? `the plugin ${JSON.stringify(tapeStore?.owner)}` : 'the given store of tapes';
-  const owner = kept === undefined ? given : 'PostgreSQL';
+  const owner = kept === null ? given : 'PostgreSQL';
   stored.tapes = new StoredTapes({
     store,
     owner,
-    isDatabase: kept !== undefined,
+    probeDatabase: kept?.probe,
     directory: paths.sessions,
     quarantine: paths.quarantine,
     clock,

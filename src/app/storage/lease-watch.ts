@@ -5,7 +5,7 @@ import { AppError } from '../../util/errors.ts';
 
 /** Parts of the lease: between two looks, and what is left of it when it should have been renewed long ago. */
 const LOOK_PART = 0.1;
-const LITTLE_PART = 0.3;
+const LITTLE_PART = 0.4;
 
 export interface LeaseWatchPorts {
   readonly lease: Pick<Lease, 'leaseMs' | 'leftMs' | 'lost'>;
@@ -31,6 +31,12 @@ export function watchLease({ lease, storage, clock }: LeaseWatchPorts): Disposab
   };
   timer = clock.timer(untilNextLook(clock, leaseMs * LOOK_PART), look);
   return { [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
+}
+
+/** Resolves when a renewal was committed: while commits wait for a standby that is gone, PostgreSQL can be read all the same. */
+export async function probeLease(lease: Pick<Lease, 'leaseMs' | 'leftMs' | 'renew'>): Promise<void> {
+  await lease.renew();
+  if (lease.leftMs < lease.leaseMs * LITTLE_PART) throw notRenewed();
 }
 
 function notRenewed(): AppError {

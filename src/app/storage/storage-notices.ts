@@ -2,7 +2,7 @@ import { outboundTo } from '../../agent/outgoing.ts';
 import { durationText } from '../../automation/durations.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
-import { partsOf } from '../../channels/channel.ts';
+import { partsOf, SendError } from '../../channels/channel.ts';
 import type { Outlets } from '../../channels/delivery/next-part.ts';
 import { storagePlace, storageSentence, type StorageHealth, type StorageState } from '../../storage/storage-health.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
@@ -14,6 +14,10 @@ import type { Logger } from '../../util/log.ts';
 const SEND_DEADLINE_MS = 30_000;
 /** The disk has to take writes this long before it is told that all is well again. */
 const STEADY_MS = 5_000;
+
+/** A notice that the platform did not take is sent again after so long, ms, and so often. */
+const AGAIN_MS = 1_000;
+const MOST_TRIES = 5;
 
 export interface StorageNoticePorts {
   readonly storage: StorageHealth;
@@ -39,6 +43,8 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   const ended = new AbortController();
   let began = ports.waitedSince ?? undefined;
   let isNotified = false;
+  let tries = 1;
+  let again: Disposable | undefined;
   let trouble: StorageState['state'] = 'ok';
   let steady: Disposable | undefined = began === undefined ? undefined : clock.timer(STEADY_MS, () => heal());
 
@@ -55,7 +61,15 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     const text = `⚠ ${sentence} ${rest}`;
     sendDirectly(outlets, { chat, id: `storage:${state.since}`, text }, { clock, signal: ended.signal }).then(
       (sent) => (isNotified = sent),
-      (error: unknown) => log.warn('storage: the owner could not be told', { reason: errorMessage(error) }),
+      (error: unknown) => {
+        log.warn('storage: the owner could not be told', { reason: errorMessage(error) });
+        // It did not arrive for certain.
+        if (!(error instanceof SendError) || error.failure !== 'retryable' || tries === MOST_TRIES) return;
+        tries += 1;
+        isNotified = false;
+        again?.[Symbol.dispose]();
+        again = clock.timer(error.retryAfterMs ?? AGAIN_MS, tell);
+      },
     );
   };
   const heal = (): void => {
@@ -64,6 +78,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     const lasted = durationText(1_000 * Math.max(1, Math.round((storage.state.since - since) / 1_000)));
     began = undefined;
     isNotified = false;
+    tries = 1;
     const chat = readChat(ports);
     if (chat === undefined) return;
     // By its id, `why` finds from when to when nothing could be written.
@@ -95,6 +110,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     [Symbol.dispose]: () => {
       ended.abort(new Error('the process is stopping'));
       steady?.[Symbol.dispose]();
+      again?.[Symbol.dispose]();
       onChange[Symbol.dispose]();
       onReachable[Symbol.dispose]();
     },
