@@ -1,19 +1,21 @@
 import { existsSync } from 'node:fs';
 import { createAgent } from './app/agent.ts';
 import { Further, type ChannelHost, type RunningAssistants } from './app/agents/hosting.ts';
-import { configWarnings, waitingWarnings, type Base, type Ground } from './app/base.ts';
+import type { Base, Ground } from './app/base.ts';
 import { openBus, openHooks } from './app/bus.ts';
 import { createChannels, showStates, showTyping } from './app/channels.ts';
-import { startConsumers, resumeEarlierWork } from './app/consumers.ts';
+import { startConsumers, resumeEarlierWork, TURN_GRACE_MS } from './app/consumers.ts';
+import type { CreateAssistant, HomeCopy } from './app/homes/home-copy.ts';
+import { closable } from './app/library/closable.ts';
 import type { Assistant, AssistantSettings } from './app/library/assistant.ts';
 import { createRuns } from './app/library/runs.ts';
 import { createOpenAiPorts } from './app/requests/openai.ts';
 import { createModels, fullName } from './app/agent/models.ts';
 import { hookSetsOf, readGiven, requireFree } from './app/extensions/given-plugins.ts';
-import { PluginHost, reportHungHooks, type PluggedModels } from './app/extensions/plugins.ts';
+import { reportHungHooks, type PluggedModels } from './app/extensions/plugins.ts';
 import { createReloader } from './app/reload.ts';
 import { preload } from './app/start/preload.ts';
-import { safeConfig, safeModeSentence, trialConfig } from './app/start/safe-mode.ts';
+import { openBase } from './app/start/open-base.ts';
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
 import { forgetBeforeStart, tellForgotten } from './app/storage/forgetting.ts';
@@ -26,12 +28,11 @@ import { startWhenWritable } from './app/start/waiting-start.ts';
 import { readRestored } from './backup/restored.ts';
 import { bootId } from './journal/power-loss.ts';
 import type { Journal } from './journal/journal.ts';
-import type { Starts } from './journal/starts.ts';
 import { hostedEnvironment } from './config/agents.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
+import { machineProblem } from './config/machine.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
-import { SettingsStore } from './config/settings-store.ts';
 import { readVersion } from './config/version.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
 import type { Plugin } from './plugins/plugin.ts';
@@ -61,36 +62,59 @@ export { z } from 'zod';
  * when it cannot start.
  */
 export async function createAssistant(settings: AssistantSettings = {}): Promise<Assistant> {
-  return await openAssistant(settings, null);
+  return await openAssistant(settings, { host: null, copy: null });
 }
 
-/** `host`: the main assistant, which gives a further one its channels. */
-async function openAssistant(settings: AssistantSettings, host: ChannelHost | null): Promise<Assistant> {
+/** Gives an assistant what others of its process hold. */
+interface Holders {
+  /** The main assistant, which gives a further one its channels; null: it connects its own. */
+  readonly host: ChannelHost | null;
+  /** Its home, which a gateway of many homes opened; null: it is to be opened. */
+  readonly copy: HomeCopy | null;
+}
+
+async function openAssistant(settings: AssistantSettings, { host, copy }: Holders): Promise<Assistant> {
   const env = settings.environment ?? readEnvironment();
   const home = resolveHome({ flag: settings.home, env });
   const paths = homePaths(home, env);
   const hosted = (): { readonly host?: LoadedConfig } => (host === null ? {} : { host: host.loaded() });
   const load = (): Promise<LoadedConfig> => loadConfig({ home, env, overrides: settings.config ?? {}, ...hosted() });
   const given = await readGiven(settings);
-  if (!existsSync(paths.workspace)) await (await import('./config/init.ts')).initHome(paths);
-  return assemble({ ...settings, given, loaded: await load(), load, env, paths, host });
+  let loaded = await load();
+  if (host === null && copy === null) {
+    const problem = machineProblem(loaded, paths);
+    if (problem !== null) throw problem;
+    const create: CreateAssistant = (home, held) => openAssistant(home, { host: null, copy: held });
+    if (loaded.config.homes.enabled)
+      return await (await import('./app/homes/machine.ts')).openMachine({ ...settings, loaded, env, paths, create });
+  }
+  if (!existsSync(paths.workspace)) {
+    await (await import('./config/init.ts')).initHome(paths);
+    loaded = await load();
+  }
+  return assemble({ ...settings, given, loaded, load, env, paths, host, copy });
 }
 
-interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment'> {
+interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment'>, Holders {
   readonly loaded: LoadedConfig;
   /** Reads the configuration again. */
   readonly load: () => Promise<LoadedConfig>;
   readonly env: Environment;
   readonly paths: HomePaths;
   readonly given: readonly Plugin[];
-  readonly host: ChannelHost | null;
 }
 
 async function assemble(parts: Parts): Promise<Assistant> {
   const { paths, loaded, env, clock = systemClock } = parts;
   const { redact, learn } = createLearningRedactor(loaded.secrets);
+  const learnSecrets = (secrets: readonly string[]): void => {
+    learn(secrets);
+    parts.copy?.learnSecrets(secrets);
+  };
+  learnSecrets(loaded.secrets);
   const plain = scrubbed(parts.log ?? (await openHomeLog(parts)), redact);
-  const log = parts.host === null ? plain : plain.with({ assistant: parts.host.name });
+  const named = parts.copy === null ? plain : plain.with({ home: parts.copy.home.lease.name });
+  const log = parts.host === null ? named : named.with({ assistant: parts.host.name });
   const startedAt = clock.now();
   const stored: Ground['stored'] = { tapes: null };
   const storage = new StorageHealth({
@@ -118,6 +142,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     startedAt,
     storage,
     serving: parts.serve === 'gateway',
+    servesHttp: parts.serve === 'gateway' && parts.host === null && (parts.copy === null || setsPort(loaded)),
     host: parts.host,
     further: new Further(),
     plugged,
@@ -131,66 +156,33 @@ async function assemble(parts: Parts): Promise<Assistant> {
   };
   await using stack = new AsyncDisposableStack();
   stack.use(storage);
-  let hasLock = false;
+  let hasLock = parts.copy !== null;
+  const grace = { turnsMs: TURN_GRACE_MS };
   const attempt = async (waitedSince: number | null): Promise<Assistant> => {
     await ensureHome(paths);
     if (!hasLock) stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
     hasLock = true;
     if (ground.serving) await probeDisk(paths.probe);
-    return await startOnce({ ...parts, learnSecrets: learn }, ground, waitedSince);
+    return await startOnce({ ...parts, learnSecrets, grace }, ground, waitedSince);
   };
   const assistant = stack.use(
     await startWhenWritable(ground, {
       attempt,
       hasLock: () => hasLock,
+      waits: parts.copy === null,
       port: parts.port,
       signal: parts.signal ?? new AbortController().signal,
     }),
   );
-  return closable(assistant, stack.move());
+  return closable(assistant, stack.move(), grace);
 }
 
-/** The same, which closes what the stack holds; each call waits for its end. */
-function closable<T extends object>(
-  assistant: T,
-  stack: AsyncDisposableStack,
-): T & Pick<Assistant, 'close'> & AsyncDisposable {
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> => (closed ??= stack.disposeAsync());
-  return Object.assign(assistant, { close, [Symbol.asyncDispose]: close });
-}
+const setsPort = ({ written }: LoadedConfig): boolean => Object.hasOwn(Object(written['gateway']), 'port');
 
 /** A gateway always logs to the file in its home. */
 function openHomeLog({ paths, loaded, serve, logsToFile = false }: Parts): Promise<Logger> {
   const file = logsToFile || serve === 'gateway' ? new LogFile(paths.log) : undefined;
   return openLog(loaded.config.log, { stderr: !logsToFile, file });
-}
-
-/** Reads the settings and loads the plugins. The start is counted before: a plugin that kills the process counts too. */
-async function openBase(ground: Ground, starts: Starts, { rehearsal = false, wrapTool, given }: Parts): Promise<Base> {
-  const safe = starts.isLoop || rehearsal;
-  const restricted = wrapTool === undefined ? safeConfig : trialConfig;
-  const settings = new SettingsStore(ground.loaded, safe ? restricted : undefined);
-  const { config } = settings;
-  const { plugged, clock } = ground;
-  const { plugins: folder, pluginPins: pins } = ground.paths;
-  const plugins = await PluginHost.open({ folder, pins, config, plugged, clock, log: ground.log, safe, given });
-  return {
-    ...ground,
-    config,
-    settings,
-    plugins,
-    safe,
-    get warnings() {
-      return [
-        ...(safe ? [safeModeSentence(starts)] : []),
-        ...configWarnings(settings.loaded, process.getuid?.()),
-        ...waitingWarnings(settings),
-        ...plugins.troubles,
-        ...ground.further.troubles,
-      ];
-    },
-  };
 }
 
 /** How the further assistants of a main one are made and started. */
@@ -215,7 +207,8 @@ function furtherPorts(
     return new FurtherAssistants(ground, {
       loaded,
       began: (channel, turnId, chatId) => inbox.began(channel, turnId, chatId),
-      create: (host, { home, restart, signal }) => openAssistant({ ...shared, home, onRestart: restart, signal }, host),
+      create: (host, { home, restart, signal }) =>
+        openAssistant({ ...shared, home, onRestart: restart, signal }, { host, copy: null }),
     });
   };
   return { loaded, make };
@@ -223,7 +216,7 @@ function furtherPorts(
 
 /** Opens everything and closes it again if it rejects. The home's lock must be held. */
 async function startOnce(
-  parts: Parts & { readonly learnSecrets: (secrets: readonly string[]) => void },
+  parts: Parts & { readonly learnSecrets: (secrets: readonly string[]) => void; readonly grace: { turnsMs: number } },
   ground: Ground,
   waitedSince: number | null,
 ): Promise<Assistant> {
@@ -327,7 +320,8 @@ async function startOnce(
   stack.defer(() => channels.manager.stop());
   stack.use(base.further);
   await base.further.open(channels);
-  await startConsumers(base, { agent, channels, bus, journal, closing, onRestart: parts.onRestart }, stack);
+  const { grace, onRestart } = parts;
+  await startConsumers(base, { agent, channels, bus, journal, closing, grace, onRestart }, stack);
   // Stops them while the turns of this one end, and long before their channels are closed.
   stack.defer(() => base.further.stop());
   await tellForgotten(base, bus);
@@ -346,5 +340,5 @@ async function startOnce(
     alive: () => journal.answers(),
     ...createRuns({ port: local, stores, newId: ground.newId, monotonic: () => clock.monotonic() }),
   };
-  return closable(Object.assign(local, library), stack.move());
+  return closable(Object.assign(local, library), stack.move(), grace);
 }

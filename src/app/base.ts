@@ -41,6 +41,8 @@ export interface Base {
   readonly boot: string | null;
   /** Channels and, for the main assistant, HTTP are connected. */
   readonly serving: boolean;
+  /** HTTP is served: not by further assistants, and by one of many homes only where its configuration names a port. */
+  readonly servesHttp: boolean;
   /** Gives this assistant its channels; null: it is the main one, which connects its own. */
   readonly host: ChannelHost | null;
   /** The further assistants of this process. */

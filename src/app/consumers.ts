@@ -12,8 +12,8 @@ import { dropOldAllowances } from './people/old-allowances.ts';
 import { endWhatRestoreLeft } from './start/restored.ts';
 import { announceSafeMode, whenCalm } from './start/safe-mode.ts';
 
-/** Together below the 10 s in which a stop ends. */
-const TURN_GRACE_MS = 3_000;
+/** Together below the 10 s in which a stop ends, unless turns are given more time. */
+export const TURN_GRACE_MS = 3_000;
 const DELIVERY_GRACE_MS = 1_500;
 const RESTART_WAIT_MS = 1_000;
 
@@ -61,11 +61,14 @@ export async function startConsumers(
     bus,
     journal,
     closing,
+    grace,
     onRestart,
   }: Joined & {
     readonly channels: Channels;
     /** Is aborted when the process stops. */
     readonly closing: AbortController;
+    /** How long turns may still run when it stops. */
+    readonly grace: { readonly turnsMs: number };
     readonly onRestart: (() => void) | undefined;
   },
   stack: AsyncDisposableStack,
@@ -76,7 +79,7 @@ export async function startConsumers(
   stack.defer(() => closing.abort(new Error('the process is stopping')));
   const looping = keepRunning(() => loop.run(), base);
   stack.defer(async () => {
-    await loop.stop(TURN_GRACE_MS);
+    await loop.stop(grace.turnsMs);
     bus.close();
     await looping;
   });

@@ -109,7 +109,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
   });
   const redactFrame: RedactFrame = (line, { showsRuns }) => redact(line, showsRuns ? { knownBy: 'value' } : {});
   stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact: redactFrame }));
-  if (base.serving && base.host === null) {
+  if (base.servesHttp) {
     const health = (): Promise<HealthFacts> => local.request('health', {});
     const server = stack.use(await serveHttp(base, { ...parts, assistant: local, health }));
     http = server.address;

@@ -19,6 +19,9 @@ export function ownSettings(entry: AgentSettings): Readonly<Record<string, unkno
 /** Sections that only the main assistant has: what stands in them in the configuration of another one has no effect. */
 export const MAINS_SECTIONS = ['channels', 'agents', 'gateway', 'hooks'] as const;
 
+/** Sections that only the folder of a machine has: in the configuration of a home that it runs they have no effect. */
+export const MACHINES_SECTIONS = ['store', 'homes'] as const;
+
 /** The channels of a further assistant: those of the main one that it has routes for, without their tokens. */
 export function sharedChannels(host: Config, { routes }: Pick<AgentSettings, 'routes'>): Config['channels'] {
   const names = new Set(routes.map((route) => routeOf(route).channel));

@@ -4,13 +4,13 @@ import { access, lstat, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ensureDirectory } from '../storage/files.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
-import { hostedHome } from './hosted-home.ts';
+import { hostedHome, machineOf } from './hosted-home.ts';
 import type { Environment } from './environment.ts';
 
 /** What lies where in a home. Absolute paths. */
 export interface HomePaths {
   readonly home: string;
-  /** The home of the main assistant that this one lies in, closed to this one; null: it lies in none. */
+  /** The home of the main assistant, or the folder of the machine, that this one lies in, closed to this one; null: it lies in none. */
   readonly host: string | null;
   readonly config: string;
   readonly workspace: string;
@@ -58,7 +58,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
   const at = (name: string): string => join(home, name);
   return {
     home,
-    host: hostedHome(home)?.host ?? null,
+    host: hostedHome(home)?.host ?? machineOf(home),
     config: at('config.json'),
     workspace: at('workspace'),
     sessions: at('sessions'),

@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import * as z from 'zod';
 
 const FOLDER = 'agents';
 const NAME = /^[a-z\d][a-z\d_-]*$/u;
@@ -29,4 +30,27 @@ export function hostedHome(home: string): HostedHome | null {
   const host = dirname(folder);
   const isHome = existsSync(join(host, 'workspace')) && ['state.db', 'lock'].some((one) => existsSync(join(host, one)));
   return isHome ? { host, name } : null;
+}
+
+const HOMES = 'homes';
+const STORE = 'store.json';
+/** In the folder of a machine the place of the folder stands where the name of a home does otherwise. */
+const machineMark = z.object({ home: z.string().startsWith('/') });
+
+/** The folder of a home in that of a machine that runs many. */
+export function homeOfMachine(machine: string, name: string): string {
+  return join(machine, HOMES, name);
+}
+
+/** The folder of the machine that a home lies in, by its place: `…/homes/NAME`; null: it lies in none. */
+export function machineOf(home: string): string | null {
+  const folder = dirname(home);
+  if (basename(folder) !== HOMES) return null;
+  const machine = dirname(folder);
+  try {
+    const mark: unknown = JSON.parse(readFileSync(join(machine, STORE), 'utf8'));
+    return machineMark.safeParse(mark).success ? machine : null;
+  } catch {
+    return null;
+  }
 }

@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { shellWord } from '../util/text.ts';
-import { hostedEnvironment, MAINS_SECTIONS, ownSettings, sharedChannels } from './agents.ts';
-import { hostedHome } from './hosted-home.ts';
+import { hostedEnvironment, MACHINES_SECTIONS, MAINS_SECTIONS, ownSettings, sharedChannels } from './agents.ts';
+import { hostedHome, machineOf } from './hosted-home.ts';
 import { missingSecrets } from './channels.ts';
 import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
@@ -66,6 +66,9 @@ export async function loadConfig(options: {
 }): Promise<LoadedConfig> {
   const { home, overrides = {} } = options;
   const hosted = hostedHome(home);
+  // What the machine of a home says of stores is not the home's to say.
+  if (hosted === null && machineOf(home) !== null)
+    return await loadOwn({ ...options, env: hostedEnvironment(options.env), ignored: MACHINES_SECTIONS });
   const host =
     hosted === null ? undefined : (options.host ?? (await loadConfig({ home: hosted.host, env: options.env })));
   const entry = hosted === null ? undefined : host?.config.agents[hosted.name];
@@ -108,16 +111,19 @@ interface OwnOptions {
   readonly text?: string;
   /** Settings below those of the file. @default none */
   readonly under?: Readonly<Record<string, unknown>>;
+  /** Sections that count as not written. @default none */
+  readonly ignored?: readonly string[];
 }
 
 async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
-  const { home, env, overrides = {}, under = {} } = options;
+  const { home, env, overrides = {}, under = {}, ignored = [] } = options;
   const file = homePaths(home, env).config;
   const whole = env[WHOLE];
   const source = whole ?? options.text ?? (await readConfigFile(file));
   const path = whole === undefined ? file : WHOLE;
   const document = source === undefined ? undefined : parseDocument(source, path);
-  const written = asSettings(document?.value);
+  const all = Object.entries(asSettings(document?.value));
+  const written = Object.fromEntries(all.filter(([section]) => !ignored.includes(section)));
   const { settings, variableOf, warnings, ...set } = withVariables(written, env);
   const resolved = await resolveReferences(settings, env, dirname(file));
   const filled = withEnvironment(mergeSettings(under, asSettings(resolved.value)), env);

@@ -7,6 +7,7 @@ import {
   cronSchema,
   gatewaySchema,
   heartbeatSchema,
+  homesSchema,
   hooksSchema,
   logSchema,
   pluginsSchema,
@@ -44,6 +45,7 @@ export const configSchema = z.object({
       'PostgreSQL that keeps this home, e.g. `postgres://user:password@host/database?sslmode=verify-full`; null: the folder alone has it.',
     ),
   ),
+  homes: takes('restart', homesSchema),
 });
 
 export type Config = z.output<typeof configSchema>;

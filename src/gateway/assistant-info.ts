@@ -32,6 +32,17 @@ export interface StoreFacts {
   readonly homes: number;
 }
 
+/** A home of many in the gateway of a machine. */
+export interface HomeOnGateway {
+  readonly name: string;
+  /** `failed`: it should run here and does not; `leaving`: it is being handed over; `waiting`: no gateway runs it yet. */
+  readonly state: 'starting' | 'running' | 'failed' | 'leaving' | 'waiting';
+  /** One sentence about what is wrong, when something is. */
+  readonly detail?: string;
+  /** Its copy on this machine. */
+  readonly folder: string;
+}
+
 /** Which assistant runs, and how it is. */
 export interface AssistantInfo {
   readonly version: string;
@@ -57,8 +68,17 @@ export interface AssistantInfo {
   readonly agents?: readonly AgentFacts[];
   /** How PostgreSQL keeps its home. @default the folder alone has it (setting `store`) */
   readonly store?: StoreFacts;
+  /** The homes of a machine's gateway, which answers nothing itself. @default it is that of one home */
+  readonly homes?: readonly HomeOnGateway[];
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */
   readonly http: string | null;
+}
+
+/** Says that a home has to be named, with those that run there. `machine`: the folder of the gateway. */
+export function nameHome(machine: string, homes: readonly Pick<HomeOnGateway, 'name' | 'state'>[]): string {
+  const names = homes.filter(({ state }) => state !== 'waiting').map(({ name }) => name);
+  const which = names.length === 0 ? 'None runs here now.' : `Here run: ${names.join(', ')}.`;
+  return `${machine} is the folder of a machine with many homes. Name one of them: --home ${machine}/homes/NAME. ${which}`;
 }

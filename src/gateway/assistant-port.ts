@@ -3,6 +3,8 @@ import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 import type { AgentFacts, AssistantInfo } from './assistant-info.ts';
 
+export { nameHome } from './assistant-info.ts';
+
 /** How a turn is going, and how it ended, for those who talk to an assistant. */
 export type { AgentFacts, AssistantInfo, OutboundEvent, TurnSummary };
 

@@ -9,9 +9,18 @@ import type { Assistant } from '../library/assistant.ts';
 const RETRY = { firstMs: 1_000, maxMs: 300_000 };
 const STOP_DEADLINE_MS = 9_000;
 
+export interface CreateOptions {
+  readonly restart: () => void;
+  readonly signal: AbortSignal;
+  /** Call it with a sentence when the start waits for something that a person has to do. */
+  readonly failing: (reason: string) => void;
+}
+
 export interface HostedPorts {
+  /** What it is, at the beginning of log lines. @default 'agents: assistant' */
+  readonly what?: string;
   /** Starts the assistant. Rejects with one sentence; `restart` ends it and starts another. */
-  readonly create: (options: { readonly restart: () => void; readonly signal: AbortSignal }) => Promise<Assistant>;
+  readonly create: (options: CreateOptions) => Promise<Assistant>;
   /** Told before it takes messages, and before it stops. */
   readonly setState: (state: GuestState) => void;
   readonly clock: Clock;
@@ -20,7 +29,7 @@ export interface HostedPorts {
   readonly log: Logger;
 }
 
-/** One further assistant of this process: started, started again when it fails or asks for it, and stopped, by itself alone. */
+/** One of several assistants of this process: started, started again when it fails or asks for it, and stopped, by itself alone. */
 export class HostedAssistant {
   readonly #ports: HostedPorts;
   readonly #stop = new AbortController();
@@ -28,6 +37,7 @@ export class HostedAssistant {
   #detail: string | undefined;
   #assistant: Assistant | undefined;
   #loop: Promise<void> = Promise.resolve();
+  #turnsMs: number | undefined;
   /** Ends a wait for the next attempt. */
   #poke = new AbortController();
 
@@ -62,8 +72,9 @@ export class HostedAssistant {
     this.#assistant?.markCrashed();
   }
 
-  /** Stops it; resolves when it has stopped, within 9 s. */
-  async stop(): Promise<void> {
+  /** Stops it; resolves when it has stopped, within 9 s and the time that its running turns get. @default 3 s, of the 9 */
+  async stop(turnsMs?: number): Promise<void> {
+    this.#turnsMs ??= turnsMs;
     if (!this.#stop.signal.aborted) {
       this.#set('away');
       this.#stop.abort(new Error('the assistant stops'));
@@ -73,16 +84,20 @@ export class HostedAssistant {
   }
 
   async #supervise(tried: () => void): Promise<void> {
-    const { clock, random, log } = this.#ports;
+    const { clock, random, log, what = 'agents: assistant' } = this.#ports;
     for (let failures = 1; !this.#stop.signal.aborted; failures += 1) {
       this.#set('starting');
       try {
         const restart = Promise.withResolvers<void>();
         const { signal } = this.#stop;
-        this.#assistant = await this.#ports.create({ restart: restart.resolve, signal });
+        const failing = (reason: string): void => {
+          this.#fails(reason);
+          tried();
+        };
+        this.#assistant = await this.#ports.create({ restart: restart.resolve, signal, failing });
         failures = 0;
         this.#set('running');
-        log.info('agents: assistant running');
+        log.info(`${what} running`);
         tried();
         await raceAbort(restart.promise, signal).catch(() => {});
         this.#set('away');
@@ -90,9 +105,7 @@ export class HostedAssistant {
         continue;
       } catch (error) {
         if (this.#stop.signal.aborted) return;
-        const reason = errorMessage(error);
-        if (this.#detail !== reason) log.error('agents: assistant did not start, trying again', { reason });
-        this.#set('failed', reason);
+        this.#fails(errorMessage(error));
       }
       tried();
       this.#poke = new AbortController();
@@ -100,15 +113,22 @@ export class HostedAssistant {
     }
   }
 
+  #fails(reason: string): void {
+    const { log, what = 'agents: assistant' } = this.#ports;
+    if (this.#detail !== reason) log.error(`${what} did not start, trying again`, { reason });
+    this.#set('failed', reason);
+  }
+
   async #close(): Promise<void> {
-    const { clock, log } = this.#ports;
+    const { clock, log, what = 'agents: assistant' } = this.#ports;
+    const turnsMs = this.#turnsMs;
     const closing = this.#assistant;
     this.#assistant = undefined;
-    using limit = deadline(clock, STOP_DEADLINE_MS, 'stopping');
+    using limit = deadline(clock, STOP_DEADLINE_MS + (turnsMs ?? 0), 'stopping');
     try {
-      await raceAbort(closing?.close() ?? Promise.resolve(), limit.signal);
+      await raceAbort(closing?.close(turnsMs === undefined ? {} : { turnsMs }) ?? Promise.resolve(), limit.signal);
     } catch (error) {
-      log.error('agents: assistant did not stop cleanly', { reason: errorMessage(error) });
+      log.error(`${what} did not stop cleanly`, { reason: errorMessage(error) });
     }
   }
 

@@ -66,8 +66,11 @@ export interface AssistantSettings extends Given {
 
 /** A running assistant. */
 export interface Assistant extends AssistantPort, Runs, AsyncDisposable {
-  /** Stops it within 10 s, as disposing does; turns in flight continue at the next start. May be called more than once. */
-  close(): Promise<void>;
+  /**
+   * Stops it, as disposing does; no turn begins any more, and those that still run after `turnsMs` continue at the next start. Takes
+   * at most 7 s longer than that. May be called more than once. `turnsMs`: @default 3 s
+   */
+  close(options?: { readonly turnsMs?: number }): Promise<void>;
   /** Call it before disposing when an uncaught error ends this process: the start then counts as a crash for safe mode. */
   markCrashed(): void;
   /** Resolves when its journal has made a commit durable; rejects when it cannot. For a watchdog: silence is a fault. */

@@ -24,6 +24,8 @@ export interface WaitingStart<T> {
   readonly attempt: (waitedSince: number | null) => Promise<T>;
   /** This process owns the home, so its control socket may be served. */
   readonly hasLock: () => boolean;
+  /** Waits for its disk; otherwise whoever starts it tries again. */
+  readonly waits: boolean;
   /** HTTP port instead of the configured one. */
   readonly port: number | undefined;
   /** Ends the waiting. */
@@ -43,7 +45,7 @@ export async function startWhenWritable<T>(base: Ground, waiting: WaitingStart<T
     } catch (error) {
       waiting.signal.throwIfAborted();
       const trouble = await diskTroubleOf(error, base);
-      if (trouble === undefined) throw error;
+      if (trouble === undefined || !waiting.waits) throw error;
       storage.failed(trouble);
       if (!serving) throw unwritable(error, base);
       const isFirst = since === null;

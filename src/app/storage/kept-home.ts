@@ -11,6 +11,7 @@ import type { Tool } from '../../tools/tool.ts';
 import { AppError } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Ground } from '../base.ts';
+import type { HomeCopy } from '../homes/home-copy.ts';
 import { Standby, type StandbyPorts } from '../start/standby.ts';
 import { probeLease, watchLease } from './lease-watch.ts';
 import { storeFacts } from './store-facts.ts';
@@ -37,42 +38,21 @@ const LOOK_EVERY_MS = 60_000;
 const SENDS: ReadonlySet<PropertyKey> = new Set(['send', 'edit', 'draft', 'react', 'typing']);
 
 /**
- * Opens the home in the PostgreSQL of the setting `store`; null: there is none. Waits while another gateway runs the home.
- * The stack closes it, after everything that was put there later.
+ * Opens the home in the PostgreSQL of the setting `store`, or takes the one that is open (`copy`); null: there is none. Waits while
+ * another gateway runs the home. The stack closes it, after everything that was put there later.
  */
 export async function openKeptHome(
   ground: Ground,
   stack: AsyncDisposableStack,
-  { signal = new AbortController().signal, ...standbyPorts }: StandbyPorts & { readonly signal?: AbortSignal },
+  options: StandbyPorts & { readonly signal?: AbortSignal; readonly copy: HomeCopy | null },
 ): Promise<KeptHome | null> {
-  const { config, paths, clock, log, storage } = ground;
-  if (config.store === null || ground.host !== null) return null;
+  const { config, paths, clock, storage } = ground;
+  const { copy } = options;
+  if (ground.host !== null || (config.store === null && copy === null)) return null;
   if (Object.keys(config.agents).length > 0) throw withAgents();
-  const [{ openHomeStore }, { claimAndOpen }, { LeasePermit }] = await Promise.all([
-    import('../../homes/home-store.ts'),
-    import('../../homes/claim-home.ts'),
-    import('../../homes/lease-permit.ts'),
-  ]);
-  const { leaseMs } = readStoreAddress(config.store);
-  const name = storedHomeName(paths);
-  const gateway = { name: placeOf(paths), version: ground.version, max: 1 };
-  const parts = { folder: paths.home, migrations: journalMigrations, clock, log };
-  const store = stack.use(await openHomeStore({ ...parts, url: config.store, leaseMs, home: name, gateway }));
-  await using standby = new Standby(ground, standbyPorts);
-  const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
-  const home = stack.use(
-    await claimAndOpen({
-      ...parts,
-      store,
-      name,
-      signal,
-      onWaiting,
-      onUnreachable: (error) => standby.unreachable(error),
-      state: paths.state,
-      sessions: paths.sessions,
-      onTrouble: (error) => void storage.failed(error),
-    }),
-  );
+  const { LeasePermit } = await import('../../homes/lease-permit.ts');
+  copy?.onTrouble((error) => void storage.failed(error));
+  const { home, store } = copy ?? (await openOwn(ground, stack, options));
   const { lease, files, writer } = home;
   stack.use(watchLease({ lease, storage, clock }));
   ground.stored.facts = () => storeFacts({ home, store, clock });
@@ -109,6 +89,32 @@ export async function openKeptHome(
     wrapSource: (source) => ({ ...source, permit, open: async () => permitted(permit, await source.open()) }),
     permit,
   };
+}
+
+/** Claims and opens the home that has this folder for itself. */
+async function openOwn(
+  ground: Ground,
+  stack: AsyncDisposableStack,
+  { signal = new AbortController().signal, ...standbyPorts }: StandbyPorts & { readonly signal?: AbortSignal },
+): Promise<Pick<HomeCopy, 'home' | 'store'>> {
+  const { config, paths, clock, log, storage, version } = ground;
+  const [{ openHomeStore }, { claimAndOpen }] = await Promise.all([
+    import('../../homes/home-store.ts'),
+    import('../../homes/claim-home.ts'),
+  ]);
+  const url = config.store ?? '';
+  const { leaseMs } = readStoreAddress(url);
+  const name = storedHomeName(paths);
+  const gateway = { name: placeOf(paths), version, max: 1 };
+  const parts = { folder: paths.home, migrations: journalMigrations, clock, log };
+  const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: name, gateway }));
+  await using standby = new Standby(ground, standbyPorts);
+  const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
+  const onUnreachable = (error: AppError): void => standby.unreachable(error);
+  const files = { state: paths.state, sessions: paths.sessions };
+  const onTrouble = (error: unknown): void => void storage.failed(error);
+  const home = await claimAndOpen({ ...parts, ...files, store, name, signal, onWaiting, onUnreachable, onTrouble });
+  return { home: stack.use(home), store };
 }
 
 /** How PostgreSQL knows the home in a folder. */

@@ -1,7 +1,9 @@
 import type { Assistant } from '../../app.ts';
 import { confirmProgram, leftVersion } from '../../backup/programs.ts';
 import { enabledChannels } from '../../config/channels.ts';
+import { machineOf } from '../../config/hosted-home.ts';
 import { loadConfig } from '../../config/load.ts';
+import { homeOnMachine } from '../../config/machine.ts';
 import { readVersion } from '../../config/version.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
@@ -28,6 +30,8 @@ export async function gatewayCommand(
   context: CliContext,
 ): Promise<number> {
   const paths = pathsOf(context, home);
+  const machine = machineOf(paths.home);
+  if (machine !== null) throw homeOnMachine(paths.home, machine);
   if (paths.host !== null) {
     throw new AppError(
       'further-assistant',
@@ -54,7 +58,9 @@ export async function gatewayCommand(
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
   // The start reads it too: a service has no use for it before.
   const loaded = isTerminal ? await loadConfig({ home: paths.home, env: context.env }) : null;
-  const talks = loaded !== null && (wantsTalk || Object.keys(enabledChannels(loaded.config)).length === 0);
+  const isMachine = loaded?.config.homes.enabled === true;
+  const talks =
+    loaded !== null && !isMachine && (wantsTalk || Object.keys(enabledChannels(loaded.config)).length === 0);
   // A log line would stand in the middle of the conversation.
   const logsToFile = talks && context.stderr.isTTY === true;
   let assistant: Assistant;
@@ -107,11 +113,13 @@ export async function gatewayCommand(
   });
   reload = () => void assistant.reload();
   try {
-    const { model, names } = await announce(assistant, { context, home: paths.home, logsToFile });
+    const { names, ...announced } = await announce(assistant, { context, home: paths.home, logsToFile });
     const platforms = names.filter((name) => !isOwnersChannel(name));
-    up(`${model}, ${platforms.join(', ') || 'no chat platform'}`, () => assistant.alive());
+    const status =
+      announced.homes === null ? `${announced.model}, ${platforms.join(', ') || 'no chat platform'}` : 'Runs homes';
+    up(status, () => assistant.alive());
     if (isTerminal) await showPage(assistant, context);
-    if (loaded !== null && (wantsTalk || platforms.length === 0)) {
+    if (loaded !== null && !isMachine && (wantsTalk || platforms.length === 0)) {
       const [{ greeting }, { talk }, { openHistory }] = await Promise.all([
         import('../conversation/converse.ts'),
         import('../conversation/talk.ts'),
@@ -153,17 +161,18 @@ export async function gatewayCommand(
 async function announce(
   assistant: Assistant,
   { context, home, logsToFile }: { readonly context: CliContext; readonly home: string; readonly logsToFile: boolean },
-): Promise<{ readonly model: string; readonly names: readonly string[] }> {
+): Promise<{ readonly model: string; readonly names: readonly string[]; readonly homes: number | null }> {
   const { log } = assistant;
-  const { home: shownHome, model, channels, http, warnings } = await assistant.info();
+  const { home: shownHome, model, channels, http, warnings, homes } = await assistant.info();
   const names = Object.keys(channels);
   if (logsToFile)
     for (const warning of warnings) context.stderr.write(wrapped(`⚠ ${escapeInvisible(warning)}`, context.stderr));
   for (const warning of warnings) log.warn('config: warning', { warning });
-  log.info('ready', { home: shownHome, model, channels: names, http, ms: Math.round(context.clock.monotonic()) });
+  const runs = homes === undefined ? { model, channels: names } : { homes: homes.map(({ name }) => name) };
+  log.info('ready', { home: shownHome, ...runs, http, ms: Math.round(context.clock.monotonic()) });
   const left = await leftVersion(home, readVersion());
   if (left !== undefined) log.error('upgrade: the new version did not stay up, the one before runs', { left });
-  return { model, names };
+  return { model, names, homes: homes?.length ?? null };
 }
 
 /** Prints the link to the page on a terminal. A log would keep it, and the link lets in everyone who reads it. */

@@ -35,6 +35,17 @@ export const cronSchema = z
   .prefault({})
   .describe('Scheduled jobs.');
 
+export const homesSchema = z
+  .object({
+    enabled: flag(
+      false,
+      'Whether this folder is that of a machine, whose gateway runs its share of the homes that the database of `store` has; see [Several machines](several-machines.md).',
+    ),
+    max: count(1_000, 1, 'Maximum number of homes that this gateway runs.'),
+  })
+  .prefault({})
+  .describe('Many homes in one gateway.');
+
 export const gatewaySchema = z
   .object({
     host: text().default('127.0.0.1').describe('Address to listen on. Anything but loopback requires `gateway.token`.'),

@@ -15,9 +15,14 @@ export function serveHealth(
     const state = options.storage();
     const { state: storage } = state;
     const trouble = storageSentence(state, options.home);
-    const isDegraded = storage !== 'ok' || Object.values(channels).some((channel) => channel.state === 'failed');
+    const homes = options.homes?.() ?? null;
+    const isDegraded =
+      storage !== 'ok' ||
+      Object.keys(homes?.failed ?? {}).length > 0 ||
+      Object.values(channels).some((channel) => channel.state === 'failed');
     const waiting = options.standby?.() ?? null;
-    const status = isDegraded ? 'degraded' : waiting === null ? 'ok' : 'waiting';
+    const rest = homes?.ready === false ? 'starting' : 'ok';
+    const status = isDegraded ? 'degraded' : waiting === null ? rest : 'waiting';
     const details = {
       version: options.version,
       uptimeSeconds: Math.floor((options.clock.monotonic() - options.startedAt) / 1000),
@@ -25,7 +30,7 @@ export function serveHealth(
       storage,
       // What happened and what to do.
       ...(trouble === null ? {} : { trouble }),
-      channels,
+      ...(homes === null ? { channels } : { homes: homes.counts, failed: homes.failed }),
     };
     // Without its disk it serves no one.
     return context.json({ status, ...(showsDetails(context) ? details : {}) }, storage === 'ok' ? 200 : 503);

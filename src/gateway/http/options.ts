@@ -30,10 +30,20 @@ export interface HttpOptions {
   readonly storage: () => StorageState;
   /** Which gateway runs the home while this one is ready to take it over, in sentences; null: this one runs it. @default null */
   readonly standby?: (() => string) | null;
+  /** The homes of a machine's gateway by their state, and why those do not run that should; null: it is that of one home. @default null */
+  readonly homes?: (() => HomesHealth) | null;
   readonly clock: Clock;
   readonly log: Logger;
   /** All that asks for a login; null while the start waits for its disk or its home: then only /health is served. */
   readonly inside: Inside | null;
+}
+
+export interface HomesHealth {
+  /** No home is starting any more. */
+  readonly ready: boolean;
+  readonly counts: Readonly<Record<string, number>>;
+  /** One sentence each, by the name of the home. */
+  readonly failed: Readonly<Record<string, string>>;
 }
 
 /** What those who are logged in reach. */

@@ -1,0 +1,16 @@
+import type { HomeStore } from '../../homes/home-store.ts';
+import type { OpenHome } from '../../homes/open-home.ts';
+import type { Assistant, AssistantSettings } from '../library/assistant.ts';
+
+/** A home that a gateway of many homes opened, with the lock of its folder, and closes after its assistant. */
+export interface HomeCopy {
+  readonly home: OpenHome;
+  readonly store: HomeStore;
+  /** Hears of writes that PostgreSQL did not take. */
+  readonly onTrouble: (listener: (error: unknown) => void) => void;
+  /** Told every secret of its configuration, for the log of the machine. */
+  readonly learnSecrets: (secrets: readonly string[]) => void;
+}
+
+/** Starts the assistant of a home that is open. */
+export type CreateAssistant = (settings: AssistantSettings, copy: HomeCopy) => Promise<Assistant>;

@@ -1,0 +1,23 @@
+import { nameHome, type AssistantInfo, type HomeOnGateway } from '../../gateway/assistant-info.ts';
+import { AppError } from '../../util/errors.ts';
+import type { Assistant } from '../library/assistant.ts';
+
+/** What the gateway of a machine answers itself: how its homes are. Everything else is for one of them, which has to be named. */
+export function machinePort(
+  info: () => AssistantInfo,
+  homes: () => readonly HomeOnGateway[],
+): Omit<Assistant, 'close' | 'markCrashed' | 'alive' | 'reload' | 'log' | typeof Symbol.asyncDispose> {
+  const refuse = (): never => {
+    throw new AppError('name-a-home', nameHome(info().home, homes()));
+  };
+  return {
+    info: async () => info(),
+    tools: async () => refuse(),
+    runTool: async () => refuse(),
+    request: async () => refuse(),
+    send: async () => refuse(),
+    attach: refuse,
+    run: async () => refuse(),
+    stream: refuse,
+  };
+}

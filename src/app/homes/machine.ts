@@ -1,0 +1,195 @@
+import type { Environment } from '../../config/environment.ts';
+import type { HomePaths } from '../../config/home.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { readVersion } from '../../config/version.ts';
+import { nameHome, type AssistantInfo } from '../../gateway/assistant-info.ts';
+import { startControlServer } from '../../gateway/control.ts';
+import type { HomesHealth } from '../../gateway/http/options.ts';
+import { openHomeStore, type HomeStore } from '../../homes/home-store.ts';
+import { journalMigrations } from '../../journal/schema.ts';
+import { createLearningRedactor } from '../../security/redact/redact.ts';
+import { ensureDirectory } from '../../storage/files.ts';
+import { acquireHomeLock } from '../../storage/lock.ts';
+import { LogFile } from '../../storage/log-file.ts';
+import { classifyFailure } from '../../storage/storage-failure.ts';
+import { readStoreAddress } from '../../storage/store-address.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import { sleep, systemClock, type Clock } from '../../util/clock.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
+import { openLog, scrubbed, type Logger } from '../../util/log.ts';
+import { systemRandom } from '../../util/random.ts';
+import type { Assistant, AssistantSettings } from '../library/assistant.ts';
+import { placeOf } from '../storage/kept-home.ts';
+import type { CreateAssistant } from './home-copy.ts';
+import { Homes } from './homes.ts';
+import { machinePort } from './machine-port.ts';
+import { openCopy } from './open-copy.ts';
+
+export interface MachineParts extends Omit<AssistantSettings, 'home' | 'config' | 'environment'> {
+  readonly loaded: LoadedConfig;
+  readonly env: Environment;
+  readonly paths: HomePaths;
+  readonly create: CreateAssistant;
+}
+
+const RETRY = { firstMs: 500, maxMs: 10_000 };
+
+/**
+ * The gateway of a machine: it runs its share of the homes of the database, each as a whole assistant of this process, and says how
+ * they are. Resolves when it has looked for its homes the first time. Throws one sentence when it cannot run.
+ */
+export async function openMachine(parts: MachineParts): Promise<Assistant> {
+  const { paths, loaded, env, clock = systemClock } = parts;
+  if (parts.serve !== 'gateway') throw new AppError('name-a-home', nameHome(paths.home, []));
+  const signal = parts.signal ?? new AbortController().signal;
+  const { redact, learn } = createLearningRedactor(loaded.secrets);
+  const file = new LogFile(paths.log);
+  const log = scrubbed(parts.log ?? (await openLog(loaded.config.log, { file })), redact);
+  const startedAt = clock.now();
+  await using stack = new AsyncDisposableStack();
+  await ensureDirectory(paths.home);
+  stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
+  const version = readVersion();
+  const running: { homes: Homes | null; http: string | null; trouble: string | null } = {
+    homes: null,
+    http: null,
+    trouble: null,
+  };
+  const list = (): ReturnType<Homes['list']> => running.homes?.list() ?? [];
+  const info = (): AssistantInfo => ({
+    version,
+    pid: process.pid,
+    home: paths.home,
+    model: '',
+    channels: {},
+    warnings: [
+      ...loaded.warnings,
+      ...(running.trouble === null ? [] : [running.trouble]),
+      ...(running.homes?.troubles ?? []),
+    ].map((one) => redact(one)),
+    homes: list().map(({ detail, ...home }) => ({
+      ...home,
+      ...(detail === undefined ? {} : { detail: redact(detail) }),
+    })),
+    startedAt,
+    http: running.http,
+  });
+  const port = machinePort(info, list);
+  stack.use(
+    await startControlServer({
+      path: paths.socket,
+      version,
+      // What runs here is closed and reloaded by its signals alone.
+      assistant: port,
+      log,
+      redact: (line) => redact(line),
+    }),
+  );
+  const { startHttpServer } = await import('../../gateway/http/server.ts');
+  const { host, port: configured, token, publicUrl } = loaded.config.gateway;
+  const server = stack.use(
+    await startHttpServer({
+      host,
+      port: parts.port ?? configured,
+      token,
+      publicUrl,
+      inside: null,
+      version,
+      channels: () => ({}),
+      home: paths.home,
+      storage: () => {
+        const trouble = running.trouble ?? running.homes?.trouble ?? null;
+        return { state: trouble === null ? 'ok' : 'unreachable', since: startedAt, reason: trouble };
+      },
+      homes: () => healthOf(info(), running.homes !== null),
+      clock,
+      log,
+    }),
+  );
+  running.http = server.address;
+  const store = stack.use(
+    await storeOf(parts, { clock, log, signal, version, onTrouble: (trouble) => (running.trouble = trouble) }),
+  );
+  const settings = {
+    ...(parts.log === undefined ? {} : { log: parts.log }),
+    ...(parts.boot === undefined ? {} : { boot: parts.boot }),
+  };
+  const copies = { store, machine: paths.home, env, settings, create: parts.create, learnSecrets: learn, clock, log };
+  const { presence } = store;
+  if (presence === undefined) throw new Error('a gateway of many homes is known to the others');
+  const homes = stack.use(
+    new Homes({
+      store,
+      presence,
+      machine: paths.home,
+      open: (lease, options) => openCopy(lease, options, copies),
+      clock,
+      random: systemRandom,
+      log,
+    }),
+  );
+  running.homes = homes;
+  await homes.start();
+  const owned = stack.move();
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= owned.disposeAsync());
+  return {
+    ...port,
+    log,
+    markCrashed: () => homes.markCrashed(),
+    // Each home's journal is watched by its own assistant; one that hangs is no reason to end the others.
+    alive: async () => {},
+    reload: async () => {
+      await homes.reload();
+      return { changes: [], refused: null };
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Connects, as long as it takes while the database does not answer. */
+async function storeOf(
+  { loaded, paths }: Pick<MachineParts, 'loaded' | 'paths'>,
+  {
+    clock,
+    log,
+    signal,
+    version,
+    onTrouble,
+  }: {
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly signal: AbortSignal;
+    readonly version: string;
+    readonly onTrouble: (sentence: string | null) => void;
+  },
+): Promise<HomeStore> {
+  const { store, homes } = loaded.config;
+  const url = store ?? '';
+  const { leaseMs } = readStoreAddress(url);
+  const gateway = { name: placeOf(paths), version, max: homes.max };
+  const parts = { url, leaseMs, folder: paths.home, home: null, gateway, migrations: journalMigrations, clock, log };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const opened = await openHomeStore(parts);
+      onTrouble(null);
+      return opened;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (classifyFailure(error) !== 'unreachable') throw error;
+      if (tries === 1) log.error('homes: waits until the database answers', { reason: errorMessage(error) });
+      onTrouble(`The database of the setting store does not answer: ${errorMessage(error)}`);
+      await sleep(clock, backoffMs(tries, RETRY), signal);
+    }
+  }
+}
+
+function healthOf({ homes = [] }: AssistantInfo, hasLooked: boolean): HomesHealth {
+  const counts = { running: 0, starting: 0, failed: 0, leaving: 0, waiting: 0 };
+  for (const { state } of homes) counts[state] += 1;
+  const failed = homes.flatMap(({ name, state, detail }) =>
+    state === 'failed' ? [[name, detail ?? ''] as const] : [],
+  );
+  return { ready: hasLooked && counts.starting === 0, counts, failed: Object.fromEntries(failed) };
+}

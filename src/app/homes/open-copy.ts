@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { hostedEnvironment } from '../../config/agents.ts';
+import type { Environment } from '../../config/environment.ts';
+import { homePaths, type HomePaths } from '../../config/home.ts';
+import { homeOfMachine } from '../../config/hosted-home.ts';
+import { loadConfig } from '../../config/load.ts';
+import { watchEditedFile } from '../../config/watch-file.ts';
+import type { HomeStore } from '../../homes/home-store.ts';
+import type { Lease } from '../../homes/lease.ts';
+import { openHome, type OpenHome } from '../../homes/open-home.ts';
+import { journalMigrations } from '../../journal/schema.ts';
+import { ensureDirectory } from '../../storage/files.ts';
+import { acquireHomeLock } from '../../storage/lock.ts';
+import { raceAbort, type Clock } from '../../util/clock.ts';
+import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+import type { CreateOptions } from '../agents/hosted-assistant.ts';
+import type { Assistant, AssistantSettings } from '../library/assistant.ts';
+import type { CreateAssistant } from './home-copy.ts';
+
+export interface CopyPorts {
+  readonly store: HomeStore;
+  /** The folder of the machine. */
+  readonly machine: string;
+  readonly env: Environment;
+  /** What is the same for all homes of the process. */
+  readonly settings: Pick<AssistantSettings, 'log' | 'logsToFile' | 'boot'>;
+  readonly create: CreateAssistant;
+  readonly learnSecrets: (secrets: readonly string[]) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Brings the copy of a home that was claimed, and starts its assistant. Closing that gives the home back; so does a
+ * failure. A configuration that cannot run is waited for, because a person mends it here, in the copy.
+ */
+export async function openCopy(
+  lease: Lease,
+  { restart, signal, failing }: CreateOptions,
+  ports: CopyPorts,
+): Promise<Assistant> {
+  const { store, machine, env, settings, create, learnSecrets, clock, log } = ports;
+  await using stack = new AsyncDisposableStack();
+  let release: (() => Promise<void>) | null = () => lease.release();
+  stack.defer(async () => await release?.().catch(() => {}));
+  const { name } = lease;
+  if (name === '' || name !== name.replaceAll(/[/\\\0]/gu, '') || /^\.{1,2}$/u.test(name))
+    throw new AppError(
+      'home-name',
+      `A home named ${JSON.stringify(name)} cannot have a folder. Rename it in the database.`,
+    );
+  const folder = homeOfMachine(machine, name);
+  const environment = hostedEnvironment(env);
+  const paths = homePaths(folder, environment);
+  await ensureDirectory(join(folder, '..'));
+  await ensureDirectory(folder);
+  stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt: clock.now() }));
+  let onTrouble: (error: unknown) => void = () => {};
+  const home = stack.use(
+    await openHome({
+      store,
+      lease,
+      folder,
+      state: paths.state,
+      sessions: paths.sessions,
+      // config: 'stored',
+      migrations: journalMigrations,
+      clock,
+      log: log.with({ home: name }),
+      onTrouble: (error) => onTrouble(error),
+    }),
+  );
+  release = null;
+  await readableConfig(paths, { environment, home, clock, failing, signal });
+  const assistant = await create(
+    { ...settings, home: folder, environment, serve: 'gateway', clock, onRestart: restart, signal },
+    { home, store, learnSecrets, onTrouble: (listener) => (onTrouble = listener) },
+  );
+  const close = assistant.close.bind(assistant);
+  const owned = stack.move();
+  let closed: Promise<void> | undefined;
+  const closeAll: Assistant['close'] = (options) =>
+    (closed ??= close(options).finally(async () => await owned.disposeAsync()));
+  return Object.assign(assistant, { close: closeAll, [Symbol.asyncDispose]: () => closeAll() });
+}
+
+/** Resolves when the configuration can run. What is changed of it until then is sent, so that it can on other machines too. */
+async function readableConfig(
+  paths: HomePaths,
+  {
+    environment,
+    home,
+    clock,
+    failing,
+    signal,
+  }: Pick<CreateOptions, 'failing' | 'signal'> & {
+    readonly environment: Environment;
+    readonly home: OpenHome;
+    readonly clock: Clock;
+  },
+): Promise<void> {
+  const until = AbortSignal.any([signal, home.lease.lost]);
+  for (;;) {
+    const changed = Promise.withResolvers<void>();
+    using _watching = watchEditedFile(paths.config, () => changed.resolve(), clock);
+    try {
+      await loadConfig({ home: paths.home, env: environment });
+      return;
+    } catch (error) {
+      if (!['config-invalid', 'config-unreadable'].includes(errorCode(error) ?? '')) throw error;
+      failing(errorMessage(error));
+    }
+    await raceAbort(changed.promise, until);
+    home.files.touched(paths.config);
+    home.writer.written().catch(() => {});
+  }
+}

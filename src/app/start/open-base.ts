@@ -1,0 +1,42 @@
+import { SettingsStore } from '../../config/settings-store.ts';
+import type { Starts } from '../../journal/starts.ts';
+import type { Plugin } from '../../plugins/plugin.ts';
+import { configWarnings, waitingWarnings, type Base, type Ground } from '../base.ts';
+import { PluginHost } from '../extensions/plugins.ts';
+import type { AssistantSettings } from '../library/assistant.ts';
+import { safeConfig, safeModeSentence, trialConfig } from './safe-mode.ts';
+
+interface BaseParts extends Pick<AssistantSettings, 'rehearsal' | 'wrapTool'> {
+  readonly given: readonly Plugin[];
+}
+
+/** Reads the settings and loads the plugins. The start is counted before: a plugin that kills the process counts too. */
+export async function openBase(
+  ground: Ground,
+  starts: Starts,
+  { rehearsal = false, wrapTool, given }: BaseParts,
+): Promise<Base> {
+  const safe = starts.isLoop || rehearsal;
+  const restricted = wrapTool === undefined ? safeConfig : trialConfig;
+  const settings = new SettingsStore(ground.loaded, safe ? restricted : undefined);
+  const { config } = settings;
+  const { plugged, clock } = ground;
+  const { plugins: folder, pluginPins: pins } = ground.paths;
+  const plugins = await PluginHost.open({ folder, pins, config, plugged, clock, log: ground.log, safe, given });
+  return {
+    ...ground,
+    config,
+    settings,
+    plugins,
+    safe,
+    get warnings() {
+      return [
+        ...(safe ? [safeModeSentence(starts)] : []),
+        ...configWarnings(settings.loaded, process.getuid?.()),
+        ...waitingWarnings(settings),
+        ...plugins.troubles,
+        ...ground.further.troubles,
+      ];
+    },
+  };
+}
