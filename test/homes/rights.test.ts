@@ -65,6 +65,8 @@ describe.skipIf(programs === undefined)('the rights of a gateway in PostgreSQL',
     await waitFor(() => chatOf(world).includes('hello again'));
     await world.assistant[Symbol.asyncDispose]();
     expect(await line.run('store', 'migrate', '--to', 'local', '--home', other)).toBe(0);
+    await sql(as(url, 'keeper'), 'CREATE TABLE assistant.later (n int)');
+    await sql(store, 'INSERT INTO assistant.later VALUES (1)', 'DELETE FROM assistant.later');
     await expect(sql(store, 'SELECT n FROM public.other')).rejects.toThrow('permission denied for table other');
     await expect(sql(store, 'CREATE TABLE assistant.mine (n int)')).rejects.toThrow('permission denied for schema');
     await expect(sql(store, 'DROP TABLE assistant.homes')).rejects.toThrow('must be owner of table homes');
