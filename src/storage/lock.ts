@@ -13,6 +13,7 @@ import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { AppError, errorMessage } from '../util/errors.ts';
+import { openFilesSentence } from './open-files.ts';
 
 /** A process that owns a home. */
 export interface LockHolder {
@@ -156,7 +157,7 @@ function unusableError(path: string, cause: unknown): AppError {
   const next =
     (code & 0xff) === SQLITE_NOTADB
       ? 'It was written by another program: move it away and start again.'
-      : 'Check that the disk is writable and has room, and that the folder belongs to you.';
+      : (openFilesSentence() ?? 'Check that the disk is writable and has room, and that the folder belongs to you.');
   return new AppError('lock-unusable', `Could not use the lock file ${path}: ${errorMessage(cause)}. ${next}`, {
     cause,
     facts: { path },

@@ -5,6 +5,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { ensureDirectory, requireSpace, syncDirectory } from './files.ts';
+import { openFilesSentence } from './open-files.ts';
 
 /** One step of a schema. The n-th step of a list leads to schema version n. */
 export interface Migration {
@@ -44,9 +45,14 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
       PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};`);
   } catch (error) {
-    throw new AppError('database-unusable', `Could not open ${options.path}: ${errorMessage(error)}.`, {
-      cause: error,
-    });
+    const remedy = openFilesSentence();
+    throw new AppError(
+      'database-unusable',
+      `Could not open ${options.path}: ${errorMessage(error)}.${remedy === null ? '' : ` ${remedy}`}`,
+      {
+        cause: error,
+      },
+    );
   }
   const version = userVersion(db);
   const target = options.migrations.length;
