@@ -4,7 +4,7 @@ import { SendError, type Channel, type ChannelContext } from '../../src/channels
 import type { Received } from '../../src/channels/inbound/writer.ts';
 import { KeptChannel } from '../../src/channels/kept.ts';
 import { Guests } from '../../src/channels/shared/guests.ts';
-import { OwnChats, type Line } from '../../src/channels/shared/own-chats.ts';
+import { ownChats, type Line } from '../../src/channels/shared/own-chats.ts';
 import { routedContext } from '../../src/channels/shared/routed-context.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { inboundDraft } from '../support/inbound.ts';
@@ -202,7 +202,7 @@ describe('the channel of one of several assistants', () => {
       typing: async ({ chatId }: { readonly chatId: string }) => void calls.push(`typing ${chatId}`),
       draft: async ({ chatId }: { readonly chatId: string }) => calls.push(`draft ${chatId}`) > 0,
     });
-    const channel = new OwnChats(real, {
+    const channel = ownChats(real, {
       owns: (chatId) => chatId === 'K',
       began: (turnId) => turnId === 'begun here',
       connected: () => real,

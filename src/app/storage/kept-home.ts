@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
 import { SendError, type Channel } from '../../channels/channel.ts';
+import { channelWith } from '../../channels/channel-with.ts';
 import type { ChannelSource } from '../../channels/supervised-channel.ts';
 import type { OpenHome } from '../../homes/open-home.ts';
 import type { StoredHome } from '../../homes/stored-home.ts';
@@ -35,7 +36,7 @@ export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend
 /** All files are looked through this often, for what a person or a background process changed; ms. */
 const LOOK_EVERY_MS = 60_000;
 /** What sends. */
-const SENDS: ReadonlySet<PropertyKey> = new Set(['send', 'edit', 'draft', 'react', 'typing']);
+const SENDS = ['send', 'edit', 'draft', 'react', 'typing'];
 
 /**
  * Opens the home in the PostgreSQL of the setting `store`, or takes the one that is open (`copy`); null: there is none. Waits while
@@ -137,15 +138,12 @@ function withAgents(): AppError {
 
 /** The channel, whose sends fail before they begin, as ones that can be repeated, while the home may be another's. */
 function permitted(permit: Permit, channel: Channel): Channel {
-  return new Proxy(channel, {
-    get: (target, key) => {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== 'function') return value;
-      if (!SENDS.has(key)) return (...args: readonly unknown[]): unknown => Reflect.apply(value, target, args);
-      return async (...args: readonly unknown[]): Promise<unknown> => {
-        if (!permit.isGranted) throw new SendError('retryable', new NotPermitted().message);
-        return await Reflect.apply(value, target, args);
-      };
-    },
+  const asking = SENDS.map((name) => {
+    const send = async (...args: readonly unknown[]): Promise<unknown> => {
+      if (!permit.isGranted) throw new SendError('retryable', new NotPermitted().message);
+      return await Reflect.apply(Reflect.get(channel, name), channel, args);
+    };
+    return [name, send];
   });
+  return channelWith(channel, Object.fromEntries(asking));
 }

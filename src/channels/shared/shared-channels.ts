@@ -6,7 +6,7 @@ import { ChannelError, type Channel, type ChannelContext, type ChannelHealth } f
 import type { ChannelManager } from '../manager.ts';
 import type { ChannelSource } from '../supervised-channel.ts';
 import { Guests } from './guests.ts';
-import { OwnChats } from './own-chats.ts';
+import { ownChats } from './own-chats.ts';
 import { routedContext } from './routed-context.ts';
 
 /** A chat is told at most once in this time that its assistant does not run. */
@@ -70,7 +70,7 @@ export class SharedChannels {
     this.#opened.set(name, { kind, real });
     const open = async (): Promise<Channel> => {
       const channel = await real();
-      return new OwnChats(channel, {
+      return ownChats(channel, {
         owns: (chatId) => this.guests.ownerOf(name, chatId) === null,
         began: (turnId, chatId) => this.#ports.began(name, turnId, chatId),
         connected: () => channel,
@@ -78,7 +78,7 @@ export class SharedChannels {
         health: () => channel.health(),
       });
     };
-    return { name, kind, open };
+    return { ...source, open };
   }
 
   /** What the connection of a channel is given: it reads for all assistants. */
@@ -108,7 +108,7 @@ export class SharedChannels {
     const opened = this.#opened.get(name);
     if (opened === undefined) throw new ChannelError(`channel "${name}" is not there any more`, { retry: 'seldom' });
     const channel = await opened.real();
-    return new OwnChats(channel, {
+    return ownChats(channel, {
       owns: (chatId) => this.guests.ownerOf(name, chatId) === assistant,
       began: (turnId, chatId) => began(name, turnId, chatId),
       connected: () => (typeof this.#manager?.outlet(name) === 'object' ? this.#loaded.get(name) : undefined),
