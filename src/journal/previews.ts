@@ -38,6 +38,16 @@ export class PreviewStore {
     return row?.text('platform_id');
   }
 
+  /** Whether something that was said before waits to be sent to the chat: a preview would stand above it. */
+  isBehind({ channel, chatId }: PreviewPlace): boolean {
+    const waiting = this.#ports.db.get(
+      `SELECT 1 FROM outbound WHERE state IN ('pending', 'sending', 'uncertain') AND channel = ? AND chat = ? LIMIT 1`,
+      channel,
+      chatId,
+    );
+    return waiting !== undefined;
+  }
+
   /** Marks a preview as being sent and returns its id. Undefined: the turn has one already, or one failed. */
   begin(turnId: string, place: PreviewPlace): Promise<string | undefined> {
     const { db, clock } = this.#ports;

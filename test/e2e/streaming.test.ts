@@ -36,6 +36,17 @@ describe('an answer', () => {
     expect(Math.min(...gaps, 1_100)).toBeGreaterThan(1_000);
   });
 
+  test('is not shown above the answer before, which the platform has not taken yet', async () => {
+    await using world = await startWorld();
+    world.model.reply('The first.', slowly(ANSWER));
+    world.telegram.faultNext('sendMessage', { status: 429, retryAfter: 3 });
+    world.telegram.userSays(OWNER, 'tell me');
+    await waitFor(() => world.telegram.calls.some(({ method }) => method === 'sendMessage'));
+    world.telegram.userSays(OWNER, 'tell me more');
+    await ended(world);
+    expect(chatOf(world)).toEqual(['The first.', ANSWER]);
+  });
+
   test('that comes at once is sent once, whole', async () => {
     await using world = await startWorld();
     world.model.reply('Short.');

@@ -133,6 +133,7 @@ async function useAll(journal: Journal): Promise<void> {
   await previews.sent('01ZT1:preview', '77');
   previews.platformId('01ZT1');
   previews.isOvertaken('01ZT1');
+  previews.isBehind({ channel: 'telegram', chatId: '1' });
   await previews.seal('01ZT1', 'so far');
   await previews.failed('01ZT1:preview', 'gone');
   await turns.close('01ZT1', 'answered', [{ message: reply('01ZT1:0', { turnId: '01ZT1' }), parts: ['hi'] }]);

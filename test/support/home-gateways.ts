@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { serversOf } from '../../src/homes/servers.ts';
 import { startProxy, type Proxy } from '../homes/proxy.ts';
 import { builtProgram } from './built-program.ts';
 import { killHard, stopSoftly } from './crash-process.ts';
@@ -9,7 +10,7 @@ import { waitFor } from './wait.ts';
 /** What the gateways of a storm share. */
 export interface SharedWorld {
   readonly folder: string;
-  /** Of the database. */
+  /** Of the database. One that names several servers is used as it is, without the proxy. */
   readonly url: string;
   readonly leaseSeconds: number;
 }
@@ -53,10 +54,12 @@ export class HomeGateway implements AsyncDisposable {
     await mkdir(own, { recursive: true, mode: 0o700 });
     const sockets = join(folder, `${name}-db`);
     await mkdir(sockets);
-    const proxy = await startProxy(url, sockets);
+    const [server = url, ...others] = serversOf(url);
+    const proxy = await startProxy(server, sockets);
+    const address = others.length > 0 ? url : proxy.url;
     const settings = {
       ...(isMachine ? { homes: { enabled: true } } : config),
-      store: `${proxy.url}&application_name=${name}&leaseSeconds=${leaseSeconds}`,
+      store: `${address}&application_name=${name}&leaseSeconds=${leaseSeconds}`,
       log: { level: 'info', format: 'json' },
     };
     await writeFile(join(own, 'config.json'), JSON.stringify(settings), { mode: 0o600 });

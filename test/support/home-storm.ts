@@ -32,6 +32,8 @@ export interface HomeStormPlan extends Omit<FaultPlan, 'random'> {
   readonly everyMs: number;
   /** `machines`: so many gateways of many homes. `pairs`: two gateways of its own for each home. */
   readonly gateways: { readonly machines: number } | 'pairs';
+  /** What happens after the faults of the gateways, while people go on writing. */
+  readonly afterwards?: (homes: readonly StormHome[], gateways: readonly HomeGateway[]) => Promise<void>;
 }
 
 export interface HomeStormReport extends HomeVerdict, TakeoverTimes {
@@ -106,6 +108,7 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
   talk.begin();
   const storm = new HomeFaults(gateways, history, { ...plan, random });
   await storm.run();
+  await plan.afterwards?.(homes, gateways);
   talk.end();
   const settled = async (): Promise<boolean> =>
     homes.every((home) => home.open() === 0) && (await history.open()) === 0;

@@ -185,7 +185,7 @@ export class Previews implements Disposable {
     });
   }
 
-  /** Sends or edits the preview, if its text changed. Never rejects. */
+  /** Sends or edits the preview, if its text changed; a new message not before those that wait for the chat. Never rejects. */
   async #show(preview: Preview): Promise<void> {
     const { log } = this.#ports;
     const channel = this.#channel(preview.place.channel);
@@ -196,8 +196,10 @@ export class Previews implements Disposable {
     if (text === '' || text === preview.shown) return;
     try {
       if (preview.platformId !== undefined) await this.#edit(preview, channel, preview.platformId, text);
-      else if (!(await this.#draft(preview, channel, text)))
+      else if (!(await this.#draft(preview, channel, text))) {
+        if (this.#ports.ledger.isBehind(preview.place)) return;
         await this.#ports.outlets.sending(preview.place.channel, this.#begin(preview, channel, text));
+      }
       preview.shown = text;
     } catch (error) {
       log.debug('preview: update failed', { reason: errorMessage(error) });
