@@ -19,6 +19,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'docs', 'several-machines');
 const programs = postgresPrograms();
 
+/** What a person writes into gateways.env for one home. */
+const ONE_HOME = { OPENAI_API_KEY: 'a-key-0001', ASSISTANT_AGENT__MODEL: 'openai/a-model' };
+
 interface Service {
   readonly user?: string;
   readonly restart: string;
@@ -119,6 +122,7 @@ test.skipIf(programs === undefined)(
     const log = new Map<string, string>();
     const start = async (
       name: string,
+      extra: Readonly<Record<string, string>> = {},
     ): Promise<{ readonly child: ChildProcess; readonly healthy: () => Promise<boolean> }> => {
       const home = join(folder.path, name, 'data');
       await mkdir(home, { recursive: true, mode: 0o700 });
@@ -131,8 +135,7 @@ test.skipIf(programs === undefined)(
           env: program.environment({
             HOME: join(folder.path, name),
             ASSISTANT_HOME: home,
-            OPENAI_API_KEY: 'a-key-0001',
-            ASSISTANT_AGENT__MODEL: 'openai/a-model',
+            ...extra,
             ...Object.fromEntries(
               Object.entries(gateway?.environment ?? {}).map(([key, value]) => [
                 key,
@@ -155,10 +158,10 @@ test.skipIf(programs === undefined)(
     };
     const runs = (name: string): boolean => /\bready\b/u.test(log.get(name) ?? '');
     await using stack = new AsyncDisposableStack();
-    const one = await start('gateway-1');
+    const one = await start('gateway-1', ONE_HOME);
     stack.defer(() => stop(one.child));
     await waitFor(() => runs('gateway-1'), { what: 'gateway-1 to run' });
-    const two = await start('gateway-2');
+    const two = await start('gateway-2', ONE_HOME);
     stack.defer(() => stop(two.child));
     await waitFor(two.healthy, { what: 'gateway-2 to be healthy while it waits' });
     expect(await one.healthy()).toBe(true);
@@ -168,6 +171,10 @@ test.skipIf(programs === undefined)(
     expect(performance.now() - began).toBeLessThan(parseInt(gateway?.stop_grace_period ?? '', 10) * 1_000);
     await waitFor(() => runs('gateway-2'), { what: 'gateway-2 to take over' });
     expect(await two.healthy()).toBe(true);
+    await stop(two.child);
+    const many = await start('machine', { ASSISTANT_HOMES__ENABLED: 'true' });
+    stack.defer(() => stop(many.child));
+    await waitFor(many.healthy, { what: 'a gateway of many homes to be healthy' });
     expect([...log.values()].join('')).not.toContain('0123456789abcdef');
   },
 );
