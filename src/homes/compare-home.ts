@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { contentsUnder, growsByLines, type Item } from '../backup/contents.ts';
-import { isKept } from './file-changes.ts';
+import { isKept, SETTINGS } from './file-changes.ts';
 import { hashOf } from './files-cache.ts';
-import { differing, digestOfCache, digestOfStore } from './journal-digest.ts';
+import { differing as differingTables, digestOfCache, digestOfStore } from './journal-digest.ts';
 import { journalTables } from './journal-tables.ts';
 import type { Postgres, StoredRow } from './postgres.ts';
 import { hashOfStored, storedTapes, tapesIn } from './send-home.ts';
@@ -25,14 +25,19 @@ interface Place {
   readonly folder: string;
 }
 
-/** Compares a home in a folder, which nobody writes, with what PostgreSQL has, by counts and hashes; `db`: its journal. */
-export async function compareHome(place: Place & { readonly db: DatabaseSync }): Promise<Compared> {
+/**
+ * Compares a home in a folder, which nobody writes, with what PostgreSQL has, by counts and hashes; `db`: its journal. With
+ * `ownSettings` the folder may have other settings.
+ */
+export async function compareHome(
+  place: Place & { readonly db: DatabaseSync; readonly ownSettings?: boolean },
+): Promise<Compared> {
   const { postgres, name, folder, db } = place;
   const differs: string[] = [];
   let rows = 0;
   for (const table of journalTables(db)) {
     const here = digestOfCache(db, [table]);
-    differs.push(...differing(here, await digestOfStore(postgres, name, [table])));
+    differs.push(...differingTables(here, await digestOfStore(postgres, name, [table])));
     rows += here[0]?.rows ?? 0;
   }
   const items = (await contentsUnder(folder, '')).filter(({ type, path }) => type !== 'folder' && isKept(path));
@@ -46,7 +51,9 @@ export async function compareHome(place: Place & { readonly db: DatabaseSync }):
       items.filter((item) => !isGrowing(item)),
     )),
   );
-  return { rows, conversations: tapes.size, files: items.length, differing: differs };
+  const mayDiffer = place.ownSettings === true ? SETTINGS : null;
+  const differing = differs.filter((what) => what !== mayDiffer);
+  return { rows, conversations: tapes.size, files: items.length, differing };
 }
 
 async function differingTapes(

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { contentsUnder, growsByLines, type Item } from '../backup/contents.ts';
 import { ifThere } from '../storage/files.ts';
-import type { FileChanges, FileSource } from './home-writer.ts';
+import type { FileChanges, FileSource } from './sources.ts';
 import type { Lease } from './lease.ts';
 import type { Postgres, Statement } from './postgres.ts';
 import { type Place, tapeStatements } from './statements.ts';
@@ -39,8 +39,11 @@ const CHUNK_BYTES = 256 * 1024;
 /** Bytes of pieces in one statement. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** Kept in another way, or of this machine only: tapes, homes in this one, the settings, the mark of a copy. */
-const NOT_FILES = /^(?:(?:sessions|agents)(?:\/.*)?|config\.json|store\.json)$/u;
+/** Kept in another way, or of this machine only: tapes, homes in this one, the mark of a copy. */
+const NOT_FILES = /^(?:(?:sessions|agents)(?:\/.*)?|store\.json)$/u;
+
+/** The settings of a home: a file like the others, but a folder with settings of its own keeps those. */
+export const SETTINGS = 'config.json';
 
 /** Whether a path below the home belongs into PostgreSQL as a file. */
 export const isKept = (path: string): boolean => !NOT_FILES.test(path);
@@ -56,6 +59,8 @@ export class HomeFiles implements FileSource {
   readonly #options: HomeFilesOptions;
   readonly #known = new Map<string, Known>();
   readonly #chunks = new Set<string>();
+  /** Of files that changed or went since the last look at all files: perhaps no list names them any more. */
+  #freed = new Set<string>();
   #touched = new Set<string>();
 
   constructor(options: HomeFilesOptions) {
@@ -99,9 +104,14 @@ export class HomeFiles implements FileSource {
       const changed = Array.from(found.values()).filter((item) => this.#known.get(item.path)?.facts !== factsOf(item));
       const read: ReadFile[] = [];
       for (const item of changed) read.push(...(await this.#read(item)));
-      for (const path of gone) this.#known.delete(path);
-      for (const { path, known } of read) this.#known.set(path, known);
+      for (const path of gone) this.#forget(path);
+      for (const { path, known } of read) {
+        this.#forget(path);
+        this.#known.set(path, known);
+      }
+      const isLook = touched.has('');
       return {
+        isEmpty: gone.length === 0 && read.length === 0 && !(isLook && this.#freed.size > 0),
         statements: (place) => [
           ...gone.flatMap((path) => removal(place, path)),
           ...read.flatMap(({ path, known, appended }) =>
@@ -109,12 +119,38 @@ export class HomeFiles implements FileSource {
               ? [entry(place, path, known.file)]
               : tapeStatements(place, { session: growingName(path), ...appended }),
           ),
+          ...(isLook ? this.#removeFreed(place) : []),
         ],
       };
     } catch (error) {
       for (const path of touched) this.#touched.add(path);
       throw error;
     }
+  }
+
+  #forget(path: string): void {
+    for (const hash of this.#known.get(path)?.file.chunks ?? []) this.#freed.add(hash);
+    this.#known.delete(path);
+  }
+
+  /**
+   * Removes pieces that no list names, in the transaction with the lists. It is called when all files of the transaction were read, and
+   * none is read before it is committed, so that a piece that was sent for a list to come is never among them.
+   */
+  #removeFreed({ home }: Place): readonly Statement[] {
+    if (this.#freed.size === 0) return [];
+    const named = new Set(Array.from(this.#known.values()).flatMap(({ file }) => file.chunks));
+    const unnamed = Array.from(this.#freed).filter((hash) => !named.has(hash));
+    this.#freed = new Set();
+    for (const hash of unnamed) this.#chunks.delete(hash);
+    if (unnamed.length === 0) return [];
+    return [
+      {
+        text: `DELETE FROM assistant.chunks WHERE home = $1 AND hash = ANY($2)
+          AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)`,
+        values: [home, unnamed],
+      },
+    ];
   }
 
   async #read(item: Item): Promise<readonly ReadFile[]> {

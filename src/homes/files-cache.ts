@@ -6,7 +6,7 @@ import { contentsUnder } from '../backup/contents.ts';
 import { tapeName } from '../session/tape-name.ts';
 import { ifThere, replaceDurable } from '../storage/files.ts';
 import { AppError } from '../util/errors.ts';
-import { isKept, type HomeFiles, type StoredFile } from './file-changes.ts';
+import { isKept, SETTINGS, type HomeFiles, type StoredFile } from './file-changes.ts';
 import { readTape } from './home-tapes.ts';
 import type { Lease } from './lease.ts';
 import type { Postgres, StoredRow } from './postgres.ts';
@@ -19,6 +19,8 @@ export interface FilesCacheOptions {
   /** Absolute path of the folder with the tapes. */
   readonly sessions: string;
   readonly files: HomeFiles;
+  /** Of which settings the home has: `own`: those of the folder, which are sent; `stored`: those of PostgreSQL. */
+  readonly config: 'own' | 'stored';
 }
 
 /** How many files and bytes had to be fetched. */
@@ -32,11 +34,11 @@ const PART_BYTES = 8 * 1024 * 1024;
 
 /**
  * Makes the files of a home's copy what PostgreSQL has, by their hashes; what PostgreSQL does not have is removed. Throws
- * `home-differs` when what was fetched is not what it should be.
+ * `home-differs` when what was fetched is not what it should be, and `home-without-settings` when PostgreSQL has none.
  */
 export async function bringFiles(options: FilesCacheOptions): Promise<Fetched> {
   const fetched: Fetched = { files: 0, bytes: 0 };
-  const kept = new Set<string>();
+  const kept = new Set<string>(options.config === 'own' ? [SETTINGS] : []);
   for (const path of await bringTapes(options, fetched)) kept.add(path);
   for (const path of await bringOthers(options, fetched)) kept.add(path);
   for (const path of ['', 'sessions']) {
@@ -121,10 +123,22 @@ async function bringOthers(options: FilesCacheOptions, fetched: Fetched): Promis
   for (const row of rows) {
     const path = String(row['path']);
     const file = toFile(row);
+    if (path === SETTINGS && options.config === 'own') continue;
     if (!(await isHere(join(options.folder, path), file))) await fetchFile(options, path, file, fetched);
     await files.isSame(path, file);
   }
-  return rows.map((row) => String(row['path']));
+  const paths = rows.map((row) => String(row['path']));
+  if (options.config === 'own') await keepOwn(options, rows);
+  else if (!paths.includes(SETTINGS)) throw withoutSettings(home);
+  return paths;
+}
+
+/** The folder's own settings are sent unless PostgreSQL has the same. */
+async function keepOwn({ folder, files }: FilesCacheOptions, rows: readonly StoredRow[]): Promise<void> {
+  const row = rows.find(({ path }) => path === SETTINGS);
+  const file = row === undefined ? undefined : toFile(row);
+  if (file !== undefined && (await isHere(join(folder, SETTINGS), file))) await files.isSame(SETTINGS, file);
+  else files.touched(SETTINGS);
 }
 
 async function isHere(at: string, file: StoredFile): Promise<boolean> {
@@ -180,6 +194,13 @@ export async function hashOf(path: string, bytes = Infinity): Promise<string | u
   const hash = createHash('sha256');
   if (bytes > 0) for await (const part of createReadStream(path, { end: bytes - 1 })) hash.update(part as Buffer);
   return hash.digest('hex');
+}
+
+function withoutSettings(home: string): AppError {
+  return new AppError(
+    'home-without-settings',
+    `The database has no config.json of the home ${home}, so no gateway of many homes can run it. Start the assistant once in the folder that it comes from, with the setting store.`,
+  );
 }
 
 function differs(what: string): AppError {

@@ -2,40 +2,21 @@ import { backoffMs } from '../util/backoff.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
-import type { TableChanges } from './journal-changes.ts';
 import type { Lease } from './lease.ts';
 import type { Postgres, Statement } from './postgres.ts';
 import { sqlStateOf } from './store-failure.ts';
+import type { FileChanges, FileSource, JournalSource } from './sources.ts';
+import { homeRewound } from './stored-home.ts';
 import {
+  bytesIn,
   extension,
   fence,
   FENCE_FELL,
   joinedAppends,
   journalStatements,
-  type Place,
   type TapeChange,
   tapeStatements,
 } from './statements.ts';
-
-/** The journal, as far as the writer has to know it. All are read at one moment. */
-export interface JournalSource {
-  /** Commits of this process so far. */
-  readonly commits: number;
-  take(): readonly TableChanges[];
-  sequences(): Readonly<Record<string, number>>;
-}
-
-/** What changed of the files, for the transaction that it belongs to. */
-export interface FileChanges {
-  statements(place: Place): readonly Statement[];
-}
-
-/** Files of the home that changed. */
-export interface FileSource {
-  readonly any: boolean;
-  /** Reads them and keeps their pieces in PostgreSQL; rejects as `Postgres` does, and then has them still. */
-  take(): Promise<FileChanges>;
-}
 
 export interface HomeWriterOptions {
   readonly postgres: Postgres;
@@ -50,6 +31,8 @@ export interface HomeWriterOptions {
 }
 
 interface Waiting {
+  /** Waits for what there is to write, if there is anything. */
+  readonly isLook?: boolean;
   readonly settled: PromiseWithResolvers<void>;
 }
 
@@ -61,6 +44,8 @@ interface QueuedTape extends Waiting {
 interface Group {
   readonly revision: number;
   readonly commits: number;
+  /** Nothing changed, and nobody asked for a transaction. */
+  readonly isEmpty: boolean;
   readonly statements: readonly Statement[];
   readonly waiting: readonly Waiting[];
 }
@@ -143,6 +128,14 @@ export class HomeWriter {
   written(): Promise<void> {
     const settled = Promise.withResolvers<void>();
     this.#waiting.push({ settled });
+    this.#run();
+    return settled.promise;
+  }
+
+  /** Like `written`, without a transaction when nothing changed. */
+  look(): Promise<void> {
+    const settled = Promise.withResolvers<void>();
+    this.#waiting.push({ settled, isLook: true });
     this.#run();
     return settled.promise;
   }
@@ -243,7 +236,12 @@ export class HomeWriter {
       ...extra,
     ];
     if (bytesIn(statements) > LONG_BYTES) statements.push(extension({ ...place, leaseMs }));
-    return { revision: place.revision, commits, waiting, statements };
+    const isEmpty =
+      waiting.every(({ isLook }) => isLook === true) &&
+      files.every((one) => one.isEmpty) &&
+      changes.length + extra.length === 0 &&
+      commits === this.#commits;
+    return { revision: place.revision, commits, isEmpty, waiting, statements };
   }
 
   /** Nothing but the fence: all files were looked through, and none had changed. */
@@ -344,20 +342,4 @@ export class HomeWriter {
 
 function storeTrouble(error: unknown): AppError {
   return new AppError('home-store-failed', errorMessage(error));
-}
-
-/** The server went back to an earlier state: a standby that had not all was promoted, or a backup was restored. */
-function homeRewound(name: string): AppError {
-  return new AppError(
-    'home-rewound',
-    `PostgreSQL lost what it had committed of the home ${name}: it went back to an earlier state. The assistant starts again and sends it anew from this folder, unless another gateway takes the home first.`,
-  );
-}
-
-const bytesIn = (statements: readonly Statement[]): number =>
-  statements.reduce((sum, { values = [] }) => sum + values.reduce(bytesOf, 0), 0);
-
-function bytesOf(sum: number, value: unknown): number {
-  if (typeof value === 'string') return sum + value.length;
-  return sum + (value instanceof Uint8Array ? value.length : 8);
 }

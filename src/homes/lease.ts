@@ -46,7 +46,6 @@ export class Leases implements Disposable {
   readonly #leaseMs: number;
   readonly #held = new Map<string, Lease>();
   #renewal: Disposable | undefined;
-  #renewing: Promise<void> | undefined;
   #claiming: Promise<unknown> = Promise.resolve();
   #failedRenewals = 0;
   #closed = false;
@@ -140,7 +139,7 @@ export class Leases implements Disposable {
         clock: this.#options.clock,
       },
       {
-        renew: () => this.#renew(),
+        renew: (one) => this.#renew([one]),
         release: (one) => this.#release(one),
         lost: (one, reason) => this.#lost(one, reason),
       },
@@ -155,7 +154,7 @@ export class Leases implements Disposable {
     if (this.#closed || this.#held.size === 0) return;
     this.#renewal ??= this.#options.clock.timer(this.#leaseMs * part, () => {
       this.#renewal = undefined;
-      this.#renew().then(
+      this.#renew(Array.from(this.#held.values())).then(
         () => this.#renewLater(),
         (error: unknown) => {
           this.#failedRenewals += 1;
@@ -166,16 +165,10 @@ export class Leases implements Disposable {
     });
   }
 
-  /** Renews all; callers at the same time share one statement. */
-  #renew(): Promise<void> {
-    this.#renewing ??= this.#renewAll().finally(() => (this.#renewing = undefined));
-    return this.#renewing;
-  }
-
   /** A lease that ran out is renewed too as long as no one else claimed the home. Those with another epoch are lost. */
-  async #renewAll(): Promise<void> {
+  async #renew(leases: readonly Lease[]): Promise<void> {
     const { postgres, clock } = this.#options;
-    const held = Array.from(this.#held.values());
+    const held = leases.filter((lease) => this.#held.get(lease.name) === lease);
     if (held.length === 0) return;
     const asked = { monotonic: clock.monotonic(), wall: clock.now() };
     const rows = await postgres.query(
@@ -234,7 +227,7 @@ interface Asked {
 }
 
 interface LeaseActions {
-  readonly renew: () => Promise<void>;
+  readonly renew: (lease: Lease) => Promise<void>;
   readonly release: (lease: Lease) => Promise<void>;
   readonly lost: (lease: Lease, reason?: AppError) => void;
 }
@@ -291,7 +284,7 @@ export class Lease {
   /** Tells the other gateways that the home will be handed over soon; rejects as `Postgres` does, and then goes with a renewal. */
   leave(): Promise<void> {
     this.#isLeaving = true;
-    return this.#actions.renew();
+    return this.#actions.renew(this);
   }
 
   /**
@@ -299,7 +292,7 @@ export class Lease {
    * runs, which extends it.
    */
   renew(): Promise<void> {
-    return this.#actions.renew();
+    return this.#actions.renew(this);
   }
 
   /** Gives the home back: the next gateway may claim it at once. What was not written before is refused. */

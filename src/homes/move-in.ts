@@ -2,7 +2,7 @@ import { openDatabase, schemaOf } from '../storage/open-database.ts';
 import { raceAbort } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { compareHome } from './compare-home.ts';
-import { HomeFiles } from './file-changes.ts';
+import { HomeFiles, SETTINGS } from './file-changes.ts';
 import { HomeWriter } from './home-writer.ts';
 import { CACHE_STATE } from './journal-cache.ts';
 import type { Lease } from './lease.ts';
@@ -44,6 +44,7 @@ export async function moveIn(options: MoveOptions & { readonly isConfigured: boo
     db.exec(CACHE_STATE);
     db.prepare('REPLACE INTO cache_state VALUES (1, ?, 0)').run(lease.epoch);
     await switchOver();
+    files.touched(SETTINGS);
     const { version, oldestReader } = schemaOf(db);
     await writer.also({
       text: 'UPDATE assistant.homes SET schema = $2, oldest_reader = $3, kept_by = NULL, kept_at = NULL WHERE name = $1',

@@ -33,14 +33,20 @@ export async function moveOut(options: MoveOptions): Promise<Moved> {
   await writeMark(folder, mark);
   const lease = await claimForMove(opened, options, { keptBy: null, stack });
   onStep('Conversations and files are fetched');
-  await bringFiles({ ...options, postgres, lease, files: new HomeFiles({ postgres, lease, name, folder }) });
+  await bringFiles({
+    ...options,
+    postgres,
+    lease,
+    config: 'own',
+    files: new HomeFiles({ postgres, lease, name, folder }),
+  });
   onStep('The journal is fetched');
   await bringJournal({ postgres, lease, path: state, migrations });
   onStep('Both sides are compared');
   let compared: Compared;
   {
     using db = new DatabaseSync(state, { timeout: 250 });
-    compared = await compareHome({ postgres, name, folder, db });
+    compared = await compareHome({ postgres, name, folder, db, ownSettings: true });
     requireSame(compared, name);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }

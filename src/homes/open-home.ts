@@ -29,6 +29,8 @@ export interface OpenHomeOptions extends Pick<HomeWriterOptions, 'onTrouble' | '
   readonly folder: string;
   readonly state: string;
   readonly sessions: string;
+  /** Which settings the home has: `own`: those of the folder, which are sent; `stored`: those that PostgreSQL has. */
+  readonly config: 'own' | 'stored';
   /** Of the journal. */
   readonly migrations: readonly Migration[];
   readonly clock: Clock;
@@ -57,7 +59,7 @@ const RELEASE_MS = 1_000;
 /**
  * Makes the folder the copy of a home that was claimed. A home that PostgreSQL does not have yet is written there as it lies in
  * the folder. The lock of the folder must be held. Disposing writes what is left and gives the home back. Throws
- * `home-lost` when another gateway claims it meanwhile, `home-foreign` when the folder holds a home of its own and `home-incomplete`
+ * `home-lost` when another gateway claims it meanwhile, `home-without-settings` when it is to get settings that PostgreSQL does not have, `home-foreign` when the folder holds a home of its own and `home-incomplete`
  * when what PostgreSQL has was never finished; and as `Postgres` does.
  */
 export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {

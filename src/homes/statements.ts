@@ -146,3 +146,12 @@ export function schemaStatement(home: string, schema: number, oldestReader: numb
     values: [home, schema, oldestReader],
   };
 }
+
+/** Bytes of the values of statements, about. */
+export const bytesIn = (statements: readonly Statement[]): number =>
+  statements.reduce((sum, { values = [] }) => sum + values.reduce(bytesOf, 0), 0);
+
+function bytesOf(sum: number, value: unknown): number {
+  if (typeof value === 'string') return sum + value.length;
+  return sum + (value instanceof Uint8Array ? value.length : 8);
+}

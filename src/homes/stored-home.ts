@@ -74,3 +74,11 @@ export function homeIncomplete(name: string): AppError {
     { exitCode: 78 },
   );
 }
+
+/** The server went back to an earlier state: a standby that had not all was promoted, or a backup was restored. */
+export function homeRewound(name: string): AppError {
+  return new AppError(
+    'home-rewound',
+    `PostgreSQL lost what it had committed of the home ${name}: it went back to an earlier state. The assistant starts again and sends it anew from this folder, unless another gateway takes the home first.`,
+  );
+}

@@ -107,7 +107,7 @@ describe.skipIf(programs === undefined)('assistant store migrate', () => {
     expect(line.err).toBe('');
     expect(line.exits).toEqual([0]);
     expect(line.out).toMatch(
-      /^The home alice is in postgres:.*: \d+ rows of the journal, 2 conversations and 3 files, /u,
+      /^The home alice is in postgres:.*: \d+ rows of the journal, 2 conversations and 4 files, /u,
     );
     expect(line.out).toContain('Start the assistant: ');
     expect(await config(home)).toBe(
@@ -132,7 +132,7 @@ describe.skipIf(programs === undefined)('assistant store migrate', () => {
     const home = await makeHome(folder.path);
     const line = new CommandLine({ home });
     expect(await line.run('store', 'migrate', '--to', url, '--json')).toBe(0);
-    expect(JSON.parse(line.out)).toMatchObject({ to: 'database', moved: true, store: url, conversations: 2, files: 3 });
+    expect(JSON.parse(line.out)).toMatchObject({ to: 'database', moved: true, store: url, conversations: 2, files: 4 });
     const again = await migrate(home, url);
     expect(again.out).toContain(`The home alice was in ${url} already.`);
     expect(again.exits).toEqual([0]);
@@ -146,6 +146,8 @@ describe.skipIf(programs === undefined)('assistant store migrate', () => {
     const before = await hashes(home);
     await migrate(home, url);
     const other = join(elsewhere.path, HOME);
+    await mkdir(other, { mode: 0o700 });
+    await writeFile(join(other, 'config.json'), '{ "of": "the other machine" }');
     {
       await using copy = await openCopy(url, other);
       await copy.journal.inbox.accept([inboundMessage({ id: 'there', externalId: 'm:there', text: 'there' })]);
@@ -154,7 +156,7 @@ describe.skipIf(programs === undefined)('assistant store migrate', () => {
     }
     const line = await migrate(home, 'local');
     expect(line.err).toBe('');
-    expect(line.out).toMatch(/^The home alice is in \S+alice: \d+ rows of the journal, 2 conversations and 4 files, /u);
+    expect(line.out).toMatch(/^The home alice is in \S+alice: \d+ rows of the journal, 2 conversations and 5 files, /u);
     expect(await config(home)).toBe(CONFIG);
     expect(await hashes(home)).toEqual(before);
     expect(await readFile(join(home, 'workspace', 'new.txt'), 'utf8')).toBe('new');

@@ -35,7 +35,7 @@ describe.skipIf(programs === undefined)('the PostgreSQL of a process with many h
         if (lease === null) throw new Error(`${name} is not free`);
         const path = join(folder.path, 'homes', name);
         const paths = { folder: path, state: join(path, 'state.db'), sessions: join(path, 'sessions') };
-        return stack.use(await openHome({ ...parts, ...paths, store, lease }));
+        return stack.use(await openHome({ ...parts, ...paths, config: 'own', store, lease }));
       }),
     );
     await Promise.all(

@@ -46,7 +46,7 @@ export async function openGateway(
   const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: HOME }));
   const paths = { state: join(folder, 'state.db'), sessions: join(folder, 'sessions') };
   const { signal } = new AbortController();
-  const home = stack.use(await claimAndOpen({ ...parts, ...paths, store, name: HOME, signal }));
+  const home = stack.use(await claimAndOpen({ config: 'own', ...parts, ...paths, store, name: HOME, signal }));
   const owned = stack.move();
   return { ...home, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

@@ -64,7 +64,7 @@ export async function openCopy(
       folder,
       state: paths.state,
       sessions: paths.sessions,
-      // config: 'stored',
+      config: 'stored',
       migrations: journalMigrations,
       clock,
       log: log.with({ home: name }),

@@ -4,6 +4,7 @@ import { SendError, type Channel } from '../../channels/channel.ts';
 import { channelWith } from '../../channels/channel-with.ts';
 import type { ChannelSource } from '../../channels/supervised-channel.ts';
 import type { OpenHome } from '../../homes/open-home.ts';
+import { watchEditedFile } from '../../config/watch-file.ts';
 import type { StoredHome } from '../../homes/stored-home.ts';
 import { journalMigrations } from '../../journal/schema.ts';
 import type { OpenAppend } from '../../storage/append-file.ts';
@@ -62,11 +63,16 @@ export async function openKeptHome(
   let later: Disposable | undefined;
   const look = (): void => {
     files.touched('');
-    writer.written().catch(() => {});
+    writer.look().catch(() => {});
     later = clock.timer(LOOK_EVERY_MS, look);
   };
   later = clock.timer(LOOK_EVERY_MS, look);
   stack.defer(() => later?.[Symbol.dispose]());
+  const onEdited = (): void => {
+    files.touched(paths.config);
+    writer.look().catch(() => {});
+  };
+  stack.use(watchEditedFile(paths.config, onEdited, clock));
   const permit = stack.use(new LeasePermit(lease, clock));
   return {
     tapes: home.tapes,
@@ -112,7 +118,7 @@ async function openOwn(
   await using standby = new Standby(ground, standbyPorts);
   const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
   const onUnreachable = (error: AppError): void => standby.unreachable(error);
-  const files = { state: paths.state, sessions: paths.sessions };
+  const files = { state: paths.state, sessions: paths.sessions, config: 'own' } as const;
   const onTrouble = (error: unknown): void => void storage.failed(error);
   const home = await claimAndOpen({ ...parts, ...files, store, name, signal, onWaiting, onUnreachable, onTrouble });
   return { home: stack.use(home), store };
