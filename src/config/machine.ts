@@ -3,13 +3,19 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import { shellWord } from '../util/text.ts';
 import type { HomePaths } from './home.ts';
+import { machineOf } from './hosted-home.ts';
 import type { LoadedConfig } from './load.ts';
 
 /** What the folder of a machine that runs many homes may set. */
 const OWN = new Set(['$schema', 'store', 'homes', 'gateway', 'log']);
 
-/** Why a folder with `homes.enabled` cannot be that of a machine, with what to do; null: it can, or it does not want to. */
+/**
+ * Why no assistant may be started in a folder by itself, with what to do: it is the copy of a home that a machine runs, or it wants to be
+ * the folder of a machine (`homes.enabled`) and cannot; null: one may.
+ */
 export function machineProblem({ config, written, path }: LoadedConfig, paths: HomePaths): AppError | null {
+  const machine = machineOf(paths.home);
+  if (machine !== null) return homeOnMachine(paths.home, machine);
   if (!config.homes.enabled) return null;
   if (config.store === null)
     return refused(
@@ -31,8 +37,8 @@ function refused(sentence: string): AppError {
   return new AppError('config-invalid', sentence, { exitCode: 78 });
 }
 
-/** Nobody but the gateway of its machine may run it: what is changed there otherwise is replaced by what the database has. */
-export function homeOnMachine(home: string, machine: string): AppError {
+/** What is changed there otherwise is replaced by what the database has. */
+function homeOnMachine(home: string, machine: string): AppError {
   return new AppError(
     'home-of-machine',
     `${home} is the copy of a home that gateways of many homes run, and the one of this machine does not run it now. Start it with: ${assistantCommand(`gateway --home ${shellWord(machine)}`)}, or look where the home runs: ${assistantCommand(`status --home ${shellWord(machine)}`)}.`,

@@ -3,7 +3,6 @@ import { confirmProgram, leftVersion } from '../../backup/programs.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import { machineOf } from '../../config/hosted-home.ts';
 import { loadConfig } from '../../config/load.ts';
-import { homeOnMachine } from '../../config/machine.ts';
 import { readVersion } from '../../config/version.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
@@ -30,9 +29,7 @@ export async function gatewayCommand(
   context: CliContext,
 ): Promise<number> {
   const paths = pathsOf(context, home);
-  const machine = machineOf(paths.home);
-  if (machine !== null) throw homeOnMachine(paths.home, machine);
-  if (paths.host !== null) {
+  if (paths.host !== null && machineOf(paths.home) === null) {
     throw new AppError(
       'further-assistant',
       `${paths.home} is the home of a further assistant, which runs in the process of the main one (${paths.host}). Start that: ${assistantCommand('gateway')}`,
