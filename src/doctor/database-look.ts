@@ -3,25 +3,43 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { isLoopback } from '../gateway/token.ts';
+import { type Fleet, readFleet } from '../homes/fleet.ts';
 import { tablesAfter } from '../homes/journal-tables.ts';
-import { readServerAddress, readServerFacts, type ServerAddress, type ServerFacts } from '../homes/server-facts.ts';
+import { type Mark, readMark } from '../homes/mark.ts';
+import { Postgres } from '../homes/postgres.ts';
+import { readServerAddresses, readServerFacts, type ServerAddress, type ServerFacts } from '../homes/server-facts.ts';
 import { journalMigrations } from '../journal/schema.ts';
 import { readStoreAddress } from '../storage/store-address.ts';
+import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { skipped, type Finding } from './check.ts';
 import type { Scene, StoredHomeAddress } from './scene.ts';
 
 /** What the checks of the database look at. */
 export interface DatabaseLook extends StoredHomeAddress {
-  readonly address: ServerAddress;
-  /** What its name leads to: addresses, or the path of a socket. Empty: nothing. */
-  readonly found: readonly string[];
-  /** Where it is, seen from here. */
-  readonly place: 'this machine' | 'private network' | 'elsewhere';
+  readonly servers: readonly NamedServer[];
+  readonly user: string;
+  readonly database: string;
+  /** Where they are, seen from here; the farthest. */
+  readonly place: Place;
   /** Its certificate is not looked at. */
   readonly isUnchecked: boolean;
+  /** What the one says that takes writes. */
   readonly server: ServerFacts | AppError;
+  /** What it knows of homes and gateways; null: it has no homes of this version yet, or did not answer. */
+  readonly fleet: Fleet | null;
+  /** Of which database and home the folder is a copy; undefined: of none. */
+  readonly mark: Mark | undefined;
 }
+
+/** A server that the address names. */
+export interface NamedServer extends Pick<ServerAddress, 'host' | 'port'> {
+  /** What its name leads to: addresses, or the path of a socket. Empty: nothing. */
+  readonly found: readonly string[];
+}
+
+type Place = (typeof PLACES)[number];
+const PLACES = ['this machine', 'private network', 'elsewhere'] as const;
 
 /** One call of the server may take this long, so that all of them end within the deadline of a check; ms. */
 const CALL_MS = 4_000;
@@ -69,25 +87,38 @@ export function ofServer(
   };
 }
 
-async function look({ loaded, ports, clock }: Scene): Promise<DatabaseLook | AppError | null> {
+async function look({ loaded, ports, clock, paths }: Scene): Promise<DatabaseLook | AppError | null> {
   const stored = loaded === null ? null : ports.storedHome(loaded);
   if (stored === null) return null;
-  let address: ServerAddress;
+  let addresses: readonly ServerAddress[];
   try {
-    address = await readServerAddress(stored.url);
+    addresses = await readServerAddresses(stored.url);
   } catch (error) {
     return new AppError('store-address', errorMessage(error));
   }
-  const found = await leadsTo(address);
-  const tables = tablesAfter(journalMigrations);
-  const server = await readServerFacts(stored.url, { clock, tables, callMs: CALL_MS }).catch((error: unknown) =>
-    error instanceof AppError ? error : new AppError('store-unreachable', errorMessage(error)),
+  const servers = await Promise.all(
+    addresses.map(async (one) => ({ host: one.host, port: one.port, found: await leadsTo(one) })),
   );
+  const { user = '', database = '' } = addresses[0] ?? {};
+  const tables = tablesAfter(journalMigrations);
+  const [server, fleet, mark] = await Promise.all([
+    readServerFacts(stored.url, { clock, tables, callMs: CALL_MS }).catch((error: unknown) =>
+      error instanceof AppError ? error : new AppError('store-unreachable', errorMessage(error)),
+    ),
+    fleetOf(stored.url, clock),
+    readMark(paths.home),
+  ]);
+  const place = PLACES[Math.max(...servers.map((one) => PLACES.indexOf(placeOf(one))))] ?? 'elsewhere';
   const isUnchecked = readStoreAddress(stored.url).tls === 'unchecked';
-  return { ...stored, address, found, place: placeOf(address, found), isUnchecked, server };
+  return { ...stored, isUnchecked, servers, user, database, place, server, fleet, mark };
 }
 
-async function leadsTo({ host, port }: ServerAddress): Promise<readonly string[]> {
+async function fleetOf(url: string, clock: Clock): Promise<Fleet | null> {
+  await using postgres = await Postgres.open(url, { clock, callMs: CALL_MS });
+  return await readFleet(postgres, journalMigrations.length).catch(() => null);
+}
+
+async function leadsTo({ host, port }: Pick<ServerAddress, 'host' | 'port'>): Promise<readonly string[]> {
   if (host.startsWith('/')) {
     const socket = join(host, `.s.PGSQL.${port}`);
     return existsSync(socket) ? [socket] : [];
@@ -96,7 +127,7 @@ async function leadsTo({ host, port }: ServerAddress): Promise<readonly string[]
   return all.map(({ address }) => address);
 }
 
-function placeOf({ host }: ServerAddress, found: readonly string[]): DatabaseLook['place'] {
+function placeOf({ host, found }: NamedServer): Place {
   if (host.startsWith('/') || isLoopback(host) || (found.length > 0 && found.every(isLoopback))) return 'this machine';
   const isPrivate = (one: string): boolean => PRIVATE.check(one, isIPv6(one) ? 'ipv6' : 'ipv4');
   return found.length > 0 && found.every(isPrivate) ? 'private network' : 'elsewhere';

@@ -4,6 +4,7 @@ import { AppError } from '../util/errors.ts';
 import type { JournalTable } from './journal-tables.ts';
 import { Postgres, type StoredRow } from './postgres.ts';
 import { isInstalled, schemaDigest } from './schema.ts';
+import { serversOf } from './servers.ts';
 
 /** Where an address of PostgreSQL leads; the driver fills in what it leaves out. */
 export interface ServerAddress {
@@ -61,11 +62,13 @@ export interface ServerFactsOptions {
   readonly callMs: number;
 }
 
-/** Reads an address as the driver does. Throws what the driver throws for one that it cannot read. */
-export async function readServerAddress(url: string): Promise<ServerAddress> {
+/** Each server that an address names, as the driver reads it. Throws what the driver throws for one that it cannot read. */
+export async function readServerAddresses(url: string): Promise<readonly ServerAddress[]> {
   const { default: pg } = await import('pg');
-  const { host, port, user = '', database = '' } = new pg.Client({ connectionString: readStoreAddress(url).url });
-  return { host, port, user, database };
+  return serversOf(url).map((one) => {
+    const { host, port, user = '', database = '' } = new pg.Client({ connectionString: readStoreAddress(one).url });
+    return { host, port, user, database };
+  });
 }
 
 /** Asks the server of an address about itself. Changes nothing in the database. Rejects as `Postgres` does. */

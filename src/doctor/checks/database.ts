@@ -1,7 +1,7 @@
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
 import { sqlStateOf } from '../../homes/store-failure.ts';
-import type { ServerAddress, ServerFacts } from '../../homes/server-facts.ts';
+import type { ServerFacts } from '../../homes/server-facts.ts';
 import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
 import type { Scene } from '../scene.ts';
@@ -64,27 +64,28 @@ async function address(scene: Scene): Promise<readonly Finding[]> {
   if (look === null) return [];
   const remedy = scene.command("config set store 'postgres://USER:PASSWORD@HOST/DATABASE'");
   if (look instanceof AppError) return [failed(`The address in store cannot be read: ${said(look)}.`, remedy)];
-  const { host, port } = look.address;
-  if (look.found.length > 0) return [ok(`The address in store leads to ${look.found.join(', ')}.`)];
-  if (host.startsWith('/')) {
-    return [failed(`The address in store names the socket of port ${port} in ${host}, and there is none.`, remedy)];
-  }
-  return [failed(`The address in store names ${host}, and no such machine is known here.`, remedy)];
+  return look.servers.map(({ host, port, found }) => {
+    if (found.length > 0) return ok(`The address in store leads to ${found.join(', ')}.`);
+    if (host.startsWith('/'))
+      return failed(`The address in store names the socket of port ${port} in ${host}, and there is none.`, remedy);
+    return failed(`The address in store names ${host}, and no such machine is known here.`, remedy);
+  });
 }
 
 async function connects(scene: Scene): Promise<readonly Finding[]> {
   const look = await lookAtDatabase(scene);
   if (look === null) return [];
-  if (look instanceof AppError || look.found.length === 0) return [skipped('The address in store leads nowhere.')];
-  const { address: to, server } = look;
+  if (look instanceof AppError || look.servers.every(({ found }) => found.length === 0))
+    return [skipped('The address in store leads nowhere.')];
+  const { server } = look;
   if (!(server instanceof AppError)) {
-    return [ok(`PostgreSQL ${server.version} at ${placeText(to)} answered after ${millis(server.connectMs)}.`)];
+    return [ok(`PostgreSQL ${server.version} at ${placeText(look)} answered after ${millis(server.connectMs)}.`)];
   }
-  return [failed(...refusal(to, server))];
+  return [failed(...refusal(look, server))];
 }
 
 /** What went wrong while connecting, and what to do. */
-function refusal(to: ServerAddress, error: AppError): readonly [evidence: string, remedy: string] {
+function refusal(to: DatabaseLook, error: AppError): readonly [evidence: string, remedy: string] {
   const where = placeText(to);
   switch (sqlStateOf(error)) {
     case '28P01':
@@ -102,7 +103,7 @@ function refusal(to: ServerAddress, error: AppError): readonly [evidence: string
       if (error.message.includes('unsupported startup parameter')) return [POOLED, POOLER_REMEDY];
       return [
         `The server at ${where} does not answer as it should: ${said(error)}. Without it no home is started, and a running one waits.`,
-        `Start the server, or correct the address. To try it: psql -h ${to.host} -p ${to.port} -U ${to.user} ${to.database}`,
+        `Start the server, or correct the address. To try it: psql -h ${to.servers[0]?.host} -p ${to.servers[0]?.port} -U ${to.user} ${to.database}`,
       ];
   }
 }
@@ -114,29 +115,35 @@ function version({ version: found, major }: ServerFacts): readonly Finding[] {
   ];
 }
 
-function tls({ isEncrypted }: ServerFacts, { place, address: to, isUnchecked }: DatabaseLook): readonly Finding[] {
-  if (isEncrypted && isUnchecked) {
+function tls({ isEncrypted }: ServerFacts, look: DatabaseLook): readonly Finding[] {
+  if (isEncrypted && look.isUnchecked) {
     return [
       warning(
-        `The connection to ${to.host} is encrypted, but sslmode=no-verify takes any certificate, so anyone on the way can pretend to be the server.`,
+        `The connection to ${placeText(look)} is encrypted, but sslmode=no-verify takes any certificate, so anyone on the way can pretend to be the server.`,
         'Put sslmode=verify-full into the address in store, with sslrootcert=PATH where the server has an authority of its own',
       ),
     ];
   }
   if (isEncrypted) return [ok('The connection is encrypted.')];
+  const { place } = look;
   if (place === 'this machine') return [ok('The connection does not leave this machine.')];
   const remedy = 'Add sslmode=verify-full to the address in store, e.g. postgres://…/DATABASE?sslmode=verify-full';
   if (place === 'private network') {
-    return [note(`The connection to ${to.host} is not encrypted; its address is of a private network.`, remedy)];
+    return [
+      note(`The connection to ${placeText(look)} is not encrypted; its address is of a private network.`, remedy),
+    ];
   }
   return [
-    warning(`The connection to ${to.host} is not encrypted, so others on the way can read every conversation.`, remedy),
+    warning(
+      `The connection to ${placeText(look)} is not encrypted, so others on the way can read every conversation.`,
+      remedy,
+    ),
   ];
 }
 
 function rights(
   { rights: found, isReadOnly }: ServerFacts,
-  { address: { user, database: name } }: DatabaseLook,
+  { user, database: name }: DatabaseLook,
 ): readonly Finding[] {
   const { installed, mayInstall, owner, refused } = found;
   if (isReadOnly) {
@@ -219,7 +226,7 @@ function commit({ commitMs, standbys }: ServerFacts): readonly Finding[] {
 
 function durable(
   { waitsForDisk, synchronousCommit, standbys }: ServerFacts,
-  { address: { user } }: DatabaseLook,
+  { user }: DatabaseLook,
 ): readonly Finding[] {
   if (!waitsForDisk) {
     return [
@@ -250,8 +257,10 @@ function durable(
   ];
 }
 
-function placeText({ host, port }: ServerAddress): string {
-  return host.startsWith('/') ? `${host} (port ${port})` : `${host}:${port}`;
+function placeText({ servers }: Pick<DatabaseLook, 'servers'>): string {
+  return servers
+    .map(({ host, port }) => (host.startsWith('/') ? `${host} (port ${port})` : `${host}:${port}`))
+    .join(', ');
 }
 
 /** The words of the server or the network, without ours in front. */
