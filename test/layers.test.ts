@@ -103,6 +103,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'setup/setup.ts',
     'app.ts',
     'app/start/home-at-rest.ts',
+    'app/storage/fleet-report.ts',
     'app/storage/home-trouble.ts',
     'app/traces/live.ts',
     'app/traces/on-disk.ts',

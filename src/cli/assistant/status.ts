@@ -1,6 +1,8 @@
 import { enabledChannels } from '../../config/channels.ts';
-import { loadConfig } from '../../config/load.ts';
-import type { AgentFacts, AssistantInfo } from '../../gateway/assistant-port.ts';
+import type { FleetReport } from '../../app/storage/fleet-report.ts';
+import type { HomePaths } from '../../config/home.ts';
+import { loadConfig, type LoadedConfig } from '../../config/load.ts';
+import type { AgentFacts, AssistantInfo, StoreFacts } from '../../gateway/assistant-port.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
@@ -15,8 +17,10 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   if (running !== undefined) {
     await using assistant = running;
     const info = await assistant.info();
-    const lines = runningLines(info, context.clock.now());
-    print(context, json, { facts: { running: true, ...info }, lines, escape: terminalText });
+    const stored = await storedPart({ paths, store: info.store }, context);
+    const facts = { running: true, ...info, ...stored?.facts };
+    const lines = [...runningLines(info, context.clock.now(), stored?.lines ?? []), ...warningLines(info.warnings)];
+    print(context, json, { facts, lines, escape: terminalText });
     return 0;
   }
   const loaded = await loadConfig({ home: paths.home, env: context.env });
@@ -25,6 +29,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   const { model: modelNow, voice, speech, search, troubles: found } = homeAtRest(paths, loaded, context.clock);
   const troubles = [...warnings, ...found];
   const agents = Object.keys(config.agents);
+  const stored = await storedPart({ paths, store: undefined, loaded }, context);
   const facts = {
     running: false,
     home: paths.home,
@@ -36,6 +41,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     search,
     channels: Object.keys(enabledChannels(config)),
     ...(agents.length === 0 ? {} : { agents }),
+    ...stored?.facts,
     warnings: troubles,
   };
   const lines = [
@@ -49,13 +55,37 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
       ...voiceRows({ voice, speech, search }),
       start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
     }),
+    ...(stored?.lines ?? []),
     ...warningLines(troubles),
   ];
   print(context, json, { facts, lines, escape: terminalText });
   return 0;
 }
 
-function runningLines(info: AssistantInfo, now: number): readonly string[] {
+interface StoredPart {
+  readonly facts: { readonly fleet: FleetReport };
+  readonly lines: readonly string[];
+}
+
+/** What the database of the setting `store` says; undefined: there is no such setting. */
+async function storedPart(
+  {
+    paths,
+    store,
+    loaded,
+  }: { readonly paths: HomePaths; readonly store: StoreFacts | undefined; readonly loaded?: LoadedConfig },
+  { env, clock }: CliContext,
+): Promise<StoredPart | undefined> {
+  const config = loaded ?? (await loadConfig({ home: paths.home, env }).catch(() => undefined));
+  if (config === undefined || config.config.store === null) return undefined;
+  const { readFleetReport, storedName } = await import('../../app/storage/fleet-report.ts');
+  const fleet = await readFleetReport(config, clock);
+  if (fleet === null) return undefined;
+  const { fleetLines } = await import('./fleet-text.ts');
+  return { facts: { fleet }, lines: fleetLines({ name: storedName(config, paths), fleet, store, now: clock.now() }) };
+}
+
+function runningLines(info: AssistantInfo, now: number, stored: readonly string[]): readonly string[] {
   const state = info.waiting === undefined ? 'running' : 'waits';
   return [
     `${state}, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
@@ -67,7 +97,7 @@ function runningLines(info: AssistantInfo, now: number): readonly string[] {
       ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
     ),
     ...agentRows(info.agents ?? []),
-    ...warningLines(info.warnings),
+    ...stored,
   ];
 }
 
