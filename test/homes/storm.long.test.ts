@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { homeStorm, PAIRS, WEATHERED, type HomeStormPlan } from '../support/home-storm.ts';
+import { FLEET, homeStorm, PAIRS, WEATHERED, type HomeStormPlan } from '../support/home-storm.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
@@ -15,11 +15,12 @@ describe.skipIf(programs === undefined)(
     });
     afterAll(async () => server?.[Symbol.asyncDispose]());
 
-    test.each<[string, number, Pick<HomeStormPlan, 'leaseSeconds' | 'awayMs' | 'gateways' | 'homes' | 'everyMs'>]>([
-      ['two of one home each, with leases of 2 s', 300, { ...PAIRS, leaseSeconds: 2, awayMs: 5_000 }],
+    test.each<[string, number, Omit<HomeStormPlan, 'url' | 'faults' | 'seed'>]>([
+      ['three of twelve homes, with leases of 2 s', 300, { ...FLEET, leaseSeconds: 2, awayMs: 5_000 }],
+      ['three of twelve homes, with leases of 15 s', 10, { ...FLEET, leaseSeconds: 15, awayMs: 20_000 }],
+      ['two of one home each, with leases of 2 s', 60, { ...PAIRS, leaseSeconds: 2, awayMs: 5_000 }],
     ])('%s, lose nothing, repeat nothing and answer in order', { timeout: 5_400_000 }, async (_, most, plan) => {
       const report = await homeStorm({
-        ...PAIRS,
         ...plan,
         url: await server.database(),
         faults: chosen === undefined ? most : Math.min(most, Number(chosen)),

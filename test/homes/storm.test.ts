@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { homeStorm, PAIRS, WEATHERED } from '../support/home-storm.ts';
+import { FLEET, homeStorm, WEATHERED } from '../support/home-storm.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
 const faults = Number(process.env['STORM_FAULTS'] ?? 10);
 const programs = postgresPrograms();
 
-describe.skipIf(programs === undefined)('two gateways of each home', () => {
+describe.skipIf(programs === undefined)('three gateways of twelve homes', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');
@@ -18,7 +18,7 @@ describe.skipIf(programs === undefined)('two gateways of each home', () => {
     { timeout: 400_000 },
     async () => {
       const report = await homeStorm({
-        ...PAIRS,
+        ...FLEET,
         url: await server.database(),
         faults,
         seed,

@@ -61,6 +61,15 @@ export const WEATHERED = {
   open: 0,
 };
 
+/** Three gateways, and twelve homes on three platforms. */
+export const FLEET = {
+  homes: { telegram: 4, discord: 4, slack: 4 },
+  people: 2,
+  everyMs: 3_000,
+  gateways: { machines: 3 },
+  betweenMs: 2_000,
+} as const;
+
 /** Three homes on three platforms, each with two gateways of its own. */
 export const PAIRS = {
   homes: { telegram: 1, discord: 1, slack: 1 },
@@ -157,7 +166,8 @@ function answer(effects: string, asked: ModelApiRequest): Step {
   // Outside of the home, for what is in it may be taken back with the copy that it is in.
   const command = (n: number): string =>
     `t=$(date +%s%3N); sleep 0.05; echo ${n} $t $PWD >> ${effects}; echo ${n} >> effects.txt; sleep 0.05`;
-  return answerAfter(command, asked);
+  const step = answerAfter(command, asked);
+  return typeof step === 'object' && 'text' in step && step.text === '' ? 'Hello.' : step;
 }
 
 /** Makes a home in a folder and moves it into the database. */

@@ -18,6 +18,7 @@ const PATIENCE_MS = 20_000;
 /** So many of the last texts of a home are looked at. */
 const LATEST = 60;
 const LOOK_EVERY_MS = 50;
+const GREET_EVERY_MS = 3_000;
 
 /** People who write all the time, each for himself, with a message or two unanswered. Numbers count over all homes, from 1. */
 export class HomeTalk implements Disposable {
@@ -40,14 +41,29 @@ export class HomeTalk implements Disposable {
     this.#everyMs = everyMs;
   }
 
-  /** Each person says something and is answered: a platform tells of somebody who has never written only while it is heard. */
+  /**
+   * Each person says hello until they are answered: a platform tells of somebody who has never written only while it is heard, and
+   * homes still go from gateway to gateway.
+   */
   async greet(): Promise<void> {
-    this.sayOnce();
-    await this.#allAnswered('the first answers');
+    for (const home of this.#homes) {
+      for (let person = 0; person < home.people; person += 1) {
+        let saidAt = -Infinity;
+        const isAnswered = (): boolean => {
+          if (home.texts().some((one) => one.person === person)) return true;
+          if (performance.now() - saidAt > GREET_EVERY_MS) {
+            saidAt = performance.now();
+            home.says(person, 'hello');
+          }
+          return false;
+        };
+        await waitFor(isAnswered, { timeoutMs: 120_000, what: `the first answer of ${home.name}` });
+      }
+    }
   }
 
   begin(): void {
-    this.#timer = setInterval(() => this.#look(true), LOOK_EVERY_MS);
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
   }
 
   end(): void {
@@ -65,15 +81,7 @@ export class HomeTalk implements Disposable {
     this.end();
   }
 
-  async #allAnswered(what: string): Promise<void> {
-    const all = (): boolean => {
-      this.#look(false);
-      return this.asked.every(({ n }) => this.#answered.has(n));
-    };
-    await waitFor(all, { timeoutMs: 120_000, what });
-  }
-
-  #look(maySay: boolean): void {
+  #look(): void {
     const now = Date.now();
     for (const home of this.#homes) {
       const latest = home.texts().slice(-LATEST);
@@ -81,7 +89,7 @@ export class HomeTalk implements Disposable {
       for (let person = 0; person < home.people; person += 1) {
         const waiting = this.#of(home, person);
         waiting.open = waiting.open.filter(({ n, at }) => !this.#answered.has(n) && now - at < PATIENCE_MS);
-        if (maySay && waiting.open.length < OUTSTANDING && now >= waiting.nextAt) this.#say(home, person);
+        if (waiting.open.length < OUTSTANDING && now >= waiting.nextAt) this.#say(home, person);
       }
     }
   }
