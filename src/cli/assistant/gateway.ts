@@ -94,8 +94,13 @@ export async function gatewayCommand(
     });
   } catch (error) {
     // Stopped while it waited for its disk or its home.
-    if (error === ended.signal.reason && ended.signal.aborted) return 0;
-    throw error;
+    if (error !== ended.signal.reason || !ended.signal.aborted) throw error;
+    // Another gateway took the home before this one had begun.
+    if (restarts) {
+      await watchdog.restarting();
+      context.restart();
+    }
+    return 0;
   }
   const { log } = assistant;
   tell = (sentence) => log.error(sentence);
