@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import * as z from 'zod';
 
 const FOLDER = 'agents';
 const NAME = /^[a-z\d][a-z\d_-]*$/u;
@@ -34,8 +33,6 @@ export function hostedHome(home: string): HostedHome | null {
 
 const HOMES = 'homes';
 const STORE = 'store.json';
-/** In the folder of a machine the place of the folder stands where the name of a home does otherwise. */
-const machineMark = z.object({ home: z.string().startsWith('/') });
 
 /** The folder of a home in that of a machine that runs many. */
 export function homeOfMachine(machine: string, name: string): string {
@@ -49,8 +46,19 @@ export function machineOf(home: string): string | null {
   const machine = dirname(folder);
   try {
     const mark: unknown = JSON.parse(readFileSync(join(machine, STORE), 'utf8'));
-    return machineMark.safeParse(mark).success ? machine : null;
+    return isMachineMark(mark) ? machine : null;
   } catch {
     return null;
   }
+}
+
+/** In the folder of a machine the place of the folder stands where the name of a home does otherwise. */
+function isMachineMark(mark: unknown): boolean {
+  return (
+    typeof mark === 'object' &&
+    mark !== null &&
+    'home' in mark &&
+    typeof mark.home === 'string' &&
+    mark.home.startsWith('/')
+  );
 }

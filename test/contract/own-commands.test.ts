@@ -16,7 +16,7 @@ function fault(words: string): string | null {
   if (row === undefined) return `there is no command ${name}`;
   const own = 'commands' in row ? row.commands.find((one) => one.name === next) : row;
   if (own === undefined && /^[a-z]+$/u.test(next)) return `${name} has no command ${next}`;
-  const flags = new Set(['--agent', ...Object.keys((own ?? { options: {} }).options).map(flagName)]);
+  const flags = new Set(['--home', '--agent', ...Object.keys((own ?? { options: {} }).options).map(flagName)]);
   const unknown = [next, ...rest].filter((word) => /^--[a-z]/u.test(word) && !flags.has(word));
   return unknown.length === 0 ? null : `${name} ${next} has no ${unknown.join(', ')}`;
 }
