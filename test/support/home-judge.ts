@@ -54,7 +54,9 @@ export function judgeHome({ home, asked, changes, unsettled, last, copies, effec
   const done = effects.map(({ n }) => String(n));
   const interrupted = interruptedWork.flatMap(numbersWritten).map(String);
   const givenUp = texts.filter((text) => gaveUp(text).length > 0).flatMap(numbersNamed);
-  const explained = [...givenUp.map(String), ...interrupted];
+  // An answer names the commands that a gateway ended when it might no longer have the home.
+  const named = texts.flatMap(numbersWritten).map(String);
+  const explained = [...givenUp.map(String), ...interrupted, ...named];
   const kept = new Set(effectLines(last));
   const isLate = (name: string, at: number): boolean => {
     const change = changes.findLast((one) => one.at < at);

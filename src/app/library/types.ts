@@ -11,7 +11,7 @@ export type { Environment } from '../../config/environment.ts';
 export type { HomePaths } from '../../config/home.ts';
 export type { Effect as SettingEffect } from '../../config/schema/values.ts';
 export type { EditorFileReply, EditorFileRequest, EditorServer, LentFiles } from '../../bus/editor.ts';
-export type { AgentFacts, AssistantInfo, StoreFacts } from '../../gateway/assistant-info.ts';
+export type { AgentFacts, HomeOnGateway, AssistantInfo, StoreFacts } from '../../gateway/assistant-info.ts';
 export type {
   ApprovalQuestion,
   ApprovalReply,
