@@ -6,7 +6,7 @@ import { ifThere } from '../storage/files.ts';
 import type { FileChanges, FileSource } from './sources.ts';
 import type { Lease } from './lease.ts';
 import type { Postgres, Statement } from './postgres.ts';
-import { type Place, tapeStatements } from './statements.ts';
+import { IS_UNNAMED, type Place, tapeStatements } from './statements.ts';
 
 /** A file of a home as PostgreSQL has it. */
 export interface StoredFile {
@@ -147,7 +147,7 @@ export class HomeFiles implements FileSource {
     return [
       {
         text: `DELETE FROM assistant.chunks WHERE home = $1 AND hash = ANY($2)
-          AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)`,
+          AND ${IS_UNNAMED}`,
         values: [home, unnamed],
       },
     ];

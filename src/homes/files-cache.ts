@@ -10,6 +10,7 @@ import { isKept, SETTINGS, type HomeFiles, type StoredFile } from './file-change
 import { readTape } from './home-tapes.ts';
 import type { Lease } from './lease.ts';
 import type { Postgres, StoredRow } from './postgres.ts';
+import { IS_UNNAMED } from './statements.ts';
 
 export interface FilesCacheOptions {
   readonly postgres: Postgres;
@@ -114,7 +115,7 @@ async function bringOthers(options: FilesCacheOptions, fetched: Fetched): Promis
   // that was given up. Another owner's would be of a file whose list is on its way.
   await postgres.query(
     `DELETE FROM assistant.chunks WHERE home = $1
-     AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)
+     AND ${IS_UNNAMED}
      AND EXISTS (SELECT 1 FROM assistant.homes WHERE name = $1 AND epoch = $2)`,
     [home, lease.epoch],
   );

@@ -1,4 +1,5 @@
 import type { Postgres, StoredRow } from './postgres.ts';
+import { textOf } from './stored-values.ts';
 
 /** A gateway that the database knows. */
 export interface GatewayFacts {
@@ -120,5 +121,4 @@ function gatewayOf(row: StoredRow, homes: readonly HomeFacts[]): GatewayFacts {
   };
 }
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 const timeOf = (value: unknown): number | null => (value instanceof Date ? value.getTime() : null);

@@ -1,7 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
-import { readFleet } from './fleet.ts';
+import { type Fleet, readFleet } from './fleet.ts';
 import type { Postgres } from './postgres.ts';
 import { type Share, shareOf } from './share.ts';
 
@@ -51,13 +51,14 @@ export class Presence implements AsyncDisposable {
     this.#startedAt = options.clock.now();
   }
 
-  /** What this gateway is to do for its share now. One that does not ask for as long as a lease is given nothing. Rejects as `Postgres` does. */
-  async share(): Promise<Share> {
+  /** What runs where, and what this gateway is to do for its share now. One that does not ask for as long as a lease is given nothing. Rejects as `Postgres` does. */
+  async share(): Promise<Share & { readonly fleet: Fleet }> {
     const { postgres, owner, schema, clock } = this.#options;
     const isNew = !this.#isTaking;
     this.#askedAt = clock.monotonic();
     if (isNew) await this.note();
-    return shareOf(await readFleet(postgres, schema), owner);
+    const fleet = await readFleet(postgres, schema);
+    return { fleet, ...shareOf(fleet, owner) };
   }
 
   /** Notes it now, and goes on by itself. Never rejects: homes run without it. */

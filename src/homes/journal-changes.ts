@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { JournalTable } from './journal-tables.ts';
+import { quoted } from './stored-values.ts';
 
 type Key = readonly SQLInputValue[];
 
@@ -105,6 +106,5 @@ function nameOf(key: Key): string {
   return JSON.stringify(key.map((part) => (part instanceof Uint8Array ? Buffer.from(part).toString('hex') : part)));
 }
 
-const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 const name = (table: JournalTable): string => quoted(table.name);
 const list = (names: readonly string[]): string => names.map(quoted).join(', ');

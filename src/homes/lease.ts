@@ -31,7 +31,7 @@ export interface Claimed {
 /** For how long a claim and each renewal hold unless another time is chosen. */
 export const LEASE_MS = 15_000;
 /** A lease counts as ended here after this part of it, because clocks differ in speed and a send takes its time. */
-const TRUSTED_PART = 0.8;
+export const TRUSTED_PART = 0.8;
 /** A lease is renewed after this part of it, and after a renewal that failed sooner. */
 const RENEWED_PART = 1 / 3;
 const RENEWED_AGAIN_PART = 1 / 10;

@@ -11,6 +11,7 @@ import type { TableChanges } from './journal-changes.ts';
 import { differing, digestOfCache, digestOfStore } from './journal-digest.ts';
 import { type JournalTable, journalTables } from './journal-tables.ts';
 import type { Postgres } from './postgres.ts';
+import { IS_UNNAMED } from './statements.ts';
 import { quoted } from './stored-values.ts';
 
 export interface SendOptions {
@@ -128,7 +129,7 @@ export async function sendHome({
   writer.keep(files);
   await writer.also({
     text: `DELETE FROM assistant.chunks WHERE home = $1
-      AND hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)`,
+      AND ${IS_UNNAMED}`,
     values: [name],
   });
   onStep('The journal is sent');

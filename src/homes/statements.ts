@@ -10,6 +10,9 @@ export interface Place {
   readonly revision: number;
 }
 
+/** Of `assistant.chunks` of the home $1: no list of files names the piece. */
+export const IS_UNNAMED = 'hash NOT IN (SELECT unnest(chunks) FROM assistant.files WHERE home = $1)';
+
 /** Rows in one statement. */
 const ROWS = 2_000;
 

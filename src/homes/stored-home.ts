@@ -1,6 +1,7 @@
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import type { Postgres } from './postgres.ts';
+import { textOf } from './stored-values.ts';
 
 /** What PostgreSQL says of a home, before anyone claims it. */
 export interface StoredHome {
@@ -29,7 +30,6 @@ export async function readStoredHome(postgres: Postgres, name: string): Promise<
     [name],
   );
   if (row === undefined) return undefined;
-  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {
     name,
     schema: Number(row['schema']),

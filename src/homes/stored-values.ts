@@ -38,6 +38,9 @@ export const TYPES: Readonly<Record<JournalTable['columns'][number]['type'], str
   BLOB: 'bytea',
 };
 
+/** A column of text that may be null. */
+export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** The table of PostgreSQL that keeps one of the journal. */

@@ -1,10 +1,9 @@
 import type { HomeOnGateway } from '../../gateway/assistant-info.ts';
 import { homeOfMachine } from '../../config/hosted-home.ts';
-import { readFleet, type Fleet } from '../../homes/fleet.ts';
+import type { Fleet } from '../../homes/fleet.ts';
 import type { HomeStore } from '../../homes/home-store.ts';
 import type { Lease } from '../../homes/lease.ts';
 import type { Presence } from '../../homes/gateways.ts';
-import { journalMigrations } from '../../journal/schema.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
@@ -15,8 +14,6 @@ import type { Assistant } from '../library/assistant.ts';
 
 /** Between two looks at what this gateway is to run, ms. */
 const LOOK_MS = 1_000;
-/** All homes and gateways are listed with each of so many looks: for people, who see then what waits. */
-const FLEET_LOOKS = 3;
 /** Homes that are opened at the same time: each reads its copy from the disk, and what it lacks from the database. */
 const OPENED_AT_ONCE = 4;
 /** A home that is handed over waits so long for its running turns; then they continue on the next gateway. */
@@ -59,7 +56,6 @@ export class Homes implements AsyncDisposable {
   #trouble: string | null = null;
   #next: Disposable | undefined;
   #looking: Promise<void> = Promise.resolve();
-  #looks = 0;
   #isStopping = false;
 
   constructor(ports: HomesPorts) {
@@ -157,9 +153,8 @@ export class Homes implements AsyncDisposable {
 
   async #look(): Promise<void> {
     const { store, presence } = this.#ports;
-    if (this.#looks % FLEET_LOOKS === 0) this.#fleet = await readFleet(store.postgres, journalMigrations.length);
-    this.#looks += 1;
-    const { claim, handOver } = await presence.share();
+    const { fleet, claim, handOver } = await presence.share();
+    this.#fleet = fleet;
     for (const name of handOver) this.#handOver(name);
     // What waits to be started here is no work for another gateway, and more of it no use for anyone.
     const starting = Array.from(this.#here.values()).filter(({ hosted }) => hosted.state === 'starting').length;

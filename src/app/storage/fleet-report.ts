@@ -15,8 +15,8 @@ export interface FleetReport {
 }
 
 /** How the database knows the home of a folder; null: the folder is that of a machine with many homes. */
-export function storedName(_loaded: LoadedConfig, paths: HomePaths): string | null {
-  return storedHomeName(paths);
+export function storedName({ config }: LoadedConfig, paths: HomePaths): string | null {
+  return config.homes.enabled ? null : storedHomeName(paths);
 }
 
 /** How long the database may take, ms. */

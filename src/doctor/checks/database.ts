@@ -1,5 +1,6 @@
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
+import { LEASE_MS, TRUSTED_PART } from '../../homes/lease.ts';
 import { sqlStateOf } from '../../homes/store-failure.ts';
 import type { ServerFacts } from '../../homes/server-facts.ts';
 import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
@@ -56,8 +57,6 @@ const OLDEST = 15;
 const COMMITS_OF_A_TURN = 4;
 /** Of a turn, ms. */
 const SLOW = { warnedMs: 1_000, notedMs: 200 };
-/** A lease counts as ended after 80% of it. */
-const LEASE = { usualMs: 15_000, marginPart: 0.2 };
 
 async function address(scene: Scene): Promise<readonly Finding[]> {
   const look = await lookAtDatabase(scene);
@@ -193,9 +192,9 @@ function pooler({ isPooled }: ServerFacts): readonly Finding[] {
   return [ok('Each connection has one of the server for itself.')];
 }
 
-function clockCheck({ clockAheadMs }: ServerFacts, { leaseMs = LEASE.usualMs }: DatabaseLook): readonly Finding[] {
+function clockCheck({ clockAheadMs }: ServerFacts, { leaseMs = LEASE_MS }: DatabaseLook): readonly Finding[] {
   const differs = Math.abs(clockAheadMs);
-  const margin = leaseMs * LEASE.marginPart;
+  const margin = leaseMs * (1 - TRUSTED_PART);
   if (differs <= margin) return [ok(`Its clock and that of this machine differ by ${millis(differs)}.`)];
   return [
     warning(
