@@ -111,6 +111,8 @@ describe.skipIf(programs === undefined)('a gateway whose home another one runs',
     await using second = await Gateway.start(two.path, store);
     await second.is('waiting');
     expect(await second.health()).toMatchObject({ status: 200, body: { waiting: WAITS, storage: 'ok', channels: {} } });
+    // Told by a process of its own, after /health listens.
+    await waitFor(async () => (await second.told()).length > 0, { what: 'a word to systemd' });
     expect((await second.told())[0]).toBe(`READY=1|STATUS=${WAITS}|WATCHDOG=1`);
     await waitFor(async () => (await second.told()).filter((line) => line === 'WATCHDOG=1').length > 2);
     const status = await second.run('status');
