@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
+import { errorCode } from '../../src/util/errors.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 /** What is to be forgotten, and words beside it that are to stay. */
@@ -21,7 +22,11 @@ async function holders(home: string): Promise<readonly string[]> {
   for (const entry of await readdir(home, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    const bytes = await readFile(path);
+    // A file that is being written has another name for a moment.
+    const bytes = await readFile(path).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return Buffer.alloc(0);
+      throw error;
+    });
     const texts = [bytes.toString('latin1').toLowerCase(), bytes.toString('utf16le').toLowerCase()];
     const codes = [CANARY, Buffer.from(CANARY).toString('hex'), Buffer.from(CANARY).toString('base64').slice(0, -2)];
     if (codes.some((code) => texts.some((text) => text.includes(code.toLowerCase())))) found.push(relative(home, path));

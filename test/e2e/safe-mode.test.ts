@@ -137,6 +137,10 @@ describe('safe mode', () => {
   test('ends by itself after 30 calm minutes, as soon as no turn is running', async () => {
     await using loop = await brokenDown(5);
     const { world, clock } = loop;
+    // Otherwise the clock skips over the time that a send may take, and the notice is sent again.
+    await waitFor(async () => notices(world) === 1 && (await world.assistant.request('outboxList', {})).length === 0, {
+      what: 'the notice has arrived',
+    });
     clock.skip(29 * MINUTE);
     const gate = Promise.withResolvers<void>();
     world.model.setHandler(async () => {

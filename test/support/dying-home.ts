@@ -31,6 +31,8 @@ export interface DyingHome extends AsyncDisposable {
   readonly reply: (step: Step) => void;
   readonly start: (stage: DyingStage) => ChildProcess;
   readonly accepted: () => boolean;
+  /** All that it had to send has arrived, and it wrote that down. */
+  readonly delivered: () => boolean;
   /** The machine lost its power, and with it the line of the session's tape that has these words. */
   readonly losePower: (words: string) => Promise<void>;
   /** It asks the platform for messages. */
@@ -82,6 +84,10 @@ export async function startDyingHome(): Promise<DyingHome> {
     },
     polls: () => telegram.polling,
     accepted: () => telegram.unconfirmed.length === 0,
+    delivered: () => {
+      using db = new DatabaseSync(join(folder.path, 'state.db'), { readOnly: true });
+      return db.prepare("SELECT 1 FROM outbound WHERE state <> 'delivered'").get() === undefined;
+    },
     losePower: async (words) => {
       const path = join(folder.path, 'sessions', tapeName(`telegram:${PERSON}`));
       const lines = (await readFile(path, 'utf8')).split('\n');
