@@ -126,6 +126,24 @@ describe.skipIf(programs === undefined)('assistant store migrate', () => {
     expect(await hashes(join(other.path, 'empty'))).toEqual(before);
   });
 
+  test('moves a home that was set up and never started, and nothing from a folder that has none', async () => {
+    const url = await server.database();
+    await using folder = await tempFolder();
+    const home = join(folder.path, HOME);
+    const setUp = new CommandLine({ home });
+    expect(await setUp.run('init', '--yes', '--provider', 'demo')).toBe(0);
+    const line = await migrate(home, url);
+    expect(line.err).toBe('');
+    expect(line.exits).toEqual([0]);
+    await using copy = await openCopy(url, join(folder.path, 'empty'));
+    expect(await readFile(join(folder.path, 'empty', 'workspace', 'SOUL.md'), 'utf8')).toBe(
+      await readFile(join(home, 'workspace', 'SOUL.md'), 'utf8'),
+    );
+    const nothing = join(folder.path, 'nothing');
+    expect((await migrate(nothing, url)).err).toBe(`There is no home in ${nothing}. Name it with --home.\n`);
+    expect(existsSync(nothing)).toBe(false);
+  });
+
   test('says what it did as JSON, and that the home was there already', async () => {
     const url = await server.database();
     await using folder = await tempFolder();

@@ -26,12 +26,12 @@ export interface MoveHome {
 
 /**
  * Moves a home between its folder and PostgreSQL. Resolves with what was moved and compared; null: it was there. An attempt that
- * was cut off is repeated by another call. Throws `home-locked` when an assistant uses the folder, and as `moveIn` and `moveOut`.
+ * was cut off is repeated by another call. A home that was set up and never started is moved too. Throws `no-home`, `home-locked`
+ * when an assistant uses the folder, and as `moveIn` and `moveOut`.
  */
 export async function moveHome({ paths, to, store, isConfigured, ...rest }: MoveHome): Promise<Moved> {
-  if (to === 'database' && !existsSync(paths.state)) {
-    throw new AppError('no-store', `There is no journal at ${paths.state}. Name the home with --home.`);
-  }
+  if (to === 'database' && ![paths.state, paths.config, paths.workspace].some((path) => existsSync(path)))
+    throw new AppError('no-home', `There is no home in ${paths.home}. Name it with --home.`);
   const { clock } = rest;
   using _lock = acquireHomeLock(paths.lock, { pid: process.pid, startedAt: clock.now() });
   const options = {

@@ -148,6 +148,7 @@ function afterMovingIn(paths: HomePaths, value: unknown, store: string): readonl
       ? ["⚠ The password stands in that file now. To keep it elsewhere, use --to '${VARIABLE}' or --to file:PATH."]
       : []),
     `Start the assistant: ${assistantCommand('gateway')}. On another machine, start it in an empty folder named ${basename(paths.home)} that has the same config.json.`,
+    'Gateways of many homes (the setting homes) run it by themselves; then this folder needs none.',
     ...(hasPassword || shownAddress(store) === store
       ? []
       : ['The variable or the file with the address has to be there too.']),
