@@ -135,7 +135,7 @@ describe.skipIf(programs === undefined)('assistant store migrate', () => {
     const line = await migrate(home, url);
     expect(line.err).toBe('');
     expect(line.exits).toEqual([0]);
-    await using copy = await openCopy(url, join(folder.path, 'empty'));
+    await using _copy = await openCopy(url, join(folder.path, 'empty'));
     expect(await readFile(join(folder.path, 'empty', 'workspace', 'SOUL.md'), 'utf8')).toBe(
       await readFile(join(home, 'workspace', 'SOUL.md'), 'utf8'),
     );
