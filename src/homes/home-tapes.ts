@@ -34,6 +34,12 @@ export class HomeTapes implements TapeStore {
     this.#sizes.set(key, at + bytes.length);
   };
 
+  /** Like `write`, but with the journal's next commit at the latest; another transaction may have it before. */
+  writeWithJournal({ key, at, bytes }: Parameters<TapeStore['write']>[0]): void {
+    this.#writer.changeLater({ session: key, at, bytes, cuts: this.#sizes.get(key) !== at });
+    this.#sizes.set(key, at + bytes.length);
+  }
+
   readonly remove: TapeStore['remove'] = async (key, signal) => {
     this.#sizes.delete(key);
     await this.#writer.change({ session: key, at: 0, bytes: new Uint8Array(), cuts: true }, signal);

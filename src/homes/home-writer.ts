@@ -7,6 +7,8 @@ import type { Postgres, Statement } from './postgres.ts';
 import { sqlStateOf } from './store-failure.ts';
 import type { FileChanges, FileSource, JournalSource } from './sources.ts';
 import { homeRewound } from './stored-home.ts';
+import { type QueuedTape, TapeQueue, type Waiting } from './tape-queue.ts';
+import type { Group, Rest } from './write-group.ts';
 import {
   bytesIn,
   extension,
@@ -30,33 +32,15 @@ export interface HomeWriterOptions {
   readonly onRewound?: () => Promise<void>;
 }
 
-interface Waiting {
-  /** Waits for what there is to write, if there is anything. */
-  readonly isLook?: boolean;
-  readonly settled: PromiseWithResolvers<void>;
-}
-
-interface QueuedTape extends Waiting {
-  readonly change: TapeChange;
-}
-
-/** One write transaction. It stays the same until it is known that it was committed. */
-interface Group {
-  readonly revision: number;
-  readonly commits: number;
-  /** Nothing changed, and nobody asked for a transaction. */
-  readonly isEmpty: boolean;
-  readonly statements: readonly Statement[];
-  readonly waiting: readonly Waiting[];
-}
-
+/** What waits for the next transaction gets one of its own after this many ms. */
+const LATER_MS = 200;
 const RETRY = { firstMs: 100, maxMs: 3_000 };
 /** After this many failures in a row, about a second, it is an outage and no broken connection. */
 const TROUBLE_AFTER = 5;
-/** Bytes of tapes in one transaction; more wait for the next. */
-const MOST_BYTES = 8 * 1024 * 1024;
 /** A transaction with more may take long. */
 const LONG_BYTES = 256 * 1024;
+/** Up to so much the system takes at once: a gateway that freezes has sent all of a transaction or nothing. */
+const SHORT_BYTES = 32 * 1024;
 
 /** What was written so far, for `status` and measurements. */
 export interface WriterCounts {
@@ -85,13 +69,14 @@ export class HomeWriter {
   #journal: JournalSource | undefined;
   #files: FileSource | undefined;
   #revision: number;
-  #tapes: QueuedTape[] = [];
+  readonly #tapes = new TapeQueue();
   #waiting: Waiting[] = [];
   #extra: Statement[] = [];
   #commits = 0;
   #since: number | null = null;
   #takenAt = 0;
   #running: Promise<void> | undefined;
+  #later: Disposable | undefined;
   #isTroubled = false;
   #closing = false;
 
@@ -142,19 +127,24 @@ export class HomeWriter {
 
   /** Like `written`, for one change of a tape. A change that did not begin to be sent is taken back when `signal` aborts. */
   change(change: TapeChange, signal?: AbortSignal): Promise<void> {
-    const settled = Promise.withResolvers<void>();
-    const item = { change, settled };
-    this.#tapes.push(item);
+    const item = this.#tapes.add(change);
     signal?.addEventListener(
       'abort',
       () => {
-        this.#tapes = this.#tapes.filter((one) => one !== item);
-        settled.reject(signal.reason);
+        this.#tapes.remove(item);
+        item.settled.reject(signal.reason);
       },
       { once: true },
     );
     this.#run();
-    return settled.promise;
+    return item.settled.promise;
+  }
+
+  /** A change of a tape that the next transaction has, whoever asks for it; soon there is one even if nobody does. */
+  changeLater(change: TapeChange): void {
+    this.#tapes.add(change, true).settled.promise.catch(() => {});
+    this.#since ??= this.#options.clock.now();
+    this.#later ??= this.#options.clock.timer(LATER_MS, () => void this.written().catch(() => {}));
   }
 
   /** Like `written`, with statements of its own at the end of the transaction. */
@@ -179,7 +169,17 @@ export class HomeWriter {
     }
     last.catch(() => {});
     this.#closing = true;
+    this.#noLater();
     await Promise.race([this.#running, late]).catch(() => {});
+  }
+
+  #noLater(): void {
+    this.#later?.[Symbol.dispose]();
+    this.#later = undefined;
+  }
+
+  get #isAsked(): boolean {
+    return this.#waiting.length > 0 || this.#tapes.isAsked;
   }
 
   #run(): void {
@@ -192,7 +192,7 @@ export class HomeWriter {
     await new Promise((resolve) => setImmediate(resolve));
     let group: Group | undefined;
     try {
-      while (this.#tapes.length > 0 || this.#waiting.length > 0) {
+      while (this.#isAsked) {
         this.#options.lease.lost.throwIfAborted();
         group = await this.#next();
         if (!this.#isEmpty(group)) {
@@ -200,7 +200,7 @@ export class HomeWriter {
           this.#revision = group.revision;
           this.#commits = group.commits;
         }
-        this.#since = this.#tapes.length > 0 || this.#waiting.length > 0 ? this.#takenAt : null;
+        this.#since = !this.#tapes.isEmpty || this.#waiting.length > 0 ? this.#takenAt : null;
         for (const { settled } of group.waiting) settled.resolve();
         group = undefined;
       }
@@ -219,13 +219,9 @@ export class HomeWriter {
     const files: FileChanges[] = [];
     while (this.#files?.any === true) files.push(await this.#patiently(this.#files));
     this.#takenAt = clock.now();
-    const tapes = this.#takeTapes();
-    const waiting = [...tapes, ...this.#waiting];
-    this.#waiting = [];
-    const extra = this.#extra;
-    this.#extra = [];
-    const changes = this.#journal?.take() ?? [];
-    const commits = this.#journal?.commits ?? 0;
+    this.#noLater();
+    const tapes = this.#tapes.take();
+    const { changes, commits, extra, waiting } = this.#takeRest(tapes);
     const { epoch, leaseMs } = lease;
     const sequences = this.#journal?.sequences() ?? {};
     const statements = [
@@ -235,13 +231,14 @@ export class HomeWriter {
       ...changes.flatMap((change) => journalStatements(place, change)),
       ...extra,
     ];
-    if (bytesIn(statements) > LONG_BYTES) statements.push(extension({ ...place, leaseMs }));
+    const bytes = bytesIn(statements);
+    if (bytes > LONG_BYTES) statements.push(extension({ ...place, leaseMs }));
     const isEmpty =
       waiting.every(({ isLook }) => isLook === true) &&
       files.every((one) => one.isEmpty) &&
       changes.length + extra.length === 0 &&
       commits === this.#commits;
-    return { revision: place.revision, commits, isEmpty, waiting, statements };
+    return { revision: place.revision, commits, isEmpty, isShort: bytes <= SHORT_BYTES, waiting, statements };
   }
 
   /** Nothing but the fence: all files were looked through, and none had changed. */
@@ -249,12 +246,14 @@ export class HomeWriter {
     return commits === this.#commits && statements.length === 1;
   }
 
-  #takeTapes(): readonly QueuedTape[] {
-    let bytes = 0;
-    const end = this.#tapes.findIndex(({ change }) => (bytes += change.bytes.length) > MOST_BYTES);
-    const taken = this.#tapes.slice(0, end === -1 ? undefined : Math.max(1, end));
-    this.#tapes = this.#tapes.slice(taken.length);
-    return taken;
+  /** What goes with these changes of tapes. A commit of the journal may close what a tape has before it, so it waits for all of them. */
+  #takeRest(tapes: readonly QueuedTape[]): Rest {
+    if (!this.#tapes.isEmpty) return { changes: [], commits: this.#commits, extra: [], waiting: tapes };
+    const waiting = [...tapes, ...this.#waiting];
+    this.#waiting = [];
+    const extra = this.#extra;
+    this.#extra = [];
+    return { changes: this.#journal?.take() ?? [], commits: this.#journal?.commits ?? 0, extra, waiting };
   }
 
   #patiently(files: FileSource): Promise<FileChanges> {
@@ -266,7 +265,8 @@ export class HomeWriter {
     await this.#repeated(async () => {
       const asked = { monotonic: clock.monotonic(), wall: clock.now() };
       try {
-        await postgres.transaction(group.statements);
+        if (group.isShort) await postgres.write(group.statements);
+        else await postgres.transaction(group.statements);
         lease.extended(asked);
       } catch (error) {
         if (sqlStateOf(error) !== FENCE_FELL || !(await this.#isWritten(group))) throw error;
@@ -333,8 +333,7 @@ export class HomeWriter {
   }
 
   #fail(error: unknown, sent: readonly Waiting[]): void {
-    const all = [...sent, ...this.#tapes, ...this.#waiting];
-    this.#tapes = [];
+    const all = [...sent, ...this.#tapes.takeAll(), ...this.#waiting];
     this.#waiting = [];
     for (const { settled } of all) settled.reject(error);
   }

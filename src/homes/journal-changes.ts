@@ -29,6 +29,7 @@ const FUNCTION = 'journal_changed';
 export class JournalChanges {
   readonly #db: DatabaseSync;
   readonly #watched: readonly Watched[];
+  readonly #sequences: StatementSync;
   #whole = false;
 
   constructor(db: DatabaseSync, tables: readonly JournalTable[]) {
@@ -36,6 +37,8 @@ export class JournalChanges {
     // Without this, a row that REPLACE removes because of another unique column would not be noticed.
     db.exec('PRAGMA recursive_triggers = ON');
     this.#watched = tables.map((table) => watch(db, table));
+    this.#sequences = db.prepare('SELECT name, seq FROM sqlite_sequence ORDER BY name');
+    this.#sequences.setReturnArrays(true);
     db.function(FUNCTION, { varargs: true }, (table: unknown, ...key: unknown[]) => {
       this.#watched[Number(table)]?.changed.set(nameOf(key as Key), key as Key);
       return null;
@@ -52,8 +55,7 @@ export class JournalChanges {
 
   /** SQLite's AUTOINCREMENT counters by table. */
   sequences(): Readonly<Record<string, number>> {
-    const rows = this.#db.prepare('SELECT name, seq FROM sqlite_sequence ORDER BY name').all();
-    return Object.fromEntries(rows.map((row) => [String(row['name']), Number(row['seq'])]));
+    return Object.fromEntries(this.#sequences.all() as unknown as [string, number][]);
   }
 
   /** Marks every row as changed: the next `take` returns the whole journal. */

@@ -5,7 +5,7 @@ const MEAN_SECONDS = 180;
 
 /**
  * What a home takes of a process: 1 because it is open, and the mean of its write transactions a second, of which a turn has
- * four and more. A process carries some 1,000 open homes, and some 800 transactions a second, so both count alike.
+ * three and more. A process carries some 1,000 open homes, and some 800 transactions a second, so both count alike.
  */
 export class HomeLoad {
   readonly #clock: Clock;

@@ -2,6 +2,7 @@ import type { ClientBase, ClientConfig, PoolClient } from 'pg';
 import type { Clock } from '../util/clock.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { readStoreAddress, type StoreAddress } from '../storage/store-address.ts';
+import { Batches } from './batches.ts';
 import { type Primary, Servers } from './servers.ts';
 import { isRefusal, isStillPrimary, storeFailure, storeTrouble } from './store-failure.ts';
 import { TlsFiles } from './tls-files.ts';
@@ -29,6 +30,8 @@ const CONNECT_MS = 5_000;
 const SLOW_MS = 2_000;
 /** The server ends a transaction whose client is silent for so long: a frozen gateway must not keep a home locked. */
 const SILENT_TRANSACTION_MS = 5_000;
+/** The server notices within some 10 s that a machine is gone, also in the middle of what that sends. */
+const NOTICES_SILENCE = 'SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3';
 const CLOSING_MS = 1_000;
 const INT8 = 20;
 
@@ -42,11 +45,18 @@ export class Postgres implements AsyncDisposable {
   readonly #address: StoreAddress;
   readonly #clock: Clock;
   readonly #callMs: number;
+  readonly #batches: Batches;
   /** By text: under which name a connection keeps its plan. The texts of transactions are constant, so there are few. */
   readonly #plans = new Map<string, string>();
 
-  private constructor(servers: Servers, address: StoreAddress, { clock, callMs = CALL_MS }: PostgresOptions) {
+  private constructor(
+    servers: Servers,
+    batches: Batches,
+    address: StoreAddress,
+    { clock, callMs = CALL_MS }: PostgresOptions,
+  ) {
     this.#servers = servers;
+    this.#batches = batches;
     this.#address = address;
     this.#clock = clock;
     this.#callMs = callMs;
@@ -90,11 +100,15 @@ export class Postgres implements AsyncDisposable {
       const pool = new pg.Pool({ ...settings, onConnect: (client) => check(client) as unknown as undefined });
       // A call that a broken connection belonged to is told by its own error; one that no one uses is replaced by the next call.
       pool.on('error', ignore);
-      pool.on('connect', (client) => client.on('error', ignore));
+      pool.on('connect', (client) => {
+        client.on('error', ignore);
+        // What speaks like PostgreSQL may not have them.
+        client.query(NOTICES_SILENCE).catch(ignore);
+      });
       return pool;
     };
     const said = (error: unknown, one: string): string => storeTrouble(error, readStoreAddress(one));
-    return new Postgres(new Servers(url, { open, said, clock }), address, options);
+    return new Postgres(new Servers(url, { open, said, clock }), new Batches(pg.Query), address, options);
   }
 
   /** Runs one statement by itself. */
@@ -114,6 +128,19 @@ export class Postgres implements AsyncDisposable {
       const failed = results.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;
       return results.slice(1, -1).map((result) => (result.status === 'fulfilled' ? result.value : []));
+    });
+  }
+
+  /** Like `transaction` for short statements whose rows are not needed, in fewer and larger messages. */
+  async write(statements: readonly Statement[]): Promise<void> {
+    await this.#using(async (client) => {
+      const results = await Promise.allSettled([
+        this.#batches.run(client, [BEGIN, ...statements]),
+        // Ends the transaction also when it failed.
+        run(client, COMMIT),
+      ]);
+      const failed = results.find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
     });
   }
 

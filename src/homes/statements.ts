@@ -21,23 +21,32 @@ export function journalStatements(place: Place, { table, rows, gone, whole }: Ta
   const parts = Array.from({ length: Math.ceil(rows.length / ROWS) }, (_, n) => rows.slice(n * ROWS, (n + 1) * ROWS));
   return [
     ...(whole ? [{ text: `DELETE FROM ${storedName(table)} WHERE home = $1`, values: [place.home] }] : []),
-    ...parts.map((part) => upsert(place, table, part)),
+    ...parts.map((part) => ({
+      text: upsertOf(table),
+      values: [place.home, place.revision, rowsAsJson(namesOf(table), part)],
+    })),
     ...(gone.length > 0 ? remove(place, table, gone) : []),
   ];
 }
 
-function upsert({ home, revision }: Place, table: JournalTable, rows: TableChanges['rows']): Statement {
-  const names = table.columns.map(({ name }) => name);
+/** By table: the text is long, is made from many parts and is always the same. */
+const UPSERTS = new WeakMap<JournalTable, string>();
+
+function upsertOf(table: JournalTable): string {
+  const known = UPSERTS.get(table);
+  if (known !== undefined) return known;
+  const names = namesOf(table);
   const columns = names.map(quoted);
   const rest = columns.filter((column) => !table.key.map(quoted).includes(column));
-  return {
-    text: `INSERT INTO ${storedName(table)} (home, revision, ${columns.join(', ')})
+  const text = `INSERT INTO ${storedName(table)} (home, revision, ${columns.join(', ')})
       SELECT $1, $2, ${columns.map((column) => `r.${column}`).join(', ')} FROM ${recordset(table, names, '$3')}
       ON CONFLICT (home, ${table.key.map(quoted).join(', ')}) DO UPDATE SET revision = excluded.revision
-      ${rest.map((column) => `, ${column} = excluded.${column}`).join('')}`,
-    values: [home, revision, rowsAsJson(names, rows)],
-  };
+      ${rest.map((column) => `, ${column} = excluded.${column}`).join('')}`;
+  UPSERTS.set(table, text);
+  return text;
 }
+
+const namesOf = (table: JournalTable): readonly string[] => table.columns.map(({ name }) => name);
 
 function remove({ home, revision }: Place, table: JournalTable, gone: TableChanges['gone']): readonly Statement[] {
   const keys = rowsAsJson(table.key, gone as readonly (readonly SQLOutputValue[])[]);

@@ -1,4 +1,4 @@
-import type { Durability } from '../storage/files.ts';
+import type { AppendDurability } from '../storage/files.ts';
 import type { EntryDraft, EntryOf, TapeEntry } from './entry.ts';
 import { type FoldOptions, type History, HistoryFold, turnEntries } from './history.ts';
 import { isYounger, readTail, shrinkTail, type Tail } from './tape-tail.ts';
@@ -54,7 +54,7 @@ export class Session {
    * `durability` says: by default they survive a power loss. A draft whose id is in memory already is not written again.
    * When it rejects, the history is unchanged, and the append can be repeated.
    */
-  async append(drafts: readonly EntryDraft[], durability: Durability = 'durable'): Promise<readonly TapeEntry[]> {
+  async append(drafts: readonly EntryDraft[], durability: AppendDurability = 'durable'): Promise<readonly TapeEntry[]> {
     this.#options.onUse();
     const repeated = drafts.map((draft) => (draft.id === undefined ? undefined : this.#known.get(draft.id)));
     const fresh = drafts.filter((_, index) => repeated[index] === undefined);

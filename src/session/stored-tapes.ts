@@ -35,6 +35,9 @@ export interface TapeStore {
   remove: (key: string, signal: AbortSignal) => Promise<void>;
 }
 
+/** From byte `at` on the tape is `bytes`. */
+type TapePart = Parameters<TapeStore['write']>[0];
+
 export interface StoredTapesOptions {
   readonly store: TapeStore;
   /** Whose it is, for the person who reads that it fails, e.g. `the plugin "x"`. */
@@ -44,6 +47,11 @@ export interface StoredTapesOptions {
    * the database then (`home-store-failed`).
    */
   readonly probeDatabase?: (() => Promise<void>) | undefined;
+  /**
+   * Given when that database keeps the journal too: like `write` of the store, but the database has it at the latest when it has the
+   * journal's next commit.
+   */
+  readonly writeWithJournal?: ((part: TapePart) => void) | undefined;
   /** Absolute path of the folder with the tapes. */
   readonly directory: string;
   /** Absolute path of the folder for what the store replaces. */
@@ -69,6 +77,8 @@ export class StoredTapes {
   readonly #sizes = new Map<string, number>();
   /** Tapes of which the store may have more than is known, because a write failed. */
   readonly #unsure = new Set<string>();
+  /** Tapes of which the database has a part only with the journal's next commit. */
+  readonly #left = new Set<string>();
 
   constructor(options: StoredTapesOptions) {
     this.#options = options;
@@ -104,16 +114,28 @@ export class StoredTapes {
   opening(key: string, open: OpenAppend): OpenAppend {
     return async (path) => {
       const handle = await open(path);
+      const size = await handle.size();
+      const appended = new Appended(size);
       // Cut, or without its oldest turns: the store has it anew with the next sync.
-      if ((await handle.size()) < this.#sizeOf(key)) this.#sizes.set(key, 0);
+      if (size < this.#sizeOf(key)) this.#sizes.set(key, 0);
       return {
         ...handle,
+        write: async (bytes) => {
+          const written = await handle.write(bytes);
+          appended.add(bytes.subarray(0, written));
+          return written;
+        },
         datasync: async () => {
           await handle.datasync();
-          await this.#send(key, path);
+          await this.#send(key, path, appended);
+        },
+        leaveToJournal: async () => {
+          await handle.datasync();
+          if (!this.#leave(key, appended)) await this.#send(key, path, appended);
         },
         truncate: async (size) => {
           await handle.truncate(size);
+          appended.restart(size);
           if (size < this.#sizeOf(key)) this.#sizes.set(key, size);
         },
       };
@@ -124,6 +146,7 @@ export class StoredTapes {
     await this.#call('remove', (store, signal) => store.remove(key, signal));
     this.#sizes.delete(key);
     this.#unsure.delete(key);
+    this.#left.delete(key);
   }
 
   /** Resolves when the store takes writes. What failed is taken back, so that it is known what the store has. */
@@ -137,7 +160,33 @@ export class StoredTapes {
     return this.#sizes.get(key) ?? 0;
   }
 
-  async #send(key: string, path: string): Promise<void> {
+  /** False: it has to be sent. */
+  #leave(key: string, appended: Appended): boolean {
+    const { writeWithJournal } = this.#options;
+    const at = this.#sizeOf(key);
+    const bytes = appended.since(at);
+    if (writeWithJournal === undefined || bytes === null || this.#unsure.has(key)) return false;
+    if (bytes.length === 0) return true;
+    writeWithJournal({ key, at, bytes });
+    this.#left.add(key);
+    this.#sizes.set(key, at + bytes.length);
+    appended.restart(at + bytes.length);
+    return true;
+  }
+
+  async #send(key: string, path: string, appended: Appended): Promise<void> {
+    const at = this.#sizeOf(key);
+    const bytes = appended.since(at);
+    if (bytes === null || this.#unsure.has(key)) {
+      await this.#sendFile(key, path);
+    } else if (bytes.length > 0 || this.#left.has(key)) {
+      await this.#write(key, at, bytes);
+      this.#sizes.set(key, at + bytes.length);
+    }
+    appended.restart(this.#sizeOf(key));
+  }
+
+  async #sendFile(key: string, path: string): Promise<void> {
     await using file = await openFile(path, 'r');
     const { size } = await file.stat();
     if (this.#unsure.has(key)) await this.#write(key, this.#sizeOf(key), new Uint8Array());
@@ -154,6 +203,7 @@ export class StoredTapes {
     try {
       await this.#call('write', (store, signal) => store.write({ key, at, bytes }, signal));
       this.#unsure.delete(key);
+      this.#left.delete(key);
     } catch (error) {
       this.#unsure.add(key);
       throw error;
@@ -211,5 +261,36 @@ export class StoredTapes {
       // Not as a cause: an error code of the store would be taken for one of the disk here.
       throw new AppError('tape-store-failed', `${owner} failed to ${name}: ${errorMessage(error)}`);
     }
+  }
+}
+
+/** The end of an open tape, in memory as it was appended, so that it need not be read again. */
+class Appended {
+  #from: number;
+  #length = 0;
+  #parts: Uint8Array[] = [];
+
+  /** `size`: bytes of the tape. */
+  constructor(size: number) {
+    this.#from = size;
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#parts.push(bytes);
+    this.#length += bytes.length;
+    if (this.#length > PART_BYTES) this.restart(this.#from + this.#length);
+  }
+
+  /** The tape ends at this byte, and of what is before nothing is kept. */
+  restart(size: number): void {
+    this.#from = size;
+    this.#length = 0;
+    this.#parts = [];
+  }
+
+  /** What the tape has from this byte on; null: not all of it is in memory. */
+  since(at: number): Uint8Array | null {
+    const from = at - this.#from;
+    return from < 0 || from > this.#length ? null : Buffer.concat(this.#parts).subarray(from);
   }
 }

@@ -6,7 +6,7 @@ import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import type { IdFactory } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import { AppendFile, type OpenAppend } from '../storage/append-file.ts';
-import { quarantine, replaceDurable, truncateDurable, type Durability } from '../storage/files.ts';
+import { type AppendDurability, quarantine, replaceDurable, truncateDurable } from '../storage/files.ts';
 import { type LineOfFile, NEWLINE, readFirstLine, readFrom, readLinesBackwards } from '../storage/read-lines.ts';
 import { type EntryDraft, entrySchema, type TapeEntry } from './entry.ts';
 
@@ -64,11 +64,12 @@ export class Tape {
    * `tape-entry-invalid`, before anything is written, when a draft does not fit the schema. After a failed append the tape is
    * as before.
    */
-  async append(drafts: readonly EntryDraft[], durability: Durability = 'durable'): Promise<readonly TapeEntry[]> {
+  async append(drafts: readonly EntryDraft[], durability: AppendDurability = 'durable'): Promise<readonly TapeEntry[]> {
     const lines = drafts.map((draft) => this.#line(draft));
     const text = lines.map((line) => line.text).join('');
     const isLazy = durability === 'lazy' && drafts.every(({ kind }) => LAZY_KINDS.has(kind));
-    if (lines.length > 0 || !isLazy) await this.#file.append(Buffer.from(text), isLazy ? 'lazy' : 'durable');
+    const needed = durability === 'lazy' && !isLazy ? 'durable' : durability;
+    if (lines.length > 0 || !isLazy) await this.#file.append(Buffer.from(text), needed);
     return lines.map((line) => line.entry);
   }
 

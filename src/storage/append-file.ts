@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../util/errors.ts';
-import { syncDirectory, type Durability } from './files.ts';
+import { type AppendDurability, syncDirectory } from './files.ts';
 
 /** The file operations that appending needs; tests replace them by a faulty disk. */
 export interface AppendHandle {
@@ -12,6 +12,8 @@ export interface AppendHandle {
   /** Writes at the end of the file; may write less than it was given. Returns how much. */
   write(bytes: Uint8Array): Promise<number>;
   datasync(): Promise<void>;
+  /** Leaves it to the next durable write to the journal, see `AppendDurability`. @default `datasync` */
+  leaveToJournal?(): Promise<void>;
   truncate(size: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -57,7 +59,7 @@ export interface AppendFileOptions {
 
 interface PendingAppend {
   readonly bytes: Uint8Array;
-  readonly durability: Durability;
+  readonly durability: AppendDurability;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -103,7 +105,7 @@ export class AppendFile {
   }
 
   /** Appends whole lines; resolves when they are as durable as requested, rejects when they were not written. */
-  append(bytes: Uint8Array, durability: Durability = 'durable'): Promise<void> {
+  append(bytes: Uint8Array, durability: AppendDurability = 'durable'): Promise<void> {
     if (this.#closed) return Promise.reject(new AppError('file-closed', `${this.#path} is closed.`));
     return new Promise((resolve, reject) => {
       this.#queue.push({ bytes, durability, resolve, reject });
@@ -155,8 +157,10 @@ export class AppendFile {
       throw error;
     }
     const lazy = Buffer.concat([this.#lazy, data]);
-    if (lazy.length > MOST_LAZY_BYTES || batch.some(({ durability }) => durability === 'durable')) {
-      await this.#sync(handle);
+    const has = (wanted: AppendDurability): boolean => batch.some(({ durability }) => durability === wanted);
+    const isDurable = lazy.length > MOST_LAZY_BYTES || has('durable');
+    if (isDurable || has('with-journal')) {
+      await this.#sync(handle, isDurable);
       this.#synced = before + data.length;
       this.#lazy = new Uint8Array();
     } else {
@@ -174,9 +178,9 @@ export class AppendFile {
     }
   }
 
-  async #sync(handle: AppendHandle): Promise<void> {
+  async #sync(handle: AppendHandle, isNow: boolean): Promise<void> {
     try {
-      await handle.datasync();
+      await (isNow || handle.leaveToJournal === undefined ? handle.datasync() : handle.leaveToJournal());
     } catch (error) {
       this.#owesLazy = true;
       await this.#writeLazyAnew(handle).catch(() => this.#drop().catch(() => {}));

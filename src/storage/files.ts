@@ -9,6 +9,12 @@ import { AppError, errorCode } from '../util/errors.ts';
  */
 export type Durability = 'durable' | 'lazy';
 
+/**
+ * How safe an append is when it resolves. `with-journal`: as a durable one, but where one database keeps the file and the journal, it
+ * may become so with the next durable write to the journal.
+ */
+export type AppendDurability = Durability | 'with-journal';
+
 /** Makes the entries of a folder durable: files created, renamed or removed in it stay so after a power loss. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r');

@@ -103,6 +103,28 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     expect(copy.home.writer.counts.transactions).toBeGreaterThanOrEqual(60);
   });
 
+  test('has the end of a turn in the transaction of the commit that closes it, and before all that is durable after it', async () => {
+    const url = await server.database();
+    await using folder = await tempFolder();
+    await using copy = await openCopy(url, folder.path);
+    await using postgres = await Postgres.open(url, { clock: systemClock });
+    const session = await copy.sessions.open('k');
+    await session.append([]);
+    const { counts } = copy.home.writer;
+    const before = counts.transactions;
+    await session.append(plainTurn('t1', 'a question', 'an answer'), 'with-journal');
+    await says(copy, 'one');
+    expect(counts.transactions).toBe(before + 1);
+    const [both] = await postgres.query(
+      'SELECT t.revision = i.revision AS together FROM assistant.tapes AS t, assistant.journal_inbound AS i',
+    );
+    expect(both?.['together']).toBe(true);
+    await session.append(plainTurn('t2', 'a question', 'another answer'), 'with-journal');
+    await session.append([]);
+    const [tape] = await postgres.query('SELECT string_agg(bytes, NULL ORDER BY at) AS bytes FROM assistant.tapes');
+    expect(String(tape?.['bytes'])).toBe(await tapeOf(folder.path));
+  });
+
   test('in which nothing changed is looked through without a write', async () => {
     const url = await server.database();
     await using folder = await tempFolder();

@@ -8,6 +8,7 @@ import { journalTables, tablesAfter } from '../../src/homes/journal-tables.ts';
 import type { OpenHome, OpenHomeOptions } from '../../src/homes/open-home.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
+import type { HomeTapes } from '../../src/homes/home-tapes.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { StoredTapes } from '../../src/session/stored-tapes.ts';
@@ -86,7 +87,8 @@ export async function openCopy(url: string, folder: string, { rewrite, ...option
     log: silentLog,
   };
   const sessions = new Sessions({ ...parts, newId, mayHaveLost: journal.mayHaveLost });
-  await sessions.keepIn(new StoredTapes({ ...parts, store: home.tapes, owner: 'PostgreSQL' }));
+  const writeWithJournal: HomeTapes['writeWithJournal'] = (part) => home.tapes.writeWithJournal(part);
+  await sessions.keepIn(new StoredTapes({ ...parts, store: home.tapes, writeWithJournal, owner: 'PostgreSQL' }));
   stack.defer(() => sessions.close());
   const owned = stack.move();
   return { home, journal, sessions, failures, [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -46,7 +46,7 @@ export async function endCut(turn: Turn, reason: EndTurn, { finish, partial = ''
   );
   const { outcome, sentence: answer, errorKind } = reason;
   const end = { ...(await finish(endDraft(turn, { outcome, answer, errorKind }))), ...partialOf(partial) };
-  await session.append([...results, end]);
+  await session.append([...results, end], 'with-journal');
 }
 
 /** The field `partial` of a `turn-end`; left out when people saw nothing. */

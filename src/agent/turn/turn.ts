@@ -44,7 +44,7 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
         await runTools(turn, ports, step.calls);
         break;
       case 'finish':
-        await session.append([await finisher(turn, ports)(endDraft(turn, step, entries))]);
+        await session.append([await finisher(turn, ports)(endDraft(turn, step, entries))], 'with-journal');
         break;
       case 'say':
         await session.append([ownNote(facts.turnId, step.text)]);
@@ -69,16 +69,20 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
   if (note !== null) await session.append([note]);
   const bounds = await model.bounds.before(turn);
   if ('refused' in bounds) {
-    await session.append([
-      await finish(endDraft(turn, { outcome: 'failed', answer: bounds.refused, errorKind: 'limit' })),
-    ]);
+    await session.append(
+      [await finish(endDraft(turn, { outcome: 'failed', answer: bounds.refused, errorKind: 'limit' }))],
+      'with-journal',
+    );
     return;
   }
   const drafted = requestOf(turn, model, { last, ...bounds });
   const request = await hooks.decide('beforeModel', drafted, (hook, value) => hook.beforeModel?.(facts, value));
   if ('denied' in request) {
     const answer = runtime.redact(request.denied);
-    await session.append([await finish(endDraft(turn, { outcome: 'failed', answer, errorKind: 'denied' }))]);
+    await session.append(
+      [await finish(endDraft(turn, { outcome: 'failed', answer, errorKind: 'denied' }))],
+      'with-journal',
+    );
     return;
   }
   live({ type: 'typing' });
@@ -185,12 +189,12 @@ async function record(
   const end = endDraft(turn, { ...next, answer: redact(answer) }, all);
   if (render === null || next.outcome === 'failed') {
     const shown = render === null ? content : await renderContent(content, before, render);
-    await session.append([call, { ...said, content: [...shown] }, await finish(end)]);
+    await session.append([call, { ...said, content: [...shown] }, await finish(end)], 'with-journal');
     return;
   }
   const shown = await renderEnd(end, { content, before }, render);
   showRendered(turn, answerOf(shown.end));
-  await session.append([call, { ...said, content: [...shown.content] }, shown.end]);
+  await session.append([call, { ...said, content: [...shown.content] }, shown.end], 'with-journal');
 }
 
 /** Shows a text that the hooks have seen in the live view. */

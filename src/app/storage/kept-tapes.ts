@@ -32,6 +32,7 @@ export async function keepTapes(
     store,
     owner,
     probeDatabase: kept?.probe,
+    writeWithJournal: kept === null ? undefined : (part) => kept.tapes.writeWithJournal(part),
     directory: paths.sessions,
     quarantine: paths.quarantine,
     clock,
