@@ -287,8 +287,9 @@ async function startOnce(
   const { rehearse: load } = ground;
   const { catalog } = agent;
   const further = (): Promise<void> => base.further.update();
-  const reloadParts = { load, further, journal, bus, channels, models, mcp, registry, hooks, catalog, learnSecrets };
-  const reloader = createReloader(base, reloadParts);
+  const keepConfig = kept?.keepConfig;
+  const changed = { journal, bus, channels, models, mcp, registry, hooks, catalog };
+  const reloader = createReloader(base, { ...changed, load, further, keepConfig, learnSecrets });
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.providers);
   stack.use(agent.background);

@@ -49,6 +49,8 @@ export interface ReloadParts {
   readonly catalog: Pick<SkillCatalog, 'rootsChanged'>;
   /** Takes up what changed for the further assistants. Never rejects. */
   readonly further: () => Promise<void>;
+  /** Resolves when all that keeps the home has the file; with a sentence when that may not be so. Never rejects. */
+  readonly keepConfig: (() => Promise<string | null>) | undefined;
   /** Takes these out of every text too, from now on. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
 }
@@ -131,10 +133,12 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
   return {
     reload: async () => {
       const { changes, refused } = await queued();
+      const behind = (await parts.keepConfig?.()) ?? null;
       const recent = unasked.filter(({ at }) => clock.monotonic() - at < RECENT_MS);
       unasked = [];
       const all = [...recent.flatMap((known) => known.changes), ...changes];
-      return { changes: [...new Map(all.map((change) => [change.path, change])).values()], refused };
+      const named = [...new Map(all.map((change) => [change.path, change])).values()];
+      return { changes: named, refused, ...(behind === null ? {} : { behind }) };
     },
     start: () => {
       watching = watchEditedFile(paths.config, () => void look(), clock);

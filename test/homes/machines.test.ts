@@ -1,8 +1,13 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
+import { connectAssistant } from '../../src/gateway/control.ts';
+import { Postgres } from '../../src/homes/postgres.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
+import { CommandLine } from '../cli/command-line.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -79,6 +84,30 @@ describe.skipIf(programs === undefined)('gateways of many homes', () => {
     await writeFile(file, good);
     await again.runs(2);
     await world.asks('ada', 'said-mended', 're: said-mended');
+  });
+
+  test('have a changed setting of a home in the database when the command says that it is done', async () => {
+    const store = `${await server.database()}&leaseSeconds=30`;
+    await using world = await startMachines(store, ['ada']);
+    await using postgres = await Postgres.open(store, { clock: systemClock });
+    const a = await world.machine('a');
+    await a.runs(1);
+    const home = join(a.folder, 'homes', 'ada');
+    const set = async (zone: string): Promise<string> => {
+      const line = new CommandLine({ home });
+      line.connect = (path) => connectAssistant(path, systemClock);
+      expect(await line.run('config', 'set', 'agent.timezone', zone)).toBe(0);
+      return line.out;
+    };
+    for (const zone of ['Europe/Vienna', 'Asia/Tokyo', 'America/Lima']) {
+      expect(await set(zone)).toContain(`agent.timezone is set in ${join(home, 'config.json')}.`);
+      const [stored] = await postgres.query("SELECT sha256 FROM assistant.files WHERE path = 'config.json'");
+      const file = await readFile(join(home, 'config.json'));
+      expect(stored?.['sha256']).toBe(createHash('sha256').update(file).digest('hex'));
+    }
+    await server.kill();
+    const printed = await set('UTC').finally(() => server.start());
+    expect(printed).toContain('⚠ The database does not have it yet;');
   });
 
   test('keep what belongs to one home from the others: messages, keys, files', async () => {

@@ -87,4 +87,6 @@ export interface ReloadReport {
   readonly changes: readonly { readonly path: string; readonly effect: Effect }[];
   /** Why the configuration was not applied; null: it was, or nothing changed. */
   readonly refused: string | null;
+  /** The database of the setting `store` may not have the file yet, one sentence; left out: it has. */
+  readonly behind?: string;
 }

@@ -32,10 +32,16 @@ export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend
   readonly wrapSource: (source: ChannelSource) => ChannelSource;
   /** Whether the home is this gateway's for certain. */
   readonly permit: Permit;
+  /** Sends `config.json`. Resolves when PostgreSQL has it as it is now, or after 5 s with a sentence: it may not. Never rejects. */
+  readonly keepConfig: () => Promise<string | null>;
 }
 
 /** All files are looked through this often, for what a person or a background process changed; ms. */
 const LOOK_EVERY_MS = 60_000;
+/** A person waits for it. */
+const CONFIG_MS = 5_000;
+const NOT_KEPT =
+  'The database does not have it yet; until it answers, a gateway that takes the home over has the settings of before.';
 /** What sends. */
 const SENDS = ['send', 'edit', 'draft', 'react', 'typing'];
 
@@ -95,6 +101,16 @@ export async function openKeptHome(
     }),
     wrapSource: (source) => ({ ...source, permit, open: async () => permitted(permit, await source.open()) }),
     permit,
+    keepConfig: async () => {
+      const late = Promise.withResolvers<string>();
+      using _limit = clock.timer(CONFIG_MS, () => late.resolve(NOT_KEPT));
+      files.touched(paths.config);
+      const written = writer.look().then(
+        () => null,
+        () => NOT_KEPT,
+      );
+      return await Promise.race([written, late.promise]);
+    },
   };
 }
 
