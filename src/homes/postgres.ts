@@ -46,6 +46,8 @@ export class Postgres implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #callMs: number;
   readonly #batches: Batches;
+  /** Connections of which the server notices when their machine is gone. */
+  readonly #noticing = new WeakSet<ClientBase>();
   /** By text: under which name a connection keeps its plan. The texts of transactions are constant, so there are few. */
   readonly #plans = new Map<string, string>();
 
@@ -100,11 +102,7 @@ export class Postgres implements AsyncDisposable {
       const pool = new pg.Pool({ ...settings, onConnect: (client) => check(client) as unknown as undefined });
       // A call that a broken connection belonged to is told by its own error; one that no one uses is replaced by the next call.
       pool.on('error', ignore);
-      pool.on('connect', (client) => {
-        client.on('error', ignore);
-        // What speaks like PostgreSQL may not have them.
-        client.query(NOTICES_SILENCE).catch(ignore);
-      });
+      pool.on('connect', (client) => client.on('error', ignore));
       return pool;
     };
     const said = (error: unknown, one: string): string => storeTrouble(error, readStoreAddress(one));
@@ -134,6 +132,11 @@ export class Postgres implements AsyncDisposable {
   /** Like `transaction` for short statements whose rows are not needed, in fewer and larger messages. */
   async write(statements: readonly Statement[]): Promise<void> {
     await this.#using(async (client) => {
+      if (!this.#noticing.has(client)) {
+        this.#noticing.add(client);
+        // What speaks like PostgreSQL may not have them.
+        client.query(NOTICES_SILENCE).catch(() => {});
+      }
       const results = await Promise.allSettled([
         this.#batches.run(client, [BEGIN, ...statements]),
         // Ends the transaction also when it failed.
