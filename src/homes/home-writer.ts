@@ -140,7 +140,7 @@ export class HomeWriter {
     return item.settled.promise;
   }
 
-  /** A change of a tape that the next transaction has, whoever asks for it; soon there is one even if nobody does. */
+  /** A change of a tape that goes with the next transaction; after 200 ms there is one even if nobody asks for it. */
   changeLater(change: TapeChange): void {
     this.#tapes.add(change, true).settled.promise.catch(() => {});
     this.#since ??= this.#options.clock.now();
