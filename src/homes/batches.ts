@@ -1,6 +1,7 @@
 import type { ClientBase, Connection, Query } from 'pg';
 
-interface Statement {
+/** One SQL statement and its values, `$1` being the first. */
+export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[];
 }
@@ -25,8 +26,7 @@ interface Batch {
  */
 export class Batches {
   readonly #send: (client: ClientBase, batch: Batch) => Promise<void>;
-  /** By text. The texts are constant, so there are few. */
-  readonly #names = new Map<string, string>();
+  readonly #nameOf = planNames('batch');
   /** What each connection has prepared. */
   readonly #prepared = new WeakMap<ClientBase, Set<string>>();
 
@@ -50,12 +50,16 @@ export class Batches {
     for (const name of plans.keys()) prepared.add(name);
     await running;
   }
+}
 
-  #nameOf(text: string): string {
-    const name = this.#names.get(text) ?? `batch_${this.#names.size}`;
-    this.#names.set(text, name);
+/** Under which name a connection keeps the plan of a text. The texts are constant, so there are few. */
+export function planNames(prefix: string): (text: string) => string {
+  const names = new Map<string, string>();
+  return (text) => {
+    const name = names.get(text) ?? `${prefix}_${names.size}`;
+    names.set(text, name);
     return name;
-  }
+  };
 }
 
 function senderOf(query: DriverQuery): (client: ClientBase, batch: Batch) => Promise<void> {

@@ -3,9 +3,10 @@ import { open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { contentsUnder, growsByLines, type Item } from '../backup/contents.ts';
 import { ifThere } from '../storage/files.ts';
-import type { FileChanges, FileSource } from './sources.ts';
+import type { FileChanges, FileSource } from './write-group.ts';
 import type { Lease } from './lease.ts';
-import type { Postgres, Statement } from './postgres.ts';
+import type { Statement } from './batches.ts';
+import type { Postgres } from './postgres.ts';
 import { IS_UNNAMED, type Place, tapeStatements } from './statements.ts';
 
 /** A file of a home as PostgreSQL has it. */

@@ -1,14 +1,15 @@
+import { LAZY_MS } from '../storage/commit-sync.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Lease } from './lease.ts';
-import type { Postgres, Statement } from './postgres.ts';
+import type { Statement } from './batches.ts';
+import type { Postgres } from './postgres.ts';
 import { sqlStateOf } from './store-failure.ts';
-import type { FileChanges, FileSource, JournalSource } from './sources.ts';
 import { homeRewound } from './stored-home.ts';
 import { type QueuedTape, TapeQueue, type Waiting } from './tape-queue.ts';
-import type { Group, Rest } from './write-group.ts';
+import type { FileChanges, FileSource, Group, JournalSource, Rest } from './write-group.ts';
 import {
   bytesIn,
   extension,
@@ -32,14 +33,12 @@ export interface HomeWriterOptions {
   readonly onRewound?: () => Promise<void>;
 }
 
-/** What waits for the next transaction gets one of its own after this many ms. */
-const LATER_MS = 200;
 const RETRY = { firstMs: 100, maxMs: 3_000 };
 /** After this many failures in a row, about a second, it is an outage and no broken connection. */
 const TROUBLE_AFTER = 5;
 /** A transaction with more may take long. */
 const LONG_BYTES = 256 * 1024;
-/** Up to so much the system takes at once: a gateway that freezes has sent all of a transaction or nothing. */
+/** The system takes this many bytes in one piece, so a gateway that freezes has sent a whole transaction or none of it. */
 const SHORT_BYTES = 32 * 1024;
 
 /** What was written so far, for `status` and measurements. */
@@ -140,11 +139,11 @@ export class HomeWriter {
     return item.settled.promise;
   }
 
-  /** A change of a tape that goes with the next transaction; after 200 ms there is one even if nobody asks for it. */
+  /** A change of a tape that goes with the next transaction, of which there is one within `LAZY_MS`. */
   changeLater(change: TapeChange): void {
     this.#tapes.add(change, true).settled.promise.catch(() => {});
     this.#since ??= this.#options.clock.now();
-    this.#later ??= this.#options.clock.timer(LATER_MS, () => void this.written().catch(() => {}));
+    this.#later ??= this.#options.clock.timer(LAZY_MS, () => void this.written().catch(() => {}));
   }
 
   /** Like `written`, with statements of its own at the end of the transaction. */

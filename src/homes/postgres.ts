@@ -2,16 +2,10 @@ import type { ClientBase, ClientConfig, PoolClient } from 'pg';
 import type { Clock } from '../util/clock.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { readStoreAddress, type StoreAddress } from '../storage/store-address.ts';
-import { Batches } from './batches.ts';
+import { Batches, planNames, type Statement } from './batches.ts';
 import { type Primary, Servers } from './servers.ts';
 import { isRefusal, isStillPrimary, storeFailure, storeTrouble } from './store-failure.ts';
 import { TlsFiles } from './tls-files.ts';
-
-/** One SQL statement and its values, `$1` being the first. */
-export interface Statement {
-  readonly text: string;
-  readonly values?: readonly unknown[];
-}
 
 /** A row by column names. Numbers of eight bytes are numbers, `bytea` is a Buffer. */
 export type StoredRow = Readonly<Record<string, unknown>>;
@@ -48,8 +42,7 @@ export class Postgres implements AsyncDisposable {
   readonly #batches: Batches;
   /** Connections of which the server notices when their machine is gone. */
   readonly #noticing = new WeakSet<ClientBase>();
-  /** By text: under which name a connection keeps its plan. The texts of transactions are constant, so there are few. */
-  readonly #plans = new Map<string, string>();
+  readonly #nameOf = planNames('plan');
 
   private constructor(
     servers: Servers,
@@ -120,12 +113,10 @@ export class Postgres implements AsyncDisposable {
    */
   async transaction(statements: readonly Statement[]): Promise<readonly (readonly StoredRow[])[]> {
     return await this.#using(async (client) => {
-      const sent = [BEGIN, ...statements, COMMIT].map((one) => run(client, one, this.#planOf(one)));
-      // The first failure is the cause; the statements after it only say that the transaction is aborted.
-      const results = await Promise.allSettled(sent);
-      const failed = results.find(({ status }) => status === 'rejected');
-      if (failed?.status === 'rejected') throw failed.reason;
-      return results.slice(1, -1).map((result) => (result.status === 'fulfilled' ? result.value : []));
+      const sent = [BEGIN, ...statements, COMMIT].map((one) =>
+        run(client, one, one.values === undefined ? undefined : this.#nameOf(one.text)),
+      );
+      return (await allOf(sent)).slice(1, -1);
     });
   }
 
@@ -135,15 +126,10 @@ export class Postgres implements AsyncDisposable {
       if (!this.#noticing.has(client)) {
         this.#noticing.add(client);
         // What speaks like PostgreSQL may not have them.
-        client.query(NOTICES_SILENCE).catch(() => {});
+        client.query(NOTICES_SILENCE).catch(ignore);
       }
-      const results = await Promise.allSettled([
-        this.#batches.run(client, [BEGIN, ...statements]),
-        // Ends the transaction also when it failed.
-        run(client, COMMIT),
-      ]);
-      const failed = results.find(({ status }) => status === 'rejected');
-      if (failed?.status === 'rejected') throw failed.reason;
+      // The commit also ends a transaction that failed.
+      await allOf<unknown>([this.#batches.run(client, [BEGIN, ...statements]), run(client, COMMIT)]);
     });
   }
 
@@ -151,13 +137,6 @@ export class Postgres implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     using limit = deadline(this.#clock, CLOSING_MS, 'closing the connections of PostgreSQL');
     await raceAbort(this.#servers.close(), limit.signal).catch(ignore);
-  }
-
-  #planOf({ text, values }: Statement): string | undefined {
-    if (values === undefined) return undefined;
-    const known = this.#plans.get(text) ?? `plan_${this.#plans.size}`;
-    this.#plans.set(text, known);
-    return known;
   }
 
   async #using<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -207,6 +186,15 @@ export class Postgres implements AsyncDisposable {
 }
 
 const ignore = (): void => {};
+
+/**
+ * What was sent of a transaction, when all of it is answered. The first failure is the cause; what is after it only says that the
+ * transaction is aborted.
+ */
+async function allOf<T>(sent: readonly Promise<T>[]): Promise<readonly T[]> {
+  await Promise.allSettled(sent);
+  return await Promise.all(sent);
+}
 
 const BEGIN: Statement = { text: 'BEGIN' };
 const COMMIT: Statement = { text: 'COMMIT' };

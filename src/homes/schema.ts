@@ -46,8 +46,8 @@ ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS kept_at text;
 ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS load double precision NOT NULL DEFAULT 1;
 -- Its gateway is handing it over.
 ALTER TABLE assistant.homes ADD COLUMN IF NOT EXISTS is_leaving boolean NOT NULL DEFAULT false;
--- Each write transaction changes the row of its home: without an index on what changes, and with room in the page, that is one
--- small entry in the log, and what is dead goes without a vacuum. Claims and renewals name their homes.
+-- A write transaction changes the row of its home. It does so in place, because the page has room and no index has what changes:
+-- little goes to the log, and dead rows go without a vacuum. Claims and renewals name their homes.
 DROP INDEX IF EXISTS assistant.homes_free;
 ALTER TABLE assistant.homes SET (fillfactor = 50);
 

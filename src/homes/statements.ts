@@ -1,7 +1,7 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { TableChanges } from './journal-changes.ts';
 import type { JournalTable } from './journal-tables.ts';
-import type { Statement } from './postgres.ts';
+import type { Statement } from './batches.ts';
 import { quoted, rowsAsJson, storedName, TYPES } from './stored-values.ts';
 
 /** Where rows are written: the home, and the write transaction that they belong to. */

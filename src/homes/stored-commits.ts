@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { CommitWatermark, WatermarkListeners } from '../storage/commit-sync.ts';
+import { type CommitWatermark, LAZY_MS, type WatermarkListeners } from '../storage/commit-sync.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import type { HomeWriter } from './home-writer.ts';
@@ -8,9 +8,6 @@ import { JournalChanges } from './journal-changes.ts';
 import { journalTables } from './journal-tables.ts';
 import type { Lease } from './lease.ts';
 import { schemaStatement } from './statements.ts';
-
-/** A commit that no one waits for is written after this many ms. */
-const LAZY_MS = 200;
 
 export interface StoredCommitsOptions extends WatermarkListeners {
   readonly writer: HomeWriter;

@@ -5,8 +5,8 @@ import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { syncDirectory } from './files.ts';
 
-/** A commit that no one waits for is synced after this many ms. */
-const LAZY_SYNC_MS = 200;
+/** What no one waits for is made durable after this many ms. */
+export const LAZY_MS = 200;
 
 export interface WatermarkListeners {
   /** Called once, when nothing becomes durable any more. */
@@ -73,7 +73,7 @@ export class CommitSync implements CommitWatermark {
     return this.#failure;
   }
 
-  /** Call after each commit; returns its number. A sync begins within `LAZY_SYNC_MS` even if no one waits for it. */
+  /** Call after each commit; returns its number. A sync begins within `LAZY_MS` even if no one waits for it. */
   committed(): number {
     this.#committed += 1;
     this.#syncLater();
@@ -121,7 +121,7 @@ export class CommitSync implements CommitWatermark {
   }
 
   #syncLater(): void {
-    this.#later ??= this.#options.clock.timer(LAZY_SYNC_MS, () => void this.#sync());
+    this.#later ??= this.#options.clock.timer(LAZY_MS, () => void this.#sync());
   }
 
   async #sync(): Promise<void> {

@@ -10,6 +10,7 @@ import { journalMigrations } from '../../journal/schema.ts';
 import type { OpenAppend } from '../../storage/append-file.ts';
 import { readStoreAddress } from '../../storage/store-address.ts';
 import type { Tool } from '../../tools/tool.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Ground } from '../base.ts';
@@ -74,11 +75,11 @@ export async function openKeptHome(
   };
   later = clock.timer(LOOK_EVERY_MS, look);
   stack.defer(() => later?.[Symbol.dispose]());
-  const onEdited = (): void => {
+  const sendConfig = async (): Promise<void> => {
     files.touched(paths.config);
-    writer.look().catch(() => {});
+    await writer.look();
   };
-  stack.use(watchEditedFile(paths.config, onEdited, clock));
+  stack.use(watchEditedFile(paths.config, () => void sendConfig().catch(() => {}), clock));
   const permit = stack.use(new LeasePermit(lease, clock));
   return {
     tapes: home.tapes,
@@ -102,14 +103,11 @@ export async function openKeptHome(
     wrapSource: (source) => ({ ...source, permit, open: async () => permitted(permit, await source.open()) }),
     permit,
     keepConfig: async () => {
-      const late = Promise.withResolvers<string>();
-      using _limit = clock.timer(CONFIG_MS, () => late.resolve(NOT_KEPT));
-      files.touched(paths.config);
-      const written = writer.look().then(
+      using limit = deadline(clock, CONFIG_MS, 'sending config.json');
+      return await raceAbort(sendConfig(), limit.signal).then(
         () => null,
         () => NOT_KEPT,
       );
-      return await Promise.race([written, late.promise]);
     },
   };
 }
