@@ -1,10 +1,5 @@
 import type { ClientBase, Connection, Query } from 'pg';
-
-/** One SQL statement and its values, `$1` being the first. */
-export interface Statement {
-  readonly text: string;
-  readonly values?: readonly unknown[];
-}
+import type { Statement } from './statements.ts';
 
 /** The driver's own query. */
 type DriverQuery = new (config: { readonly text: string }, answered: (error?: Error | null) => void) => Query;

@@ -5,9 +5,8 @@ import { contentsUnder, growsByLines, type Item } from '../backup/contents.ts';
 import { ifThere } from '../storage/files.ts';
 import type { FileChanges, FileSource } from './write-group.ts';
 import type { Lease } from './lease.ts';
-import type { Statement } from './batches.ts';
 import type { Postgres } from './postgres.ts';
-import { IS_UNNAMED, type Place, tapeStatements } from './statements.ts';
+import { IS_UNNAMED, type Place, type Statement, tapeStatements } from './statements.ts';
 
 /** A file of a home as PostgreSQL has it. */
 export interface StoredFile {

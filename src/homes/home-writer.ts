@@ -4,7 +4,6 @@ import { type Clock, sleep } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Lease } from './lease.ts';
-import type { Statement } from './batches.ts';
 import type { Postgres } from './postgres.ts';
 import { sqlStateOf } from './store-failure.ts';
 import { homeRewound } from './stored-home.ts';
@@ -17,6 +16,7 @@ import {
   FENCE_FELL,
   joinedAppends,
   journalStatements,
+  type Statement,
   type TapeChange,
   tapeStatements,
 } from './statements.ts';

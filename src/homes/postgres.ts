@@ -2,8 +2,9 @@ import type { ClientBase, ClientConfig, PoolClient } from 'pg';
 import type { Clock } from '../util/clock.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { readStoreAddress, type StoreAddress } from '../storage/store-address.ts';
-import { Batches, planNames, type Statement } from './batches.ts';
+import { Batches, planNames } from './batches.ts';
 import { type Primary, Servers } from './servers.ts';
+import type { Statement } from './statements.ts';
 import { isRefusal, isStillPrimary, storeFailure, storeTrouble } from './store-failure.ts';
 import { TlsFiles } from './tls-files.ts';
 

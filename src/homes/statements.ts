@@ -1,8 +1,13 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { TableChanges } from './journal-changes.ts';
 import type { JournalTable } from './journal-tables.ts';
-import type { Statement } from './batches.ts';
 import { quoted, rowsAsJson, storedName, TYPES } from './stored-values.ts';
+
+/** One SQL statement and its values, `$1` being the first. */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
 
 /** Where rows are written: the home, and the write transaction that they belong to. */
 export interface Place {

@@ -1,6 +1,5 @@
 import type { TableChanges } from './journal-changes.ts';
-import type { Statement } from './batches.ts';
-import type { Place } from './statements.ts';
+import type { Place, Statement } from './statements.ts';
 import type { Waiting } from './tape-queue.ts';
 
 /** The journal, as far as the writer has to know it. All are read at one moment. */
