@@ -259,6 +259,9 @@ async function startOnce(
       outlets: channels.manager,
       ownersChat: () => journal.questions.ownersChat(),
       configuredChat: () => configuredOwnersChat(base.config),
+      others: parts.copy?.told ?? null,
+      personAt: ({ channel, chatId, sender }) =>
+        `${base.config.channels[channel]?.kind ?? channel} ${sender?.id ?? chatId}`,
       waitedSince,
       clock,
       log,

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 export interface Proxy extends AsyncDisposable {
   /** The address of the database through it. */
   readonly url: string;
+  /** How many connections it did not take. */
+  readonly refused: number;
   /** How many answers to COMMIT it kept to itself. */
   readonly kept: number;
   /** From now on it closes a connection instead of passing on that its transaction was committed. */
@@ -27,7 +29,7 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
   const from = new URL(url.replace('@/', '@x/')).searchParams.get('host') ?? '';
   const open = new Set<Socket>();
   let [isCut, isStalled] = [false, false];
-  const facts = { kept: 0, keepAnswers: false };
+  const facts = { refused: 0, kept: 0, keepAnswers: false };
   let before: { readonly text: string; readonly met: () => void } | undefined;
   const stall = (): void => {
     isStalled = true;
@@ -35,6 +37,7 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
   };
   const server = createServer((client) => {
     if (isCut) {
+      facts.refused += 1;
       client.destroy();
       return;
     }
@@ -72,6 +75,9 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
   await new Promise<void>((resolve) => server.listen(join(folder, SOCKET), resolve));
   return {
     url: url.replace(encodeURIComponent(from), encodeURIComponent(folder)),
+    get refused() {
+      return facts.refused;
+    },
     get kept() {
       return facts.kept;
     },

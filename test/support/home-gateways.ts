@@ -119,6 +119,11 @@ export class HomeGateway implements AsyncDisposable {
     this.#log = '';
   }
 
+  /** Its process; undefined: it does not run. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   async stop(): Promise<void> {
     if (this.#child !== undefined) await stopSoftly(this.#child);
     this.#child = undefined;

@@ -12,6 +12,8 @@ export interface PlatformCall {
   readonly what: string;
   /** Whether people get a message by it. */
   readonly isMessage: boolean;
+  /** The message that it puts a reaction on, as `says` names it. */
+  readonly reactsTo?: string;
 }
 
 /** A home of the storm: a bot of its own on a platform of its own, to which a few people talk, each alone. */
@@ -22,7 +24,8 @@ export interface StormHome extends AsyncDisposable {
   readonly channels: Readonly<Record<string, unknown>>;
   /** Whether the platform can tell what it has got already, so that nothing has to be marked. */
   readonly canTell: boolean;
-  says(person: number, text: string): void;
+  /** Returns the platform's name of the message. */
+  says(person: number, text: string): string;
   /** What the assistant wrote, oldest first, as people see it. */
   texts(): readonly { readonly person: number; readonly text: string }[];
   /** Each call that people see something of, oldest first. */
@@ -52,7 +55,10 @@ const telegramHome: Open = async ({ name, people, random }) => {
       telegram: { token: telegram.token, apiRoot: telegram.apiRootOf(CALLER), allowFrom: ids, owners: ids },
     },
     canTell: false,
-    says: (person, text) => void telegram.userSays(chats[person] ?? 0, text),
+    says: (person, text) => {
+      const chat = chats[person] ?? 0;
+      return `${chat}/${telegram.userSays(chat, text).messageId}`;
+    },
     texts: () =>
       telegram.sentMessages.map(({ chatId, visibleText }) => ({ person: chats.indexOf(chatId), text: visibleText })),
     sends: () =>
@@ -63,6 +69,11 @@ const telegramHome: Open = async ({ name, people, random }) => {
           at,
           what: `${method} ${String(payload['text'])}`,
           isMessage: method === 'sendMessage',
+          ...reactsTo(
+            method === 'setMessageReaction'
+              ? `${String(payload['chat_id'])}/${String(payload['message_id'])}`
+              : undefined,
+          ),
         })),
     open: () => telegram.unconfirmed.length,
     [Symbol.asyncDispose]: () => telegram[Symbol.asyncDispose](),
@@ -89,7 +100,7 @@ const discordHome: Open = async ({ name, people, random }) => {
     canTell: true,
     says: (n, text) => {
       const [place, person] = [places[n], persons[n]];
-      if (place !== undefined && person !== undefined) discord.sends(place, person, text);
+      return place === undefined || person === undefined ? '' : discord.sends(place, person, text).id;
     },
     texts: () =>
       discord.chats.posts
@@ -103,6 +114,7 @@ const discordHome: Open = async ({ name, people, random }) => {
           at,
           what: `${route} ${JSON.stringify(body)}`,
           isMessage: message.test(route),
+          ...reactsTo(/\/messages\/(\d+)\/reactions\//u.exec(route)?.[1]),
         })),
     open: () => 0,
     [Symbol.asyncDispose]: () => discord[Symbol.asyncDispose](),
@@ -121,7 +133,7 @@ const slackHome: Open = async ({ name, people, random }) => {
     people,
     channels: { slack: { ...config, allowFrom: ids, owners: ids } },
     canTell: true,
-    says: (person, text) => void slack.sends(ids[person] ?? '', chats[person] ?? '', text),
+    says: (person, text) => `${chats[person] ?? ''}/${slack.sends(ids[person] ?? '', chats[person] ?? '', text)}`,
     texts: () => slack.sentPosts.map(({ chatId, text }) => ({ person: chats.indexOf(chatId), text })),
     sends: () =>
       slack.calls
@@ -131,11 +143,19 @@ const slackHome: Open = async ({ name, people, random }) => {
           at,
           what: `${method} ${String(payload['text'])}`,
           isMessage: method === 'chat.postMessage',
+          ...reactsTo(
+            method.startsWith('reactions.')
+              ? `${String(payload['channel'])}/${String(payload['timestamp'])}`
+              : undefined,
+          ),
         })),
     open: () => slack.sockets.unacknowledged.length,
     [Symbol.asyncDispose]: () => slack[Symbol.asyncDispose](),
   };
 };
+
+const reactsTo = (message: string | undefined): { readonly reactsTo?: string } =>
+  message === undefined ? {} : { reactsTo: message };
 
 /** The platforms that homes can live on. */
 export const PLATFORMS = { telegram: telegramHome, discord: discordHome, slack: slackHome };

@@ -16,7 +16,7 @@ import { HomeHistory } from './home-history.ts';
 import { judgeHome, type Effect, type HomeVerdict } from './home-judge.ts';
 import { PLATFORMS, type StormHome } from './home-platforms.ts';
 import { timesOf, type TakeoverTimes } from './home-takeovers.ts';
-import { HomeTalk } from './home-talk.ts';
+import { HomeTalk, type Asked } from './home-talk.ts';
 import type { ModelApiRequest, Step } from './model-script.ts';
 import { tempFolder } from './temp.ts';
 import { waitFor } from './wait.ts';
@@ -33,12 +33,23 @@ export interface HomeStormPlan extends Omit<FaultPlan, 'random'> {
   /** `machines`: so many gateways of many homes. `pairs`: two gateways of its own for each home. */
   readonly gateways: { readonly machines: number } | 'pairs';
   /** What happens after the faults of the gateways, while people go on writing. */
-  readonly afterwards?: (homes: readonly StormHome[], gateways: readonly HomeGateway[]) => Promise<void>;
+  readonly afterwards?: (
+    homes: readonly StormHome[],
+    gateways: readonly HomeGateway[],
+    storm: { readonly talk: HomeTalk; readonly history: HomeHistory; readonly hasBegun: (n: number) => boolean },
+  ) => Promise<void>;
+  /** Messages of a person without an answer at a time. @default 2 */
+  readonly outstanding?: number;
+  /** The command of some messages, by number, takes so many seconds. */
+  readonly slow?: ReadonlyMap<number, number>;
 }
 
 export interface HomeStormReport extends HomeVerdict, TakeoverTimes {
   readonly faults: Readonly<Record<Fault, number>>;
   readonly messages: number;
+  /** What people asked for, and the commands that were run for it. */
+  readonly asked: readonly Asked[];
+  readonly effects: readonly Effect[];
   /** Writes that PostgreSQL should have refused. */
   readonly wrongWrites: readonly unknown[];
   /** Messages, turns and replies that have not come to an end. */
@@ -88,7 +99,7 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder()).path;
   const effects = join(folder, 'effects.txt');
-  const model = stack.use(await startFakeOpenAi({ handler: (asked) => answer(effects, asked) }));
+  const model = stack.use(await startFakeOpenAi({ handler: (asked) => answer(effects, asked, plan.slow) }));
   const homes: StormHome[] = [];
   for (const [platform, open] of Object.entries(PLATFORMS)) {
     for (let n = 1; n <= (plan.homes[platform as keyof typeof PLATFORMS] ?? 0); n += 1) {
@@ -112,12 +123,12 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
     await one.start();
     await one.settled();
   }
-  using talk = new HomeTalk(homes, { random, everyMs: plan.everyMs });
+  using talk = new HomeTalk(homes, { ...plan, random });
   await talk.greet();
   talk.begin();
   const storm = new HomeFaults(gateways, history, { ...plan, random });
   await storm.run();
-  await plan.afterwards?.(homes, gateways);
+  await plan.afterwards?.(homes, gateways, { talk, history, hasBegun: (n) => existsSync(begun(effects, n)) });
   talk.end();
   const settled = async (): Promise<boolean> =>
     homes.every((home) => home.open() === 0) && (await history.open()) === 0;
@@ -153,6 +164,8 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
   return {
     faults: Object.fromEntries(FAULTS.map((kind) => [kind, count(kind)])) as Record<Fault, number>,
     messages: talk.asked.length,
+    asked: talk.asked,
+    effects: done,
     ...together(verdicts),
     ...timesOf(verdicts, storm.hits),
     wrongWrites: await history.wrongWrites(),
@@ -160,12 +173,15 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
   };
 }
 
+/** Is there when the command of a slow message has begun. */
+const begun = (effects: string, n: number): string => `${effects}.${n}`;
+
 /** A number is given to a command, then answered; what was said so far is summarized without another word. */
-function answer(effects: string, asked: ModelApiRequest): Step {
+function answer(effects: string, asked: ModelApiRequest, slow?: ReadonlyMap<number, number>): Step {
   if (!asked.view.tools.includes('exec')) return 'They asked for numbers, which were done.';
   // Outside of the home, for what is in it may be taken back with the copy that it is in.
   const command = (n: number): string =>
-    `t=$(date +%s%3N); sleep 0.05; echo ${n} $t $PWD >> ${effects}; echo ${n} >> effects.txt; sleep 0.05`;
+    `t=$(date +%s%3N); ${slow?.has(n) === true ? `touch ${begun(effects, n)}; ` : ''}sleep ${slow?.get(n) ?? 0.05}; echo ${n} $t $PWD >> ${effects}; echo ${n} >> effects.txt; sleep 0.05`;
   const step = answerAfter(command, asked);
   return typeof step === 'object' && 'text' in step && step.text === '' ? 'Hello.' : step;
 }

@@ -9,6 +9,8 @@ export interface Asked {
   readonly person: number;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** As `StormHome.says` names it. */
+  message: string;
 }
 
 /** Messages of a person without an answer at a time. */
@@ -26,6 +28,7 @@ export class HomeTalk implements Disposable {
   readonly #homes: readonly StormHome[];
   readonly #random: () => number;
   readonly #everyMs: number;
+  readonly #outstanding: number;
   readonly #answered = new Set<number>();
   /** Of each person: what is unanswered, and when the next message is due. */
   readonly #waiting = new Map<string, { open: Asked[]; nextAt: number }>();
@@ -34,8 +37,13 @@ export class HomeTalk implements Disposable {
   /** `everyMs`: from a message of a person to the next one, in the middle. */
   constructor(
     homes: readonly StormHome[],
-    { random, everyMs }: { readonly random: () => number; readonly everyMs: number },
+    {
+      random,
+      everyMs,
+      outstanding = OUTSTANDING,
+    }: { readonly random: () => number; readonly everyMs: number; readonly outstanding?: number | undefined },
   ) {
+    this.#outstanding = outstanding;
     this.#homes = homes;
     this.#random = random;
     this.#everyMs = everyMs;
@@ -73,7 +81,7 @@ export class HomeTalk implements Disposable {
   /** Every person says one thing more. */
   sayOnce(): void {
     for (const home of this.#homes) {
-      for (let person = 0; person < home.people; person += 1) this.#say(home, person);
+      for (let person = 0; person < home.people; person += 1) this.say(home, person);
     }
   }
 
@@ -89,18 +97,20 @@ export class HomeTalk implements Disposable {
       for (let person = 0; person < home.people; person += 1) {
         const waiting = this.#of(home, person);
         waiting.open = waiting.open.filter(({ n, at }) => !this.#answered.has(n) && now - at < PATIENCE_MS);
-        if (waiting.open.length < OUTSTANDING && now >= waiting.nextAt) this.#say(home, person);
+        if (waiting.open.length < this.#outstanding && now >= waiting.nextAt) this.say(home, person);
       }
     }
   }
 
-  #say(home: StormHome, person: number): void {
-    const one = { n: this.asked.length + 1, home: home.name, person, at: Date.now() };
+  /** A person says one thing more; returns its number. */
+  say(home: StormHome, person: number): number {
+    const one = { n: this.asked.length + 1, home: home.name, person, at: Date.now(), message: '' };
     this.asked.push(one);
     const waiting = this.#of(home, person);
     waiting.open.push(one);
     waiting.nextAt = one.at + 2 * this.#random() * this.#everyMs;
-    home.says(person, request(one.n));
+    one.message = home.says(person, request(one.n));
+    return one.n;
   }
 
   #of(home: StormHome, person: number): { open: Asked[]; nextAt: number } {

@@ -63,8 +63,13 @@ export class HostedAssistant {
 
   /** Takes up its configuration: a running one reloads it, one that could not start tries again now. */
   async reload(): Promise<void> {
-    if (this.#assistant === undefined) this.#poke.abort();
+    if (this.#assistant === undefined) this.tryNow();
     else await this.#assistant.reload();
+  }
+
+  /** One that waits for its next attempt to start makes it now. */
+  tryNow(): void {
+    this.#poke.abort();
   }
 
   /** Its next start counts as one after a crash. */

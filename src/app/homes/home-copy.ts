@@ -1,6 +1,7 @@
 import type { HomeStore } from '../../homes/home-store.ts';
 import type { OpenHome } from '../../homes/open-home.ts';
 import type { Assistant, AssistantSettings } from '../library/assistant.ts';
+import type { ToldPeople } from '../storage/storage-notices.ts';
 
 /** A home that a gateway of many homes opened, with the lock of its folder, and closes after its assistant. */
 export interface HomeCopy {
@@ -8,6 +9,8 @@ export interface HomeCopy {
   readonly store: HomeStore;
   /** Hears of writes that PostgreSQL did not take. */
   readonly onTrouble: (listener: (error: unknown) => void) => void;
+  /** Whom the homes of this process told of a database that is away. */
+  readonly told: ToldPeople;
   /** Told every secret of its configuration, for the log of the machine. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
 }

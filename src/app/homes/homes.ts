@@ -4,6 +4,8 @@ import type { Fleet } from '../../homes/fleet.ts';
 import type { HomeStore } from '../../homes/home-store.ts';
 import type { Lease } from '../../homes/lease.ts';
 import type { Presence } from '../../homes/gateways.ts';
+import { classifyFailure } from '../../storage/storage-failure.ts';
+import type { StorageState } from '../../storage/storage-health.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
@@ -53,7 +55,8 @@ export class Homes implements AsyncDisposable {
   readonly #opening = new Slots(OPENED_AT_ONCE);
   readonly #looked = Promise.withResolvers<void>();
   #fleet: Fleet = { gateways: [], homes: [] };
-  #trouble: string | null = null;
+  /** The database, since it did not answer. */
+  #storage: StorageState | null = null;
   #next: Disposable | undefined;
   #looking: Promise<void> = Promise.resolve();
   #isStopping = false;
@@ -90,15 +93,17 @@ export class Homes implements AsyncDisposable {
     return [...here, ...givenUp, ...waiting].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** What is wrong with the database; null: it answers. */
-  get trouble(): string | null {
-    return this.#trouble;
+  /** The database, while it does not answer; null: it does. */
+  get storage(): StorageState | null {
+    return this.#storage;
   }
 
   /** What is wrong, one sentence each. */
   get troubles(): readonly string[] {
     return [
-      ...(this.#trouble === null ? [] : [this.#trouble]),
+      ...(this.#storage === null
+        ? []
+        : [`The database of the setting store does not answer: ${this.#storage.reason ?? ''}`]),
       ...this.list().flatMap(({ name, state, detail }) =>
         state === 'failed' ? [`The home ${name} does not run here: ${detail ?? 'its start failed'}`] : [],
       ),
@@ -136,13 +141,16 @@ export class Homes implements AsyncDisposable {
     const { clock, log } = this.#ports;
     this.#looking = this.#look().then(
       () => {
-        if (this.#trouble !== null) log.info('homes: the database answers again');
-        this.#trouble = null;
+        if (this.#storage === null) return;
+        log.info('homes: the database answers again');
+        this.#storage = null;
+        // Those that could not start meanwhile are not left to their back-off.
+        for (const { hosted } of this.#here.values()) hosted.tryNow();
       },
       (error: unknown) => {
-        if (this.#trouble === null)
-          log.error('homes: the database does not say what to run', { reason: errorMessage(error) });
-        this.#trouble = `The database of the setting store does not answer: ${errorMessage(error)}`;
+        const reason = errorMessage(error);
+        if (this.#storage === null) log.error('homes: the database does not say what to run', { reason });
+        this.#storage = { state: 'no-database', since: this.#storage?.since ?? clock.now(), reason };
       },
     );
     void this.#looking.then(() => {
@@ -210,7 +218,8 @@ export class Homes implements AsyncDisposable {
       lease.lost.addEventListener('abort', () => options.restart(), { once: true });
       return assistant;
     } catch (error) {
-      if (!options.signal.aborted) {
+      // A database that is away is away for the other gateways too.
+      if (!options.signal.aborted && classifyFailure(error) !== 'no-database') {
         here.failures += 1;
         if (here.failures >= MOST_FAILURES) void this.#giveUp(name, errorMessage(error));
       }

@@ -12,6 +12,7 @@ import { ensureDirectory } from '../../storage/files.ts';
 import { acquireHomeLock } from '../../storage/lock.ts';
 import { LogFile } from '../../storage/log-file.ts';
 import { classifyFailure } from '../../storage/storage-failure.ts';
+import type { StorageState } from '../../storage/storage-health.ts';
 import { readStoreAddress } from '../../storage/store-address.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { sleep, systemClock, type Clock } from '../../util/clock.ts';
@@ -19,7 +20,9 @@ import { AppError, errorMessage } from '../../util/errors.ts';
 import { openLog, scrubbed, type Logger } from '../../util/log.ts';
 import { systemRandom } from '../../util/random.ts';
 import type { Assistant, AssistantSettings } from '../library/assistant.ts';
-import { placeOf } from '../storage/kept-home.ts';
+import { WAITS } from '../start/standby.ts';
+import { orAborted, placeOf } from '../storage/kept-home.ts';
+import { ToldPeople } from '../storage/storage-notices.ts';
 import type { CreateAssistant } from './home-copy.ts';
 import { Homes } from './homes.ts';
 import { machinePort } from './machine-port.ts';
@@ -32,7 +35,7 @@ export interface MachineParts extends Omit<AssistantSettings, 'home' | 'config' 
   readonly create: CreateAssistant;
 }
 
-const RETRY = { firstMs: 500, maxMs: 10_000 };
+const RETRY = { firstMs: 500, maxMs: 3_000 };
 
 /**
  * The gateway of a machine: it runs its share of the homes of the database, each as a whole assistant of this process, and says how
@@ -50,7 +53,7 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
   await ensureDirectory(paths.home);
   stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
   const version = readVersion();
-  const running: { homes: Homes | null; http: string | null; trouble: string | null } = {
+  const running: { homes: Homes | null; http: string | null; trouble: StorageState | null } = {
     homes: null,
     http: null,
     trouble: null,
@@ -64,7 +67,7 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
     channels: {},
     warnings: [
       ...loaded.warnings,
-      ...(running.trouble === null ? [] : [running.trouble]),
+      ...(running.trouble === null ? [] : [waitingFor(running.trouble)]),
       ...(running.homes?.troubles ?? []),
     ].map((one) => redact(one)),
     homes: list().map(({ detail, ...home }) => ({
@@ -97,10 +100,7 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
       version,
       channels: () => ({}),
       home: paths.home,
-      storage: () => {
-        const trouble = running.trouble ?? running.homes?.trouble ?? null;
-        return { state: trouble === null ? 'ok' : 'unreachable', since: startedAt, reason: trouble };
-      },
+      storage: () => running.trouble ?? running.homes?.storage ?? { state: 'ok', since: startedAt, reason: null },
       homes: () => healthOf(info(), running.homes !== null),
       clock,
       log,
@@ -108,13 +108,25 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
   );
   running.http = server.address;
   const store = stack.use(
-    await storeOf(parts, { clock, log, signal, version, onTrouble: (trouble) => (running.trouble = trouble) }),
+    await storeOf(parts, {
+      clock,
+      log,
+      signal,
+      version,
+      onTrouble: (trouble) => {
+        const before = running.trouble?.reason;
+        running.trouble = trouble;
+        if (trouble !== null && trouble.reason !== before) parts.onWaiting?.(redact(waitingFor(trouble)));
+      },
+    }),
   );
   const settings = {
     ...(parts.log === undefined ? {} : { log: parts.log }),
     ...(parts.boot === undefined ? {} : { boot: parts.boot }),
   };
-  const copies = { store, machine: paths.home, env, settings, create: parts.create, learnSecrets: learn, clock, log };
+  const told = new ToldPeople();
+  const shared = { store, told, learnSecrets: learn, clock, log };
+  const copies = { ...shared, machine: paths.home, env, settings, create: parts.create };
   const { presence } = store;
   if (presence === undefined) throw new Error('a gateway of many homes is known to the others');
   const homes = stack.use(
@@ -148,6 +160,9 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
   };
 }
 
+const waitingFor = ({ reason }: StorageState): string =>
+  `The database of the setting store does not answer: ${(reason ?? '').replace(/\.$/u, '')}. This gateway waits, and starts its homes by itself when it is back.`;
+
 /** Connects, as long as it takes while the database does not answer. */
 async function storeOf(
   { loaded, paths }: Pick<MachineParts, 'loaded' | 'paths'>,
@@ -162,7 +177,7 @@ async function storeOf(
     readonly log: Logger;
     readonly signal: AbortSignal;
     readonly version: string;
-    readonly onTrouble: (sentence: string | null) => void;
+    readonly onTrouble: (trouble: StorageState | null) => void;
   },
 ): Promise<HomeStore> {
   const { store, homes } = loaded.config;
@@ -170,16 +185,18 @@ async function storeOf(
   const { leaseMs } = readStoreAddress(url);
   const gateway = { name: placeOf(paths), version, max: homes.max };
   const parts = { url, leaseMs, folder: paths.home, home: null, gateway, migrations: journalMigrations, clock, log };
+  const since = clock.now();
   for (let tries = 1; ; tries += 1) {
     try {
-      const opened = await openHomeStore(parts);
+      const opened = await orAborted(openHomeStore(parts), { signal, clock });
       onTrouble(null);
       return opened;
     } catch (error) {
       signal.throwIfAborted();
-      if (classifyFailure(error) !== 'unreachable') throw error;
-      if (tries === 1) log.error('homes: waits until the database answers', { reason: errorMessage(error) });
-      onTrouble(`The database of the setting store does not answer: ${errorMessage(error)}`);
+      if (classifyFailure(error) !== 'no-database') throw error;
+      const reason = errorMessage(error);
+      if (tries === 1) log.error(WAITS, { reason });
+      onTrouble({ state: 'no-database', since, reason });
       await sleep(clock, backoffMs(tries, RETRY), signal);
     }
   }

@@ -16,6 +16,7 @@ import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { CreateOptions } from '../agents/hosted-assistant.ts';
 import type { Assistant, AssistantSettings } from '../library/assistant.ts';
+import type { ToldPeople } from '../storage/storage-notices.ts';
 import type { CreateAssistant } from './home-copy.ts';
 
 export interface CopyPorts {
@@ -26,6 +27,7 @@ export interface CopyPorts {
   /** What is the same for all homes of the process. */
   readonly settings: Pick<AssistantSettings, 'log' | 'logsToFile' | 'boot'>;
   readonly create: CreateAssistant;
+  readonly told: ToldPeople;
   readonly learnSecrets: (secrets: readonly string[]) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -40,7 +42,7 @@ export async function openCopy(
   { restart, signal, failing }: CreateOptions,
   ports: CopyPorts,
 ): Promise<Assistant> {
-  const { store, machine, env, settings, create, learnSecrets, clock, log } = ports;
+  const { store, machine, env, settings, create, told, learnSecrets, clock, log } = ports;
   await using stack = new AsyncDisposableStack();
   let release: (() => Promise<void>) | null = () => lease.release();
   stack.defer(async () => await release?.().catch(() => {}));
@@ -75,7 +77,7 @@ export async function openCopy(
   await readableConfig(paths, { environment, home, clock, failing, signal });
   const assistant = await create(
     { ...settings, home: folder, environment, serve: 'gateway', clock, onRestart: restart, signal },
-    { home, store, learnSecrets, onTrouble: (listener) => (onTrouble = listener) },
+    { home, store, told, learnSecrets, onTrouble: (listener) => (onTrouble = listener) },
   );
   const close = assistant.close.bind(assistant);
   const owned = stack.move();

@@ -1,5 +1,7 @@
 import type { StoredHome } from '../../homes/stored-home.ts';
-import { AppError } from '../../util/errors.ts';
+import { classifyFailure } from '../../storage/storage-failure.ts';
+import { storageSentence, type StorageState } from '../../storage/storage-health.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
 import { openWhileWaiting } from './while-waiting.ts';
 
@@ -10,11 +12,16 @@ export interface StandbyPorts {
   readonly onWaiting?: (sentence: string) => void;
 }
 
-/** A gateway whose home another one runs: /health, the control socket and systemd say so until it is claimed. */
+/**
+ * A gateway that waits: for its home, which another one runs, or for PostgreSQL, which cannot be reached. /health, the control
+ * socket and systemd say so until it goes on.
+ */
 export class Standby implements AsyncDisposable {
   readonly #base: Ground;
   readonly #ports: StandbyPorts;
-  #sentence: string | null = null;
+  #sentence = '';
+  /** PostgreSQL, while nothing is known of the home; null: another gateway runs it. */
+  #away: StorageState | null = null;
   #open: AsyncDisposable | undefined;
 
   constructor(base: Ground, ports: StandbyPorts) {
@@ -26,33 +33,53 @@ export class Standby implements AsyncDisposable {
   async waits(home: StoredHome, newest: number): Promise<void> {
     const sentence = sentenceOf(home, newest);
     if (!this.#base.serving) throw new AppError('home-elsewhere', `${sentence} ${INSTEAD}`);
-    if (sentence === this.#sentence) return;
-    this.#sentence = sentence;
-    this.#open ??= await openWhileWaiting(this.#base, {
-      what: 'the home',
-      code: 'home-elsewhere',
-      sentence: () => `${this.#sentence ?? ''} ${NEXT}`,
-      isStandby: true,
-      hasLock: () => true,
-      port: this.#ports.port,
-    });
-    this.#ports.onWaiting?.(`${sentence} ${NEXT}`);
+    this.#away = null;
+    await this.#says(`${sentence} ${NEXT}`);
   }
 
-  /** Call it when PostgreSQL cannot be reached any more while it waits. */
+  /** Call it when PostgreSQL cannot be reached any more while it waits for the home. */
   unreachable(error: AppError): void {
     if (this.#open === undefined) return;
-    this.#sentence = `Another gateway ran the home when this one last knew. ${error.message.replace(/\.$/u, '')}.`;
-    this.#ports.onWaiting?.(`${this.#sentence} ${NEXT}`);
+    const reason = error.message.replace(/\.$/u, '');
+    void this.#says(`Another gateway ran the home when this one last knew. ${reason}. ${NEXT}`);
+  }
+
+  /** Call it when a start failed. True: it waits for PostgreSQL, and can be tried again. */
+  async isAway(error: unknown): Promise<boolean> {
+    const { serving, clock, log, paths } = this.#base;
+    if (!serving || classifyFailure(error) !== 'no-database') return false;
+    const reason = errorMessage(error);
+    if (this.#away === null) log.error(WAITS, { reason });
+    this.#away = { state: 'no-database', since: this.#away?.since ?? clock.now(), reason };
+    await this.#says(`${storageSentence(this.#away, paths.home) ?? ''} ${BY_ITSELF}`);
+    return true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#open?.[Symbol.asyncDispose]();
     this.#open = undefined;
   }
+
+  async #says(sentence: string): Promise<void> {
+    if (sentence === this.#sentence) return;
+    this.#sentence = sentence;
+    this.#open ??= await openWhileWaiting(this.#base, {
+      what: 'the home',
+      code: 'home-elsewhere',
+      sentence: () => this.#sentence,
+      isStandby: () => this.#away === null,
+      storage: () => this.#away ?? this.#base.storage.state,
+      hasLock: () => true,
+      port: this.#ports.port,
+    });
+    this.#ports.onWaiting?.(sentence);
+  }
 }
 
+/** The log says it once for each outage that a start waits through. */
+export const WAITS = 'homes: waits until the database answers';
 const NEXT = 'This one waits, and takes over by itself when the home is free.';
+const BY_ITSELF = 'The assistant continues its start by itself as soon as the database answers.';
 const INSTEAD = 'Talk to the assistant there, or in its chats.';
 
 function sentenceOf({ name, gateway, oldestReader }: StoredHome, newest: number): string {

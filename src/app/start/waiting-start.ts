@@ -5,7 +5,7 @@ import { ownersChatOnDisk } from '../../journal/people.ts';
 import { deniedSentence, mayBeDenied } from '../../storage/denied.ts';
 import { probeDisk } from '../../storage/files.ts';
 import { classifyFailure, isStorageTrouble } from '../../storage/storage-failure.ts';
-import { storagePlace, storageSentence } from '../../storage/storage-health.ts';
+import { storagePlace, storageSentence, type StorageState } from '../../storage/storage-health.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
@@ -51,7 +51,9 @@ export async function startWhenWritable<T>(base: Ground, waiting: WaitingStart<T
       const isFirst = since === null;
       since ??= storage.state.since;
       if (isFirst) log.error('start: waits until the home can be written', { home: paths.home });
-      await using _open = await openUntilWritable(base, { ...waiting, tells: isFirst });
+      // The owner hears of a database that is away from the gateway that runs the home, which this one does not.
+      const tells = isFirst && storage.state.state !== 'no-database';
+      await using _open = await openUntilWritable(base, { ...waiting, tells });
       await sleep(clock, backoffMs(tries, RETRY), waiting.signal);
       await storage.healed(waiting.signal);
     }
@@ -92,7 +94,11 @@ async function openUntilWritable<T>(
     return `${what} The assistant continues its start by itself as soon as ${storagePlace(storage.state)} can be written.`;
   };
   const code = 'storage-unwritable';
-  stack.use(await openWhileWaiting(base, { what: 'the disk', code, sentence, isStandby: false, hasLock, port }));
+  const isStandby = (): boolean => false;
+  const state = (): StorageState => storage.state;
+  stack.use(
+    await openWhileWaiting(base, { what: 'the disk', code, sentence, isStandby, storage: state, hasLock, port }),
+  );
   if (tells) stack.use(tellOwner(base));
   return stack.move();
 }

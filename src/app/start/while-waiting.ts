@@ -1,6 +1,7 @@
 import type { AssistantPort } from '../../gateway/assistant-port.ts';
 import { startControlServer } from '../../gateway/control.ts';
 import { enabledChannels } from '../../config/channels.ts';
+import type { StorageState } from '../../storage/storage-health.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { configWarnings, type Ground } from '../base.ts';
 
@@ -12,7 +13,9 @@ export interface WhileWaiting {
   /** What is waited for and what happens then, as sentences for a person. */
   readonly sentence: () => string;
   /** Nothing is wrong: another gateway runs the home, and this one is ready to take it over. */
-  readonly isStandby: boolean;
+  readonly isStandby: () => boolean;
+  /** What cannot be written. */
+  readonly storage: () => StorageState;
   /** This process owns the home, so its control socket may be served. */
   readonly hasLock: () => boolean;
   /** HTTP port instead of the configured one. */
@@ -21,8 +24,8 @@ export interface WhileWaiting {
 
 /** Opens what can answer people and programs while a start waits. A part that cannot be opened is logged and left out. */
 export async function openWhileWaiting(base: Ground, waiting: WhileWaiting): Promise<AsyncDisposable> {
-  const { config, paths, version, clock, log, storage } = base;
-  const { what, hasLock, port, isStandby, sentence } = waiting;
+  const { config, paths, version, clock, log } = base;
+  const { what, hasLock, port, isStandby, storage, sentence } = waiting;
   await using stack = new AsyncDisposableStack();
   const tryTo = async (part: string, open: () => Promise<AsyncDisposable>): Promise<void> => {
     try {
@@ -45,8 +48,8 @@ export async function openWhileWaiting(base: Ground, waiting: WhileWaiting): Pro
         version,
         channels: () => ({}),
         home: paths.home,
-        storage: () => storage.state,
-        standby: isStandby ? sentence : null,
+        storage,
+        standby: () => (isStandby() ? sentence() : null),
         clock,
         log,
       });
@@ -77,7 +80,7 @@ function waitingAssistant(
       home: paths.home,
       model: config.agent.model,
       channels: Object.fromEntries(Object.keys(enabledChannels(config)).map((name) => [name, { state: 'stopped' }])),
-      warnings: isStandby ? warnings : [sentence(), ...warnings],
+      warnings: isStandby() ? warnings : [sentence(), ...warnings],
       waiting: sentence(),
       startedAt,
       http: http(),

@@ -10,7 +10,8 @@ import { journalMigrations } from '../../journal/schema.ts';
 import type { OpenAppend } from '../../storage/append-file.ts';
 import { readStoreAddress } from '../../storage/store-address.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { deadline, raceAbort } from '../../util/clock.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import { type Clock, deadline, raceAbort, sleep } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Ground } from '../base.ts';
@@ -43,12 +44,16 @@ const LOOK_EVERY_MS = 60_000;
 const CONFIG_MS = 5_000;
 const NOT_KEPT =
   'The database does not have it yet; until it answers, a gateway that takes the home over has the settings of before.';
+/** Between two attempts to start while PostgreSQL cannot be reached, ms. */
+const AGAIN = { firstMs: 500, maxMs: 3_000 };
+/** A start that is stopped ends after so long, ms. */
+const ENDING_MS = 6_000;
 /** What sends. */
 const SENDS = ['send', 'edit', 'draft', 'react', 'typing'];
 
 /**
  * Opens the home in the PostgreSQL of the setting `store`, or takes the one that is open (`copy`); null: there is none. Waits while
- * another gateway runs the home. The stack closes it, after everything that was put there later.
+ * another gateway runs the home, and in a gateway while PostgreSQL cannot be reached. The stack closes it, after everything that was put there later.
  */
 export async function openKeptHome(
   ground: Ground,
@@ -128,14 +133,48 @@ async function openOwn(
   const name = storedHomeName(paths);
   const gateway = { name: placeOf(paths), version, max: 1 };
   const parts = { folder: paths.home, migrations: journalMigrations, clock, log };
-  const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: name, gateway }));
   await using standby = new Standby(ground, standbyPorts);
   const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
   const onUnreachable = (error: AppError): void => standby.unreachable(error);
   const files = { state: paths.state, sessions: paths.sessions, config: 'own' } as const;
   const onTrouble = (error: unknown): void => void storage.failed(error);
-  const home = await claimAndOpen({ ...parts, ...files, store, name, signal, onWaiting, onUnreachable, onTrouble });
-  return { home: stack.use(home), store };
+  const open = async (): Promise<Pick<HomeCopy, 'home' | 'store'> & AsyncDisposable> => {
+    await using opened = new AsyncDisposableStack();
+    const store = opened.use(await openHomeStore({ ...parts, url, leaseMs, home: name, gateway }));
+    const home = opened.use(
+      await claimAndOpen({ ...parts, ...files, store, name, signal, onWaiting, onUnreachable, onTrouble }),
+    );
+    const owned = opened.move();
+    return { home, store, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  };
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return stack.use(await orAborted(open(), { signal, clock }));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(await standby.isAway(error))) throw error;
+    }
+    await sleep(clock, backoffMs(failures, AGAIN), signal);
+  }
+}
+
+/**
+ * Rejects when the signal aborts. What is about to be open is closed first, so that a home is given back; PostgreSQL that does not answer
+ * is not waited for.
+ */
+export async function orAborted<T extends AsyncDisposable>(
+  opening: Promise<T>,
+  { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
+): Promise<T> {
+  try {
+    return await raceAbort(opening, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const closed = opening.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
+    using limit = deadline(clock, ENDING_MS, 'ending a start');
+    await raceAbort(closed, limit.signal).catch(() => {});
+    throw error;
+  }
 }
 
 /** How PostgreSQL knows the home in a folder. */

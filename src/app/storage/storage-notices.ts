@@ -28,6 +28,10 @@ export interface StorageNoticePorts {
   readonly ownersChat: () => InboundMessage | undefined;
   /** The same while the journal cannot be read. */
   readonly configuredChat: () => ChatAddress | undefined;
+  /** What other homes of the process told their owners; null: there is no other. */
+  readonly others: ToldPeople | null;
+  /** As the platform knows the person at this address, on any bot: for `others`. */
+  readonly personAt: (chat: ChatAddress & { readonly sender?: { readonly id: string } }) => string;
   /** The start waited for the disk, which the owner was told; milliseconds since 1970. */
   readonly waitedSince: number | null;
   readonly clock: Clock;
@@ -39,10 +43,12 @@ export interface StorageNoticePorts {
  * be written either; and one through the outbox when it can be written again.
  */
 export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
-  const { storage, home, bus, outlets, clock, log } = ports;
+  const { storage, home, bus, outlets, others, personAt, clock, log } = ports;
   const ended = new AbortController();
   let began = ports.waitedSince ?? undefined;
   let isNotified = false;
+  /** Another home told the owner, and will tell that it is over. */
+  let isOthers = false;
   let tries = 1;
   let again: Disposable | undefined;
   let trouble: StorageState['state'] = 'ok';
@@ -54,15 +60,21 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     const chat = sentence === null || isNotified ? undefined : (readChat(ports) ?? ports.configuredChat());
     if (sentence === null || chat === undefined) return;
     isNotified = true;
+    isOthers = state.state === 'no-database' && others?.tells(personAt(chat), { home, since: state.since }) === false;
+    if (isOthers) return;
     const rest =
       state.state === 'damaged'
         ? 'Stop me before you do that. Until then I take no message, so that none is lost: what you write stays with the chat platform.'
         : `What you write stays with the chat platform or in the inbox, and is answered as soon as ${storagePlace(state)} can be written again${state.state === 'no-database' ? ', by this gateway or by another one that reaches it' : ''}.`;
     const text = `⚠ ${sentence} ${rest}`;
     sendDirectly(outlets, { chat, id: `storage:${state.since}`, text }, { clock, signal: ended.signal }).then(
-      (sent) => (isNotified = sent),
+      (sent) => {
+        isNotified = sent;
+        if (!sent) others?.failed(home);
+      },
       (error: unknown) => {
         log.warn('storage: the owner could not be told', { reason: errorMessage(error) });
+        others?.failed(home);
         // It did not arrive for certain.
         if (!(error instanceof SendError) || error.failure !== 'retryable' || tries === MOST_TRIES) return;
         tries += 1;
@@ -76,10 +88,13 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     const since = began;
     if (since === undefined || storage.state.state !== 'ok') return;
     const lasted = durationText(1_000 * Math.max(1, Math.round((storage.state.since - since) / 1_000)));
+    const isSilent = isOthers;
     began = undefined;
     isNotified = false;
+    isOthers = false;
     tries = 1;
-    const chat = readChat(ports);
+    others?.over(home, clock.now());
+    const chat = isSilent ? undefined : readChat(ports);
     if (chat === undefined) return;
     // By its id, `why` finds from when to when nothing could be written.
     const id = `storage:${since}:${storage.state.since}`;
@@ -109,6 +124,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   return {
     [Symbol.dispose]: () => {
       ended.abort(new Error('the process is stopping'));
+      others?.over(home, clock.now());
       steady?.[Symbol.dispose]();
       again?.[Symbol.dispose]();
       onChange[Symbol.dispose]();
@@ -162,5 +178,40 @@ function readChat({ ownersChat, log }: StorageNoticePorts): InboundMessage | und
   } catch (error) {
     log.warn('storage: the owner is not known', { reason: errorMessage(error) });
     return undefined;
+  }
+}
+
+/** Who is told of an outage: one person, on whichever of their bots. */
+interface Told {
+  /** Which home told them. */
+  readonly home: string;
+  /** When the outage was over for that home, milliseconds since 1970; null: it is not. */
+  over: number | null;
+}
+
+/**
+ * The database of several homes of this process is away for all of them at once, so a person who owns several is told by the first
+ * of them alone, and by the same one that it is over.
+ */
+export class ToldPeople {
+  /** By person; at most as many as own homes that ran here. */
+  readonly #told = new Map<string, Told>();
+
+  /** Whether this home tells the person of a trouble that began then (milliseconds since 1970); it counts as told from now on. */
+  tells(person: string, { home, since }: { readonly home: string; readonly since: number }): boolean {
+    const told = this.#told.get(person);
+    if (told !== undefined && told.home !== home && (told.over === null || since < told.over)) return false;
+    this.#told.set(person, { home, over: null });
+    return true;
+  }
+
+  /** It is over for this home, or it ends. */
+  over(home: string, at: number): void {
+    for (const told of this.#told.values()) if (told.home === home) told.over ??= at;
+  }
+
+  /** What this home had to say did not arrive: another one may say it. */
+  failed(home: string): void {
+    for (const [person, told] of this.#told) if (told.home === home && told.over === null) this.#told.delete(person);
   }
 }

@@ -62,9 +62,12 @@ export async function gatewayCommand(
   const logsToFile = talks && context.stderr.isTTY === true;
   let assistant: Assistant;
   using trial = new DisposableStack();
+  let isUp = false;
   /** It stays up from now on, also while it only waits for its home. */
   const up = (status: string, alive: () => Promise<unknown>): void => {
     void watchdog.ready(status, alive);
+    if (isUp) return;
+    isUp = true;
     trial.use(
       context.clock.timer(CONFIRM_MS, () => {
         confirmProgram(paths.home, readVersion()).catch((error: unknown) =>

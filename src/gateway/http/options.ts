@@ -29,7 +29,7 @@ export interface HttpOptions {
   readonly home: string;
   readonly storage: () => StorageState;
   /** Which gateway runs the home while this one is ready to take it over, in sentences; null: this one runs it. @default null */
-  readonly standby?: (() => string) | null;
+  readonly standby?: (() => string | null) | null;
   /** The homes of a machine's gateway by their state, and why those do not run that should; null: it is that of one home. @default null */
   readonly homes?: (() => HomesHealth) | null;
   readonly clock: Clock;
