@@ -305,6 +305,7 @@ export class HomeWriter {
   /** Repeats what fails because PostgreSQL cannot be reached or refuses. Throws when the home is lost. */
   async #repeated<T>(work: () => Promise<T>): Promise<T> {
     const { lease, clock, log, onTrouble, onHealed } = this.#options;
+    let before: string | undefined;
     for (let failures = 0; ;) {
       lease.lost.throwIfAborted();
       try {
@@ -319,8 +320,11 @@ export class HomeWriter {
         lease.lost.throwIfAborted();
         if (this.#closing) throw error;
         failures += 1;
-        // The fence falls once after an outage that was longer than the lease.
-        if (sqlStateOf(error) === FENCE_FELL && failures === 1) continue;
+        const state = sqlStateOf(error);
+        // The fence falls once after an outage that was longer than the lease, which is renewed then.
+        const isOver = state === FENCE_FELL && before !== FENCE_FELL;
+        before = state;
+        if (isOver) continue;
         if (!this.#isTroubled && failures >= TROUBLE_AFTER) {
           this.#isTroubled = true;
           log.error('homes: PostgreSQL takes no writes', { home: lease.name, reason: errorMessage(error) });

@@ -7,6 +7,7 @@ import { differing, digestOfCache, digestOfStore } from './journal-digest.ts';
 import { type JournalTable, journalTables } from './journal-tables.ts';
 import type { Lease } from './lease.ts';
 import type { Postgres } from './postgres.ts';
+import type { Statement } from './statements.ts';
 import { fromStored, quoted, storedName } from './stored-values.ts';
 
 export interface JournalCacheOptions {
@@ -59,8 +60,8 @@ export async function bringJournal(options: JournalCacheOptions): Promise<Brough
 }
 
 /** Removes what only copies of long ago would need to catch up. */
-export async function dropOldEpochs(postgres: Postgres, { name, epoch }: Lease): Promise<void> {
-  await postgres.transaction([
+export function withoutOldEpochs({ name, epoch }: Lease): readonly Statement[] {
+  return [
     {
       text: 'DELETE FROM assistant.epochs WHERE home = $1 AND epoch < $2',
       values: [name, epoch - KEPT_EPOCHS],
@@ -70,7 +71,7 @@ export async function dropOldEpochs(postgres: Postgres, { name, epoch }: Lease):
         AND revision <= (SELECT min(revision) FROM assistant.epochs WHERE home = $1)`,
       values: [name],
     },
-  ]);
+  ];
 }
 
 /** Null: there is no file, or it is no copy of this schema. */

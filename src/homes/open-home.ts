@@ -11,7 +11,7 @@ import { bringFiles, type Fetched } from './files-cache.ts';
 import { HomeTapes } from './home-tapes.ts';
 import { HomeWriter, type HomeWriterOptions } from './home-writer.ts';
 import type { HomeStore } from './home-store.ts';
-import { bringJournal, CACHE_STATE, dropOldEpochs, type Brought } from './journal-cache.ts';
+import { bringJournal, CACHE_STATE, withoutOldEpochs, type Brought } from './journal-cache.ts';
 import type { Lease } from './lease.ts';
 import { readMark, writeMark } from './mark.ts';
 import type { Postgres } from './postgres.ts';
@@ -89,13 +89,13 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
       : await bringJournal({ postgres, lease, path: state, migrations }),
   }));
   if (isAhead) await writeMark(folder, ours);
-  await dropOldEpochs(postgres, lease);
   if (isNew) {
     await sendTapes({ postgres, writer, name, folder });
     files.touched('');
   }
   writer.keep(files);
   stack.defer(() => writer.close(CLOSING_MS));
+  writer.also(...withoutOldEpochs(lease)).catch(() => {});
   log.info('homes: opened', { home: name, epoch: lease.epoch, journal: brought, ...fetched });
   let isChanged = false;
   const owned = stack.move();

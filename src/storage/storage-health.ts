@@ -64,6 +64,8 @@ export class StorageHealth implements Disposable {
   /** The current or last trouble: when it began (ms since 1970), when it ended (monotonic), how often it was probed. */
   #episode = { since: 0, over: -Infinity, probes: 0 };
   #neededBytes = NEEDED_BYTES.firstBytes;
+  /** Ends the wait for the next probe. */
+  #poke = new AbortController();
   /** The first probe of an unclear failure is running: listeners are not told yet. */
   #isLooking = false;
 
@@ -136,6 +138,11 @@ export class StorageHealth implements Disposable {
     );
     this.#isLooking = false;
     if (found !== undefined && !this.#closed.signal.aborted) this.failed(found.error);
+  }
+
+  /** Call when a write went through although there was trouble: it is probed at once. */
+  recovers(): void {
+    this.#poke.abort();
   }
 
   /** Resolves when the disk takes writes; rejects with the signal's reason. */
@@ -211,7 +218,9 @@ export class StorageHealth implements Disposable {
     }
     for (;;) {
       episode.probes += 1;
-      await sleep(clock, backoffMs(episode.probes, PROBE_BACKOFF), signal).catch(() => {});
+      this.#poke = new AbortController();
+      const wakes = AbortSignal.any([signal, this.#poke.signal]);
+      await sleep(clock, backoffMs(episode.probes, PROBE_BACKOFF), wakes).catch(() => {});
       if (signal.aborted || this.#state.state === 'damaged') return;
       try {
         await probe(this.#neededBytes);

@@ -77,6 +77,18 @@ describe('the state of the storage', () => {
     expect(world.states).toEqual(['full', 'ok']);
   });
 
+  test('is asked at once when a write went through that does not wait for it', async () => {
+    const world = disk();
+    world.trouble = new AppError('home-store-failed', 'PostgreSQL cannot be reached');
+    world.storage.failed(world.trouble);
+    await world.clock.advance(60_000);
+    expect(world.states).toEqual(['no-database']);
+    world.trouble = undefined;
+    world.storage.recovers();
+    await world.clock.advance(1);
+    expect(world.states).toEqual(['no-database', 'ok']);
+  });
+
   test('keeps its beginning while the trouble changes its kind', async () => {
     const world = disk();
     world.trouble = failure('EIO');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { answered } from './crash-talk.ts';
 import { judgeEffects, judgeTexts, type Evidence, type Verdict } from './crash-judge.ts';
 
 const LOST =
@@ -41,6 +42,11 @@ describe('lost is', () => {
     ['told of as undelivered', { told: ['one.'] }],
   ])('nothing that was %s', (_, evidence) => {
     expect(judge({ asked: ['one'], ...evidence })).toMatchObject(UNHARMED);
+  });
+
+  test('nothing that was told of as undelivered with a line on the command that was cut off', () => {
+    const lost = 'answer 1. la la end 1. answer 2.\n\nCut off, so it may or may not be done: `echo 1 >> x; sync`.';
+    expect(judge({ asked: ['answer 1', 'end 1', 'answer 2'], answered, told: [lost] })).toMatchObject(UNHARMED);
   });
 
   test('what only a notice quotes that the journal knows nothing of', () => {

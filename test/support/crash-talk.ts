@@ -18,8 +18,9 @@ export function asksFor(n: number): readonly string[] {
 
 /** The names that a text answers, if it is nothing but answers or a part of them. */
 export function answered(whole: string): readonly string[] {
-  // One line names the commands that were ended or cut off; a second one would be none of an answer.
-  const text = whole.replace(/\n+(?:Failed: |Cut off, so it may or may not be done: )[^\n]+$/u, '');
+  // One line names the commands that were ended or cut off, or the end of the text where it was made one line; a second one would be
+  // none of an answer.
+  const text = whole.replace(/\s+(?:Failed: |Cut off, so it may or may not be done: )[^\n]+$/u, '');
   return /^(?:(?:answer|end) \d+\.|la|\s)+$/u.test(text)
     ? Array.from(text.matchAll(/((?:answer|end) \d+)\./gu), ([, name = '']) => name)
     : [];

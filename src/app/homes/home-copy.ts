@@ -1,14 +1,16 @@
 import type { HomeStore } from '../../homes/home-store.ts';
-import type { OpenHome } from '../../homes/open-home.ts';
+import type { OpenHome, OpenHomeOptions } from '../../homes/open-home.ts';
 import type { Assistant, AssistantSettings } from '../library/assistant.ts';
 import type { ToldPeople } from '../storage/storage-notices.ts';
+
+export type WriteListeners = Pick<OpenHomeOptions, 'onTrouble' | 'onHealed'>;
 
 /** A home that a gateway of many homes opened, with the lock of its folder, and closes after its assistant. */
 export interface HomeCopy {
   readonly home: OpenHome;
   readonly store: HomeStore;
-  /** Hears of writes that PostgreSQL did not take. */
-  readonly onTrouble: (listener: (error: unknown) => void) => void;
+  /** Who hears when PostgreSQL takes no writes, and when it takes them again. */
+  readonly onWrites: (listeners: WriteListeners) => void;
   /** Whom the homes of this process told of a database that is away. */
   readonly told: ToldPeople;
   /** Told every secret of its configuration, for the log of the machine. */

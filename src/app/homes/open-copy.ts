@@ -17,7 +17,7 @@ import type { Logger } from '../../util/log.ts';
 import type { CreateOptions } from '../agents/hosted-assistant.ts';
 import type { Assistant, AssistantSettings } from '../library/assistant.ts';
 import type { ToldPeople } from '../storage/storage-notices.ts';
-import type { CreateAssistant } from './home-copy.ts';
+import type { CreateAssistant, WriteListeners } from './home-copy.ts';
 
 export interface CopyPorts {
   readonly store: HomeStore;
@@ -58,7 +58,7 @@ export async function openCopy(
   await ensureDirectory(join(folder, '..'));
   await ensureDirectory(folder);
   stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt: clock.now() }));
-  let onTrouble: (error: unknown) => void = () => {};
+  let listeners: WriteListeners = {};
   const home = stack.use(
     await openHome({
       store,
@@ -70,14 +70,15 @@ export async function openCopy(
       migrations: journalMigrations,
       clock,
       log: log.with({ home: name }),
-      onTrouble: (error) => onTrouble(error),
+      onTrouble: (error) => listeners.onTrouble?.(error),
+      onHealed: () => listeners.onHealed?.(),
     }),
   );
   release = null;
   await readableConfig(paths, { environment, home, clock, failing, signal });
   const assistant = await create(
     { ...settings, home: folder, environment, serve: 'gateway', clock, onRestart: restart, signal },
-    { home, store, told, learnSecrets, onTrouble: (listener) => (onTrouble = listener) },
+    { home, store, told, learnSecrets, onWrites: (those) => (listeners = those) },
   );
   const close = assistant.close.bind(assistant);
   const owned = stack.move();

@@ -9,13 +9,14 @@ import type { StoredHome } from '../../homes/stored-home.ts';
 import { journalMigrations } from '../../journal/schema.ts';
 import type { OpenAppend } from '../../storage/append-file.ts';
 import { readStoreAddress } from '../../storage/store-address.ts';
+import type { StorageHealth } from '../../storage/storage-health.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { type Clock, deadline, raceAbort, sleep } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Ground } from '../base.ts';
-import type { HomeCopy } from '../homes/home-copy.ts';
+import type { HomeCopy, WriteListeners } from '../homes/home-copy.ts';
 import { Standby, type StandbyPorts } from '../start/standby.ts';
 import { probeLease, watchLease } from './lease-watch.ts';
 import { storeFacts } from './store-facts.ts';
@@ -65,7 +66,7 @@ export async function openKeptHome(
   if (ground.host !== null || (config.store === null && copy === null)) return null;
   if (Object.keys(config.agents).length > 0) throw withAgents();
   const { LeasePermit } = await import('../../homes/lease-permit.ts');
-  copy?.onTrouble((error) => void storage.failed(error));
+  copy?.onWrites(writeListeners(storage));
   const { home, store } = copy ?? (await openOwn(ground, stack, options));
   const { lease, files, writer } = home;
   stack.use(watchLease({ lease, storage, clock }));
@@ -137,12 +138,20 @@ async function openOwn(
   const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
   const onUnreachable = (error: AppError): void => standby.unreachable(error);
   const files = { state: paths.state, sessions: paths.sessions, config: 'own' } as const;
-  const onTrouble = (error: unknown): void => void storage.failed(error);
   const open = async (): Promise<Pick<HomeCopy, 'home' | 'store'> & AsyncDisposable> => {
     await using opened = new AsyncDisposableStack();
     const store = opened.use(await openHomeStore({ ...parts, url, leaseMs, home: name, gateway }));
     const home = opened.use(
-      await claimAndOpen({ ...parts, ...files, store, name, signal, onWaiting, onUnreachable, onTrouble }),
+      await claimAndOpen({
+        ...parts,
+        ...files,
+        store,
+        name,
+        signal,
+        onWaiting,
+        onUnreachable,
+        ...writeListeners(storage),
+      }),
     );
     const owned = opened.move();
     return { home, store, [Symbol.asyncDispose]: () => owned.disposeAsync() };
@@ -157,6 +166,11 @@ async function openOwn(
     await sleep(clock, backoffMs(failures, AGAIN), signal);
   }
 }
+
+const writeListeners = (storage: StorageHealth): WriteListeners => ({
+  onTrouble: (error) => void storage.failed(error),
+  onHealed: () => storage.recovers(),
+});
 
 /**
  * Rejects when the signal aborts. What is about to be open is closed first, so that a home is given back; PostgreSQL that does not answer
