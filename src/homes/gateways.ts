@@ -31,6 +31,8 @@ export interface PresenceOptions {
 
 /** It says that it is alive after this part of the lease. */
 const SEEN_PART = 1 / 3;
+/** A gateway that did not get to its homes is given none for so long: they would only be away until they are taken back. */
+const SLOW_MS = 300_000;
 /** A gateway that is gone stays known for so long. */
 const KNOWN_HOURS = 24;
 
@@ -40,6 +42,8 @@ export class Presence implements AsyncDisposable {
   readonly #startedAt: number;
   /** Until when it does not take a home, by the monotonic clock. */
   readonly #avoided = new Map<string, number>();
+  /** Until when another gateway counts as slow, by the monotonic clock. */
+  readonly #slow = new Map<string, number>();
   #askedAt = -Infinity;
   #isLeaving = false;
   #isTroubled = false;
@@ -55,10 +59,14 @@ export class Presence implements AsyncDisposable {
   async share(): Promise<Share & { readonly fleet: Fleet }> {
     const { postgres, owner, schema, clock } = this.#options;
     const isNew = !this.#isTaking;
-    this.#askedAt = clock.monotonic();
+    const now = clock.monotonic();
+    this.#askedAt = now;
     if (isNew) await this.note();
     const fleet = await readFleet(postgres, schema);
-    return { fleet, ...shareOf(fleet, owner) };
+    forget(this.#slow, now);
+    const share = shareOf(fleet, owner, new Set(this.#slow.keys()));
+    for (const one of share.slow) this.#slow.set(one, now + SLOW_MS);
+    return { fleet, ...share };
   }
 
   /** Notes it now, and goes on by itself. Never rejects: homes run without it. */
@@ -102,8 +110,7 @@ export class Presence implements AsyncDisposable {
   async #write(forMs: number): Promise<void> {
     const { postgres, owner, only, gateway, schema } = this.#options;
     const { name, version, max } = gateway;
-    const now = this.#options.clock.monotonic();
-    for (const [home, until] of this.#avoided) if (until <= now) this.#avoided.delete(home);
+    forget(this.#avoided, this.#options.clock.monotonic());
     await postgres.query(
       `WITH forgotten AS (
          DELETE FROM assistant.gateways WHERE seen_until < clock_timestamp() - interval '${KNOWN_HOURS} hours' AND owner <> $1
@@ -129,4 +136,8 @@ export class Presence implements AsyncDisposable {
       ],
     );
   }
+}
+
+function forget(until: Map<string, number>, now: number): void {
+  for (const [name, end] of until) if (end <= now) until.delete(name);
 }

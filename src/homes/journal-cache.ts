@@ -136,7 +136,7 @@ async function apply(
   db.exec('PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE');
   try {
     if (after >= 0) await removeGone(db, tables, options, after);
-    for (const table of tables) await applyTable(db, table, options, after);
+    for (const table of await changedTables(tables, options, after)) await applyTable(db, table, options, after);
     const [row] = await postgres.query('SELECT sequences FROM assistant.homes WHERE name = $1', [lease.name]);
     db.exec('DELETE FROM sqlite_sequence');
     for (const [name, seq] of Object.entries((row?.['sequences'] ?? {}) as Record<string, number>)) {
@@ -149,6 +149,21 @@ async function apply(
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Those with rows that were written after a transaction. */
+async function changedTables(
+  tables: readonly JournalTable[],
+  { postgres, lease }: JournalCacheOptions,
+  after: number,
+): Promise<readonly JournalTable[]> {
+  const each = tables.map(
+    (table, at) =>
+      `SELECT ${at} AS "table" WHERE EXISTS (SELECT 1 FROM ${storedName(table)} WHERE home = $1 AND revision > $2)`,
+  );
+  const rows = await postgres.query(each.join(' UNION ALL '), [lease.name, after]);
+  const found = new Set(rows.map((row) => Number(row['table'])));
+  return tables.filter((_, at) => found.has(at));
 }
 
 async function removeGone(

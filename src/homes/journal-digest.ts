@@ -32,24 +32,50 @@ export function digestOfCache(db: DatabaseSync, tables: readonly JournalTable[])
   });
 }
 
-/** Of the rows that PostgreSQL keeps for a home; computed there. */
+/** Tables with fewer rows share a statement. */
+const FEW_ROWS = 1_000;
+
+/** Of the rows that PostgreSQL keeps for a home; computed there. Tables without a row are only counted. */
 export async function digestOfStore(
   postgres: Postgres,
   home: string,
   tables: readonly JournalTable[],
 ): Promise<readonly TableDigest[]> {
-  return await Promise.all(
-    tables.map(async (table) => {
-      const text = table.columns.map(({ type, name }) => fieldSql(type, quoted(name))).join(' || ');
-      const [row] = await postgres.query(
-        `SELECT count(*) AS rows, coalesce(sum(
-           ('x' || lpad(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), ${HASH_DIGITS}), 16, '0'))::bit(64)::bigint
-         ), 0)::text AS sum FROM ${storedName(table)} WHERE home = $1`,
-        [home],
-      );
-      return { table: table.name, rows: Number(row?.['rows']), sum: String(row?.['sum']) };
-    }),
+  const counts = await ofEach(postgres, home, tables, () => "'0'");
+  const rowsOf = ({ name }: JournalTable): number => counts.get(name)?.rows ?? 0;
+  const few = tables.filter((table) => rowsOf(table) > 0 && rowsOf(table) < FEW_ROWS);
+  const many = tables.filter((table) => rowsOf(table) >= FEW_ROWS).map((table) => [table]);
+  const sums = await Promise.all([few, ...many].map((some) => ofEach(postgres, home, some, sumSql)));
+  const found = new Map([...counts, ...sums.flatMap((some) => [...some])]);
+  return tables.map(({ name }) => ({ table: name, rows: 0, sum: '0', ...found.get(name) }));
+}
+
+/** Counts the rows of each table, beside what this expression makes of them. */
+async function ofEach(
+  postgres: Postgres,
+  home: string,
+  tables: readonly JournalTable[],
+  sum: (table: JournalTable) => string,
+): Promise<ReadonlyMap<string, Pick<TableDigest, 'rows' | 'sum'>>> {
+  if (tables.length === 0) return new Map();
+  const each = tables.map(
+    (table, at) =>
+      `SELECT ${at} AS "table", count(*) AS rows, ${sum(table)} AS sum FROM ${storedName(table)} WHERE home = $1`,
   );
+  const rows = await postgres.query(each.join(' UNION ALL '), [home]);
+  return new Map(
+    rows.map((row) => [
+      tables[Number(row['table'])]?.name ?? '',
+      { rows: Number(row['rows']), sum: String(row['sum']) },
+    ]),
+  );
+}
+
+function sumSql({ columns }: JournalTable): string {
+  const text = columns.map(({ type, name }) => fieldSql(type, quoted(name))).join(' || ');
+  return `coalesce(sum(
+    ('x' || lpad(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), ${HASH_DIGITS}), 16, '0'))::bit(64)::bigint
+  ), 0)::text`;
 }
 
 /** The names of the tables that differ. */

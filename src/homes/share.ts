@@ -6,6 +6,10 @@ export interface Share {
   readonly claim: readonly string[];
   /** Names of homes that it is to hand over, once what they are doing has ended. */
   readonly handOver: readonly string[];
+  /** Homes are on their way to it or from it, or wait for that: it is to look again soon. */
+  readonly isMoving: boolean;
+  /** Owners' names of gateways that did not get to homes of `claim`, which were theirs. */
+  readonly slow: readonly string[];
 }
 
 /** A gateway as it will be when each free home has been claimed. */
@@ -17,10 +21,12 @@ interface Bin {
   count: number;
   /** It is handing over so many. */
   leaving: number;
+  /** So many are for it to claim: they are free, or will be when another gateway has handed them over. */
+  arriving: number;
 }
 
-/** Homes that one gateway hands over at the same time. */
-const AT_ONCE = 4;
+/** Most homes that one gateway hands over at the same time, and that are handed over to one: more would only wait there to be opened. */
+const AT_ONCE = 8;
 /** A gateway that has this part more than another one hands nothing over: loads change, and each move costs some seconds. */
 const TOLERATED = 0.1;
 /** A home that is free for longer is for any gateway with room: the one whose share it is does not get to it. */
@@ -29,35 +35,42 @@ const PATIENCE_MS = 30_000;
 /**
  * Says what one gateway (`me`: its owner's name) is to claim and to hand over. All gateways come to the same plan from the
  * same facts: each free home goes to the one with the least load that has room, and then the fullest hand over to the
- * emptiest as long as these are no fuller than they are afterwards, so no home comes back.
+ * emptiest as long as these are no fuller than they are afterwards, so no home comes back. `slow`: gateways that get
+ * nothing, because they did not get to what was theirs.
  */
-export function shareOf(fleet: Fleet, me: string): Share {
-  const bins = binsOf(fleet);
+export function shareOf(fleet: Fleet, me: string, slow: ReadonlySet<string> = new Set()): Share {
+  const bins = binsOf(fleet).filter(({ gateway: { owner } }) => owner === me || !slow.has(owner));
   const mine = bins.find(({ gateway }) => gateway.owner === me);
-  if (mine === undefined) return { claim: [], handOver: [] };
+  if (mine === undefined) return { claim: [], handOver: [], isMoving: false, slow: [] };
   const taken = new Set(bins.flatMap(({ own }) => own));
   const homeless = claimableHomes(fleet)
     .filter((home) => !taken.has(home) && (!home.isHeld || home.isLeaving || isAbandoned(fleet, home)))
     .toSorted((a, b) => b.load - a.load || (a.name < b.name ? -1 : 1));
   const room = mine.gateway.max - mine.count;
   const claim: string[] = [];
-  const late: string[] = [];
+  const late: { readonly name: string; readonly owner: string }[] = [];
+  let isMoving = mine.leaving > 0;
   for (const home of homeless) {
     const bin = emptiest(bins.filter((one) => hasRoom(one, home)));
     if (bin === undefined) continue;
     put(bin, home);
-    if (home.isHeld) continue;
-    if (bin === mine) claim.push(home.name);
-    else if (-(home.leaseEndsInMs ?? 0) > PATIENCE_MS && mayRun(mine, home)) late.push(home.name);
+    if (home.isHeld) isMoving ||= bin === mine;
+    else if (bin === mine) claim.push(home.name);
+    else if (-(home.leaseEndsInMs ?? 0) > PATIENCE_MS && mayRun(mine, home))
+      late.push({ name: home.name, owner: bin.gateway.owner });
   }
-  return { claim: claim.length > 0 ? claim : late.slice(0, Math.max(0, room)), handOver: movesOf(bins, mine) };
+  const { moved, isWaiting } = movesOf(bins, mine);
+  isMoving ||= isWaiting || moved.length > 0;
+  if (claim.length > 0) return { claim, handOver: moved, isMoving, slow: [] };
+  const others = late.slice(0, Math.max(0, room));
+  return { claim: others.map(({ name }) => name), handOver: moved, isMoving, slow: others.map(({ owner }) => owner) };
 }
 
 /** The gateways that take homes, with those that they run. */
 function binsOf({ gateways, homes }: Fleet): readonly Bin[] {
   const bins = gateways
     .filter(({ isAlive, isLeaving, isTaking, only }) => isAlive && isTaking && !isLeaving && only === null)
-    .map((gateway): Bin => ({ gateway, own: [], load: 0, count: 0, leaving: 0 }));
+    .map((gateway): Bin => ({ gateway, own: [], load: 0, count: 0, leaving: 0, arriving: 0 }));
   const byOwner = new Map(bins.map((bin) => [bin.gateway.owner, bin]));
   for (const home of homes) {
     const bin = home.isHeld ? byOwner.get(home.owner ?? '') : undefined;
@@ -88,6 +101,7 @@ function isAbandoned({ gateways }: Fleet, { owner }: HomeFacts): boolean {
 function put(bin: Bin, { load }: HomeFacts): void {
   bin.load += load;
   bin.count += 1;
+  bin.arriving += 1;
 }
 
 /** Its program knows what the home needs, and did not fail to open it. */
@@ -106,17 +120,27 @@ function emptiest(bins: readonly Bin[]): Bin | undefined {
 const comesBefore = (a: Bin, b: Bin): boolean =>
   a.load < b.load || (a.load === b.load && a.gateway.owner < b.gateway.owner);
 
-/** Which homes of one gateway move, when each hands over at most a few. */
-function movesOf(bins: readonly Bin[], mine: Bin): readonly string[] {
+/** Which homes of one gateway move, when each hands over at most a few and is given no more than it can open soon. */
+function movesOf(
+  bins: readonly Bin[],
+  mine: Bin,
+): { readonly moved: readonly string[]; /** More is to move later. */ readonly isWaiting: boolean } {
   const moved: string[] = [];
+  let isWaiting = false;
   const left = new Map(bins.map((bin) => [bin, AT_ONCE - bin.leaving]));
   for (;;) {
     const move = nextMove(
       bins.filter((bin) => (left.get(bin) ?? 0) > 0),
       bins,
     );
-    if (move === undefined) return moved;
+    if (move === undefined) return { moved, isWaiting };
     const { home, from, to } = move;
+    if (to.arriving >= AT_ONCE) {
+      // Not to a fuller one instead: from there it would move again.
+      left.set(from, 0);
+      isWaiting ||= from === mine;
+      continue;
+    }
     from.own.splice(from.own.indexOf(home), 1);
     from.load -= home.load;
     from.count -= 1;

@@ -33,6 +33,7 @@ export async function startChild(
     writtenBytes: () => Number(field(`${proc}/io`, /\nwrite_bytes: (?<value>\d+)/u)),
     signal: (name) => void child.kill(name),
     async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
       const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
@@ -63,11 +64,14 @@ function ofThread(task: string): number {
 function ready(child: ChildProcess, { began, channels }: { began: number; channels: number }): Promise<number> {
   return new Promise((resolve, reject) => {
     let output = '';
-    child.stderr?.on('data', (data: Buffer) => {
+    const read = (data: Buffer): void => {
       output += data.toString();
       const running = output.split('"msg":"channels: channel running"').length - 1;
-      if (output.includes('"msg":"ready"') && running >= channels) resolve(performance.now() - began);
-    });
+      if (!output.includes('"msg":"ready"') || running < channels) return;
+      child.stderr?.off('data', read).resume();
+      resolve(performance.now() - began);
+    };
+    child.stderr?.on('data', read);
     child.once('exit', (code) => reject(new Error(`ended with ${code} before it was ready:\n${output}`)));
   });
 }

@@ -9,6 +9,7 @@ import { measureIdleHomes } from './homes.ts';
 import { measureCrowd, measureDisk, measureHistory, measureStarts, measureTurns } from './measures.ts';
 import { startPeers } from './servers.ts';
 import { measurePackage } from './size.ts';
+import { measureMachine } from './machine.ts';
 import { measureStore } from './store.ts';
 import { asMarkdown, asText, isKept, type Report, type Row } from './table.ts';
 import { World } from './world.ts';
@@ -26,6 +27,7 @@ import { World } from './world.ts';
  *                                          it became worse by more than 15%. Default: the commit before this one
  *     npm run bench -- --store             only what PostgreSQL adds to a turn; it has to be installed
  *     npm run bench -- --homes 50,1000     only what so many homes of one process cost in which nothing happens
+ *     npm run bench -- --machine 1000      only gateways that run so many homes with PostgreSQL, and how homes go from one to another
  */
 const ROOT = join(import.meta.dirname, '..', '..');
 const { values, positionals } = parseArgs({
@@ -36,6 +38,7 @@ const { values, positionals } = parseArgs({
     docs: { type: 'boolean', default: false },
     store: { type: 'boolean', default: false },
     homes: { type: 'string' },
+    machine: { type: 'string' },
     json: { type: 'string' },
   },
   allowPositionals: true,
@@ -68,6 +71,7 @@ async function bench(world: World): Promise<number> {
 async function measured(world: World, floor: Floor): Promise<readonly Row[]> {
   const { short, source } = values;
   if (values.store) return await measureStore({ world, short });
+  if (values.machine !== undefined) return await measureMachine(world, { homes: Number(values.machine), short });
   if (values.homes !== undefined) {
     const library = join(ROOT, source ? 'src/app.ts' : 'dist/app.js');
     const rows: Row[] = [];

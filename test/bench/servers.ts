@@ -7,6 +7,8 @@ export interface Peers extends AsyncDisposable {
   readonly modelUrl: string;
   /** Says something in a chat of a bot; resolves with the reply's text when it arrives. @default the bot of `BENCH_TOKEN` */
   ask(chatId: number, text: string, token?: string): Promise<string>;
+  /** Names the bots that asked for updates since the last call. */
+  asked(): ReadonlySet<string>;
   /** Milliseconds before each model answer. */
   setModelDelay(ms: number): void;
   /** Bodies of the requests to the model. */
@@ -25,6 +27,7 @@ interface Bot {
 export async function startPeers(): Promise<Peers> {
   const bots = new Map<string, Bot>();
   const requests: string[] = [];
+  let asked = new Set<string>();
   let nextUpdate = 1;
   let delayMs = 0;
 
@@ -44,6 +47,7 @@ export async function startPeers(): Promise<Peers> {
     const bot = botOf(token);
     const { updates, waiting } = bot;
     if (method === 'getUpdates') {
+      asked.add(token);
       const offset = (JSON.parse(body) as { offset?: number }).offset ?? 0;
       while (updates.length > 0 && (updates[0] as { update_id: number }).update_id < offset) updates.shift();
       return await new Promise<string>((resolve) => {
@@ -84,6 +88,11 @@ export async function startPeers(): Promise<Peers> {
     telegramRoot: `http://127.0.0.1:${telegram.port}`,
     modelUrl: `http://127.0.0.1:${modelPort}/v1`,
     requests,
+    asked: () => {
+      const all = asked;
+      asked = new Set();
+      return all;
+    },
     setModelDelay: (ms) => (delayMs = ms),
     ask(chatId, text, token = BENCH_TOKEN) {
       const id = (nextUpdate += 1);

@@ -20,13 +20,13 @@ interface Work {
 }
 
 /** A server that waits for its disk, and what it takes. */
-interface MeasuredServer extends AsyncDisposable {
+export interface MeasuredServer extends AsyncDisposable {
   readonly url: string;
   readonly postgres: Postgres;
   work(): Promise<Work>;
 }
 
-async function startServer(): Promise<MeasuredServer> {
+export async function startServer(): Promise<MeasuredServer> {
   const programs = postgresPrograms();
   if (programs === undefined)
     throw new Error('PostgreSQL is needed: install it, or set POSTGRES_BIN to the folder of initdb');
@@ -49,9 +49,14 @@ async function startServer(): Promise<MeasuredServer> {
   };
 }
 
-/** Of the children of the server's first process that still run. */
+/** A tick of the times in /proc/PID/stat, ms. */
+const TICK_MS = 10;
+
+/** Of the children of the server's first process: those that still run, and those that ended. */
 function ofChildren(main: number): number {
-  let sum = 0;
+  const [, rest = ''] = readFileSync(`/proc/${main}/stat`, 'utf8').split(') ');
+  const [user, system] = rest.split(' ').slice(13, 15).map(Number);
+  let sum = ((user ?? 0) + (system ?? 0)) * TICK_MS;
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/u.test(name))) {
     try {
       const parent = /\) \S (?<parent>\d+)/u.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.groups?.['parent'];

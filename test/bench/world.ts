@@ -83,10 +83,13 @@ export class World {
     return home;
   }
 
-  /** Of a home with this bot: the servers in place of the platform and the model, else what is default. */
-  settings(token = BENCH_TOKEN) {
+  /**
+   * Of a home with this bot: the servers in place of the platform and the model, else what is default. Each owner is sent a menu of
+   * commands when the bot starts.
+   */
+  settings(token = BENCH_TOKEN, ownerCount: number = OWNERS.most) {
     const { modelUrl, telegramRoot } = this.peers;
-    const owners = Array.from({ length: OWNERS.most }, (_, at) => String(OWNERS.first + at));
+    const owners = Array.from({ length: ownerCount }, (_, at) => String(OWNERS.first + at));
     const channels: Readonly<Record<string, unknown>> = {
       telegram: { token, apiRoot: telegramRoot, allowFrom: ['*', ...owners], owners },
     };

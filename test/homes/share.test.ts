@@ -71,6 +71,41 @@ describe('the share of a gateway', () => {
     );
   });
 
+  test('of a machine that joins one with 200 homes is half of them within 18 s, and people wait for no more homes than it opens soon', () => {
+    const fleet = new SimulatedFleet(
+      Array.from({ length: 200 }, () => 1),
+      { drainMs: 400 },
+    );
+    const first = fleet.start(1_000);
+    fleet.settle();
+    const second = fleet.start(1_000);
+    let away = 0;
+    const took = fleet.timeUntil(() => {
+      away = Math.max(away, fleet.away());
+      return fleet.running(second) >= 95;
+    }, 60_000);
+    expect(took).toBeLessThanOrEqual(18_000);
+    expect(away).toBeLessThanOrEqual(16);
+    fleet.settle();
+    expect(fleet.homesOf(first) - fleet.homesOf(second)).toBeLessThanOrEqual(10);
+  });
+
+  test('grows no faster than the machine opens homes, however many others hand theirs over', () => {
+    const fleet = new SimulatedFleet(
+      Array.from({ length: 300 }, () => 1),
+      { drainMs: 200, openMs: 2_000 },
+    );
+    for (let n = 0; n < 5; n += 1) fleet.start(1_000);
+    fleet.settle();
+    const newcomer = fleet.start(1_000);
+    let away = 0;
+    fleet.timeUntil(() => {
+      away = Math.max(away, fleet.away());
+      return fleet.running(newcomer) >= 45;
+    }, 60_000);
+    expect(away).toBeLessThanOrEqual(16);
+  });
+
   test('is steady while loads go up and down by a tenth', () => {
     fc.assert(
       fc.property(
@@ -132,7 +167,7 @@ describe('the share of a gateway', () => {
     expect(fleet.held()).toBe(1);
   });
 
-  test('that one gateway does not get to is taken by another after half a minute', () => {
+  test('that one gateway does not get to is taken by another after half a minute, and stays there', () => {
     const fleet = new SimulatedFleet([1, 1, 1, 1]);
     fleet.start(1_000);
     fleet.settle();
@@ -142,6 +177,8 @@ describe('the share of a gateway', () => {
     for (let n = 0; n < 25; n += 1) fleet.round();
     expect(fleet.homesOf(other)).toBe(2);
     for (let n = 0; n < 10; n += 1) fleet.round();
+    expect(fleet.homesOf(other)).toBe(4);
+    for (let n = 0; n < 120; n += 1) fleet.round();
     expect(fleet.homesOf(other)).toBe(4);
   });
 

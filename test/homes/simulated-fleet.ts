@@ -12,16 +12,33 @@ interface Machine {
   facts: GatewayFacts;
   readonly isHung: boolean;
   readonly broken: Set<string>;
+  /** Gateways that did not get to their homes, and until when it gives them none, ms. */
+  readonly slow: Map<string, number>;
+  /** When it looks next, ms. */
+  looksAt: number;
+  /** Homes that it claimed, and when each runs there, ms. */
+  readonly opening: Map<string, number>;
 }
 
 const ROUND_MS = 1_000;
+/** Of a gateway to or from which homes move, between two looks; else a round. */
+const STEP_MS = 200;
 const LEASE_MS = 15_000;
-/** Rounds of a drain. */
-const DRAIN_ROUNDS = 3;
-/** Homes that a gateway opens in a round. */
-const OPENED = 4;
+/** Homes that a gateway opens at the same time, and has claimed and not opened. */
+const OPENED_AT_ONCE = 4;
+const MOST_CLAIMED = 8;
 
-/** Gateways that do what `shareOf` says, a second after the other, each by what the database said when the round began. */
+const SLOW_MS = 300_000;
+
+export interface FleetOptions {
+  readonly oldestReader?: number;
+  /** How long a home is handed over until it is free, ms. @default 3,000 */
+  readonly drainMs?: number;
+  /** How long a gateway opens a home, ms. @default 400 */
+  readonly openMs?: number;
+}
+
+/** Gateways that do what `shareOf` says, each by what the database said when all that look at a moment began to. */
 export class SimulatedFleet {
   /** How often each home went from one gateway that was alive to another one. */
   readonly moves = new Map<string, number>();
@@ -30,12 +47,17 @@ export class SimulatedFleet {
   claims = 0;
   readonly #homes = new Map<string, Home>();
   readonly #machines = new Map<string, Machine>();
+  /** When each home that is handed over is free, ms. */
   readonly #draining = new Map<string, number>();
   readonly #receivers = new Set<string>();
+  readonly #drainMs: number;
+  readonly #openMs: number;
   #now = 0;
   #started = 0;
 
-  constructor(loads: readonly number[], { oldestReader = 0 } = {}) {
+  constructor(loads: readonly number[], { oldestReader = 0, drainMs = 3_000, openMs = 400 }: FleetOptions = {}) {
+    this.#drainMs = drainMs;
+    this.#openMs = openMs;
     for (const [at, load] of loads.entries()) {
       const name = `home-${at}`;
       const facts: HomeFacts = {
@@ -74,7 +96,14 @@ export class SimulatedFleet {
     this.#started += 1;
     const owner = `gateway-${String(this.#started).padStart(3, '0')}`;
     const rest = { name: owner, version: '1', startedAt: 0, isAlive: true, isLeaving: false, homes: 0, load: 0 };
-    this.#machines.set(owner, { facts: { ...rest, ...facts, owner, avoids: [] }, isHung, broken: new Set() });
+    this.#machines.set(owner, {
+      facts: { ...rest, ...facts, owner, avoids: [] },
+      isHung,
+      broken: new Set(),
+      slow: new Map(),
+      looksAt: this.#now,
+      opening: new Map(),
+    });
     return owner;
   }
 
@@ -105,26 +134,49 @@ export class SimulatedFleet {
     for (const home of this.#homes.values()) home.facts = { ...home.facts, load: loadOf() };
   }
 
+  /** A second. */
   round(): void {
-    this.#now += ROUND_MS;
-    for (const [name, rounds] of this.#draining) {
+    const end = this.#now + ROUND_MS;
+    while (this.#now < end) this.#step();
+  }
+
+  /** Milliseconds until it holds; throws when it does not within so many. */
+  timeUntil(holds: () => boolean, withinMs: number): number {
+    const began = this.#now;
+    while (!holds()) {
+      if (this.#now - began >= withinMs) throw new Error(`not within ${withinMs} ms`);
+      this.#step();
+    }
+    return this.#now - began;
+  }
+
+  #step(): void {
+    this.#now += STEP_MS;
+    for (const [name, until] of this.#draining) {
       const home = this.#homes.get(name);
       if (home === undefined || home.holder === null) this.#draining.delete(name);
-      else if (rounds > 0) this.#draining.set(name, rounds - 1);
-      else this.#free(home);
+      else if (until <= this.#now) this.#free(home);
     }
     for (const machine of this.#machines.values()) {
       if (machine.facts.isAlive) for (const home of this.#heldBy(machine)) home.until = this.#now + LEASE_MS;
+      for (const [name, until] of machine.opening) if (until <= this.#now) machine.opening.delete(name);
     }
+    for (const home of this.#homes.values()) if (home.until <= this.#now) home.holder = null;
+    const looking = Array.from(this.#machines.values()).filter(
+      ({ facts, isHung, looksAt }) => facts.isAlive && !isHung && looksAt <= this.#now,
+    );
+    if (looking.length === 0) return;
     const seen = this.#seen();
-    for (const machine of this.#machines.values()) {
-      if (!machine.facts.isAlive || machine.isHung) continue;
-      const { claim, handOver } = shareOf(seen, machine.facts.owner);
-      for (const name of claim.slice(0, OPENED)) this.#claim(machine, name);
+    for (const machine of looking) {
+      for (const [owner, until] of machine.slow) if (until <= this.#now) machine.slow.delete(owner);
+      const { claim, handOver, isMoving, slow } = shareOf(seen, machine.facts.owner, new Set(machine.slow.keys()));
+      for (const owner of slow) machine.slow.set(owner, this.#now + SLOW_MS);
+      for (const name of claim.slice(0, MOST_CLAIMED - machine.opening.size)) this.#claim(machine, name);
       for (const name of handOver) {
         this.change(name, { isLeaving: true });
-        this.#draining.set(name, DRAIN_ROUNDS);
+        this.#draining.set(name, this.#now + this.#drainMs);
       }
+      machine.looksAt = this.#now + (isMoving || claim.length > 0 ? STEP_MS : ROUND_MS);
       if (this.#heldBy(machine).length > machine.facts.max) this.overMax += 1;
     }
   }
@@ -141,6 +193,17 @@ export class SimulatedFleet {
 
   held(): number {
     return Array.from(this.#homes.values()).filter(({ holder }) => holder !== null).length;
+  }
+
+  /** How many it has opened. */
+  running(owner: string): number {
+    return this.homesOf(owner) - (this.#machines.get(owner)?.opening.size ?? 0);
+  }
+
+  /** How many are free or opened: people wait for those. */
+  away(): number {
+    const opening = Array.from(this.#machines.values()).reduce((sum, machine) => sum + machine.opening.size, 0);
+    return this.#homes.size - this.held() + opening;
   }
 
   /** How many homes those that are alive may have together. */
@@ -191,6 +254,9 @@ export class SimulatedFleet {
     }
     home.holder = machine.facts.owner;
     home.until = this.#now + LEASE_MS;
+    // The first that becomes free of those that open.
+    const ends = Array.from(machine.opening.values()).toSorted((a, b) => b - a);
+    machine.opening.set(name, Math.max(this.#now, ends[OPENED_AT_ONCE - 1] ?? 0) + this.#openMs);
     home.facts = { ...home.facts, owner: home.holder, isLeaving: false };
   }
 
@@ -203,7 +269,6 @@ export class SimulatedFleet {
   /** What a reader of the database finds; a lease that ended is seen as ended. */
   #seen(): Fleet {
     const homes = Array.from(this.#homes.values()).map((home): HomeFacts => {
-      if (home.holder !== null && home.until <= this.#now) home.holder = null;
       const { holder, until } = home;
       const leaseEndsInMs = home.facts.owner === null ? null : until - this.#now;
       return { ...home.facts, owner: holder, isHeld: holder !== null, leaseEndsInMs };

@@ -14,8 +14,9 @@ import { Slots } from '../../util/slots.ts';
 import { HostedAssistant, type CreateOptions } from '../agents/hosted-assistant.ts';
 import type { Assistant } from '../library/assistant.ts';
 
-/** Between two looks at what this gateway is to run, ms. */
+/** Between two looks at what this gateway is to run, ms; and while homes are on their way to it or from it. */
 const LOOK_MS = 1_000;
+const MOVING_LOOK_MS = 200;
 /** Homes that are opened at the same time: each reads its copy from the disk, and what it lacks from the database. */
 const OPENED_AT_ONCE = 4;
 /** A home that is handed over waits so long for its running turns; then they continue on the next gateway. */
@@ -59,6 +60,7 @@ export class Homes implements AsyncDisposable {
   #storage: StorageState | null = null;
   #next: Disposable | undefined;
   #looking: Promise<void> = Promise.resolve();
+  #isMoving = false;
   #isStopping = false;
 
   constructor(ports: HomesPorts) {
@@ -148,6 +150,7 @@ export class Homes implements AsyncDisposable {
         for (const { hosted } of this.#here.values()) hosted.tryNow();
       },
       (error: unknown) => {
+        this.#isMoving = false;
         const reason = errorMessage(error);
         if (this.#storage === null) log.error('homes: the database does not say what to run', { reason });
         this.#storage = { state: 'no-database', since: this.#storage?.since ?? clock.now(), reason };
@@ -155,20 +158,24 @@ export class Homes implements AsyncDisposable {
     );
     void this.#looking.then(() => {
       this.#looked.resolve();
-      if (!this.#isStopping) this.#next = clock.timer(LOOK_MS, () => this.#lookAgain());
+      const nextMs = this.#isMoving ? MOVING_LOOK_MS : LOOK_MS;
+      if (!this.#isStopping) this.#next = clock.timer(nextMs, () => this.#lookAgain());
     });
   }
 
   async #look(): Promise<void> {
     const { store, presence } = this.#ports;
-    const { fleet, claim, handOver } = await presence.share();
+    const { fleet, claim, handOver, isMoving } = await presence.share();
     this.#fleet = fleet;
     for (const name of handOver) this.#handOver(name);
     // What waits to be started here is no work for another gateway, and more of it no use for anyone.
     const starting = Array.from(this.#here.values()).filter(({ hosted }) => hosted.state === 'starting').length;
-    const wanted = claim.filter((name) => !this.#here.has(name)).slice(0, Math.max(0, 2 * OPENED_AT_ONCE - starting));
-    if (this.#isStopping || wanted.length === 0) return;
-    for (const lease of await store.leases.claimAll(wanted)) this.#begin(lease);
+    // One that waits here for its next attempt is free too.
+    const wanted = claim.filter((name) => !this.#here.has(name));
+    this.#isMoving = isMoving || wanted.length > 0;
+    const now = wanted.slice(0, Math.max(0, 2 * OPENED_AT_ONCE - starting));
+    if (this.#isStopping || now.length === 0) return;
+    for (const lease of await store.leases.claimAll(now)) this.#begin(lease);
   }
 
   #begin(claimed: Lease): void {
