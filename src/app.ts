@@ -312,6 +312,7 @@ async function startOnce(
     openai,
     hooks,
     troubles: agent.troubles,
+    turns: agent.runningTurns,
     port: parts.port,
     closing: closing.signal,
   };

@@ -13,7 +13,7 @@ import { mcpEnvironment, mcpFetch } from './tools/mcp.ts';
 import { createModels, fullName } from './agent/models.ts';
 import { peopleOfChannels } from './people/owners.ts';
 import { readStoreAddress } from '../storage/store-address.ts';
-import { storedHomeName } from './storage/kept-home.ts';
+import { placeOf, storedHomeName } from './storage/kept-home.ts';
 import { openSkills } from './extensions/skills.ts';
 
 /** What the doctor needs of the composed program, for a home in which it starts nothing. */
@@ -72,8 +72,11 @@ export function doctorPorts(
         await connection.close();
       }
     },
-    storedHome: ({ config: { store } }) =>
-      store === null ? null : { url: store, leaseMs: readStoreAddress(store).leaseMs, name: storedHomeName(paths) },
+    storedHome: ({ config: { store, homes } }) => {
+      if (store === null) return null;
+      const name = homes.enabled ? null : storedHomeName(paths);
+      return { url: store, leaseMs: readStoreAddress(store).leaseMs, name, knownAs: placeOf(paths) };
+    },
     browser: async ({ config }) => {
       if (!config.tools.browser.enabled) return null;
       const { browserState } = await import('./tools/browser-state.ts');

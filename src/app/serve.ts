@@ -38,6 +38,8 @@ export interface ServeParts {
   readonly openai: OpenAiPorts;
   /** What the person should know now, beside the warnings of the start. */
   readonly troubles: () => readonly string[];
+  /** How many turns run. */
+  readonly turns: () => number;
   /** `provider/model` */
   readonly model: () => string;
   /** HTTP port instead of the configured one. */
@@ -62,6 +64,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     ...(base.further.shared === null ? {} : { agents: base.further.list() }),
     storage: storageLine(stores.journal.retention.last(), clock.now()),
     ...(base.stored.facts === undefined ? {} : { store: base.stored.facts() }),
+    turns: parts.turns(),
     startedAt,
     voice: voiceText(base.config),
     speech: speechText(base.config),

@@ -16,7 +16,11 @@ interface Place {
 }
 
 const HOME: Option<unknown> = { description: 'where it lives', value: '<folder>', read: () => undefined };
-const AGENT: Option<unknown> = { description: 'a further assistant', value: '<name>', read: () => undefined };
+const AGENT: Option<unknown> = {
+  description: 'a further assistant, or a home of a machine',
+  value: '<name>',
+  read: () => undefined,
+};
 const HELP: Option<unknown> = { description: 'show help', read: () => undefined };
 
 /** `assistant completion SHELL`: a script that completes these commands and their options. */

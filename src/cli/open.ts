@@ -3,7 +3,7 @@ import { resolveHome } from '../config/environment.ts';
 import { loadConfig } from '../config/load.ts';
 import { homePaths, type HomePaths } from '../config/home.ts';
 import { AppError } from '../util/errors.ts';
-import { nameHome, type AssistantPort } from '../gateway/assistant-port.ts';
+import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
 import { terminalText } from './format.ts';
 import { wrapped } from './terminal/look.ts';
@@ -51,11 +51,10 @@ export async function openAssistant(
 ): Promise<OpenedAssistant> {
   const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
-  const info = await running?.info();
-  const refusal = info?.homes === undefined ? info?.waiting : nameHome(info.home, info.homes);
-  if (refusal !== undefined) {
+  const waiting = (await running?.info())?.waiting;
+  if (waiting !== undefined) {
     await running?.[Symbol.asyncDispose]();
-    throw new AppError('not-started', refusal);
+    throw new AppError('not-started', waiting);
   }
   const logsToFile = log === 'configured' && context.stderr.isTTY === true;
   const logSettings = async (): Promise<Readonly<Record<string, unknown>>> => {

@@ -51,7 +51,7 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
   const program = new Command('assistant')
     .description('A personal assistant that you host yourself.')
     .option('--home <folder>', 'home folder of the assistant (default: $ASSISTANT_HOME, or ~/.assistant)')
-    .option('--agent <name>', 'one of the further assistants of that home')
+    .option('--agent <name>', 'a further assistant of that home, or a home of that machine')
     .version(readVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')

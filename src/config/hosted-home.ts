@@ -44,11 +44,16 @@ export function machineOf(home: string): string | null {
   const folder = dirname(home);
   if (basename(folder) !== HOMES) return null;
   const machine = dirname(folder);
+  return isMachine(machine) ? machine : null;
+}
+
+/** Whether a gateway of many homes was started in a folder. */
+export function isMachine(folder: string): boolean {
   try {
-    const mark: unknown = JSON.parse(readFileSync(join(machine, STORE), 'utf8'));
-    return isMachineMark(mark) ? machine : null;
+    const mark: unknown = JSON.parse(readFileSync(join(folder, STORE), 'utf8'));
+    return isMachineMark(mark);
   } catch {
-    return null;
+    return false;
   }
 }
 

@@ -3,6 +3,7 @@ import { agentChecks } from './checks/agents.ts';
 import { channelChecks } from './checks/channels.ts';
 import { channelCallChecks } from './checks/channel-calls.ts';
 import { databaseChecks } from './checks/database.ts';
+import { fleetChecks } from './checks/fleet.ts';
 import { configurationChecks } from './checks/configuration.ts';
 import { extensionChecks } from './checks/extensions.ts';
 import { gatewayChecks } from './checks/gateway.ts';
@@ -24,6 +25,7 @@ export const CHECKS: readonly Check[] = [
   ...agentChecks,
   ...storeChecks,
   ...databaseChecks,
+  ...fleetChecks,
   ...modelChecks,
   ...spendingChecks,
   ...channelChecks,
@@ -35,3 +37,11 @@ export const CHECKS: readonly Check[] = [
   ...extensionChecks,
   ...serviceChecks,
 ];
+
+/** What is looked at in the folder of a machine with many homes; the other checks are about a home. */
+export function isOfMachine({ id }: Check): boolean {
+  return (
+    /^(?:config|database|service)\.|^program\.(?:node|root|clock)$/u.test(id) ||
+    /^home\.(?:there|mode|owner|lock|leftovers|disk)$|^gateway\.(?:running|version|port|exposed|warnings)$/u.test(id)
+  );
+}

@@ -2,7 +2,7 @@ import { createRedactor } from '../security/redact/redact.ts';
 import { collectSecrets } from '../config/secrets.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { errorCode, errorMessage } from '../util/errors.ts';
-import { CHECKS } from './checks.ts';
+import { CHECKS, isOfMachine } from './checks.ts';
 import { note, skipped, warning, type Check, type Finding } from './check.ts';
 import type { Scene } from './scene.ts';
 
@@ -37,13 +37,14 @@ export async function examine(scene: Scene, { offline, fix, liveMs = LIVE_MS }: 
   const run = (check: Check): Promise<readonly Examined[]> =>
     runCheck(check, { scene, offline, liveMs, all: all.signal });
   // What blocks the event loop comes first, so that it takes nothing from the deadlines of the others.
+  const checks = scene.isMachine ? CHECKS.filter(isOfMachine) : CHECKS;
   const found = new Map<Check, readonly Examined[]>();
-  for (const check of CHECKS.filter(({ live }) => live !== true)) found.set(check, await run(check));
-  const live = CHECKS.filter((check) => check.live === true);
+  for (const check of checks.filter(({ live }) => live !== true)) found.set(check, await run(check));
+  const live = checks.filter((check) => check.live === true);
   await Promise.all(live.map(async (check) => void found.set(check, await run(check))));
   const mended: string[] = [];
   if (fix) {
-    for (const check of CHECKS) {
+    for (const check of checks) {
       const repairs = (found.get(check) ?? []).flatMap(({ repair }) => (repair === undefined ? [] : [repair]));
       if (repairs.length === 0) continue;
       for (const repair of repairs) mended.push(await done(repair));
@@ -57,7 +58,7 @@ export async function examine(scene: Scene, { offline, fix, liveMs = LIVE_MS }: 
     remedy: finding.remedy === null ? null : redact(finding.remedy),
   });
   return {
-    findings: CHECKS.flatMap((check) => found.get(check) ?? []).map(clean),
+    findings: checks.flatMap((check) => found.get(check) ?? []).map(clean),
     mended: mended.map((sentence) => redact(sentence)),
   };
 }

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import { ConfigError } from '../config/config-error.ts';
+import { isMachine } from '../config/hosted-home.ts';
 import { loadConfig } from '../config/load.ts';
 import { readVersion } from '../config/version.ts';
 import { JournalReader } from '../journal/journal-reader.ts';
@@ -48,6 +49,7 @@ export async function openScene(options: SceneOptions): Promise<Scene & Disposab
     random,
     host,
     version: readVersion(),
+    isMachine: loaded === null ? isMachine(paths.home) : loaded.config.homes.enabled,
     loaded,
     configTroubles,
     gateway,
@@ -56,7 +58,11 @@ export async function openScene(options: SceneOptions): Promise<Scene & Disposab
     journalTrouble,
     service,
     ports,
-    command: (words) => assistantCommand(`${words}${homeFlag === undefined ? '' : ` --home ${shellWord(homeFlag)}`}`),
+    command: (words) => {
+      // The gateway of the main assistant, or of the machine, runs a home that lies in its folder.
+      const home = words === 'gateway' ? (paths.host ?? homeFlag) : homeFlag;
+      return assistantCommand(`${words}${home === undefined ? '' : ` --home ${shellWord(home)}`}`);
+    },
     [Symbol.dispose]: () => journal?.[Symbol.dispose](),
   };
 }

@@ -9,6 +9,12 @@ import type { Clock } from '../util/clock.ts';
 import type { Random } from '../util/random.ts';
 import type { Holder } from './holder.ts';
 
+/** What the database does not have yet: commits, and since when (ms since 1970); null: nothing waits. */
+export interface Behind {
+  readonly commits: number;
+  readonly since: number | null;
+}
+
 /** What a gateway that runs says of itself. */
 export interface RunningGateway {
   readonly version: string;
@@ -18,6 +24,15 @@ export interface RunningGateway {
   /** One sentence each. */
   readonly warnings: readonly string[];
   readonly http: string | null;
+  /** How PostgreSQL keeps its home; absent: the folder alone has it. */
+  readonly store?: { readonly behind: Behind };
+  /** Of a machine; absent: it is that of one home. */
+  readonly homes?: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly detail?: string;
+    readonly behind?: Behind;
+  }[];
   /** Each MCP server as the gateway has it. */
   readonly mcp: () => Promise<
     readonly { readonly name: string; readonly state: string; readonly trouble: string | null }[]
@@ -36,14 +51,16 @@ export interface PeopleOfChannel {
   readonly owner: string | null;
 }
 
-/** Where the home of a folder is kept. */
+/** Where the home of a folder, or the homes of a machine, are kept. */
 export interface StoredHomeAddress {
   /** Of PostgreSQL. */
   readonly url: string;
   /** @default 15 s */
   readonly leaseMs: number | undefined;
-  /** How PostgreSQL knows the home. */
-  readonly name: string;
+  /** How PostgreSQL knows the home; null: the folder is that of a machine with many. */
+  readonly name: string | null;
+  /** How people and the other gateways know the folder. */
+  readonly knownAs: string;
 }
 
 /** What the checks need from parts of the program that are composed above them. */
@@ -89,6 +106,8 @@ export interface Scene {
   readonly random: Random;
   readonly host: Host;
   readonly version: string;
+  /** The folder is that of a machine with many homes, and has none itself. */
+  readonly isMachine: boolean;
   /** Null: it cannot be read, see `configTroubles`. */
   readonly loaded: LoadedConfig | null;
   /** What the assistant cannot run with, one sentence each. */

@@ -39,6 +39,10 @@ export interface HomeOnGateway {
   readonly state: 'starting' | 'running' | 'failed' | 'leaving' | 'waiting';
   /** One sentence about what is wrong, when something is. */
   readonly detail?: string;
+  /** How many turns run. @default it does not run */
+  readonly turns?: number;
+  /** What the database does not have yet of it. @default it does not run */
+  readonly behind?: StoreFacts['behind'];
   /** Its copy on this machine. */
   readonly folder: string;
 }
@@ -70,15 +74,26 @@ export interface AssistantInfo {
   readonly store?: StoreFacts;
   /** The homes of a machine's gateway, which answers nothing itself. @default it is that of one home */
   readonly homes?: readonly HomeOnGateway[];
+  /** How many turns run. @default it has not started, or is that of a machine */
+  readonly turns?: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */
   readonly http: string | null;
 }
 
+/** Names in a sentence. */
+const MOST_NAMES = 20;
+
 /** Says that a home has to be named, with those that run there. `machine`: the folder of the gateway. */
 export function nameHome(machine: string, homes: readonly Pick<HomeOnGateway, 'name' | 'state'>[]): string {
+  return `${machine} is the folder of a machine with many homes. Name one of them: --agent NAME. ${homesHere(homes)}`;
+}
+
+/** Names those that run there. */
+export function homesHere(homes: readonly Pick<HomeOnGateway, 'name' | 'state'>[]): string {
   const names = homes.filter(({ state }) => state !== 'waiting').map(({ name }) => name);
-  const which = names.length === 0 ? 'None runs here now.' : `Here run: ${names.join(', ')}.`;
-  return `${machine} is the folder of a machine with many homes. Name one of them: --home ${machine}/homes/NAME. ${which}`;
+  if (names.length === 0) return 'None runs here now.';
+  const left = names.length - MOST_NAMES;
+  return `Here run: ${names.slice(0, MOST_NAMES).join(', ')}${left > 0 ? `, … and ${left} more` : ''}.`;
 }

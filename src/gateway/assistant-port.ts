@@ -1,12 +1,12 @@
 import type { EditorServer, LentFiles } from '../bus/editor.ts';
 import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
-import type { AgentFacts, AssistantInfo, StoreFacts } from './assistant-info.ts';
+import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from './assistant-info.ts';
 
-export { nameHome } from './assistant-info.ts';
+export { homesHere, nameHome } from './assistant-info.ts';
 
 /** How a turn is going, and how it ended, for those who talk to an assistant. */
-export type { AgentFacts, AssistantInfo, OutboundEvent, StoreFacts, TurnSummary };
+export type { AgentFacts, AssistantInfo, HomeOnGateway, OutboundEvent, StoreFacts, TurnSummary };
 
 export interface SendInput {
   /** The same message sent again under the same id is taken once. @default a new one */

@@ -73,12 +73,12 @@ export function requireOurs({ found, isCopy, mark }: Opened, { name, folder, sta
 
 /** Throws when another gateway runs the home. */
 export function requireFree(found: StoredHome | undefined, { owner }: Mark): void {
-  if (found?.isHeld === true && found.owner !== owner) throw homeHeld(found.name);
+  if (found?.isHeld === true && found.owner !== owner) throw homeHeld(found.name, found.gateway);
 }
 
 /** Claims the home for the move; `keptBy`: the owner whose folder has it. The stack gives it back. */
 export async function claimForMove(
-  { postgres, mark }: Opened,
+  { postgres, mark, found }: Opened,
   { clock, log, leaseMs, migrations, name }: MoveOptions,
   { keptBy, stack }: { readonly keptBy: string | null; readonly stack: AsyncDisposableStack },
 ): Promise<Lease> {
@@ -94,7 +94,7 @@ export async function claimForMove(
     }),
   );
   const lease = await leases.claim(name);
-  if (lease === null) throw homeHeld(name);
+  if (lease === null) throw homeHeld(name, found?.gateway);
   // What fails has its own error; without this the next claim waits until the lease has ended.
   stack.defer(() => lease.release().catch(() => {}));
   return lease;

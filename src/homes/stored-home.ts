@@ -25,8 +25,9 @@ export interface StoredHome {
 /** Undefined: there is no home of that name. */
 export async function readStoredHome(postgres: Postgres, name: string): Promise<StoredHome | undefined> {
   const [row] = await postgres.query(
-    `SELECT schema, revision, owner, oldest_reader, coalesce(lease_until > clock_timestamp(), false) AS held, kept_by, kept_at
-     FROM assistant.homes WHERE name = $1`,
+    `SELECT home.schema, home.revision, home.owner, home.oldest_reader, gateway.name AS gateway,
+       coalesce(home.lease_until > clock_timestamp(), false) AS held, home.kept_by, home.kept_at
+     FROM assistant.homes AS home LEFT JOIN assistant.gateways AS gateway ON gateway.owner = home.owner WHERE home.name = $1`,
     [name],
   );
   if (row === undefined) return undefined;
@@ -35,7 +36,7 @@ export async function readStoredHome(postgres: Postgres, name: string): Promise<
     schema: Number(row['schema']),
     revision: Number(row['revision']),
     owner: textOf(row['owner']),
-    gateway: null,
+    gateway: textOf(row['gateway']),
     oldestReader: Number(row['oldest_reader']),
     isHeld: row['held'] === true,
     keptBy: textOf(row['kept_by']),
@@ -52,10 +53,15 @@ export function keptByFolder({ name, keptAt }: StoredHome): AppError {
   );
 }
 
-export function homeHeld(name: string): AppError {
+/** Says which gateway runs a home. */
+export function runsHome({ name, gateway }: Pick<StoredHome, 'name' | 'gateway'>): string {
+  return `${gateway === null ? 'Another gateway' : `The gateway ${gateway}`} runs the home ${name}.`;
+}
+
+export function homeHeld(name: string, gateway: string | null = null): AppError {
   return new AppError(
     'home-held',
-    `The home ${name} is run by another gateway, or was written by a newer version. Nothing was changed. Stop the assistant on every machine, and run this again.`,
+    `The home ${name} is run by ${gateway === null ? 'another gateway' : `the gateway ${gateway}`}, or was written by a newer version. Nothing was changed. Stop the assistant on every machine, and run this again.`,
   );
 }
 

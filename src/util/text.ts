@@ -35,6 +35,16 @@ export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`;
 }
 
+/** How long, for people: `90 s`, `5 min`, `30 h`, `3 days`; negative: `0 s`. */
+export function timeText(ms: number): string {
+  const total = Math.max(0, Math.round(ms / 1_000));
+  if (total < 120) return `${total} s`;
+  const minutes = Math.floor(total / 60);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+}
+
 /** The candidate closest to `name` by edit distance, if it is close enough to be a typing mistake; else undefined. */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();

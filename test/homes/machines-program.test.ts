@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtProgram } from '../support/built-program.ts';
@@ -10,6 +10,8 @@ import { waitFor } from '../support/wait.ts';
 import { startMachines } from './machines-world.ts';
 
 const programs = postgresPrograms();
+/** What the gateway of a machine makes in its folder. */
+const OWN = ['config.json', 'control.sock', 'homes', 'lock', 'lock.holder', 'logs', 'store.json'];
 
 describe.skipIf(programs === undefined)('the program in the folder of a machine', () => {
   let server: Server;
@@ -51,7 +53,25 @@ describe.skipIf(programs === undefined)('the program in the folder of a machine'
       expect(await run('chat', '--home', folder, '-m', 'hi')).toEqual({
         code: 1,
         out: '',
-        err: `${folder} is the folder of a machine with many homes. Name one of them: --home ${folder}/homes/NAME. Here run: ada, bob.\n`,
+        err: `${folder} is the folder of a machine with many homes. Name one of them: --agent NAME. Here run: ada, bob.\n`,
+      });
+      for (const words of [['sessions'], ['memory'], ['init', '--yes'], ['backup'], ['prompt'], ['cron', 'list']])
+        expect(await run(...words, '--home', folder)).toMatchObject({
+          code: 1,
+          out: '',
+          err: expect.stringContaining('Name one of them: --agent NAME. Here run: ada, bob.'),
+        });
+      expect((await readdir(folder)).toSorted()).toEqual(OWN);
+      const named = ['--home', folder, '--agent', 'ada'];
+      expect(await run(...named, 'chat', '-m', 'said-there')).toMatchObject({ code: 0, out: 're: said-there\n' });
+      expect(await run(...named, 'config', 'get', 'agent.model')).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('openai/scripted-model'),
+      });
+      expect(JSON.parse((await run(...named, 'status', '--json')).out)).toMatchObject({
+        running: true,
+        home: join(folder, 'homes', 'ada'),
+        store: { home: 'ada' },
       });
       const status = await run('status', '--home', folder, '--json');
       expect(JSON.parse(status.out)).toMatchObject({

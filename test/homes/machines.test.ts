@@ -73,7 +73,7 @@ describe.skipIf(programs === undefined)('gateways of many homes', () => {
     await a.stop();
     const again = await world.machine('a');
     await waitFor(async () =>
-      (await again.assistant.info()).warnings.some((one) => one.includes('a value is missing')),
+      (await again.assistant.info()).homes?.some(({ detail }) => detail?.includes('a value is missing')),
     );
     await again.runs(1);
     expect((await again.assistant.info()).homes).toEqual([

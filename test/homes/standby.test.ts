@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -7,7 +8,9 @@ import { waitFor } from '../support/wait.ts';
 import { Gateway } from './gateway-program.ts';
 
 const programs = postgresPrograms();
-const WAITS = 'Another gateway runs the home alice. This one waits, and takes over by itself when the home is free.';
+/** Says which gateway has the home of all of these. */
+const runs = ({ home }: { readonly home: string }): string =>
+  `The gateway ${home} on ${hostname()} runs the home alice.`;
 
 describe.skipIf(programs === undefined)('a gateway whose home another one runs', () => {
   let server: Server;
@@ -24,17 +27,18 @@ describe.skipIf(programs === undefined)('a gateway whose home another one runs',
     await first.is('ok');
     await using second = await Gateway.start(two.path, store);
     await second.is('waiting');
-    expect(await second.health()).toMatchObject({ status: 200, body: { waiting: WAITS, storage: 'ok', channels: {} } });
+    const waits = `${runs(first)} This one waits, and takes over by itself when the home is free.`;
+    expect(await second.health()).toMatchObject({ status: 200, body: { waiting: waits, storage: 'ok', channels: {} } });
     // Told by a process of its own, after /health listens.
     await waitFor(async () => (await second.told()).length > 0, { what: 'a word to systemd' });
-    expect((await second.told())[0]).toBe(`READY=1|STATUS=${WAITS}|WATCHDOG=1`);
+    expect((await second.told())[0]).toBe(`READY=1|STATUS=${waits}|WATCHDOG=1`);
     await waitFor(async () => (await second.told()).filter((line) => line === 'WATCHDOG=1').length > 2);
     const status = await second.run('status');
     expect(status.code).toBe(0);
     expect(status.out).toMatch(/^waits, process \d+/u);
-    expect(status.out).toContain(WAITS);
-    expect(JSON.parse((await second.run('status', '--json')).out)).toMatchObject({ running: true, waiting: WAITS });
-    expect(await second.run('chat', '-m', 'hello')).toEqual({ code: 1, out: '', err: `${WAITS}\n` });
+    expect(status.out).toContain(waits);
+    expect(JSON.parse((await second.run('status', '--json')).out)).toMatchObject({ running: true, waiting: waits });
+    expect(await second.run('chat', '-m', 'hello')).toEqual({ code: 1, out: '', err: `${waits}\n` });
     expect(JSON.parse((await first.run('status', '--json')).out)).not.toHaveProperty('waiting');
     // A reload while it waits is no end.
     second.child.kill('SIGHUP');
@@ -60,7 +64,7 @@ describe.skipIf(programs === undefined)('a gateway whose home another one runs',
     expect(await second.run('chat', '-m', 'hello')).toEqual({
       code: 1,
       out: '',
-      err: 'Another gateway runs the home alice. Talk to the assistant there, or in its chats.\n',
+      err: `${runs(first)} Talk to the assistant there, or in its chats.\n`,
     });
   });
 

@@ -70,7 +70,7 @@ describe.skipIf(programs === undefined)('assistant status of a home that Postgre
     );
     expect(text).toMatch(/^written {3}\d+ transactions, \d+\.\d MB, by this process$/mu);
     expect(text).toMatch(/^gateway {3}\/.+ on .+: version \S+, runs home, load \d+\.\d$/mu);
-    expect(text).toMatch(/^stored {4}bob: no gateway runs it, for 5 min$/mu);
+    expect(text).toMatch(/^stored {4}bob: no gateway has run it for 5 min$/mu);
     expect(text).toMatch(/^stored {4}carol: an old copy, the home itself is at \/srv\/homes\/carol on host-2$/mu);
     expect(text).toMatch(/^stored {4}dora: no gateway runs it, and needs a newer version than this one$/mu);
     expect(facts.store).toMatchObject({ home: 'home', epoch: 1, isHeld: true });

@@ -54,6 +54,11 @@ export class HostedAssistant {
     return this.#detail;
   }
 
+  /** Undefined: it does not run. */
+  get assistant(): Assistant | undefined {
+    return this.#assistant;
+  }
+
   /** Resolves when it runs, or its first attempt failed. Never rejects. */
   start(): Promise<void> {
     return new Promise<void>((tried) => {

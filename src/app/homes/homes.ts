@@ -95,21 +95,28 @@ export class Homes implements AsyncDisposable {
     return [...here, ...givenUp, ...waiting].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
+  /** By name, with what those that run say of themselves. */
+  async facts(): Promise<readonly HomeOnGateway[]> {
+    const facts = this.list().map(async (home) => {
+      const { turns, store } = (await this.#here.get(home.name)?.hosted.assistant?.info()) ?? {};
+      return {
+        ...home,
+        ...(turns === undefined ? {} : { turns }),
+        ...(store === undefined ? {} : { behind: store.behind }),
+      };
+    });
+    return await Promise.all(facts);
+  }
+
   /** The database, while it does not answer; null: it does. */
   get storage(): StorageState | null {
     return this.#storage;
   }
 
-  /** What is wrong, one sentence each. */
+  /** What is wrong, one sentence each, beside what the list says of each home. */
   get troubles(): readonly string[] {
-    return [
-      ...(this.#storage === null
-        ? []
-        : [`The database of the setting store does not answer: ${this.#storage.reason ?? ''}`]),
-      ...this.list().flatMap(({ name, state, detail }) =>
-        state === 'failed' ? [`The home ${name} does not run here: ${detail ?? 'its start failed'}`] : [],
-      ),
-    ];
+    if (this.#storage === null) return [];
+    return [`The database of the setting store does not answer: ${this.#storage.reason ?? ''}`];
   }
 
   /** Has each home read its configuration again. */

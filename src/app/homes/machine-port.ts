@@ -1,17 +1,18 @@
-import { nameHome, type AssistantInfo, type HomeOnGateway } from '../../gateway/assistant-info.ts';
+import type { AssistantInfo } from '../../gateway/assistant-info.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Assistant } from '../library/assistant.ts';
 
 /** What the gateway of a machine answers itself: how its homes are. Everything else is for one of them, which has to be named. */
 export function machinePort(
-  info: () => AssistantInfo,
-  homes: () => readonly HomeOnGateway[],
+  info: () => Promise<AssistantInfo>,
+  /** Says that one has to be named. */
+  nameHome: () => string,
 ): Omit<Assistant, 'close' | 'markCrashed' | 'alive' | 'reload' | 'log' | typeof Symbol.asyncDispose> {
   const refuse = (): never => {
-    throw new AppError('name-a-home', nameHome(info().home, homes()));
+    throw new AppError('name-a-home', nameHome());
   };
   return {
-    info: async () => info(),
+    info,
     tools: async () => refuse(),
     runTool: async () => refuse(),
     request: async () => refuse(),

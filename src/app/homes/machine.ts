@@ -2,7 +2,7 @@ import type { Environment } from '../../config/environment.ts';
 import type { HomePaths } from '../../config/home.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { readVersion } from '../../config/version.ts';
-import { nameHome, type AssistantInfo } from '../../gateway/assistant-info.ts';
+import { nameHome, type AssistantInfo, type HomeOnGateway } from '../../gateway/assistant-info.ts';
 import { startControlServer } from '../../gateway/control.ts';
 import type { HomesHealth } from '../../gateway/http/options.ts';
 import { openHomeStore, type HomeStore } from '../../homes/home-store.ts';
@@ -59,6 +59,10 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
     trouble: null,
   };
   const list = (): ReturnType<Homes['list']> => running.homes?.list() ?? [];
+  const clean = ({ detail, ...home }: HomeOnGateway): HomeOnGateway => ({
+    ...home,
+    ...(detail === undefined ? {} : { detail: redact(detail) }),
+  });
   const info = (): AssistantInfo => ({
     version,
     pid: process.pid,
@@ -70,14 +74,14 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
       ...(running.trouble === null ? [] : [waitingFor(running.trouble)]),
       ...(running.homes?.troubles ?? []),
     ].map((one) => redact(one)),
-    homes: list().map(({ detail, ...home }) => ({
-      ...home,
-      ...(detail === undefined ? {} : { detail: redact(detail) }),
-    })),
+    homes: list().map(clean),
     startedAt,
     http: running.http,
   });
-  const port = machinePort(info, list);
+  const port = machinePort(
+    async () => ({ ...info(), homes: ((await running.homes?.facts()) ?? []).map(clean) }),
+    () => nameHome(paths.home, list()),
+  );
   stack.use(
     await startControlServer({
       path: paths.socket,

@@ -1,4 +1,4 @@
-import type { StoredHome } from '../../homes/stored-home.ts';
+import { runsHome, type StoredHome } from '../../homes/stored-home.ts';
 import { classifyFailure } from '../../storage/storage-failure.ts';
 import { storageSentence, type StorageState } from '../../storage/storage-health.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
@@ -82,8 +82,8 @@ const NEXT = 'This one waits, and takes over by itself when the home is free.';
 const BY_ITSELF = 'The assistant continues its start by itself as soon as the database answers.';
 const INSTEAD = 'Talk to the assistant there, or in its chats.';
 
-function sentenceOf({ name, gateway, oldestReader }: StoredHome, newest: number): string {
-  if (oldestReader > newest)
-    return `The home ${name} was written by a newer version, which this one cannot read: upgrade it here too.`;
-  return `Another gateway${gateway === null ? '' : ` (${gateway})`} runs the home ${name}.`;
+function sentenceOf(home: StoredHome, newest: number): string {
+  if (home.oldestReader > newest)
+    return `The home ${home.name} was written by a newer version, which this one cannot read: upgrade it here too.`;
+  return runsHome(home);
 }

@@ -1,10 +1,14 @@
 import type { HomePaths } from '../../config/home.ts';
+import { machineOf } from '../../config/hosted-home.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { GatewayFacts, HomeFacts } from '../../homes/fleet.ts';
 import { journalMigrations } from '../../journal/schema.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import { storedHomeName } from './kept-home.ts';
+import { placeOf, storedHomeName } from './kept-home.ts';
+
+export { placeOf };
+export { runsHome } from '../../homes/stored-home.ts';
 
 /** What the database of the setting `store` knows of homes and gateways. */
 export interface FleetReport {
@@ -16,7 +20,7 @@ export interface FleetReport {
 
 /** How the database knows the home of a folder; null: the folder is that of a machine with many homes. */
 export function storedName({ config }: LoadedConfig, paths: HomePaths): string | null {
-  return config.homes.enabled ? null : storedHomeName(paths);
+  return config.homes.enabled && machineOf(paths.home) === null ? null : storedHomeName(paths);
 }
 
 /** How long the database may take, ms. */

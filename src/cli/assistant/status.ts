@@ -1,9 +1,11 @@
 import { enabledChannels } from '../../config/channels.ts';
 import type { FleetReport } from '../../app/storage/fleet-report.ts';
 import type { HomePaths } from '../../config/home.ts';
+import { machineOf } from '../../config/hosted-home.ts';
 import { loadConfig, type LoadedConfig } from '../../config/load.ts';
-import type { AgentFacts, AssistantInfo, StoreFacts } from '../../gateway/assistant-port.ts';
+import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from '../../gateway/assistant-port.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
+import { shellWord } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
 import { terminalText } from '../format.ts';
@@ -17,18 +19,22 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   if (running !== undefined) {
     await using assistant = running;
     const info = await assistant.info();
+    const now = context.clock.now();
     const stored = await storedPart({ paths, store: info.store }, context);
     const facts = { running: true, ...info, ...stored?.facts };
-    const lines = [...runningLines(info, context.clock.now(), stored?.lines ?? []), ...warningLines(info.warnings)];
+    const own = info.homes === undefined ? runningLines(info, now) : await machineLines(info, info.homes, now);
+    const lines = [...own, ...(stored?.lines ?? []), ...warningLines(info.warnings)];
     print(context, json, { facts, lines, escape: terminalText });
     return 0;
   }
   const loaded = await loadConfig({ home: paths.home, env: context.env });
   const { config, warnings, path, exists } = loaded;
+  if (config.homes.enabled) return await machineAtRest({ paths, loaded, json }, context);
   const { homeAtRest } = await import('../../app/start/home-at-rest.ts');
   const { model: modelNow, voice, speech, search, troubles: found } = homeAtRest(paths, loaded, context.clock);
   const troubles = [...warnings, ...found];
   const agents = Object.keys(config.agents);
+  const machine = machineOf(paths.home);
   const stored = await storedPart({ paths, store: undefined, loaded }, context);
   const facts = {
     running: false,
@@ -53,7 +59,10 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
       channels: facts.channels.join(', ') || 'none',
       ...(agents.length === 0 ? {} : { agents: agents.join(', ') }),
       ...voiceRows({ voice, speech, search }),
-      start: `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`,
+      start:
+        machine === null
+          ? `${assistantCommand('gateway')}, or talk here: ${assistantCommand('chat')}`
+          : `the gateway of its machine: ${startOf(machine)}`,
     }),
     ...(stored?.lines ?? []),
     ...warningLines(troubles),
@@ -67,7 +76,7 @@ interface StoredPart {
   readonly lines: readonly string[];
 }
 
-/** What the database of the setting `store` says; undefined: there is no such setting. */
+/** What the database of the setting `store` says; undefined: there is no such setting. `loaded`: @default it is read */
 async function storedPart(
   {
     paths,
@@ -76,7 +85,11 @@ async function storedPart(
   }: { readonly paths: HomePaths; readonly store: StoreFacts | undefined; readonly loaded?: LoadedConfig },
   { env, clock }: CliContext,
 ): Promise<StoredPart | undefined> {
-  const config = loaded ?? (await loadConfig({ home: paths.home, env }).catch(() => undefined));
+  // For a home of a machine the machine has the setting.
+  const machine = machineOf(paths.home);
+  const config =
+    (machine === null ? loaded : undefined) ??
+    (await loadConfig({ home: machine ?? paths.home, env }).catch(() => undefined));
   if (config === undefined || config.config.store === null) return undefined;
   const { readFleetReport, storedName } = await import('../../app/storage/fleet-report.ts');
   const fleet = await readFleetReport(config, clock);
@@ -85,10 +98,45 @@ async function storedPart(
   return { facts: { fleet }, lines: fleetLines({ name: storedName(config, paths), fleet, store, now: clock.now() }) };
 }
 
-function runningLines(info: AssistantInfo, now: number, stored: readonly string[]): readonly string[] {
+/** The folder of a machine in which no gateway runs: what the database says. */
+async function machineAtRest(
+  { paths, loaded, json }: { readonly paths: HomePaths; readonly loaded: LoadedConfig; readonly json: boolean },
+  context: CliContext,
+): Promise<number> {
+  const { path, exists, warnings } = loaded;
+  const stored = await storedPart({ paths, store: undefined, loaded }, context);
+  const facts = { running: false, home: paths.home, config: { path, exists }, ...stored?.facts, warnings };
+  const lines = [
+    'not running',
+    ...rows({ machine: paths.home, config: exists ? path : `${path} (there is none)`, start: startOf(paths.home) }),
+    ...(stored?.lines ?? []),
+    ...warningLines(warnings),
+  ];
+  print(context, json, { facts, lines, escape: terminalText });
+  return 0;
+}
+
+function startOf(machine: string): string {
+  return assistantCommand(`gateway --home ${shellWord(machine)}`);
+}
+
+async function machineLines(
+  info: AssistantInfo,
+  homes: readonly HomeOnGateway[],
+  now: number,
+): Promise<readonly string[]> {
+  const { homesLines } = await import('./fleet-text.ts');
+  return [firstLine(info, now), ...rows({ machine: info.home, http: info.http ?? 'off' }), ...homesLines(homes, now)];
+}
+
+function firstLine(info: AssistantInfo, now: number): string {
   const state = info.waiting === undefined ? 'running' : 'waits';
+  return `${state}, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`;
+}
+
+function runningLines(info: AssistantInfo, now: number): readonly string[] {
   return [
-    `${state}, process ${info.pid}, version ${info.version}, for ${minutes(now - info.startedAt)}`,
+    firstLine(info, now),
     ...(info.waiting === undefined || info.warnings.includes(info.waiting) ? [] : [info.waiting]),
     ...rows({ home: info.home, model: info.model, http: info.http ?? 'off', ...pageRow(info.http) }),
     ...rows(voiceRows(info)),
@@ -97,7 +145,6 @@ function runningLines(info: AssistantInfo, now: number, stored: readonly string[
       ([name, { state, detail }]) => `channel   ${name}: ${state}${detail === undefined ? '' : ` (${detail})`}`,
     ),
     ...agentRows(info.agents ?? []),
-    ...stored,
   ];
 }
 

@@ -68,6 +68,7 @@ export const inbox: Group = {
 export const logs = command({
   name: 'logs',
   description: 'show the log of the gateway, also while none runs',
+  worksOn: 'any folder',
   options: {
     follow: flag('wait for new lines, until Ctrl-C', { short: 'f' }),
     lines: wholeNumber('<count>', 'how many lines (default: 200; with --since all)', { min: 1, max: 1_000_000 }),

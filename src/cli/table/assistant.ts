@@ -10,6 +10,7 @@ const plain = flag('in the terminal, print lines only: no colours, nothing drawn
 export const gateway = command({
   name: 'gateway',
   description: 'run the assistant: chat platforms, schedule, HTTP',
+  worksOn: 'any folder',
   options: {
     port: wholeNumber('<number>', 'port for HTTP (0: any)', { min: 0, max: 65_535 }),
     talk: flag('talk in this terminal too, though there is a chat platform'),
@@ -72,6 +73,7 @@ export const init = command({
 export const status = command({
   name: 'status',
   description: 'show the state of the assistant, its channels, models and stores',
+  worksOn: 'any folder',
   options: { json },
   load: async () => (await import('../assistant/status.ts')).statusCommand,
 });
@@ -86,6 +88,7 @@ export const page = command({
 export const doctor = command({
   name: 'doctor',
   description: 'look for everything that can be wrong, and name the command that mends it',
+  worksOn: 'any folder',
   options: {
     fix: flag('mend what can be mended without a risk: permissions, missing files, left-over files'),
     offline: flag('reach no server and start no program'),

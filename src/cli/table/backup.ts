@@ -32,6 +32,7 @@ export const restore = command({
 export const upgrade = command({
   name: 'upgrade',
   description: 'install another version, try it on a copy of the home, and switch to it',
+  worksOn: 'any folder',
   arguments: { version: optionalArgument('the version, or the file of its package', 'latest') },
   options: {
     json,
@@ -44,6 +45,7 @@ export const upgrade = command({
 export const uninstall = command({
   name: 'uninstall',
   description: 'remove the service, and say what stays and how to remove it',
+  worksOn: 'any folder',
   options: {
     purge: flag('delete the home too: memory, conversations, keys'),
     yes: flag('do not ask before the home is deleted'),

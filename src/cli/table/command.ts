@@ -1,8 +1,5 @@
-import { existsSync } from 'node:fs';
-import { agentHome, hostedHome } from '../../config/hosted-home.ts';
-import { resolveHome } from '../../config/environment.ts';
 import type { CliContext } from '../context.ts';
-import { usageError } from '../usage.ts';
+import { homeOf } from '../home-of.ts';
 import type { Argument, Option } from './values.ts';
 
 /** What every command is given: the home of the command line, where it names one. */
@@ -25,6 +22,8 @@ interface CommandRecord<A, O> {
   readonly description: string;
   /** It is meant where its group is called without a command. */
   readonly isDefault?: true;
+  /** What it works on: a home, or the folder of a machine with many too. @default 'home' */
+  readonly worksOn?: 'home' | 'any folder';
   /** By name, in the order of their places. */
   readonly arguments?: A;
   /** By name: `dryRun` is `--dry-run`. */
@@ -68,7 +67,7 @@ export function command<
   A extends Readonly<Record<string, Argument<unknown>>> = Record<never, never>,
   O extends Readonly<Record<string, Option<unknown>>> = Record<never, never>,
 >(record: CommandRecord<A, O>): CliCommand {
-  const { name, description, isDefault = false, after = '', exits = {}, load } = record;
+  const { name, description, isDefault = false, worksOn = 'home', after = '', exits = {}, load } = record;
   const args: Readonly<Record<string, Argument<unknown>>> = record.arguments ?? {};
   const options: Readonly<Record<string, Option<unknown>>> = record.options ?? {};
   return {
@@ -81,23 +80,13 @@ export function command<
     exits,
     run: async ({ words, flags }, context) => {
       const given = Object.fromEntries<unknown>([
-        ['home', homeOf(flags, context)],
+        ['home', await homeOf(flags, worksOn, context)],
         ...Object.entries(args).map(([key, { read }], at) => [key, read(words[at])] as const),
         ...Object.entries(options).map(([key, { read }]) => [key, read(givenFlag(flags, key), flagName(key))] as const),
       ]);
       return (await load())(given as Values<A> & Values<O> & HomeFlag, context);
     },
   };
-}
-
-/** The home of `--home`, or of the assistant of `--agent` in it. Throws a usage error where there is no such assistant. */
-function homeOf({ home, agent }: Readonly<Record<string, unknown>>, { env }: CliContext): string | undefined {
-  const named = typeof home === 'string' ? home : undefined;
-  if (typeof agent !== 'string') return named;
-  const main = resolveHome({ flag: named, env });
-  const found = agentHome(main, agent);
-  if (hostedHome(found)?.name === agent && existsSync(found)) return found;
-  throw usageError(`${JSON.stringify(agent)} is none of the further assistants of ${main}.`);
 }
 
 /** commander keeps `--no-check` as `check`, which is false where it was given. */

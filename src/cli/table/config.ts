@@ -11,6 +11,7 @@ export const config: Group = {
     command({
       name: 'get',
       description: 'show what is in force, and where it is from; never a secret',
+      worksOn: 'any folder',
       arguments: { path: optionalArgument('a setting or a group of them (default: everything)') },
       options: { json },
       load: async () => (await import('../config.ts')).configGetCommand,
@@ -18,6 +19,7 @@ export const config: Group = {
     command({
       name: 'set',
       description: 'change a setting in config.json; comments stay, and nothing is written that could not run',
+      worksOn: 'any folder',
       arguments: {
         path,
         value: argument('a text, a list separated by commas, or JSON; "-": read it from stdin'),
@@ -28,6 +30,7 @@ export const config: Group = {
     command({
       name: 'unset',
       description: 'take a setting out of config.json, so that its default is in force',
+      worksOn: 'any folder',
       arguments: { path },
       options: { json },
       load: async () => (await import('../config.ts')).configUnsetCommand,
@@ -35,11 +38,13 @@ export const config: Group = {
     command({
       name: 'edit',
       description: 'open a copy of config.json in $VISUAL or $EDITOR and take it over if it can run',
+      worksOn: 'any folder',
       load: async () => (await import('../config.ts')).configEditCommand,
     }),
     command({
       name: 'check',
       description: 'say what is wrong with the configuration, with line and column',
+      worksOn: 'any folder',
       options: { json },
       exits: { 0: 'the assistant can run like that', 78: 'it cannot' },
       load: async () => (await import('../config.ts')).configCheckCommand,
@@ -47,6 +52,7 @@ export const config: Group = {
     command({
       name: 'schema',
       description: 'print the JSON schema of config.json, for editors',
+      worksOn: 'any folder',
       load: async () => (await import('../config.ts')).configSchemaCommand,
     }),
   ],

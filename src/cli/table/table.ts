@@ -11,6 +11,7 @@ import { approvals, cron, memory, pair, sessions } from './data.ts';
 const completion = command({
   name: 'completion',
   description: 'print a script with which your shell completes commands and options',
+  worksOn: 'any folder',
   arguments: { shell: argument('bash, zsh or fish') },
   load: async () => (await import('../completion.ts')).completionCommand(COMMANDS),
 });

@@ -33,10 +33,11 @@ export const configurationChecks: readonly Check[] = [
   },
 ];
 
-function valid({ loaded, configTroubles, paths, command }: Scene): readonly Finding[] {
+function valid({ loaded, isMachine, configTroubles, paths, command }: Scene): readonly Finding[] {
   if (loaded === null)
     return configTroubles.map((sentence) => fromSentence('failed', sentence, command('config edit')));
-  if (!loaded.exists) return [note(`There is no ${paths.config}, so the defaults are used.`, command('init'))];
+  if (!loaded.exists)
+    return [note(`There is no ${paths.config}, so the defaults are used.`, isMachine ? null : command('init'))];
   return [ok(`${loaded.path} is valid.`)];
 }
 

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { isLoopback } from '../../gateway/token.ts';
+import { plural } from '../../util/text.ts';
 import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
@@ -20,10 +21,17 @@ export const gatewayChecks: readonly Check[] = [
 /** So many breakdowns in a row are no accident. */
 const MANY = 3;
 
-function running({ gateway, command }: Scene): readonly Finding[] {
-  if (gateway === null) return [note('No assistant runs on this home.', command('gateway'))];
+function running({ gateway, isMachine, command }: Scene): readonly Finding[] {
+  if (gateway === null)
+    return [
+      note(isMachine ? 'No gateway runs on this machine.' : 'No assistant runs on this home.', command('gateway')),
+    ];
   const at = gateway.http === null ? '' : `, HTTP at ${gateway.http}`;
-  return [ok(`It runs as process ${gateway.pid} with ${gateway.model}${at}.`)];
+  const what =
+    gateway.homes === undefined
+      ? gateway.model
+      : plural(gateway.homes.filter(({ state }) => state !== 'waiting').length, 'home');
+  return [ok(`It runs as process ${gateway.pid} with ${what}${at}.`)];
 }
 
 function version({ gateway, version: own, service }: Scene): readonly Finding[] {
@@ -95,7 +103,7 @@ function warnings({ gateway, loaded, ports, journal }: Scene): readonly Finding[
   const people = loaded === null ? [] : ports.people(loaded, journal?.people() ?? []);
   const told = new Set([...(loaded?.warnings ?? []), ...people.flatMap(({ names, owner }) => [names, owner])]);
   const isOther = (sentence: string): boolean =>
-    /^(?:I run in safe mode|The assistant runs as root|tools\.exec\.mode is|The MCP server|The plugin )/u.test(
+    /^(?:I run in safe mode|The assistant runs as root|tools\.exec\.mode is|The MCP server|The plugin |The database of the setting store )/u.test(
       sentence,
     );
   const found = gateway.warnings.filter((sentence) => !told.has(sentence) && !isOther(sentence));

@@ -2,7 +2,9 @@ import { constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs
 import { access, chmod, rm, statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
+import { machineOf } from '../../config/hosted-home.ts';
 import { initHome, missingInWorkspace } from '../../config/init.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { megabytes, plural, shellWord } from '../../util/text.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
 import { readName } from '../../storage/lock.ts';
@@ -43,11 +45,12 @@ const LEFTOVER = /^\..+\.(?<pid>\d+)\.\d+\.tmp$/u;
 /** A process may have the id of one that died. */
 const LEFTOVER_AGE_MS = 3_600_000;
 
-async function there({ paths, command }: Scene): Promise<readonly Finding[]> {
-  if (!existsSync(paths.home)) return [note(`There is no home at ${paths.home} yet.`, command('init'))];
+async function there({ paths, isMachine, command }: Scene): Promise<readonly Finding[]> {
+  if (!existsSync(paths.home))
+    return [note(`There is no home at ${paths.home} yet.`, command(isMachine ? 'gateway' : 'init'))];
   try {
     await access(paths.home, constants.R_OK | constants.W_OK | constants.X_OK);
-    return [ok(`The home is ${paths.home}.`)];
+    return [ok(`${isMachine ? 'The folder of the machine' : 'The home'} is ${paths.home}.`)];
   } catch {
     return [
       failed(`You may not read and write ${paths.home}.`, `sudo chown -R "$(id -u):$(id -g)" ${shellWord(paths.home)}`),
@@ -138,21 +141,26 @@ async function workspace({ paths, command }: Scene): Promise<readonly Finding[]>
   return [{ ...note(`The workspace lacks ${missing.join(', ')}.`, remedy), repair }];
 }
 
-function lock({ paths, gateway, holder, service, command }: Scene): readonly Finding[] {
-  if (gateway !== null) return [ok(`Process ${gateway.pid} has the home, and answers.`)];
+function lock({ paths, isMachine, gateway, holder, service, command }: Scene): readonly Finding[] {
+  const what = isMachine ? 'the folder' : 'the home';
+  if (gateway !== null) return [ok(`Process ${gateway.pid} has ${what}, and answers.`)];
+  const machine = machineOf(paths.home);
+  if (holder !== null && machine !== null) {
+    const look = assistantCommand(`status --home ${shellWord(machine)}`);
+    return [note(`The gateway of ${machine} has the home, which is starting or cannot start.`, look)];
+  }
   if (holder !== null) {
     const who = holder.pid === null ? 'A process' : `Process ${holder.pid}`;
     const end = holder.pid === null ? `fuser -v ${shellWord(paths.lock)}` : `kill ${holder.pid}`;
     return [
       warning(
-        `${who} has the home but does not answer at its control socket: it is starting, it hangs, or it is another command.`,
+        `${who} has ${what} but does not answer at its control socket: it is starting, it hangs, or it is another command.`,
         service === null ? end : service.command('restart'),
       ),
     ];
   }
   const name = readName(paths.lock);
-  if (name === undefined || (name.hostname === hostname() && isAlive(name.pid)))
-    return [ok('No process has the home.')];
+  if (name === undefined || (name.hostname === hostname() && isAlive(name.pid))) return [ok(`No process has ${what}.`)];
   const file = `${paths.lock}.holder`;
   return [
     {
