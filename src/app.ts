@@ -26,7 +26,7 @@ import { openStores } from './app/storage/stores.ts';
 import { Sweeper } from './app/storage/sweeper.ts';
 import { startWhenWritable } from './app/start/waiting-start.ts';
 import { readRestored } from './backup/restored.ts';
-import { bootId } from './journal/power-loss.ts';
+import { bootId } from './util/boot-id.ts';
 import type { Journal } from './journal/journal.ts';
 import { hostedEnvironment } from './config/agents.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';

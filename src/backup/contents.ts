@@ -15,7 +15,7 @@ export type Item =
  * PostgreSQL); earlier backups and homes that a restore moved aside. The journal is copied on its own.
  */
 const LEFT_OUT =
-  /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|sandbox|browser|bin|programs|backups|before-.*|restored\.json|store\.json|upgrade\.json|\.probe|\.restore)$/u;
+  /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|sandbox|browser|bin|programs|backups|before-.*|restored\.json|store(?:-copy)?\.json|upgrade\.json|\.probe|\.restore)$/u;
 
 /** Temporary files of writes that did not finish. */
 const TEMPORARY = /^\..*\.\d+(?:\.\d+)?\.tmp$/u;

@@ -39,8 +39,8 @@ const CHUNK_BYTES = 256 * 1024;
 /** Bytes of pieces in one statement. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** Kept in another way, or of this machine only: tapes, homes in this one, the mark of a copy. */
-const NOT_FILES = /^(?:(?:sessions|agents)(?:\/.*)?|store\.json)$/u;
+/** Kept in another way, or of this machine only: tapes, homes in this one, the marks of a copy. */
+const NOT_FILES = /^(?:(?:sessions|agents)(?:\/.*)?|store(?:-copy)?\.json)$/u;
 
 /** The settings of a home: a file like the others, but a folder with settings of its own keeps those. */
 export const SETTINGS = 'config.json';
@@ -85,7 +85,17 @@ export class HomeFiles implements FileSource {
   /** The file here is the one that PostgreSQL has. */
   async isSame(path: string, file: StoredFile): Promise<void> {
     const [item] = await contentsUnder(this.#options.folder, path);
-    if (item !== undefined) this.#known.set(path, { facts: factsOf(item), file });
+    if (item !== undefined) this.knows(item, file);
+  }
+
+  /** Like `isSame`, of a file that was looked at just now. */
+  knows(item: Item, file: StoredFile): void {
+    this.#known.set(item.path, { facts: factsOf(item), file });
+  }
+
+  /** What tells whether each file that PostgreSQL has changed since it was read or brought, by path; see `factsOf`. */
+  facts(): ReadonlyMap<string, string> {
+    return new Map(Array.from(this.#known, ([path, { facts }]) => [path, facts]));
   }
 
   async take(): Promise<FileChanges> {
@@ -220,7 +230,7 @@ interface ReadFile {
 }
 
 /** Which file it is, and then what changes with its content. */
-function factsOf(item: Item): string {
+export function factsOf(item: Item): string {
   if (item.type === 'link') return `link ${item.target}`;
   const { ino, size, mtimeMs, ctimeMs, mode } = item.facts;
   return `${ino} ${size} ${mtimeMs} ${ctimeMs} ${mode}`;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { chmod, lstat, mkdir, readFile, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { contentsUnder } from '../backup/contents.ts';
+import { contentsUnder, type Item } from '../backup/contents.ts';
 import { tapeName } from '../session/tape-name.ts';
 import { ifThere, replaceDurable } from '../storage/files.ts';
 import { AppError } from '../util/errors.ts';
@@ -51,6 +51,29 @@ export async function bringFiles(options: FilesCacheOptions): Promise<Fetched> {
   return fetched;
 }
 
+/**
+ * Makes these files, which are those that PostgreSQL has, known. `files`: all of a copy that nobody changed since it was one; see
+ * `openSeal`. Throws as `bringFiles` does when PostgreSQL has no settings.
+ */
+export async function bringNothing(
+  { postgres, lease, files, config }: FilesCacheOptions,
+  items: readonly Item[],
+): Promise<Fetched> {
+  const rows = await postgres.query('SELECT * FROM assistant.files WHERE home = $1', [lease.name]);
+  const stored = new Map(rows.map((row) => [String(row['path']), toFile(row)]));
+  if (config === 'stored' && !stored.has(SETTINGS)) throw withoutSettings(lease.name);
+  for (const item of items) {
+    const file = stored.get(item.path);
+    if (file !== undefined) files.knows(item, file);
+    else if (item.type === 'file' && isKept(item.path)) files.knows(item, grown(item.facts.size));
+  }
+  files.hasChunks(Array.from(stored.values()).flatMap(({ chunks }) => chunks));
+  return { files: 0, bytes: 0 };
+}
+
+/** A file that grows by lines, which is kept as a tape. */
+const grown = (size: number): StoredFile => ({ size, mode: 0o600, sha256: '', chunks: [], target: null });
+
 /** Returns the paths of all below the home. */
 async function bringTapes(options: FilesCacheOptions, fetched: Fetched): Promise<readonly string[]> {
   const { postgres, lease, folder, files } = options;
@@ -69,7 +92,7 @@ async function bringTapes(options: FilesCacheOptions, fetched: Fetched): Promise
     paths.push(path);
     const at = join(folder, path);
     if ((await hashOf(at)) !== row['hash']) await fetchTape(options, { session, size, hash: row['hash'], at }, fetched);
-    if (!isTape) await files.isSame(path, { size, mode: 0o600, sha256: '', chunks: [], target: null });
+    if (!isTape) await files.isSame(path, grown(size));
   }
   return paths;
 }

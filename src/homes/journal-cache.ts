@@ -19,10 +19,10 @@ export interface JournalCacheOptions {
 }
 
 /**
- * How the SQLite file became what PostgreSQL has: `new`: there was nothing to bring; `sent-again`: PostgreSQL had lost
- * transactions, and got what the folder has.
+ * How the SQLite file became what PostgreSQL has: `new`: there was nothing to bring; `unchanged`: it was closed in order, and nothing
+ * changed on either side since; `sent-again`: PostgreSQL had lost transactions, and got what the folder has.
  */
-export type Brought = 'new' | 'caught-up' | 'rebuilt' | 'sent-again';
+export type Brought = 'new' | 'unchanged' | 'caught-up' | 'rebuilt' | 'sent-again';
 
 /** Where a copy of a journal stands: which commit of which epoch wrote it last. */
 export interface CacheState {

@@ -22,6 +22,8 @@ export interface LeasesOptions {
 export interface Claimed {
   /** Write transactions of the home so far. */
   readonly revision: number;
+  /** When the last of them was, µs since 1970 by the clock of the database; null: there was none. */
+  readonly written: number | null;
   /** Steps of the journal's schema that its rows have seen; 0: the home is new. */
   readonly schema: number;
   /** See `HomeLoad`, as the gateway before noted it. */
@@ -30,6 +32,8 @@ export interface Claimed {
 
 /** For how long a claim and each renewal hold unless another time is chosen. */
 export const LEASE_MS = 15_000;
+/** Of a row of `assistant.homes`: when its last write transaction was, µs since 1970. */
+export const WRITTEN = '(extract(epoch FROM written_at) * 1000000)::bigint';
 /** A lease counts as ended here after this part of it, because clocks differ in speed and a send takes its time. */
 export const TRUSTED_PART = 0.8;
 /** A lease is renewed after this part of it, and after a renewal that failed sooner. */
@@ -119,7 +123,7 @@ export class Leases implements Disposable {
        UPDATE assistant.homes AS home
        SET epoch = home.epoch + 1, commits = 0, owner = $1, is_leaving = false, lease_until = clock_timestamp() + $2 * interval '1 ms'
        FROM free WHERE home.name = free.name
-       RETURNING home.name, home.epoch, home.revision, home.schema, home.load`,
+       RETURNING home.name, home.epoch, home.revision, ${WRITTEN} AS written, home.schema, home.load`,
       [owner, this.#leaseMs, schema, keptBy, ...values],
     );
     return rows.map((row) => this.#hold(row, asked));
@@ -132,6 +136,7 @@ export class Leases implements Disposable {
         epoch: Number(row['epoch']),
         claimed: {
           revision: Number(row['revision']),
+          written: row['written'] === null ? null : Number(row['written']),
           schema: Number(row['schema']),
           load: Number(row['load']),
         },

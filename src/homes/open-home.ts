@@ -3,11 +3,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { CommitWatermark, WatermarkListeners } from '../storage/commit-sync.ts';
 import { ensureDirectory } from '../storage/files.ts';
 import { type Migration, openDatabase, schemaOf } from '../storage/open-database.ts';
+import { bootId } from '../util/boot-id.ts';
 import { type Clock, deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { HomeFiles } from './file-changes.ts';
-import { bringFiles, type Fetched } from './files-cache.ts';
+import { bringFiles, bringNothing, type Fetched } from './files-cache.ts';
 import { HomeTapes } from './home-tapes.ts';
 import { HomeWriter, type HomeWriterOptions } from './home-writer.ts';
 import type { HomeStore } from './home-store.ts';
@@ -15,6 +16,7 @@ import { bringJournal, CACHE_STATE, withoutOldEpochs, type Brought } from './jou
 import type { Lease } from './lease.ts';
 import { readMark, writeMark } from './mark.ts';
 import type { Postgres } from './postgres.ts';
+import { openSeal, seal } from './seal.ts';
 import { sendHome, sendTapes } from './send-home.ts';
 import { homeForeign, homeIncomplete } from './stored-home.ts';
 import { schemaStatement } from './statements.ts';
@@ -35,6 +37,8 @@ export interface OpenHomeOptions extends Pick<HomeWriterOptions, 'onTrouble' | '
   readonly migrations: readonly Migration[];
   readonly clock: Clock;
   readonly log: Logger;
+  /** The kernel's id of this boot. @default `bootId()` */
+  readonly boot?: string | null;
 }
 
 /** A home that PostgreSQL keeps and this gateway runs; its folder is a copy that stands where PostgreSQL does. */
@@ -51,6 +55,9 @@ export interface OpenHome extends AsyncDisposable {
   readonly watermark: (db: DatabaseSync, listeners: WatermarkListeners) => CommitWatermark;
 }
 
+const NOTHING: Fetched = { files: 0, bytes: 0 };
+/** How long closing waits until it is noted that the copy is whole. */
+const SEAL_MS = 1_000;
 /** How long closing waits for what is left to be written. */
 const CLOSING_MS = 3_000;
 /** How long giving the home back may take; without that the next gateway waits until the lease has ended. */
@@ -80,20 +87,26 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   await ensureDirectory(folder);
   // No one claimed the home since the database was found to be behind this copy.
   const isAhead = isCopy && mark.ahead === lease.epoch - 1 && existsSync(state);
+  const place = { folder, state, boot: options.boot === undefined ? bootId() : options.boot };
+  const unchanged = await openSeal(place, lease);
   await writeMark(folder, isAhead ? { ...ours, ahead: lease.epoch } : ours);
-  const isHere = isNew || isAhead;
-  const { fetched, brought } = await orLost(lease, async () => ({
-    fetched: isHere ? { files: 0, bytes: 0 } : await bringFiles({ ...options, postgres, lease, files }),
-    brought: isAhead
-      ? await sendAgain({ ...options, postgres, writer, lease, files })
-      : await bringJournal({ postgres, lease, path: state, migrations }),
-  }));
+  const { fetched, brought } = await orLost(lease, async (): Promise<Pick<OpenHome, 'fetched' | 'brought'>> => {
+    const parts = { ...options, postgres, writer, lease, files };
+    if (isAhead) return { fetched: NOTHING, brought: await sendAgain(parts) };
+    if (unchanged !== null && isCopy) return { fetched: await bringNothing(parts, unchanged), brought: 'unchanged' };
+    return {
+      fetched: isNew ? NOTHING : await bringFiles(parts),
+      brought: await bringJournal({ postgres, lease, path: state, migrations }),
+    };
+  });
   if (isAhead) await writeMark(folder, ours);
   if (isNew) {
     await sendTapes({ postgres, writer, name, folder });
     files.touched('');
   }
   writer.keep(files);
+  const tapes = new HomeTapes(name, { postgres, writer });
+  stack.defer(() => sealCopy(place, { ...options, postgres, writer, files, tapes }));
   stack.defer(() => writer.close(CLOSING_MS));
   writer.also(...withoutOldEpochs(lease)).catch(() => {});
   log.info('homes: opened', { home: name, epoch: lease.epoch, journal: brought, ...fetched });
@@ -105,7 +118,7 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
     files,
     brought,
     fetched,
-    tapes: new HomeTapes(name, { postgres, writer }),
+    tapes,
     resend: () => {
       isChanged = true;
       files.touched('');
@@ -117,6 +130,19 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Without a seal the next start compares the copy. */
+async function sealCopy(
+  place: Parameters<typeof seal>[0],
+  parts: Parameters<typeof seal>[1] & Pick<OpenHomeOptions, 'clock' | 'log'>,
+): Promise<void> {
+  using limit = deadline(parts.clock, SEAL_MS, 'sealing the copy');
+  try {
+    await raceAbort(seal(place, parts), limit.signal);
+  } catch (error) {
+    parts.log.debug('homes: a copy was not sealed', { home: parts.lease.name, reason: errorMessage(error) });
+  }
 }
 
 /** Fails as lost when another gateway claims the home meanwhile: what was read may be a mixture then, and is nobody's damage. */

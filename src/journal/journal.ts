@@ -1,5 +1,6 @@
 import { Database, type DatabaseOptions } from '../storage/database.ts';
 import { openDatabase } from '../storage/open-database.ts';
+import { bootId } from '../util/boot-id.ts';
 import type { AppError } from '../util/errors.ts';
 import type { Clock } from '../util/clock.ts';
 import { systemRandom, type Random } from '../util/random.ts';
@@ -22,7 +23,7 @@ import { Outbox } from './outbox.ts';
 import { PreviewStore } from './previews.ts';
 import { PairingCodes } from './pairing.ts';
 import { People } from './people.ts';
-import { bootId, closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
+import { closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
 import { QuestionStore } from './questions.ts';
 import { endWaiting, type EndedByRestore } from './restored.ts';
 import { Reactions } from './reactions.ts';

@@ -1,18 +1,9 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import type { Database } from '../storage/database.ts';
 import { OPEN_OUTBOUND } from './rows.ts';
 
 /** Stored instead of a boot id: the journal was closed in order, but the recovery of a power loss is not finished. */
 export const CLOSED = 'closed';
-
-/** The kernel's id of this boot of the machine; null where the system has none. */
-export function bootId(): string | null {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return null;
-  }
-}
 
 /** A file beside the journal that exists when the disk did not confirm a write, so that writes may be lost as after a power loss. */
 const unconfirmedFile = (path: string): string => `${path}-unconfirmed`;

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { bootId } from '../../src/journal/power-loss.ts';
+import { bootId } from '../../src/util/boot-id.ts';
 import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';

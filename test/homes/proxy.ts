@@ -9,6 +9,10 @@ export interface Proxy extends AsyncDisposable {
   readonly refused: number;
   /** How many answers to COMMIT it kept to itself. */
   readonly kept: number;
+  /** How many bytes the database answered. */
+  readonly answered: number;
+  /** How often this was in what gateways sent. */
+  sent(text: string): number;
   /** From now on it closes a connection instead of passing on that its transaction was committed. */
   keepAnswers: boolean;
   /** Closes all connections and takes no more until `mend`. */
@@ -29,7 +33,8 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
   const from = new URL(url.replace('@/', '@x/')).searchParams.get('host') ?? '';
   const open = new Set<Socket>();
   let [isCut, isStalled] = [false, false];
-  const facts = { refused: 0, kept: 0, keepAnswers: false };
+  const facts = { refused: 0, kept: 0, answered: 0, keepAnswers: false };
+  let sent = '';
   let before: { readonly text: string; readonly met: () => void } | undefined;
   const stall = (): void => {
     isStalled = true;
@@ -52,6 +57,7 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
       });
     }
     client.on('data', (data: Buffer) => {
+      sent += data.toString('latin1');
       const met = before !== undefined && data.includes(before.text) ? before.met : undefined;
       if (met === undefined) {
         behind.write(data);
@@ -63,6 +69,7 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
       met();
     });
     behind.on('data', (data: Buffer) => {
+      facts.answered += data.length;
       if (facts.keepAnswers && data.includes(COMMITTED)) {
         facts.kept += 1;
         client.destroy();
@@ -81,6 +88,10 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
     get kept() {
       return facts.kept;
     },
+    get answered() {
+      return facts.answered;
+    },
+    sent: (text) => sent.split(text).length - 1,
     get keepAnswers() {
       return facts.keepAnswers;
     },
