@@ -12,6 +12,7 @@ import type { FakeModel } from '../support/fake-model.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
+import { startProxy } from './proxy.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -121,6 +122,42 @@ describe.skipIf(programs === undefined)('an assistant whose home PostgreSQL keep
       expect(await postgres.query('SELECT epoch FROM assistant.homes')).toEqual([{ epoch: 2 }]);
     },
   );
+
+  test('waits again when another gateway has it before its start has ended', async () => {
+    const url = await server.database();
+    await using folder = await tempFolder();
+    await using sockets = await tempFolder();
+    await using proxy = await startProxy(url, sockets.path);
+    await using telegram = await startFakeTelegram();
+    await using model = await startFakeOpenAi({ handler: () => 'one' });
+    const others = { telegram, model, store: `${url}&leaseSeconds=2` };
+    {
+      await using before = await startGateway(join(folder.path, 'before', 'home'), others);
+      await before.ready();
+    }
+    const written = proxy.stallBefore('INSERT INTO assistant."journal_');
+    const late = await startGateway(join(folder.path, 'late', 'home'), {
+      ...others,
+      store: `${proxy.url}&leaseSeconds=2`,
+    });
+    await using _late = late;
+    await written;
+    const next = await startGateway(join(folder.path, 'next', 'home'), others);
+    await using _next = next;
+    await next.ready();
+    proxy.mend();
+    await late.says('another gateway took the home');
+    await late.says('another gateway runs the home');
+    const answers = (): readonly string[] => telegram.sentMessages.map((sent) => sent.visibleText);
+    telegram.userSays(OWNER, 'first');
+    await waitFor(() => answers().includes('one'));
+    model.setHandler(() => 'two');
+    next.child.kill('SIGTERM');
+    await late.ready();
+    telegram.userSays(OWNER, 'second');
+    await waitFor(() => answers().includes('two'));
+    expect(answers()).toEqual(['one', 'two']);
+  });
 });
 
 interface Gateway extends AsyncDisposable {
