@@ -170,9 +170,12 @@ export class Leases implements Disposable {
     });
   }
 
-  /** A lease that ran out is renewed too as long as no one else claimed the home. Those with another epoch are lost. */
+  /**
+   * A lease that ran out is renewed too as long as no one else claimed the home. Those with another epoch are lost. One that was given
+   * back has no owner: a renewal that arrives late, on another connection, must not hold it for nobody.
+   */
   async #renew(leases: readonly Lease[]): Promise<void> {
-    const { postgres, clock } = this.#options;
+    const { postgres, clock, owner } = this.#options;
     const held = leases.filter((lease) => this.#held.get(lease.name) === lease);
     if (held.length === 0) return;
     const asked = { monotonic: clock.monotonic(), wall: clock.now() };
@@ -180,9 +183,10 @@ export class Leases implements Disposable {
       `WITH mine AS (
          SELECT home.name, home.epoch, mine.load, mine.leaving FROM assistant.homes AS home
          JOIN unnest($1::text[], $2::bigint[], $4::float8[], $5::boolean[]) AS mine (name, epoch, load, leaving) ON home.name = mine.name AND home.epoch = mine.epoch
+         WHERE home.owner = $6
        ), free AS (
          SELECT home.name, mine.load, mine.leaving FROM assistant.homes AS home JOIN mine ON home.name = mine.name AND home.epoch = mine.epoch
-         FOR UPDATE OF home SKIP LOCKED
+         WHERE home.owner = $6 FOR UPDATE OF home SKIP LOCKED
        ), renewed AS (
          UPDATE assistant.homes AS home
          SET lease_until = clock_timestamp() + $3 * interval '1 ms', load = free.load, is_leaving = free.leaving
@@ -195,6 +199,7 @@ export class Leases implements Disposable {
         this.#leaseMs,
         held.map(({ load }) => load.now()),
         held.map(({ isLeaving }) => isLeaving),
+        owner,
       ],
     );
     const found = new Map(rows.map((row) => [String(row['name']), row['renewed'] === true]));

@@ -53,6 +53,32 @@ describe.skipIf(programs === undefined)('the lease of a home', () => {
     expect(next?.epoch).toBe((lease?.epoch ?? 0) + 1);
   });
 
+  test('is given back for good, also when a renewal that was sent before arrives after it', async () => {
+    const sent = Promise.withResolvers<void>();
+    const arrives = Promise.withResolvers<void>();
+    const slow = new Proxy(postgres, {
+      get: (target, key) =>
+        key !== 'query'
+          ? Reflect.get(target, key)
+          : async (text: string, values: readonly unknown[]) => {
+              if (text.includes('renewed')) {
+                sent.resolve();
+                await arrives.promise;
+              }
+              return await target.query(text, values);
+            },
+    });
+    using first = new Leases({ postgres: slow, owner: 'giving', clock: systemClock, log: silentLog, schema: 30 });
+    using second = gateway('taking');
+    const lease = (await first.claim('given')) as Lease;
+    const renewal = lease.leave();
+    await sent.promise;
+    await lease.release();
+    arrives.resolve();
+    await renewal;
+    expect((await second.claim('given'))?.epoch).toBe(lease.epoch + 1);
+  });
+
   test('ends here before it ends in the database, and is lost when another gateway claims the home', async () => {
     using frozen = gateway('frozen', { clock: stopped });
     using other = gateway('other');
