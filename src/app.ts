@@ -19,7 +19,7 @@ import { openBase } from './app/start/open-base.ts';
 import { serve } from './app/serve.ts';
 import { configuredOwnersChat } from './app/storage/owners-address.ts';
 import { forgetBeforeStart, tellForgotten } from './app/storage/forgetting.ts';
-import { openKeptHome } from './app/storage/kept-home.ts';
+import { openKeptHome, requireAlone } from './app/storage/kept-home.ts';
 import { keepTapes } from './app/storage/kept-tapes.ts';
 import { reportStorageTrouble } from './app/storage/storage-notices.ts';
 import { openStores } from './app/storage/stores.ts';
@@ -149,6 +149,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     stored,
     rehearse: async () => {
       const next = await parts.load();
+      if (parts.copy !== null || next.config.store !== null) requireAlone(next.config);
       createModels({ config: next.config, loaded: next, clock, random: systemRandom, log, plugged });
       return next;
     },

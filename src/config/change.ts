@@ -1,6 +1,7 @@
 import { realpath, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readIfExists, replaceDurable } from '../storage/files.ts';
+import { isInUse } from '../storage/lock.ts';
 import { AppError } from '../util/errors.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { parseDocument } from './document.ts';
@@ -10,6 +11,7 @@ import { ensureHome, type HomePaths } from './home.ts';
 import { unknownKeys } from './unknown-keys.ts';
 import { NEW_CONFIG } from './init.ts';
 import { loadConfig, type LoadedConfig } from './load.ts';
+import { copyProblem } from './machine.ts';
 import { readConfigFile } from './read-config.ts';
 import type { SettingPath } from './setting.ts';
 
@@ -34,7 +36,7 @@ export async function draftChange(
   { paths, env }: { readonly paths: HomePaths; readonly env: Environment },
   { path, value }: { readonly path: SettingPath; readonly value: unknown },
 ): Promise<ConfigDraft> {
-  requireFile(env, paths.config);
+  requireFile(env, paths);
   const before = await readConfigFile(paths.config);
   const start = before === undefined || before.trim() === '' ? NEW_CONFIG : before;
   const text = editedText(start, { path, value, file: paths.config });
@@ -86,7 +88,7 @@ export async function openCopy(
   readonly read: () => Promise<string>;
   readonly remove: () => Promise<void>;
 }> {
-  requireFile(env, paths.config);
+  requireFile(env, paths);
   await ensureHome(paths);
   const before = await readConfigFile(paths.config);
   const path = join(dirname(paths.config), 'config.edit.json');
@@ -94,7 +96,10 @@ export async function openCopy(
   return { path, before, read: async () => (await readIfExists(path)) ?? '', remove: () => rm(path, { force: true }) };
 }
 
-function requireFile({ ASSISTANT_CONFIG: whole }: Environment, file: string): void {
+/** Throws where nobody would read the file. */
+function requireFile({ ASSISTANT_CONFIG: whole }: Environment, { home, lock, config: file }: HomePaths): void {
+  const copied = isInUse(lock) ? null : copyProblem({ home });
+  if (copied !== null) throw copied;
   if (whole === undefined) return;
   throw new AppError(
     'config-in-variable',

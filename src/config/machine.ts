@@ -14,8 +14,8 @@ const OWN = new Set(['$schema', 'store', 'homes', 'gateway', 'log']);
  * the folder of a machine (`homes.enabled`) and cannot; null: one may.
  */
 export function machineProblem({ config, written, path }: LoadedConfig, paths: HomePaths): AppError | null {
-  const machine = machineOf(paths.home);
-  if (machine !== null) return homeOnMachine(paths.home, machine);
+  const copied = copyProblem(paths);
+  if (copied !== null) return copied;
   if (!config.homes.enabled) return null;
   if (config.store === null)
     return refused(
@@ -37,8 +37,10 @@ function refused(sentence: string): AppError {
   return new AppError('config-invalid', sentence, { exitCode: 78 });
 }
 
-/** What is changed there otherwise is replaced by what the database has. */
-function homeOnMachine(home: string, machine: string): AppError {
+/** Why nothing may be done by itself in the copy of a home that no gateway runs: the database has that home, and replaces it. Null: it is none. */
+export function copyProblem({ home }: Pick<HomePaths, 'home'>): AppError | null {
+  const machine = machineOf(home);
+  if (machine === null) return null;
   return new AppError(
     'home-of-machine',
     `${home} is the copy of a home that gateways of many homes run, and the one of this machine does not run it now. Start it with: ${assistantCommand(`gateway --home ${shellWord(machine)}`)}, or look where the home runs: ${assistantCommand(`status --home ${shellWord(machine)}`)}.`,

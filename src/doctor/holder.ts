@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readName } from '../storage/lock.ts';
+import { isAlive, readName } from '../storage/lock.ts';
 
 /** A process that has a home, as far as that can be seen without touching its lock. */
 export interface Holder {
@@ -29,16 +29,6 @@ export function findHolder(
   }
   const name = readName(lock);
   return name !== undefined && name.hostname === hostname && isAlive(name.pid) ? { pid: name.pid } : null;
-}
-
-/** Whether there is a process of this id. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
 }
 
 function readList(path: string): string | null {

@@ -92,6 +92,22 @@ export function readName(path: string): LockHolder | undefined {
   }
 }
 
+/** Whether the process that wrote its name last has it still, as far as that is seen without touching the lock. */
+export function isInUse(path: string): boolean {
+  const name = readName(path);
+  return name !== undefined && (name.hostname !== hostname() || isAlive(name.pid));
+}
+
+/** Whether there is a process of this id. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
 /** Removes the name of the previous holder first: no name is better than a wrong one. */
 function writeName(path: string, self: LockHolder): void {
   removeName(path);

@@ -13,9 +13,12 @@ import { ensureDirectory } from '../../storage/files.ts';
 import { acquireHomeLock } from '../../storage/lock.ts';
 import { raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
+import { silentLog, type Logger } from '../../util/log.ts';
+import { systemRandom } from '../../util/random.ts';
+import { createModels } from '../agent/models.ts';
 import type { CreateOptions } from '../agents/hosted-assistant.ts';
 import type { Assistant, AssistantSettings } from '../library/assistant.ts';
+import { requireAlone } from '../storage/kept-home.ts';
 import type { ToldPeople } from '../storage/storage-notices.ts';
 import type { CreateAssistant, WriteListeners } from './home-copy.ts';
 
@@ -32,6 +35,9 @@ export interface CopyPorts {
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+/** What a person mends in the file. */
+const UNFIT: ReadonlySet<string> = new Set(['config-invalid', 'config-unreadable', 'store-with-agents']);
 
 /**
  * Brings the copy of a home that was claimed, and starts its assistant. Closing that gives the home back; so does a
@@ -108,10 +114,13 @@ async function readableConfig(
     const changed = Promise.withResolvers<void>();
     using _watching = watchEditedFile(paths.config, () => changed.resolve(), clock);
     try {
-      await loadConfig({ home: paths.home, env: environment });
+      const loaded = await loadConfig({ home: paths.home, env: environment });
+      const { config } = loaded;
+      requireAlone(config);
+      createModels({ config, loaded, clock, random: systemRandom, log: silentLog });
       return;
     } catch (error) {
-      if (!['config-invalid', 'config-unreadable'].includes(errorCode(error) ?? '')) throw error;
+      if (!UNFIT.has(errorCode(error) ?? '')) throw error;
       failing(errorMessage(error));
     }
     await raceAbort(changed.promise, until);

@@ -64,7 +64,7 @@ export async function openKeptHome(
   const { config, paths, clock, storage } = ground;
   const { copy } = options;
   if (ground.host !== null || (config.store === null && copy === null)) return null;
-  if (Object.keys(config.agents).length > 0) throw withAgents();
+  requireAlone(config);
   const { LeasePermit } = await import('../../homes/lease-permit.ts');
   copy?.onWrites(writeListeners(storage));
   const { home, store } = copy ?? (await openOwn(ground, stack, options));
@@ -201,10 +201,12 @@ export function placeOf({ home }: Pick<Ground['paths'], 'home'>): string {
   return `${home} on ${hostname()}`;
 }
 
-function withAgents(): AppError {
-  return new AppError(
+/** Throws when a home that PostgreSQL keeps is to have further assistants, whose homes would stay behind at a takeover. */
+export function requireAlone({ agents }: Ground['config']): void {
+  if (Object.keys(agents).length === 0) return;
+  throw new AppError(
     'store-with-agents',
-    'The setting store keeps one home, and those of the further assistants in agents would stay behind at a takeover. Remove one of the two settings.',
+    'Further assistants (agents) cannot be kept in a database yet: their homes would stay behind when another gateway takes this one. Take the setting agents out.',
     { exitCode: 78 },
   );
 }

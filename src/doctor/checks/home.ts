@@ -7,8 +7,7 @@ import { initHome, missingInWorkspace } from '../../config/init.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { megabytes, plural, shellWord } from '../../util/text.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
-import { readName } from '../../storage/lock.ts';
-import { isAlive } from '../holder.ts';
+import { isAlive, readName } from '../../storage/lock.ts';
 import type { Scene } from '../scene.ts';
 
 export const homeChecks: readonly Check[] = [
