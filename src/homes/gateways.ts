@@ -3,6 +3,7 @@ import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { type Fleet, readFleet } from './fleet.ts';
 import type { Postgres } from './postgres.ts';
+import { Settling } from './settling.ts';
 import { type Share, shareOf } from './share.ts';
 
 /** A gateway as the others and people know it. */
@@ -44,6 +45,9 @@ export class Presence implements AsyncDisposable {
   readonly #avoided = new Map<string, number>();
   /** Until when another gateway counts as slow, by the monotonic clock. */
   readonly #slow = new Map<string, number>();
+  readonly #settling: Settling;
+  /** Homes that an earlier process of this owner held when this one looked first, and that are not claimed again yet. */
+  #left: Set<string> | undefined;
   #askedAt = -Infinity;
   #isLeaving = false;
   #isTroubled = false;
@@ -53,6 +57,7 @@ export class Presence implements AsyncDisposable {
   constructor(options: PresenceOptions) {
     this.#options = options;
     this.#startedAt = options.clock.now();
+    this.#settling = new Settling(options.clock);
   }
 
   /** What runs where, and what this gateway is to do for its share now. One that does not ask for as long as a lease is given nothing. Rejects as `Postgres` does. */
@@ -63,10 +68,29 @@ export class Presence implements AsyncDisposable {
     this.#askedAt = now;
     if (isNew) await this.note();
     const fleet = await readFleet(postgres, schema);
+    this.#settling.sees(fleet);
     forget(this.#slow, now);
-    const share = shareOf(fleet, owner, new Set(this.#slow.keys()));
+    const share = shareOf(fleet, owner, {
+      slow: new Set(this.#slow.keys()),
+      stays: (home, to) => this.#settling.stays(home, to),
+    });
     for (const one of share.slow) this.#slow.set(one, now + SLOW_MS);
-    return { fleet, ...share };
+    return { fleet, ...share, claim: [...share.claim, ...this.#leftIn(fleet)] };
+  }
+
+  /** This gateway claimed a home for its share, which stays for a while. */
+  came(home: string): void {
+    this.#left?.delete(home);
+    this.#settling.came(home);
+  }
+
+  /** Homes that an earlier process left: it is gone, nobody renews their leases, and no plan gives them to anyone meanwhile. */
+  #leftIn({ homes }: Fleet): readonly string[] {
+    const { owner, gateway } = this.#options;
+    const held = homes.filter((home) => home.owner === owner && home.isHeld && !home.isLeaving);
+    this.#left ??= new Set(held.map(({ name }) => name));
+    const left = held.map(({ name }) => name).filter((name) => this.#left?.has(name));
+    return left.slice(0, Math.max(0, gateway.max - (held.length - left.length)));
   }
 
   /** Notes it now, and goes on by itself. Never rejects: homes run without it. */

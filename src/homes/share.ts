@@ -1,4 +1,5 @@
 import type { Fleet, GatewayFacts, HomeFacts } from './fleet.ts';
+import type { Settling } from './settling.ts';
 
 /** What a gateway is to do for its share. */
 export interface Share {
@@ -10,6 +11,13 @@ export interface Share {
   readonly isMoving: boolean;
   /** Owners' names of gateways that did not get to homes of `claim`, which were theirs. */
   readonly slow: readonly string[];
+}
+
+export interface ShareOptions {
+  /** Owners' names of gateways that get nothing, because they did not get to what was theirs. */
+  readonly slow: ReadonlySet<string>;
+  /** Whether a home of this gateway is not to go to that owner now. */
+  readonly stays: Settling['stays'];
 }
 
 /** A gateway as it will be when each free home has been claimed. */
@@ -35,10 +43,9 @@ const PATIENCE_MS = 30_000;
 /**
  * Says what one gateway (`me`: its owner's name) is to claim and to hand over. All gateways come to the same plan from the
  * same facts: each free home goes to the one with the least load that has room, and then the fullest hand over to the
- * emptiest as long as these are no fuller than they are afterwards, so no home comes back. `slow`: gateways that get
- * nothing, because they did not get to what was theirs.
+ * emptiest as long as these are no fuller than they are afterwards, so no home comes back.
  */
-export function shareOf(fleet: Fleet, me: string, slow: ReadonlySet<string> = new Set()): Share {
+export function shareOf(fleet: Fleet, me: string, { slow, stays }: ShareOptions): Share {
   const bins = binsOf(fleet).filter(({ gateway: { owner } }) => owner === me || !slow.has(owner));
   const mine = bins.find(({ gateway }) => gateway.owner === me);
   if (mine === undefined) return { claim: [], handOver: [], isMoving: false, slow: [] };
@@ -59,7 +66,7 @@ export function shareOf(fleet: Fleet, me: string, slow: ReadonlySet<string> = ne
     else if (-(home.leaseEndsInMs ?? 0) > PATIENCE_MS && mayRun(mine, home))
       late.push({ name: home.name, owner: bin.gateway.owner });
   }
-  const { moved, isWaiting } = movesOf(bins, mine);
+  const { moved, isWaiting } = movesOf(bins, mine, stays);
   isMoving ||= isWaiting || moved.length > 0;
   if (claim.length > 0) return { claim, handOver: moved, isMoving, slow: [] };
   const others = late.slice(0, Math.max(0, room));
@@ -124,6 +131,7 @@ const comesBefore = (a: Bin, b: Bin): boolean =>
 function movesOf(
   bins: readonly Bin[],
   mine: Bin,
+  stays: Settling['stays'],
 ): { readonly moved: readonly string[]; /** More is to move later. */ readonly isWaiting: boolean } {
   const moved: string[] = [];
   let isWaiting = false;
@@ -132,6 +140,7 @@ function movesOf(
     const move = nextMove(
       bins.filter((bin) => (left.get(bin) ?? 0) > 0),
       bins,
+      (home, from, to) => from === mine && stays(home.name, to.gateway.owner),
     );
     if (move === undefined) return { moved, isWaiting };
     const { home, from, to } = move;
@@ -154,13 +163,14 @@ function movesOf(
 function nextMove(
   donors: readonly Bin[],
   bins: readonly Bin[],
+  stays: (home: HomeFacts, from: Bin, to: Bin) => boolean,
 ): { readonly home: HomeFacts; readonly from: Bin; readonly to: Bin } | undefined {
   for (const from of donors.toSorted((a, b) => (comesBefore(b, a) ? -1 : 1))) {
     for (const to of bins.toSorted((a, b) => (comesBefore(a, b) ? -1 : 1))) {
       const gap = from.load - to.load;
       if (gap <= from.load * TOLERATED) break;
       const home = from.own
-        .filter((one) => one.load * 2 <= gap && hasRoom(to, one))
+        .filter((one) => one.load * 2 <= gap && hasRoom(to, one) && !stays(one, from, to))
         .reduce<HomeFacts | undefined>(
           (most, one) => (most === undefined || one.load > most.load ? one : most),
           undefined,

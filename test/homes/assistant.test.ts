@@ -156,7 +156,8 @@ describe.skipIf(programs === undefined)('an assistant whose home PostgreSQL keep
     await late.ready();
     telegram.userSays(OWNER, 'second');
     await waitFor(() => answers().includes('two'));
-    expect(answers()).toEqual(['one', 'two']);
+    // On a busy machine there is a notice between them that the database did not answer for so long.
+    expect(answers().filter((text) => !text.includes('database'))).toEqual(['one', 'two']);
   });
 });
 

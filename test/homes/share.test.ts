@@ -106,6 +106,28 @@ describe('the share of a gateway', () => {
     expect(away).toBeLessThanOrEqual(16);
   });
 
+  test('moves no home on, and none back, within a minute, however loads rise and fall', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 4, max: 60 }),
+        fc.integer({ min: 2, max: 5 }),
+        fc.infiniteStream(fc.integer({ min: 1, max: 20 })),
+        (count, many, any) => {
+          const fleet = new SimulatedFleet(Array.from({ length: count }, () => 1));
+          for (let n = 0; n < many; n += 1) fleet.start(1_000);
+          fleet.settle();
+          fleet.start(1_000);
+          for (let n = 0; n < 55; n += 1) {
+            fleet.setLoads(() => any.next().value);
+            fleet.round();
+          }
+          expect(Math.max(0, ...fleet.moves.values())).toBeLessThanOrEqual(1);
+        },
+      ),
+      runs,
+    );
+  });
+
   test('is steady while loads go up and down by a tenth', () => {
     fc.assert(
       fc.property(

@@ -1,4 +1,5 @@
 import type { Fleet, GatewayFacts, HomeFacts } from '../../src/homes/fleet.ts';
+import { Settling } from '../../src/homes/settling.ts';
 import { shareOf } from '../../src/homes/share.ts';
 
 interface Home {
@@ -18,6 +19,7 @@ interface Machine {
   looksAt: number;
   /** Homes that it claimed, and when each runs there, ms. */
   readonly opening: Map<string, number>;
+  readonly settling: Settling;
 }
 
 const ROUND_MS = 1_000;
@@ -103,6 +105,7 @@ export class SimulatedFleet {
       slow: new Map(),
       looksAt: this.#now,
       opening: new Map(),
+      settling: new Settling({ monotonic: () => this.#now }),
     });
     return owner;
   }
@@ -168,8 +171,13 @@ export class SimulatedFleet {
     if (looking.length === 0) return;
     const seen = this.#seen();
     for (const machine of looking) {
+      const { settling } = machine;
+      settling.sees(seen);
       for (const [owner, until] of machine.slow) if (until <= this.#now) machine.slow.delete(owner);
-      const { claim, handOver, isMoving, slow } = shareOf(seen, machine.facts.owner, new Set(machine.slow.keys()));
+      const { claim, handOver, isMoving, slow } = shareOf(seen, machine.facts.owner, {
+        slow: new Set(machine.slow.keys()),
+        stays: (home, to) => settling.stays(home, to),
+      });
       for (const owner of slow) machine.slow.set(owner, this.#now + SLOW_MS);
       for (const name of claim.slice(0, MOST_CLAIMED - machine.opening.size)) this.#claim(machine, name);
       for (const name of handOver) {
@@ -183,7 +191,7 @@ export class SimulatedFleet {
 
   /** Goes on until nothing has happened for longer than any patience. */
   settle(): void {
-    for (let quiet = 0; quiet < 60;) {
+    for (let quiet = 0; quiet < 90;) {
       const before = this.claims;
       this.round();
       quiet = this.claims === before && this.#draining.size === 0 ? quiet + 1 : 0;
@@ -253,6 +261,7 @@ export class SimulatedFleet {
       this.#receivers.add(machine.facts.owner);
     }
     home.holder = machine.facts.owner;
+    machine.settling.came(name);
     home.until = this.#now + LEASE_MS;
     // The first that becomes free of those that open.
     const ends = Array.from(machine.opening.values()).toSorted((a, b) => b - a);

@@ -186,9 +186,10 @@ export class Homes implements AsyncDisposable {
   }
 
   #begin(claimed: Lease): void {
-    const { clock, random, log } = this.#ports;
+    const { presence, clock, random, log } = this.#ports;
     const { name } = claimed;
     this.#givenUp.delete(name);
+    presence.came(name);
     const here: HomeHere = {
       lease: claimed,
       isFresh: true,
@@ -229,7 +230,8 @@ export class Homes implements AsyncDisposable {
     };
     try {
       const assistant = await open(lease, { ...options, failing });
-      lease.lost.addEventListener('abort', () => options.restart(), { once: true });
+      if (lease.lost.aborted) options.restart();
+      else lease.lost.addEventListener('abort', () => options.restart(), { once: true });
       return assistant;
     } catch (error) {
       // A database that is away is away for the other gateways too.
