@@ -137,7 +137,8 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
   talk.sayOnce();
   await delay(1_000);
   await waitFor(settled, { timeoutMs: 180_000, what: 'the last answers' }).catch(() => {});
-  for (const one of gateways) await one.stop();
+  // At once: one that stops later would claim the homes of the others and be stopped before it has them.
+  await Promise.all(gateways.map((one) => one.stop()));
 
   const changes = await history.changes();
   const done = readEffects(effects);
