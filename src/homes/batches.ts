@@ -16,8 +16,9 @@ interface Batch {
 }
 
 /**
- * Sends several statements at once, which the server answers at once. As a query of its own each would cost both sides a system call
- * and a wake-up. What the statements return is not read.
+ * Sends several statements at once, which the server answers at once: without a BEGIN they are one transaction, which ends with the
+ * `Sync` behind the last one. As a query of its own each would cost both sides a system call and a wake-up. What the statements return
+ * is not read.
  */
 export class Batches {
   readonly #send: (client: ClientBase, batch: Batch) => Promise<void>;
@@ -30,8 +31,8 @@ export class Batches {
   }
 
   /**
-   * Runs the statements on a connection that does nothing else. What is asked of the connection in the same tick is sent in the
-   * same write. After the first statement that fails none is run.
+   * Runs the statements in one transaction, on a connection that does nothing else. What is asked of the connection in the same tick
+   * is sent in the same write.
    */
   async run(client: ClientBase, statements: readonly Statement[]): Promise<void> {
     const runs = statements.map((one) => ({ ...one, name: this.#nameOf(one.text) }));

@@ -121,7 +121,7 @@ export class Postgres implements AsyncDisposable {
     });
   }
 
-  /** Like `transaction` for short statements whose rows are not needed, in fewer and larger messages. */
+  /** Like `transaction` for short statements whose rows are not needed, in one message. */
   async write(statements: readonly Statement[]): Promise<void> {
     await this.#using(async (client) => {
       if (!this.#noticing.has(client)) {
@@ -129,8 +129,7 @@ export class Postgres implements AsyncDisposable {
         // What speaks like PostgreSQL may not have them.
         client.query(NOTICES_SILENCE).catch(ignore);
       }
-      // The commit also ends a transaction that failed.
-      await allOf<unknown>([this.#batches.run(client, [BEGIN, ...statements]), run(client, COMMIT)]);
+      await this.#batches.run(client, statements);
     });
   }
 
@@ -152,6 +151,7 @@ export class Postgres implements AsyncDisposable {
         connecting.then((late) => late.release()).catch(() => {});
         throw error;
       });
+      if (!this.#servers.areSeveral) return await raceAbort(work(client), limit.signal);
       using slow = this.#whileSlow(primary);
       return await raceAbort(work(client), AbortSignal.any([limit.signal, slow.replaced]));
     } catch (error) {
@@ -167,7 +167,7 @@ export class Postgres implements AsyncDisposable {
     }
   }
 
-  /** Looks for another primary again and again, where there may be one. */
+  /** Looks for another primary again and again. */
   #whileSlow(primary: Primary): { readonly replaced: AbortSignal } & Disposable {
     const ended = new AbortController();
     let timer: Disposable | undefined;
@@ -175,7 +175,7 @@ export class Postgres implements AsyncDisposable {
       if (await this.#servers.isReplaced(primary)) ended.abort(new Error('another server was promoted'));
       else if (!ended.signal.aborted) timer = this.#clock.timer(SLOW_MS, () => void look());
     };
-    if (this.#servers.areSeveral) timer = this.#clock.timer(SLOW_MS, () => void look());
+    timer = this.#clock.timer(SLOW_MS, () => void look());
     return {
       replaced: ended.signal,
       [Symbol.dispose]: () => {

@@ -7,7 +7,7 @@ export interface Proxy extends AsyncDisposable {
   readonly url: string;
   /** How many connections it did not take. */
   readonly refused: number;
-  /** How many answers to COMMIT it kept to itself. */
+  /** How many answers to a committed transaction it kept to itself. */
   readonly kept: number;
   /** How many bytes the database answered. */
   readonly answered: number;
@@ -27,6 +27,12 @@ export interface Proxy extends AsyncDisposable {
 const SOCKET = '.s.PGSQL.5432';
 /** CommandComplete of COMMIT. */
 const COMMITTED = Buffer.from('C\0\0\0\u000BCOMMIT\0', 'latin1');
+/** BindComplete and the row of a fence that held, of which no description was asked; and ReadyForQuery outside of a transaction. */
+const HELD = Buffer.from('2\0\0\0\u0004D', 'latin1');
+const READY = Buffer.from('Z\0\0\0\u0005I', 'latin1');
+
+const isCommitted = (data: Buffer): boolean =>
+  data.includes(COMMITTED) || (data.includes(HELD) && data.subarray(-READY.length).equals(READY));
 
 /** `url`: of a server's socket in a folder; `folder`: where the proxy makes its own. */
 export async function startProxy(url: string, folder: string): Promise<Proxy> {
@@ -70,7 +76,7 @@ export async function startProxy(url: string, folder: string): Promise<Proxy> {
     });
     behind.on('data', (data: Buffer) => {
       facts.answered += data.length;
-      if (facts.keepAnswers && data.includes(COMMITTED)) {
+      if (facts.keepAnswers && isCommitted(data)) {
         facts.kept += 1;
         client.destroy();
       } else {

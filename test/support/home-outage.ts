@@ -59,6 +59,8 @@ export interface OutageReport {
   readonly reminders: readonly number[];
   /** How often it came while the database was away. */
   readonly earlyReminders: number;
+  /** From the end of the outage until something of any home was seen again, ms. */
+  readonly firstSignMs: number;
   /** From the end of the outage to the first and to the last answer to what was asked meanwhile, ms. */
   readonly firstAnswerMs: number;
   readonly lastAnswerMs: number;
@@ -131,6 +133,7 @@ export async function homeOutage({ programs, outage, downMs, ...plan }: OutagePl
     allClear: told(ALL_CLEAR),
     reminders: reminded.map((text) => texts.filter((one) => one.text.includes(text)).length),
     earlyReminders: sends.filter((one) => meanwhile(one) && reminded.some((text) => one.what.includes(text))).length,
+    firstSignMs: Math.round(Math.min(...sends.filter(({ at }) => at > back).map(({ at }) => at - back))),
     firstAnswerMs: Math.round(Math.min(...answers)),
     lastAnswerMs: Math.round(Math.max(...answers)),
   };
@@ -138,12 +141,13 @@ export async function homeOutage({ programs, outage, downMs, ...plan }: OutagePl
 
 /** The figures of a report, in a line for people. */
 export function figuresOf(report: OutageReport): string {
-  const { storm, asked, acknowledged, sent, begun, answered, notices, allClear, firstAnswerMs, lastAnswerMs } = report;
+  const { storm, asked, acknowledged, sent, begun, answered, notices, allClear } = report;
+  const { firstSignMs, firstAnswerMs, lastAnswerMs } = report;
   return (
     `${storm.messages} messages, ${asked} of them while it was away: ${acknowledged} acknowledged, ${sent.length} sent, ` +
     `${begun.length} begun meanwhile; ${answered} answered after, ${storm.doubled.length} doubled, ${storm.marks} marked; ` +
     `${notices.length} notices, ${allClear.length} all-clear, reminders ${report.reminders.join(' ')}; ` +
-    `first answer ${firstAnswerMs} ms and last ${lastAnswerMs} ms after it was back, ${storm.takeovers} takeovers, ${storm.handovers} handovers, ` +
+    `first sign ${firstSignMs} ms, first answer ${firstAnswerMs} ms and last ${lastAnswerMs} ms after it was back, ${storm.takeovers} takeovers, ${storm.handovers} handovers, ` +
     `${report.grownMb} MB more`
   );
 }
