@@ -80,7 +80,7 @@ describe.skipIf(programs === undefined)('the lease of a home', () => {
   });
 
   test('ends here before it ends in the database, and is lost when another gateway claims the home', async () => {
-    using frozen = gateway('frozen', { clock: stopped });
+    using frozen = gateway('frozen', { clock: stopped, leaseMs: 2_000 });
     using other = gateway('other');
     const lease = (await frozen.claim('frozen')) as Lease;
     expect(lease.isHeld).toBe(true);
