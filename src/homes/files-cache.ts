@@ -4,7 +4,7 @@ import { chmod, lstat, mkdir, readFile, readlink, rm, stat, symlink } from 'node
 import { dirname, join } from 'node:path';
 import { contentsUnder, type Item } from '../backup/contents.ts';
 import { tapeName } from '../session/tape-name.ts';
-import { ifThere, replaceDurable } from '../storage/files.ts';
+import { ifThere, replaceLazy } from '../storage/files.ts';
 import { AppError } from '../util/errors.ts';
 import { isKept, SETTINGS, type HomeFiles, type StoredFile } from './file-changes.ts';
 import { readTape } from './home-tapes.ts';
@@ -34,7 +34,8 @@ export interface Fetched {
 const PART_BYTES = 8 * 1024 * 1024;
 
 /**
- * Makes the files of a home's copy what PostgreSQL has, by their hashes; what PostgreSQL does not have is removed. Throws
+ * Makes the files of a home's copy what PostgreSQL has, by their hashes; what PostgreSQL does not have is removed. Nothing is synced,
+ * because a copy is compared again after a power loss. Throws
  * `home-differs` when what was fetched is not what it should be, and `home-without-settings` when PostgreSQL has none.
  */
 export async function bringFiles(options: FilesCacheOptions): Promise<Fetched> {
@@ -113,7 +114,7 @@ async function fetchTape(
   const bytes = Buffer.concat(parts);
   if (createHash('sha256').update(bytes).digest('hex') !== hash) throw differs(session);
   await mkdir(dirname(at), { recursive: true, mode: 0o700 });
-  await replaceDurable(at, bytes);
+  await replaceLazy(at, bytes);
   fetched.files += 1;
 }
 
@@ -196,7 +197,7 @@ async function fetchFile(
   }
   const bytes = Buffer.concat(chunks);
   if (createHash('sha256').update(bytes).digest('hex') !== file.sha256) throw differs(path);
-  await replaceDurable(at, bytes, { mode: file.mode });
+  await replaceLazy(at, bytes, { mode: file.mode });
   await chmod(at, file.mode);
   fetched.files += 1;
   fetched.bytes += bytes.length;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { type Migration, openDatabase } from '../storage/open-database.ts';
 import { AppError } from '../util/errors.ts';
@@ -103,7 +103,7 @@ async function rebuild(options: JournalCacheOptions): Promise<void> {
   // The steps that the rows have not seen run when the journal is opened.
   const steps = migrations.slice(0, lease.claimed.schema);
   {
-    using db = await openDatabase({ path: partial, migrations: steps, backupPath: null });
+    using db = await openDatabase({ path: partial, migrations: steps, backupPath: null, durability: 'lazy' });
     const tables = journalTables(db);
     for (const table of tables) db.exec(`DELETE FROM ${quoted(table.name)}`);
     await apply(db, tables, options, -1);
@@ -114,7 +114,11 @@ async function rebuild(options: JournalCacheOptions): Promise<void> {
         `The journal of the home ${lease.name} cannot be rebuilt from PostgreSQL: ${differ.join(', ')} came out different. Nothing was changed there.`,
       );
     }
-    db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE');
+  }
+  // Closing it put the log into it. A file that a power loss left half written could not be told from a damaged one.
+  {
+    await using file = await open(partial, 'r');
+    await file.sync();
   }
   await removeDatabase(path);
   await rename(partial, path);

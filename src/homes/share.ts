@@ -3,7 +3,7 @@ import type { Settling } from './settling.ts';
 
 /** What a gateway is to do for its share. */
 export interface Share {
-  /** Names of free homes that it is to claim now. */
+  /** Names of free homes that it is to claim now, those first that wait for longest. */
   readonly claim: readonly string[];
   /** Names of homes that it is to hand over, once what they are doing has ended. */
   readonly handOver: readonly string[];
@@ -54,24 +54,26 @@ export function shareOf(fleet: Fleet, me: string, { slow, stays }: ShareOptions)
     .filter((home) => !taken.has(home) && (!home.isHeld || home.isLeaving || isAbandoned(fleet, home)))
     .toSorted((a, b) => b.load - a.load || (a.name < b.name ? -1 : 1));
   const room = mine.gateway.max - mine.count;
-  const claim: string[] = [];
-  const late: { readonly name: string; readonly owner: string }[] = [];
+  const own: HomeFacts[] = [];
+  const late: (HomeFacts & { readonly of: string })[] = [];
   let isMoving = mine.leaving > 0;
   for (const home of homeless) {
     const bin = emptiest(bins.filter((one) => hasRoom(one, home)));
     if (bin === undefined) continue;
     put(bin, home);
     if (home.isHeld) isMoving ||= bin === mine;
-    else if (bin === mine) claim.push(home.name);
-    else if (-(home.leaseEndsInMs ?? 0) > PATIENCE_MS && mayRun(mine, home))
-      late.push({ name: home.name, owner: bin.gateway.owner });
+    else if (bin === mine) own.push(home);
+    else if (waitedMs(home) > PATIENCE_MS && mayRun(mine, home)) late.push({ ...home, of: bin.gateway.owner });
   }
   const { moved, isWaiting } = movesOf(bins, mine, stays);
   isMoving ||= isWaiting || moved.length > 0;
-  if (claim.length > 0) return { claim, handOver: moved, isMoving, slow: [] };
-  const others = late.slice(0, Math.max(0, room));
-  return { claim: others.map(({ name }) => name), handOver: moved, isMoving, slow: others.map(({ owner }) => owner) };
+  const others = own.length > 0 ? [] : late.slice(0, Math.max(0, room));
+  const claim = [...own, ...others].toSorted((a, b) => waitedMs(b) - waitedMs(a)).map(({ name }) => name);
+  return { claim, handOver: moved, isMoving, slow: others.map(({ of }) => of) };
 }
+
+/** For how long a home is free. */
+const waitedMs = ({ leaseEndsInMs }: HomeFacts): number => -(leaseEndsInMs ?? 0);
 
 /** The gateways that take homes, with those that they run. */
 function binsOf({ gateways, homes }: Fleet): readonly Bin[] {

@@ -40,19 +40,42 @@ let temporaries = 0;
 export async function replaceDurable(
   path: string,
   data: string | Uint8Array,
-  options: { /** @default 0o600 */ readonly mode?: number } = {},
+  options: ReplaceOptions = {},
 ): Promise<void> {
-  const temporary = await writeNew(data, options.mode ?? 0o600, () => {
+  await replace(path, data, { ...options, durability: 'durable' });
+  await syncDirectory(dirname(path));
+}
+
+/** Like `replaceDurable`, but after a power loss the file may have the old content, or none. */
+export async function replaceLazy(
+  path: string,
+  data: string | Uint8Array,
+  options: ReplaceOptions = {},
+): Promise<void> {
+  await replace(path, data, { ...options, durability: 'lazy' });
+}
+
+interface ReplaceOptions {
+  /** @default 0o600 */
+  readonly mode?: number;
+}
+
+async function replace(
+  path: string,
+  data: string | Uint8Array,
+  { mode = 0o600, durability }: ReplaceOptions & { readonly durability: Durability },
+): Promise<void> {
+  const nextName = (): string => {
     temporaries += 1;
     return join(dirname(path), `.${basename(path)}.${process.pid}.${temporaries}.tmp`);
-  });
+  };
+  const temporary = await writeNew(data, nextName, { mode, durability });
   try {
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
-  await syncDirectory(dirname(path));
 }
 
 /**
@@ -66,7 +89,7 @@ export async function quarantine(directory: string, name: string, bytes: Uint8Ar
     const kept = await ifThere(readFile(path));
     if (kept?.equals(bytes) === true) return path;
     if (kept !== undefined) continue;
-    await writeNew(bytes, 0o600, () => path);
+    await writeNew(bytes, () => path, { mode: 0o600, durability: 'durable' });
     await syncDirectory(directory);
     return path;
   }
@@ -136,8 +159,12 @@ export async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Writes and syncs a new file, trying names until one is free; removes it if writing fails. */
-async function writeNew(data: string | Uint8Array, mode: number, nextName: () => string): Promise<string> {
+/** Writes a new file, trying names until one is free; removes it if writing fails. A durable one is synced. */
+async function writeNew(
+  data: string | Uint8Array,
+  nextName: () => string,
+  { mode, durability }: { readonly mode: number; readonly durability: Durability },
+): Promise<string> {
   for (let tries = 0; ; tries += 1) {
     const path = nextName();
     let handle;
@@ -150,7 +177,7 @@ async function writeNew(data: string | Uint8Array, mode: number, nextName: () =>
     }
     try {
       await handle.writeFile(data);
-      await handle.sync();
+      if (durability === 'durable') await handle.sync();
     } catch (error) {
       await rm(path, { force: true });
       throw error;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { AppError, errorMessage } from '../util/errors.ts';
-import { ensureDirectory, requireSpace, syncDirectory } from './files.ts';
+import { type Durability, ensureDirectory, requireSpace, syncDirectory } from './files.ts';
 import { openFilesSentence } from './open-files.ts';
 
 /** One step of a schema. The n-th step of a list leads to schema version n. */
@@ -25,6 +25,8 @@ export interface OpenDatabaseOptions {
   readonly migrations: readonly Migration[];
   /** Where an existing file is copied before its migration; null: no copy is made. */
   readonly backupPath: ((fromVersion: number) => string) | null;
+  /** `lazy`: nothing is synced; who keeps the file syncs it once, when it is closed. @default 'durable' */
+  readonly durability?: Durability;
 }
 
 /**
@@ -42,7 +44,8 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     if (!existed) closeSync(openSync(options.path, 'a', 0o600));
     db = new DatabaseSync(options.path, { timeout: 250 });
     // auto_vacuum only has an effect before the first table; `vacuumDatabase` converts older files.
-    db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
+    db.exec(`PRAGMA synchronous = ${options.durability === 'lazy' ? 'OFF' : 'NORMAL'};
+      PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;
       PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};`);
   } catch (error) {
     const remedy = openFilesSentence();

@@ -90,6 +90,24 @@ describe('the share of a gateway', () => {
     expect(fleet.homesOf(first) - fleet.homesOf(second)).toBeLessThanOrEqual(10);
   });
 
+  test('that opens homes slowly leaves none waiting for those that were handed over after it', () => {
+    const fleet = new SimulatedFleet(
+      Array.from({ length: 400 }, () => 1),
+      { drainMs: 200, openMs: 2_000 },
+    );
+    const first = fleet.start(1_000);
+    fleet.settle();
+    const second = fleet.start(1_000);
+    let waits = 0;
+    fleet.timeUntil(() => {
+      waits = Math.max(waits, fleet.longestFree());
+      return fleet.running(second) >= 190;
+    }, 300_000);
+    expect(waits).toBeLessThanOrEqual(8_000);
+    expect(fleet.receivers()).toEqual([second]);
+    expect(fleet.homesOf(first)).toBeLessThanOrEqual(210);
+  });
+
   test('grows no faster than the machine opens homes, however many others hand theirs over', () => {
     const fleet = new SimulatedFleet(
       Array.from({ length: 300 }, () => 1),

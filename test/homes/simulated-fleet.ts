@@ -214,6 +214,14 @@ export class SimulatedFleet {
     return this.#homes.size - this.held() + opening;
   }
 
+  /** For how long a home is free that is so for longest, ms. */
+  longestFree(): number {
+    const free = Array.from(this.#homes.values()).filter(
+      ({ holder, facts }) => holder === null && facts.owner !== null,
+    );
+    return Math.max(0, ...free.map(({ until }) => this.#now - until));
+  }
+
   /** How many homes those that are alive may have together. */
   room(): number {
     return this.#many().reduce((sum, { facts }) => sum + facts.max, 0);
