@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Postgres } from '../../src/homes/postgres.ts';
@@ -50,6 +50,23 @@ export async function asServer(): Promise<{ uid: number; gid: number } | Record<
   if (process.getuid?.() !== 0) return {};
   const id = async (flag: string): Promise<number> => Number((await run('id', [flag, 'postgres'])).stdout);
   return { uid: await id('-u'), gid: await id('-g') };
+}
+
+/** Of a process of Linux; elsewhere none. */
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function kills(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
 }
 
 export interface ServerOptions {
@@ -114,8 +131,11 @@ export async function startPostgres(
     if (one === undefined) return;
     child = undefined;
     const gone = new Promise((resolve) => one.once('exit', resolve));
+    const sessions = signal === 'SIGKILL' ? childrenOf(one.pid ?? 0) : [];
     one.kill(signal);
     await gone;
+    // Those that do not know yet that the server is gone would still answer.
+    for (const pid of sessions) kills(pid);
   };
   stack.defer(() => kill('SIGINT'));
   await start();
