@@ -1,9 +1,16 @@
+import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAssistant } from '../../src/app.ts';
+import { Homes, type HomesPorts } from '../../src/app/homes/homes.ts';
 import type { AssistantInfo } from '../../src/gateway/assistant-info.ts';
+import { openHomeStore } from '../../src/homes/home-store.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { silentLog } from '../../src/util/log.ts';
+import { systemRandom } from '../../src/util/random.ts';
 import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
 import type { HomeGateway } from '../support/home-gateways.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
@@ -60,6 +67,36 @@ describe.skipIf(programs === undefined)('a home of a machine that fails by itsel
       await world.asks(name, `said-${name}`, `re: said-${name}`);
       expect(replies()).toEqual([`re: said-${name}`]);
     }
+  });
+
+  test('that is lost in the moment in which its start ends is started again', async () => {
+    const url = await server.database();
+    await using world = await startMachines(url, ['ada']);
+    const [clock, log] = [systemClock, silentLog];
+    const gateway = { name: 'here', version: '1', max: 9 };
+    const machine = join(world.folder, 'machine');
+    await using store = await openHomeStore({
+      url,
+      folder: machine,
+      home: null,
+      gateway,
+      migrations: journalMigrations,
+      clock,
+      log,
+    });
+    const { presence } = store;
+    assert(presence !== undefined);
+    const epochs: number[] = [];
+    const open: HomesPorts['open'] = async (lease) => {
+      epochs.push(lease.epoch);
+      const assistant = await createAssistant({ home: join(world.folder, 'any'), environment: {}, log });
+      if (epochs.length === 1) lease.refused();
+      return assistant;
+    };
+    await using homes = new Homes({ store, presence, machine, open, clock, random: systemRandom, log });
+    await homes.start();
+    await waitFor(() => epochs.length === 2 && homes.list()[0]?.state === 'running');
+    expect(epochs).toEqual([2, 3]);
   });
 
   test('that cannot be opened three times is left to another machine, and the others go on', async () => {
