@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { failoverStorm } from '../support/failover-storm.ts';
-import { WEATHERED } from '../support/home-storm.ts';
+import { inShort, WEATHERED } from '../support/home-storm.ts';
 import { postgresPrograms } from '../support/postgres.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
@@ -16,7 +16,7 @@ describe.skipIf(programs === undefined)('gateways of a home in a PostgreSQL that
       leaseSeconds: 15,
       onFailover: (line) => console.log(line),
     });
-    const said = `seed ${seed}: ${JSON.stringify(report)}`;
+    const said = `seed ${seed}: ${JSON.stringify(inShort(report))}`;
     console.log(said);
     expect(report, said).toMatchObject({ ...WEATHERED, vanished: [] });
     expect(report.committed).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { failoverStorm } from '../support/failover-storm.ts';
-import { WEATHERED } from '../support/home-storm.ts';
+import { inShort, WEATHERED } from '../support/home-storm.ts';
 import { postgresPrograms } from '../support/postgres.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
@@ -12,7 +12,7 @@ describe.skipIf(programs === undefined)('gateways of a home in a PostgreSQL that
     { timeout: 300_000 },
     async () => {
       const report = await failoverStorm({ programs: programs ?? '', failovers: 2, seed, leaseSeconds: 5 });
-      const said = `seed ${seed}: ${JSON.stringify(report)}`;
+      const said = `seed ${seed}: ${JSON.stringify(inShort(report))}`;
       console.log(said);
       const { lateSends, lateEffects, ...rest } = report;
       const { lateSends: _sends, lateEffects: _effects, ...weathered } = WEATHERED;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FLEET, homeStorm, PAIRS, WEATHERED, type HomeStormPlan } from '../support/home-storm.ts';
+import { FLEET, homeStorm, type HomeStormPlan, inShort, PAIRS, WEATHERED } from '../support/home-storm.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
@@ -27,7 +27,7 @@ describe.skipIf(programs === undefined)(
         seed,
         onFault: (line) => console.log(line),
       });
-      const said = `seed ${seed}: ${JSON.stringify(report)}`;
+      const said = `seed ${seed}: ${JSON.stringify(inShort(report))}`;
       console.log(said);
       expect(report, said).toMatchObject(WEATHERED);
       expect(report.claimedMs[1], said).toBeLessThanOrEqual(10_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FLEET, homeStorm, WEATHERED } from '../support/home-storm.ts';
+import { FLEET, homeStorm, inShort, WEATHERED } from '../support/home-storm.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
@@ -25,7 +25,7 @@ describe.skipIf(programs === undefined)('three gateways of twelve homes', () => 
         leaseSeconds: 2,
         awayMs: 4_000,
       });
-      const said = `seed ${seed}: ${JSON.stringify(report)}`;
+      const said = `seed ${seed}: ${JSON.stringify(inShort(report))}`;
       console.log(said);
       expect(report, said).toMatchObject(WEATHERED);
       expect(report.claimedMs[1]).toBeLessThanOrEqual(10_000);

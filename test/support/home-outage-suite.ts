@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { figuresOf, homeOutage, type Outage, type OutagePlan, type OutageReport } from './home-outage.ts';
-import { WEATHERED } from './home-storm.ts';
+import { inShort, WEATHERED } from './home-storm.ts';
 import { postgresPrograms } from './postgres.ts';
 
 const AWAY = /takes no writes \(/u;
@@ -33,7 +33,7 @@ export function homeOutageSuite(
         'and is %s, with %s: nothing is acknowledged or begun meanwhile, all is answered once after, and the owner is told once',
         async (outage, layout) => {
           const report = await homeOutage({ ...plan, ...LAYOUTS[layout], programs: programs ?? '', outage });
-          const { asked: _asked, effects: _effects, ...storm } = report.storm;
+          const storm = inShort(report.storm);
           const said = `${figuresOf(report)}\n${JSON.stringify({ ...report, storm })}`;
           console.log(`${outage}, ${layout}: ${figuresOf(report)}`);
           expect(storm, said).toMatchObject(WEATHERED);

@@ -56,6 +56,15 @@ export interface HomeStormReport extends HomeVerdict, TakeoverTimes {
   readonly open: number;
 }
 
+/** A report without the lists of all that was asked and done. */
+export function inShort<T extends HomeStormReport>({
+  asked: _asked,
+  effects: _effects,
+  ...rest
+}: T): Omit<T, 'asked' | 'effects'> {
+  return rest;
+}
+
 /** What a report says when nothing was lost, doubled, mixed up or done by a gateway that had lost the home. */
 export const WEATHERED = {
   lost: [],
