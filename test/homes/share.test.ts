@@ -56,6 +56,25 @@ describe('the share of a gateway', () => {
     );
   });
 
+  test('is the same number of homes for each gateway when all of them take about as much', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 100, max: 101 }), { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 2, max: 4 }),
+        (some, many) => {
+          const fleet = new SimulatedFleet(some.map((n) => n / 100));
+          const owners = [fleet.start(1_000)];
+          fleet.settle();
+          while (owners.length < many) owners.push(fleet.start(1_000));
+          fleet.settle();
+          const counts = owners.map((owner) => fleet.homesOf(owner));
+          expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+        },
+      ),
+      runs,
+    );
+  });
+
   test('moves no home back and forth: a gateway that comes takes from the others, and no home moves twice', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), gateways, (count, first) => {
