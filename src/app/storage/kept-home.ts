@@ -17,7 +17,7 @@ import { AppError } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Ground } from '../base.ts';
 import type { HomeCopy, WriteListeners } from '../homes/home-copy.ts';
-import { Standby, type StandbyPorts } from '../start/standby.ts';
+import type { StandbyPorts } from '../start/standby.ts';
 import { probeLease, watchLease } from './lease-watch.ts';
 import { storeFacts } from './store-facts.ts';
 
@@ -125,9 +125,10 @@ async function openOwn(
   { signal = new AbortController().signal, ...standbyPorts }: StandbyPorts & { readonly signal?: AbortSignal },
 ): Promise<Pick<HomeCopy, 'home' | 'store'>> {
   const { config, paths, clock, log, storage, version } = ground;
-  const [{ openHomeStore }, { claimAndOpen }] = await Promise.all([
+  const [{ openHomeStore }, { claimAndOpen }, { Standby }] = await Promise.all([
     import('../../homes/home-store.ts'),
     import('../../homes/claim-home.ts'),
+    import('../start/standby.ts'),
   ]);
   const url = config.store ?? '';
   const { leaseMs } = readStoreAddress(url);
