@@ -95,8 +95,8 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
       {
         name: 'files-owner-only',
         holds: 'Files of the assistant are for its user alone.',
-        find: 'options.mode ?? 0o600',
-        replace: 'options.mode ?? 0o644',
+        find: '{ mode = 0o600, durability }',
+        replace: '{ mode = 0o644, durability }',
       },
       {
         name: 'folders-owner-only',
