@@ -1,7 +1,7 @@
-import type { Stats } from 'node:fs';
-import { lstat, readdir, readlink } from 'node:fs/promises';
+import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { ifThere } from '../storage/files.ts';
+import { ifThere, ifThereSync } from '../storage/files.ts';
 
 /** A file, folder or link of a home that belongs in its backup. */
 export type Item =
@@ -73,20 +73,37 @@ export function growsByLines(path: string): boolean {
   return !/^(?:agents\/[^/]+\/)?workspace\//u.test(path) && /\.jsonl(?:\.\d+)?$/u.test(path);
 }
 
-/** Leaves out sockets, pipes, devices and whatever disappears meanwhile. */
+/** So many are looked at before the rest of the process gets its turn, some milliseconds. */
+const SLICE = 500;
+
+/**
+ * Leaves out sockets, pipes, devices and whatever disappears meanwhile. A look takes a few microseconds here and many times that in the
+ * thread pool, and a process may run many homes.
+ */
 async function collect(home: string, path: string, items: Item[]): Promise<void> {
-  if (TEMPORARY.test(basename(path))) return;
-  const facts = await ifThere(lstat(join(home, path)));
-  if (facts === undefined) return;
+  const left = [path];
+  let looked = 0;
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    for (const inner of look(home, next, items)) left.push(inner);
+    looked += 1;
+    if (looked % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Returns what is in a folder, the last first. */
+function look(home: string, path: string, items: Item[]): readonly string[] {
+  if (TEMPORARY.test(basename(path))) return [];
+  const facts = lstatSync(join(home, path), { throwIfNoEntry: false });
+  if (facts === undefined) return [];
   if (facts.isSymbolicLink()) {
-    const target = await ifThere(readlink(join(home, path)));
+    const target = ifThereSync(() => readlinkSync(join(home, path)));
     if (target !== undefined) items.push({ type: 'link', path, target });
   } else if (facts.isFile()) {
     items.push({ type: 'file', path, facts });
   } else if (facts.isDirectory()) {
     items.push({ type: 'folder', path, facts });
-    for (const name of ((await ifThere(readdir(join(home, path)))) ?? []).toSorted()) {
-      await collect(home, `${path}/${name}`, items);
-    }
+    const names = ifThereSync(() => readdirSync(join(home, path))) ?? [];
+    return names.toSorted((a, b) => (a < b ? 1 : -1)).map((name) => `${path}/${name}`);
   }
+  return [];
 }

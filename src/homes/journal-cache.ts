@@ -16,6 +16,8 @@ export interface JournalCacheOptions {
   /** Absolute path of the SQLite file. */
   readonly path: string;
   readonly migrations: readonly Migration[];
+  /** See `isIntact`. A copy that may not be is not caught up but rebuilt: what its indices lack would not be found by a comparison. */
+  readonly isIntact: boolean;
 }
 
 /**
@@ -44,10 +46,10 @@ export const CACHE_STATE = `CREATE TABLE IF NOT EXISTS cache_state
  * `home-differs` when even a new copy is not the same.
  */
 export async function bringJournal(options: JournalCacheOptions): Promise<Brought> {
-  const { postgres, lease, path, migrations } = options;
+  const { postgres, lease, path, migrations, isIntact } = options;
   const { schema } = lease.claimed;
   if (schema === 0) return 'new';
-  const state = readCacheState(path, Math.min(schema, migrations.length));
+  const state = !isIntact ? null : readCacheState(path, Math.min(schema, migrations.length));
   const from = state === null ? null : await revisionAt(postgres, lease.name, state);
   if (from !== null) {
     using db = new DatabaseSync(path, { timeout: 250 });

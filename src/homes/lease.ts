@@ -1,8 +1,9 @@
 import type { Clock } from '../util/clock.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { type AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { HomeLoad } from './load.ts';
 import type { Postgres, StoredRow } from './postgres.ts';
+import { homeLost, homeReleased } from './stored-home.ts';
 
 export interface LeasesOptions {
   readonly postgres: Postgres;
@@ -83,6 +84,21 @@ export class Leases implements Disposable {
         WHERE only_home = homes.name AND owner <> $1 AND seen_until > clock_timestamp()`;
       return await this.#claim(`name = ANY($5::text[]) AND schema > 0 AND NOT EXISTS (${isReserved})`, [others]);
     });
+  }
+
+  /**
+   * Gives all homes back at once, as `Lease.release` does one: for a process that ends and has no time to close each. Rejects as
+   * `Postgres` does.
+   */
+  async releaseAll(): Promise<void> {
+    const held = Array.from(this.#held.values());
+    this.#held.clear();
+    for (const lease of held) lease.ended(homeReleased(lease.name));
+    await this.#options.postgres.query(
+      `UPDATE assistant.homes AS home SET lease_until = clock_timestamp(), owner = NULL
+       FROM unnest($1::text[], $2::bigint[]) AS mine (name, epoch) WHERE home.name = mine.name AND home.epoch = mine.epoch`,
+      [held.map(({ name }) => name), held.map(({ epoch }) => epoch)],
+    );
   }
 
   /** Homes that this process runs. */
@@ -222,7 +238,7 @@ export class Leases implements Disposable {
   async #release(lease: Lease): Promise<void> {
     if (this.#held.get(lease.name) !== lease) return;
     this.#held.delete(lease.name);
-    lease.ended(new AppError('home-released', `The home ${lease.name} was handed over.`));
+    lease.ended(homeReleased(lease.name));
     await this.#options.postgres.query(
       'UPDATE assistant.homes SET lease_until = clock_timestamp(), owner = NULL WHERE name = $1 AND epoch = $2',
       [lease.name, lease.epoch],
@@ -327,11 +343,4 @@ export class Lease {
   ended(reason: AppError): void {
     this.#end.abort(reason);
   }
-}
-
-function homeLost(name: string): AppError {
-  return new AppError(
-    'home-lost',
-    `Another gateway took the home ${name}. Nothing more is written or sent from here; the assistant starts again and waits until the home is free.`,
-  );
 }

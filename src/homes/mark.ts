@@ -9,6 +9,8 @@ const markSchema = z.object({
   owner: z.string(),
   /** The epoch in which the database was found to be behind this copy; it is to be sent again. */
   ahead: z.number().optional(),
+  /** The boot of the machine (`bootId`) in which the copy was opened; absent where that is not known, and then the copy is synced. */
+  boot: z.string().optional(),
 });
 
 /**
@@ -26,6 +28,11 @@ export async function readMark(folder: string): Promise<Mark | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** Whether the machine did not start again since the copy was opened: it is not synced, so a part of it may be missing otherwise. */
+export function isIntact(mark: Mark | undefined, boot: string | null): boolean {
+  return mark?.boot === undefined || mark.boot === boot;
 }
 
 export async function writeMark(folder: string, mark: Mark): Promise<void> {

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { contentsUnder } from '../backup/contents.ts';
 import { ensureDirectory, ifThere } from '../storage/files.ts';
+import { bootId } from '../util/boot-id.ts';
 import { AppError } from '../util/errors.ts';
 import { type Compared, compareHome } from './compare-home.ts';
 import { HomeFiles } from './file-changes.ts';
 import { bringFiles } from './files-cache.ts';
 import { bringJournal } from './journal-cache.ts';
-import { writeMark } from './mark.ts';
+import { isIntact, writeMark } from './mark.ts';
 import { claimForMove, type Moved, type MoveOptions, openMove, requireOurs, requireSame } from './move.ts';
 import { keptByFolder } from './stored-home.ts';
 
@@ -41,7 +42,7 @@ export async function moveOut(options: MoveOptions): Promise<Moved> {
     files: new HomeFiles({ postgres, lease, name, folder }),
   });
   onStep('The journal is fetched');
-  await bringJournal({ postgres, lease, path: state, migrations });
+  await bringJournal({ postgres, lease, path: state, migrations, isIntact: isIntact(mark, bootId()) });
   onStep('Both sides are compared');
   let compared: Compared;
   {

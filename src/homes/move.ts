@@ -56,8 +56,9 @@ export async function openMove(options: MoveOptions, stack: AsyncDisposableStack
   const postgres = stack.use(await Postgres.open(url, { clock, callMs: CALL_MS }));
   const store = await installSchema(postgres, tablesAfter(migrations));
   const before = await readMark(folder);
-  const mark = { store, home: name, owner: before?.owner ?? randomUUID() };
   const isCopy = before?.store === store && before.home === name;
+  const ours = { store, home: name, owner: before?.owner ?? randomUUID() };
+  const mark = isCopy && before.boot !== undefined ? { ...ours, boot: before.boot } : ours;
   return { postgres, mark, isCopy, found: await readStoredHome(postgres, name) };
 }
 

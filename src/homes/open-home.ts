@@ -14,7 +14,7 @@ import { HomeWriter, type HomeWriterOptions } from './home-writer.ts';
 import type { HomeStore } from './home-store.ts';
 import { bringJournal, CACHE_STATE, withoutOldEpochs, type Brought } from './journal-cache.ts';
 import type { Lease } from './lease.ts';
-import { readMark, writeMark } from './mark.ts';
+import { isIntact, readMark, writeMark } from './mark.ts';
 import type { Postgres } from './postgres.ts';
 import { openSeal, seal } from './seal.ts';
 import { sendHome, sendTapes } from './send-home.ts';
@@ -77,7 +77,10 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   stack.defer(() => release(lease, options));
   const mark = await readMark(folder);
   const isCopy = mark?.store === store.id && mark.home === name;
-  const ours = { store: store.id, home: name, owner };
+  const boot = options.boot === undefined ? bootId() : options.boot;
+  const place = { folder, state, boot };
+  const isWhole = isIntact(isCopy ? mark : undefined, boot);
+  const ours = { store: store.id, home: name, owner, ...(boot === null ? {} : { boot }) };
   const onRewound = (): Promise<void> => writeMark(folder, { ...ours, ahead: lease.epoch });
   const writer = new HomeWriter({ postgres, lease, clock, log, onRewound, ...listenersOf(options) });
   const files = new HomeFiles({ postgres, lease, name, folder });
@@ -87,19 +90,20 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
   await ensureDirectory(folder);
   // No one claimed the home since the database was found to be behind this copy.
   const isAhead = isCopy && mark.ahead === lease.epoch - 1 && existsSync(state);
-  const place = { folder, state, boot: options.boot === undefined ? bootId() : options.boot };
   const unchanged = await openSeal(place, lease);
-  await writeMark(folder, isAhead ? { ...ours, ahead: lease.epoch } : ours);
+  // Until it is rebuilt, a copy of another boot stays one.
+  const before = isWhole ? ours : { ...ours, boot: mark?.boot };
+  await writeMark(folder, isAhead ? { ...before, ahead: lease.epoch } : before);
   const { fetched, brought } = await orLost(lease, async (): Promise<Pick<OpenHome, 'fetched' | 'brought'>> => {
     const parts = { ...options, postgres, writer, lease, files };
     if (isAhead) return { fetched: NOTHING, brought: await sendAgain(parts) };
     if (unchanged !== null && isCopy) return { fetched: await bringNothing(parts, unchanged), brought: 'unchanged' };
     return {
       fetched: isNew ? NOTHING : await bringFiles(parts),
-      brought: await bringJournal({ postgres, lease, path: state, migrations }),
+      brought: await bringJournal({ postgres, lease, path: state, migrations, isIntact: isWhole }),
     };
   });
-  if (isAhead) await writeMark(folder, ours);
+  if (isAhead || !isWhole) await writeMark(folder, ours);
   if (isNew) {
     await sendTapes({ postgres, writer, name, folder });
     files.touched('');
@@ -126,7 +130,8 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
     watermark: (db, listeners) => {
       const { version, oldestReader } = schemaOf(db);
       const isBehind = isChanged || lease.claimed.schema < version;
-      return new StoredCommits(db, { writer, lease, clock, schema: version, oldestReader, isBehind, ...listeners });
+      const facts = { schema: version, oldestReader, isBehind, isSynced: boot === null };
+      return new StoredCommits(db, { writer, lease, clock, ...facts, ...listeners });
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -90,9 +90,7 @@ export async function seal(
 
 /** All that PostgreSQL is to have beside the journal. */
 async function filesIn(folder: string): Promise<readonly Item[]> {
-  const items: Item[] = [];
-  for (const path of ['', 'sessions']) items.push(...(await contentsUnder(folder, path)));
-  return Array.from(new Map(items.map((item) => [item.path, item])).values()).filter(
+  return (await contentsUnder(folder, '')).filter(
     ({ type, path }) => type !== 'folder' && (path.startsWith('sessions/') || isKept(path)),
   );
 }

@@ -18,6 +18,8 @@ export interface StoredCommitsOptions extends WatermarkListeners {
   readonly oldestReader: number;
   /** PostgreSQL does not have what the file has: all of it is written. */
   readonly isBehind: boolean;
+  /** The file has to be whole after a power loss. Otherwise it is synced only when its commits fail. */
+  readonly isSynced: boolean;
 }
 
 /**
@@ -28,6 +30,8 @@ export class StoredCommits implements CommitWatermark {
   readonly #options: StoredCommitsOptions;
   readonly #changes: JournalChanges;
   readonly #note: StatementSync;
+  /** Closing the file would wait for the disk, on the event loop of all homes of the process. */
+  readonly #unsync: () => void;
   #committed = 0;
   #durable = 0;
   #later: Disposable | undefined;
@@ -40,6 +44,7 @@ export class StoredCommits implements CommitWatermark {
     db.exec(CACHE_STATE);
     this.#note = db.prepare('REPLACE INTO cache_state VALUES (1, ?, ?)');
     this.#note.run(lease.epoch, 0);
+    this.#unsync = () => db.exec('PRAGMA synchronous = OFF');
     this.#changes = new JournalChanges(db, journalTables(db));
     writer.attach(this.#source());
     if (isBehind) {
@@ -78,6 +83,7 @@ export class StoredCommits implements CommitWatermark {
   /** Takes what is left of the open file; `HomeWriter.close` writes it. */
   close(): void {
     this.#later?.[Symbol.dispose]();
+    if (!this.#options.isSynced && this.#failure === undefined) this.#unsync();
     const changes = this.#changes.take();
     const sequences = this.#changes.sequences();
     let left = changes;

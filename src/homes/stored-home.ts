@@ -81,6 +81,18 @@ export function homeIncomplete(name: string): AppError {
   );
 }
 
+/** This gateway gave the home back. */
+export function homeReleased(name: string): AppError {
+  return new AppError('home-released', `The home ${name} was handed over.`);
+}
+
+export function homeLost(name: string): AppError {
+  return new AppError(
+    'home-lost',
+    `Another gateway took the home ${name}. Nothing more is written or sent from here; the assistant starts again and waits until the home is free.`,
+  );
+}
+
 /** The server went back to an earlier state: a standby that had not all was promoted, or a backup was restored. */
 export function homeRewound(name: string): AppError {
   return new AppError(

@@ -154,10 +154,22 @@ export async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
+
+/** Like `ifThere`, on the calling thread. */
+export function ifThereSync<T>(find: () => T): T | undefined {
+  try {
+    return find();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
 
 /** Writes a new file, trying names until one is free; removes it if writing fails. A durable one is synced. */
 async function writeNew(

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Child extends AsyncDisposable {
@@ -11,6 +12,8 @@ export interface Child extends AsyncDisposable {
   /** Bytes that it had written to files since its start. */
   writtenBytes(): number;
   signal(name: NodeJS.Signals): void;
+  /** Resolves when it has ended. */
+  ended(): Promise<void>;
 }
 
 /** Starts a program of Node and waits for its `"msg":"ready"` line on stderr, and until so many channels run. */
@@ -26,18 +29,22 @@ export async function startChild(
   });
   const readyMs = await ready(child, { began, channels });
   const proc = `/proc/${child.pid}`;
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  const ended = async (): Promise<void> => {
+    if (!hasEnded()) await once(child, 'exit');
+  };
   return {
     readyMs,
     memory: () => Number(field(`${proc}/status`, /VmRSS:\s+(?<value>\d+)/u)) / 1024,
     cpuMs: () => onProcessorMs(child.pid ?? 0),
     writtenBytes: () => Number(field(`${proc}/io`, /\nwrite_bytes: (?<value>\d+)/u)),
     signal: (name) => void child.kill(name),
+    ended,
     async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = new Promise((resolve) => child.once('exit', resolve));
+      if (hasEnded()) return;
       child.kill('SIGTERM');
       const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
-      await gone;
+      await ended();
       clearTimeout(timer);
     },
   };

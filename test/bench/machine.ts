@@ -46,6 +46,9 @@ export async function measureMachine(
   const start = { gateway: first.cpuMs(), server: (await server.work()).cpuMs - before.cpuMs };
   const idle = await watchIdle(bench, first);
   const busy = await crowd(bench, first);
+  const busyMemory = first.memory();
+  const again = await restart(bench, { gateway: first, name: 'first', tokens: all });
+  await using restarted = again.child;
   const row = (what: string, value: number, unit: Row['unit']): Row => ({
     what: `${homes} homes: ${what}`,
     value,
@@ -67,9 +70,46 @@ export async function measureMachine(
     row('the same, p99', quantile(busy.times, 0.99), 'ms'),
     row('time on a processor of such a turn: of the gateway', busy.gateway / busy.turns, 'ms'),
     row('the same, of the server', busy.server / busy.turns, 'ms'),
-    row('memory after that', first.memory(), 'MiB'),
-    ...(await measureMoves(bench, first)),
+    row('memory after that', busyMemory, 'MiB'),
+    row('stopped in order, and gone after', again.stoppedMs / 1_000, 's'),
+    row('homes that it gave back in order', again.givenBack, ''),
+    row('started again: all run after', again.startedMs / 1_000, 's'),
+    row('time on a processor for that, each: of the gateway', again.cpu.gateway / homes, 'ms'),
+    row('the same, of the server', again.cpu.server / homes, 'ms'),
+    ...(await measureMoves(bench, restarted)),
   ];
+}
+
+/** Stops a gateway in order, and starts it again. */
+async function restart(
+  bench: Bench,
+  { gateway, name, tokens }: { readonly gateway: Child; readonly name: string; readonly tokens: readonly string[] },
+): Promise<{
+  readonly child: Child;
+  readonly givenBack: number;
+  readonly stoppedMs: number;
+  readonly startedMs: number;
+  readonly cpu: { readonly gateway: number; readonly server: number };
+}> {
+  const began = performance.now();
+  gateway.signal('SIGTERM');
+  await gateway.ended();
+  const stoppedMs = performance.now() - began;
+  const [left] = await bench.server.postgres.query(
+    'SELECT count(*)::int AS homes FROM assistant.homes WHERE owner IS NULL',
+  );
+  const before = await bench.server.work();
+  bench.world.peers.asked();
+  const child = await startMachine(bench, name);
+  await allRun(bench.world, tokens);
+  const startedMs = performance.now() - began - stoppedMs;
+  return {
+    child,
+    givenBack: Number(left?.['homes']),
+    stoppedMs,
+    startedMs,
+    cpu: { gateway: child.cpuMs(), server: (await bench.server.work()).cpuMs - before.cpuMs },
+  };
 }
 
 /** Homes go to a gateway that joins, to the one that is left when one is killed, back when it comes again, and from one that stops. */

@@ -24,6 +24,8 @@ interface Bot {
   poll?: ((response: string) => void) | undefined;
 }
 
+const NO_UPDATES = '{"ok":true,"result":[]}';
+
 export async function startPeers(): Promise<Peers> {
   const bots = new Map<string, Bot>();
   const requests: string[] = [];
@@ -48,11 +50,16 @@ export async function startPeers(): Promise<Peers> {
     const { updates, waiting } = bot;
     if (method === 'getUpdates') {
       asked.add(token);
-      const offset = (JSON.parse(body) as { offset?: number }).offset ?? 0;
+      const { offset = 0, timeout = 0 } = JSON.parse(body) as { offset?: number; timeout?: number };
       while (updates.length > 0 && (updates[0] as { update_id: number }).update_id < offset) updates.shift();
       return await new Promise<string>((resolve) => {
-        bot.poll?.('{"ok":true,"result":[]}');
+        bot.poll?.(NO_UPDATES);
         bot.poll = resolve;
+        setTimeout(() => {
+          if (bot.poll !== resolve) return;
+          bot.poll = undefined;
+          resolve(NO_UPDATES);
+        }, timeout * 1_000).unref();
         answerPoll(bot);
       });
     }

@@ -5,10 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
+import { recordingLog as recordingLines } from '../support/recording-log.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { OWNER } from '../support/world.ts';
@@ -43,6 +44,28 @@ describe.skipIf(programs === undefined)('gateways of many homes', () => {
     for (const { name } of world.homes) await world.asks(name, `said-${name}3`, `re: said-${name}3`);
     for (const { name, answers } of world.homes)
       expect(answers()).toEqual([1, 2, 3].map((n) => `re: said-${name}${n}`));
+  });
+
+  test('give back what has not stopped when the time for that is over, and another one runs it at once', async () => {
+    const store = `${await server.database()}&leaseSeconds=60`;
+    await using world = await startMachines(store, ['ada', 'bob']);
+    const log = recordingLines();
+    // All but the time of the stop is as ever.
+    const timer: Clock['timer'] = (ms, callback, options) =>
+      systemClock.timer(ms === 8_500 ? 0 : ms, callback, options);
+    const a = await world.machine('a', { log, clock: { ...systemClock, timer } });
+    await a.runs(2);
+    for (const name of ['ada', 'bob']) await world.asks(name, `said-${name}1`, `re: said-${name}1`);
+    const began = performance.now();
+    await a.stop();
+    expect(log.lines.map(({ message }) => message)).toContain('homes: not all stopped in time, they are given back');
+    const b = await world.machine('b');
+    await b.runs(2);
+    expect(performance.now() - began).toBeLessThan(40_000);
+    for (const name of ['ada', 'bob']) await world.asks(name, `said-${name}2`, `re: said-${name}2`);
+    // That the first was delivered may not be known, as after a crash.
+    for (const { name, answers } of world.homes)
+      expect(answers().filter((text) => !text.includes('↻'))).toEqual([`re: said-${name}1`, `re: said-${name}2`]);
   });
 
   test('restart and mend one home by itself alone', async () => {

@@ -6,7 +6,7 @@ import type { Lease } from '../../homes/lease.ts';
 import type { Presence } from '../../homes/gateways.ts';
 import { classifyFailure } from '../../storage/storage-failure.ts';
 import type { StorageState } from '../../storage/storage-health.ts';
-import type { Clock } from '../../util/clock.ts';
+import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
@@ -19,6 +19,13 @@ const LOOK_MS = 1_000;
 const MOVING_LOOK_MS = 200;
 /** Homes that are opened at the same time: each reads its copy from the disk, and what it lacks from the database. */
 const OPENED_AT_ONCE = 4;
+/**
+ * Homes that are stopped at the same time, so that the first are given back soon: when all of many stop at once, none has ended when the
+ * time is over. Those whose turns may end for a while are among them.
+ */
+const STOPPED_AT_ONCE = 32;
+/** Those that have not stopped then are given back as they are, because the process ends a second later; ms. */
+const STOPPED_MS = 8_500;
 /** A home that is handed over waits so long for its running turns; then they continue on the next gateway. */
 const DRAIN_MS = 30_000;
 /** After so many failures in a row a home is for other gateways, for a while. */
@@ -129,13 +136,20 @@ export class Homes implements AsyncDisposable {
     for (const { hosted } of this.#here.values()) hosted.markCrashed();
   }
 
-  /** Stops all homes, within 9 s, and gives them back: other gateways take them at once. */
+  /**
+   * Stops all homes, within 9 s, and gives them back: other gateways take them at once. A home that has not stopped by then goes as after
+   * a crash, without the wait for its lease.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
     this.#next?.[Symbol.dispose]();
     void this.#ports.presence.leave();
-    const stopped = Array.from(this.#here.values(), ({ hosted }) => hosted.stop());
-    await Promise.all([this.#looking, ...stopped]);
+    const stopping = new Slots(STOPPED_AT_ONCE);
+    const isRunning = ({ hosted }: HomeHere): number => (hosted.state === 'running' ? 1 : 0);
+    // Those first that only wait to be started.
+    const ordered = Array.from(this.#here.values()).toSorted((a, b) => isRunning(a) - isRunning(b));
+    const stopped = ordered.map(({ hosted }) => stopping.run(() => hosted.stop()));
+    if (!(await this.#inTime(Promise.all([this.#looking, ...stopped])))) return;
     // One that was claimed and never started.
     const unused = Array.from(this.#here.values(), async ({ lease, isFresh }) => {
       if (isFresh) await lease.release();
@@ -143,6 +157,24 @@ export class Homes implements AsyncDisposable {
     await Promise.all(unused).catch((error: unknown) =>
       this.#ports.log.warn('homes: a home was not given back', { reason: errorMessage(error) }),
     );
+  }
+
+  /** False: the time was over before, and what was left is given back. */
+  async #inTime(stopped: Promise<unknown>): Promise<boolean> {
+    const { clock, log, store } = this.#ports;
+    using limit = deadline(clock, STOPPED_MS, 'stopping');
+    try {
+      await raceAbort(stopped, limit.signal);
+      return true;
+    } catch {
+      log.warn('homes: not all stopped in time, they are given back', { homes: store.leases.held });
+      // None may be started again.
+      for (const { hosted } of this.#here.values()) void hosted.stop();
+      await store.leases
+        .releaseAll()
+        .catch((failure: unknown) => log.warn('homes: homes were not given back', { reason: errorMessage(failure) }));
+      return false;
+    }
   }
 
   #lookAgain(): void {
