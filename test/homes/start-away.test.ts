@@ -11,6 +11,8 @@ import { startProxy } from './proxy.ts';
 
 const programs = postgresPrograms();
 const OWNER = 42;
+/** A process that starts on a busy machine renews a shorter one so late that it tells its owner. */
+const LEASE_SECONDS = 6;
 const AWAY =
   /^The database that keeps this home \(setting store\) takes no writes \(PostgreSQL cannot be reached: .+\)\. To see what is wrong: .+\. The assistant continues its start by itself as soon as the database answers\.$/u;
 const MACHINE_AWAY =
@@ -45,6 +47,7 @@ describe.skipIf(programs === undefined)('gateways that start while the database 
       await using folder = await tempFolder();
       await using telegram = await startFakeTelegram();
       await using model = await startFakeOpenAi({ handler: () => 'answered' });
+      const texts = (): readonly string[] => telegram.sentMessages.map(({ visibleText }) => visibleText);
       const config = {
         agent: { model: 'openai/scripted-model' },
         providers: { openai: { apiKey: 'test-key-0001', baseUrl: model.url } },
@@ -55,16 +58,17 @@ describe.skipIf(programs === undefined)('gateways that start while the database 
       for (const place of places) await mkdir(place);
       const [sockets = '', one = '', two = ''] = places;
       await using proxy = await startProxy(await server.database(), sockets);
-      const store = `${proxy.url}&leaseSeconds=2`;
+      const store = `${proxy.url}&leaseSeconds=${LEASE_SECONDS}`;
       {
         // Who ran the home once knows its owner.
         await using before = await Gateway.start(one, store, config);
         await before.is('ok');
         telegram.userSays(OWNER, 'hello');
-        await waitFor(() => telegram.sentMessages.length === 1, { what: 'an answer' });
+        await waitFor(() => texts().includes('answered'), { what: 'an answer' });
         before.child.kill('SIGTERM');
         expect(await before.ended()).toBe(0);
       }
+      const before = texts().length;
       if (how === 'refuses') proxy.cut();
       else proxy.stall();
       await using first = await Gateway.start(one, store, config);
@@ -92,14 +96,13 @@ describe.skipIf(programs === undefined)('gateways that start while the database 
       }
       expect(telegram.unconfirmed).toHaveLength(1);
       proxy.mend();
-      await waitFor(() => telegram.sentMessages.length > 1, { what: 'the answer' });
+      await waitFor(() => texts().length > before && texts().at(-1) === 'answered', { what: 'the answer' });
       await Promise.any([first.is('ok'), second.is('ok')]);
       await Promise.any([first.is('waiting'), second.is('waiting')]);
       await waitFor(() => telegram.unconfirmed.length === 0, { what: 'what was answered is acknowledged' });
       // Nobody's start was given up.
       expect([first.child.exitCode, second.child.exitCode]).toEqual([null, null]);
-      const texts = telegram.sentMessages.map(({ visibleText }) => visibleText);
-      expect(texts).toEqual(['answered', 'answered']);
+      expect(texts().slice(before)).toEqual(['answered']);
     },
   );
 
@@ -133,7 +136,7 @@ describe.skipIf(programs === undefined)('gateways that start while the database 
     for (const place of places) await mkdir(place);
     const [sockets = '', before = '', one = '', two = ''] = places;
     await using proxy = await startProxy(await server.database(), sockets);
-    const store = `${proxy.url}&leaseSeconds=2`;
+    const store = `${proxy.url}&leaseSeconds=${LEASE_SECONDS}`;
     {
       await using gateway = await Gateway.start(before, store);
       await gateway.is('ok');
