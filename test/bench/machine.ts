@@ -72,7 +72,7 @@ export async function measureMachine(
     row('the same, of the server', busy.server / busy.turns, 'ms'),
     row('memory after that', busyMemory, 'MiB'),
     row('stopped in order, and gone after', again.stoppedMs / 1_000, 's'),
-    row('homes that it gave back in order', again.givenBack, ''),
+    row('homes that it gave back, in order or when the time was over', again.givenBack, ''),
     row('started again: all run after', again.startedMs / 1_000, 's'),
     row('time on a processor for that, each: of the gateway', again.cpu.gateway / homes, 'ms'),
     row('the same, of the server', again.cpu.server / homes, 'ms'),
