@@ -91,14 +91,7 @@ export class Leases implements Disposable {
    * `Postgres` does.
    */
   async releaseAll(): Promise<void> {
-    const held = Array.from(this.#held.values());
-    this.#held.clear();
-    for (const lease of held) lease.ended(homeReleased(lease.name));
-    await this.#options.postgres.query(
-      `UPDATE assistant.homes AS home SET lease_until = clock_timestamp(), owner = NULL
-       FROM unnest($1::text[], $2::bigint[]) AS mine (name, epoch) WHERE home.name = mine.name AND home.epoch = mine.epoch`,
-      [held.map(({ name }) => name), held.map(({ epoch }) => epoch)],
-    );
+    await this.#release(Array.from(this.#held.values()));
   }
 
   /** Homes that this process runs. */
@@ -161,7 +154,7 @@ export class Leases implements Disposable {
       },
       {
         renew: (one) => this.#renew([one]),
-        release: (one) => this.#release(one),
+        release: (one) => this.#release([one]),
         lost: (one, reason) => this.#lost(one, reason),
       },
     );
@@ -235,13 +228,17 @@ export class Leases implements Disposable {
     lease.ended(reason);
   }
 
-  async #release(lease: Lease): Promise<void> {
-    if (this.#held.get(lease.name) !== lease) return;
-    this.#held.delete(lease.name);
-    lease.ended(homeReleased(lease.name));
+  async #release(leases: readonly Lease[]): Promise<void> {
+    const held = leases.filter((lease) => this.#held.get(lease.name) === lease);
+    if (held.length === 0) return;
+    for (const lease of held) {
+      this.#held.delete(lease.name);
+      lease.ended(homeReleased(lease.name));
+    }
     await this.#options.postgres.query(
-      'UPDATE assistant.homes SET lease_until = clock_timestamp(), owner = NULL WHERE name = $1 AND epoch = $2',
-      [lease.name, lease.epoch],
+      `UPDATE assistant.homes AS home SET lease_until = clock_timestamp(), owner = NULL
+       FROM unnest($1::text[], $2::bigint[]) AS mine (name, epoch) WHERE home.name = mine.name AND home.epoch = mine.epoch`,
+      [held.map(({ name }) => name), held.map(({ epoch }) => epoch)],
     );
   }
 }

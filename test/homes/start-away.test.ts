@@ -36,6 +36,16 @@ async function healthDuring(gateway: Gateway): Promise<readonly number[]> {
   return [...new Set(seen)];
 }
 
+/** All the time in /health, and to systemd in the first word. */
+async function saysThatItWaits(gateway: Gateway, sentence: RegExp): Promise<void> {
+  expect(await healthDuring(gateway)).toEqual([503]);
+  expect((await gateway.health()).body).toMatchObject({ status: 'degraded', storage: 'no-database' });
+  await waitFor(async () => (await gateway.told()).length > 0, { what: 'a word to systemd' });
+  const [ready = ''] = await gateway.told();
+  expect(ready.startsWith('READY=1|STATUS=')).toBe(true);
+  expect(ready.split('STATUS=')[1]?.split('|')[0]).toMatch(sentence);
+}
+
 const linesWith = ({ log }: Gateway, pattern: RegExp): readonly string[] =>
   log.split('\n').filter((line) => pattern.test(line));
 
@@ -75,12 +85,7 @@ describe.skipIf(programs === undefined)('gateways that start while the database 
       await using second = await Gateway.start(two, store, config);
       telegram.userSays(OWNER, 'are you there?');
       for (const gateway of [first, second]) {
-        expect(await healthDuring(gateway)).toEqual([503]);
-        expect((await gateway.health()).body).toMatchObject({ status: 'degraded', storage: 'no-database' });
-        await waitFor(async () => (await gateway.told()).length > 0, { what: 'a word to systemd' });
-        const [ready = ''] = await gateway.told();
-        expect(ready.startsWith('READY=1|STATUS=')).toBe(true);
-        expect(ready.split('STATUS=')[1]?.split('|')[0]).toMatch(AWAY);
+        await saysThatItWaits(gateway, AWAY);
         const status = JSON.parse((await gateway.run('status', '--json')).out) as { waiting?: string };
         expect(status.waiting).toMatch(AWAY);
         expect((await gateway.run('chat', '-m', 'hello')).err.trim()).toMatch(AWAY);
@@ -147,12 +152,7 @@ describe.skipIf(programs === undefined)('gateways that start while the database 
     await using first = await Gateway.start(one, store, { homes: { enabled: true } });
     await using second = await Gateway.start(two, store, { homes: { enabled: true } });
     for (const gateway of [first, second]) {
-      expect(await healthDuring(gateway)).toEqual([503]);
-      expect((await gateway.health()).body).toMatchObject({ status: 'degraded', storage: 'no-database' });
-      await waitFor(async () => (await gateway.told()).length > 0, { what: 'a word to systemd' });
-      const [ready = ''] = await gateway.told();
-      expect(ready.startsWith('READY=1|STATUS=')).toBe(true);
-      expect(ready.split('STATUS=')[1]?.split('|')[0]).toMatch(MACHINE_AWAY);
+      await saysThatItWaits(gateway, MACHINE_AWAY);
       expect((await gateway.run('status')).out).toContain('The database of the setting store does not answer');
     }
     const asked = proxy.refused;
