@@ -87,6 +87,7 @@ export class AgentLoop {
 
   /** Takes messages from the bus until it closes. */
   async run(): Promise<void> {
+    this.#ports.store.journal.inbox.onCommitted((message) => this.#prepare(message));
     for await (const message of this.#ports.store.bus.consumeInbound()) {
       if (this.#shutdown.signal.aborted) return;
       this.#dispatch(message);
@@ -158,6 +159,12 @@ export class AgentLoop {
     else await this.#commandSlots.run(() => this.#command(message, found));
   }
 
+  /** Begins the turn of a message that is not durable yet: it reaches its first write by the time that the message is. */
+  #prepare(message: InboundMessage): void {
+    const isPlain = message.origin === 'user' && this.#ports.commands.table.find(message) === null;
+    if (isPlain && !this.#stopping && !this.#working.has(message.sessionKey)) this.#work(message.sessionKey);
+  }
+
   #wake(sessionKey: string): void {
     if (this.#working.has(sessionKey)) this.#holds.wake(sessionKey);
     else this.#work(sessionKey);
@@ -211,18 +218,22 @@ export class AgentLoop {
       const [first] = messages;
       if (first === undefined || this.#stopping) return;
       const found = await this.#ports.commands.table.resolve(first);
-      if (found === null) await this.#begin(first, messages);
+      const durable = this.#ports.store.journal.inbox.untilDurable();
+      durable.catch(() => {});
+      const isPlain = found === null && messages.every(({ origin }) => origin === 'user');
+      if (!isPlain) await raceAbort(durable, this.#shutdown.signal);
+      if (found === null) await this.#begin(messages, durable);
       else await this.#command(first, found);
     }
   }
 
-  /** The next messages of a session, after their burst is over; empty: none waits. A command comes alone. */
+  /** The next messages of a session, after their burst is over; empty: none waits. A command comes alone. They may not be durable yet. */
   async #gather(sessionKey: string): Promise<readonly InboundMessage[]> {
     const { runtime, store, limits, commands } = this.#ports;
     const { clock } = runtime;
     const began = clock.monotonic();
     for (;;) {
-      const waiting = store.journal.inbox.waiting(sessionKey, BATCH_MOST + 1);
+      const waiting = store.journal.inbox.waiting(sessionKey, BATCH_MOST + 1, true);
       if (waiting[0] !== undefined && (await commands.table.resolve(waiting[0])) !== null) return waiting.slice(0, 1);
       const heldMs = clock.monotonic() - began;
       const { messages, waitMs } = nextBatch(waiting, {
@@ -235,8 +246,10 @@ export class AgentLoop {
     }
   }
 
-  async #begin(first: InboundMessage, batch: readonly InboundMessage[]): Promise<void> {
+  async #begin(batch: readonly InboundMessage[], durable: Promise<void>): Promise<void> {
     const { runtime, store, hooks } = this.#ports;
+    const [first] = batch;
+    if (first === undefined) return;
     const { sessionKey } = first;
     // A subagent needs no slot: its parent holds one while it waits for it.
     using slot = first.origin === 'subagent' ? undefined : await this.#admitTurn(sessionKey);
@@ -260,7 +273,7 @@ export class AgentLoop {
     };
     const claimed = await this.#written(() => store.journal.turns.claim(turn));
     if (claimed.length === 0) return;
-    await this.finish({ id: turn.id, sessionKey, role, messages: claimed }, slot);
+    await this.finish({ id: turn.id, sessionKey, role, messages: claimed, durable }, slot);
   }
 
   /** Waits for a free slot and a quiet event loop. Disposing of the result frees the slot. Null: the process stops. */

@@ -22,6 +22,7 @@ export class Inbox implements InboxPort {
   readonly #ports: InboxPorts;
   readonly #stopListeners = new Set<(stopped: Stopped) => void>();
   readonly #answerListeners = new Set<(taken: AnswerTaken) => void>();
+  readonly #committedListeners = new Set<(message: InboundMessage) => void>();
   #background: (session: string) => number = () => 0;
   #arrivals = 0;
 
@@ -42,13 +43,22 @@ export class Inbox implements InboxPort {
     this.#answerListeners.add(listener);
   }
 
+  /** Adds a listener that is called with each message when it is accepted and not durable yet. It must not throw. */
+  onCommitted(listener: (message: InboundMessage) => void): void {
+    this.#committedListeners.add(listener);
+  }
+
   async accept(messages: readonly InboundMessage[], cursors: readonly Cursor[] = []): Promise<readonly AcceptResult[]> {
     const stops: Stopped[] = [];
     const answers: AnswerTaken[] = [];
-    const results = await this.#ports.db.write(() => {
+    const work = (): AcceptResult[] => {
       const waiting = new Map<string, number>();
       moveCursors(this.#ports, cursors);
       return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers }));
+    };
+    const results = await this.#ports.db.write(work, 'durable', (all) => {
+      const accepted = messages.filter((_, n) => all[n] === 'accepted');
+      for (const message of accepted) for (const listener of this.#committedListeners) listener(message);
     });
     for (const stopped of stops) for (const listener of this.#stopListeners) listener(stopped);
     for (const taken of answers) for (const listener of this.#answerListeners) listener(taken);
@@ -116,17 +126,22 @@ export class Inbox implements InboxPort {
     return this.#ports.db.onQueued(INBOUND, listener);
   }
 
-  /** The messages of a session that no turn has taken, oldest first, at most `limit`. */
-  waiting(session: string, limit: number): readonly InboundMessage[] {
+  /** The messages of a session that no turn has taken, oldest first, at most `limit`; with `committed` those too that are not durable. */
+  waiting(session: string, limit: number, committed = false): readonly InboundMessage[] {
     const { db } = this.#ports;
     return db
       .all(
         "SELECT payload FROM inbound WHERE session = ? AND state = 'accepted' AND seq <= ? ORDER BY seq LIMIT ?",
         session,
-        db.durableUpTo(INBOUND),
+        committed ? Number.MAX_SAFE_INTEGER : db.durableUpTo(INBOUND),
         limit,
       )
       .map((row) => parseInbound(row.text('payload')));
+  }
+
+  /** Resolves when all messages that were accepted so far are durable; rejects as `Database.untilDurable` does. */
+  untilDurable(): Promise<void> {
+    return this.#ports.db.untilDurable(INBOUND);
   }
 
   /** A counter that grows when a message becomes durable, so an unchanged value means that `waiting` returns nothing new. */
@@ -304,13 +319,8 @@ export class Inbox implements InboxPort {
     );
     const cap = CHAT_CAP + (message.text.startsWith('/') ? COMMANDS_MORE : 0);
     if ((chat?.number('n') ?? 0) >= cap) return 'chat-full';
-    const known = waiting.get(message.channel);
-    const count =
-      known ??
-      db
-        .get("SELECT count(*) AS n FROM inbound WHERE channel = ? AND state = 'accepted'", message.channel)
-        ?.number('n') ??
-      0;
+    const all = "SELECT count(*) AS n FROM inbound WHERE channel = ? AND state = 'accepted'";
+    const count = waiting.get(message.channel) ?? db.get(all, message.channel)?.number('n') ?? 0;
     waiting.set(message.channel, count + 1);
     return count >= CHANNEL_CAP ? 'channel-full' : null;
   }

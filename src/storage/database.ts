@@ -8,13 +8,15 @@ import type { Durability } from './files.ts';
 interface PendingWrite {
   readonly work: () => unknown;
   readonly durability: Durability;
+  readonly onCommitted?: (value: unknown) => void;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A write that has run: how to settle its promise, and the lowest sequence number it added to each queue. */
+/** A write that has run: how to tell that it is committed and to settle its promise, and the lowest sequence number it added to each queue. */
 interface DoneWrite {
   readonly item: PendingWrite;
+  readonly committed?: () => void;
   readonly settle: () => void;
   readonly queued: ReadonlyMap<string, number>;
 }
@@ -56,6 +58,8 @@ export class Database {
   readonly #listeners = new Map<string, Set<() => void>>();
   /** By queue: each commit that is not durable yet, with the lowest sequence number that it added. */
   readonly #unsynced = new Map<string, readonly { readonly commit: number; readonly seq: number }[]>();
+  /** Who waits until the rows of a queue are durable. */
+  #watching: { readonly commit: number; readonly settled: PromiseWithResolvers<void> }[] = [];
   #pending: PendingWrite[] = [];
   #queuedNow = new Map<string, number>();
   /** Rows changed since the last commit. */
@@ -69,7 +73,10 @@ export class Database {
     this.#db = db;
     this.#onFailure = onFailure;
     const listeners: WatermarkListeners = {
-      onFailure: (error) => onSyncFailure?.(error),
+      onFailure: (error) => {
+        for (const { settled } of this.#watching.splice(0)) settled.reject(error);
+        onSyncFailure?.(error);
+      },
       onDurable: (commit) => this.#notifyQueues(commit),
     };
     this.#sync = options.watermark?.(db, listeners) ?? new CommitSync(`${path}-wal`, { clock, ...listeners });
@@ -111,14 +118,15 @@ export class Database {
   /**
    * Queues synchronous work. Work queued in one round of the event loop shares a transaction of a few milliseconds.
    * Resolves with the result of the work when it is as durable as requested. Work that throws is rolled back alone (to
-   * a savepoint) and rejects; a failed commit rejects everything in its transaction.
+   * a savepoint) and rejects; a failed commit rejects everything in its transaction. `onCommitted` is called with the result
+   * right after the commit, which is not durable then; it must not throw.
    */
-  write<T>(work: () => T, durability: Durability = 'durable'): Promise<T> {
+  write<T>(work: () => T, durability: Durability = 'durable', onCommitted?: (value: T) => void): Promise<T> {
     if (this.#closed) return Promise.reject(new AppError('journal-closed', 'The journal is closed.'));
     const { failure } = this.#sync;
     if (failure !== undefined) return Promise.reject(failure);
     return new Promise<T>((resolve, reject) => {
-      this.#pending.push({ work, durability, resolve: resolve as (value: unknown) => void, reject });
+      this.#pending.push({ work, durability, onCommitted, resolve, reject } as PendingWrite);
       this.#schedule();
     });
   }
@@ -139,6 +147,19 @@ export class Database {
   durableUpTo(queue: string): number {
     const waiting = this.#unsynced.get(queue) ?? [];
     return waiting.reduce((lowest, { seq }) => Math.min(lowest, seq - 1), Number.MAX_SAFE_INTEGER);
+  }
+
+  /**
+   * Resolves when the rows that a queue has now are durable; does not start a sync by itself. Rejects when they cannot become that;
+   * may stay open when the journal is closed.
+   */
+  async untilDurable(queue: string): Promise<void> {
+    const commit = this.#unsynced.get(queue)?.at(-1)?.commit;
+    if (commit === undefined) return;
+    if (this.#sync.failure !== undefined) throw this.#sync.failure;
+    const settled = Promise.withResolvers<void>();
+    this.#watching.push({ commit, settled });
+    await settled.promise;
   }
 
   /** Calls back whenever new rows of a queue are durable. */
@@ -194,6 +215,7 @@ export class Database {
         this.#unsynced.set(queue, [...(this.#unsynced.get(queue) ?? []), { commit, seq }]);
       }
     }
+    for (const { committed } of done) committed?.();
     const lazy = done.filter(({ item }) => item.durability === 'lazy');
     const durable = done.filter(({ item }) => item.durability === 'durable');
     this.#settle(lazy.map(({ settle }) => settle));
@@ -210,6 +232,9 @@ export class Database {
   }
 
   #notifyQueues(commit: number): void {
+    const reached = this.#watching.filter((one) => one.commit <= commit);
+    this.#watching = this.#watching.filter((one) => one.commit > commit);
+    for (const { settled } of reached) settled.resolve();
     for (const [queue, waiting] of this.#unsynced) {
       const rest = waiting.filter((entry) => entry.commit > commit);
       if (rest.length === waiting.length) continue;
@@ -230,13 +255,13 @@ export class Database {
    * Work that fails is rolled back alone: to its savepoint, or with the transaction when it is the first work in it.
    */
   #attempt(item: PendingWrite, { isFirst }: { readonly isFirst: boolean }): DoneWrite {
-    const { work, resolve, reject } = item;
+    const { work, onCommitted, resolve, reject } = item;
     this.#queuedNow = new Map();
     if (!isFirst) this.#prepare('SAVEPOINT work').run();
     try {
       const value = work();
       if (!isFirst) this.#prepare('RELEASE work').run();
-      return { item, settle: () => resolve(value), queued: this.#queuedNow };
+      return { item, committed: () => onCommitted?.(value), settle: () => resolve(value), queued: this.#queuedNow };
     } catch (error) {
       this.#onFailure?.(error);
       // On a full disk SQLite may have rolled back the whole transaction: then everything in it is rejected.

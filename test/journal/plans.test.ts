@@ -68,6 +68,8 @@ async function useAll(journal: Journal): Promise<void> {
   inbox.onStop(() => {});
   inbox.onAnswer(() => {});
   inbox.countsBackground(() => 0);
+  inbox.onCommitted(() => {});
+  await inbox.untilDurable();
   inbox.onQueued(() => {})[Symbol.dispose]();
   outbox.onQueued(() => {})[Symbol.dispose]();
   await inbox.accept([first, edit, stop], [{ channel, place: 'p', last: '1' }]);

@@ -35,6 +35,8 @@ export interface Turn {
   readonly costUsd: () => number | null;
   /** Stops the clock of the turn's deadline until the result is disposed of; for the time in which a person is asked. */
   readonly pauseDeadline: () => Disposable;
+  /** Resolves when its messages are durable. Before, it writes and sends nothing. */
+  readonly untilDurable: () => Promise<void>;
   /** Finds messages of the same chat that came during the turn and may join it. */
   readonly steering: Pick<Steering, 'next'>;
   /** Adds messages to `facts.messages`. */

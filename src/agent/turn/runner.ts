@@ -41,6 +41,8 @@ export interface ClaimedTurn {
   readonly messages: readonly InboundMessage[];
   /** The command (/retry, …) that began the turn; its message is not part of the turn. */
   readonly asked?: InboundMessage;
+  /** Resolves when the messages are durable. @default they are */
+  readonly durable?: Promise<void>;
 }
 
 /** Does work during which the settings of turns stay as they are. */
@@ -90,13 +92,21 @@ export class TurnRunner {
         return limit.pause();
       };
       const signal = AbortSignal.any([controller.signal, shutdown]);
-      await this.#hold(() => this.#run(claimed, signal, pauseDeadline));
+      const untilDurable = async (): Promise<void> => {
+        if (claimed.durable === undefined) return;
+        using _paused = limit.pause();
+        await raceAbort(claimed.durable, signal);
+      };
+      await this.#hold(() => this.#run(claimed, { signal, pauseDeadline, untilDurable }));
     } finally {
       this.#running.delete(claimed.id);
     }
   }
 
-  async #run(claimed: ClaimedTurn, shutdown: AbortSignal, pauseDeadline: () => Disposable): Promise<void> {
+  async #run(
+    claimed: ClaimedTurn,
+    { signal: ending, pauseDeadline, untilDurable }: Pick<Turn, 'signal' | 'pauseDeadline' | 'untilDurable'>,
+  ): Promise<void> {
     const { runtime, store, model, hooks } = this.#ports;
     const { clock, redact } = runtime;
     const { sessions, bus, journal, consolidation } = store;
@@ -104,7 +114,10 @@ export class TurnRunner {
     const target = claimed.messages.at(-1);
     if (target === undefined) throw new Error(`turn ${claimed.id} has no message`);
     const live = createLive(bus, { turnId: claimed.id, target, redact });
-    live({ type: 'typing' });
+    void untilDurable().then(
+      () => live({ type: 'typing' }),
+      () => {},
+    );
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
     if (hasOwnSession(target)) await trimOwnSession(session, claimed.id);
     await prepareTurn(session, { turnId: claimed.id, newest: target }, store);
@@ -114,8 +127,10 @@ export class TurnRunner {
     // Grows with what joins the turn.
     const messages = [...admitted];
     const newest = messages.at(-1) ?? target;
+    // Its end is written at once.
+    if (refused !== null) await untilDurable();
     const ended = refused === null ? [] : [AbortSignal.abort(new EndTurn('failed', refused, 'denied'))];
-    const signal = AbortSignal.any([shutdown, ...ended]);
+    const signal = AbortSignal.any([ending, ...ended]);
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
     const [{ texts }, state] = await Promise.all([model.systemPrompt(newest, claimed.role), hooks.loadState(facts)]);
     const chosen = await this.#chooseModel(facts, newest);
@@ -134,6 +149,7 @@ export class TurnRunner {
       signal,
       live,
       pauseDeadline,
+      untilDurable,
       steering: this.#steering(claimed, messages[0]),
       join: (more) => void messages.push(...more),
       corrections: new Corrections({ inbox: journal.inbox, hooks }, claimed),

@@ -17,8 +17,10 @@ export async function beginTurn(turn: Turn, ports: MessagePorts): Promise<void> 
   const { turnId, messages } = facts;
   let users: readonly EntryDraft[];
   // A message may be edited while its attachments are fetched: then the entries are made again.
-  do users = await userEntries(turn, messages, ports);
-  while (await correct(turn, ports.store));
+  do {
+    users = await userEntries(turn, messages, ports);
+    await turn.untilDurable();
+  } while (await correct(turn, ports.store));
   // Need not be durable before the first effect: until then the journal has the messages.
   await session.append(
     [

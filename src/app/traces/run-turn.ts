@@ -85,6 +85,7 @@ export async function runGivenTurn(plan: TurnPlan): Promise<readonly TapeEntry[]
     signal: plan.signal ?? new AbortController().signal,
     live: () => {},
     pauseDeadline: () => ({ [Symbol.dispose]: () => {} }),
+    untilDurable: async () => {},
     steering: {
       next: async () =>
         (plan.joining?.() ?? []).map((id) => ({ message: messageOf(id, plan), admitted: messageOf(id, plan) })),
