@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chown, cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chown, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -88,4 +88,28 @@ test('a program that nobody confirmed has three starts as a gateway, and then no
   expect(await machine.starts(['gateway'])).toBe('upgraded');
   await rm(join(machine.home, 'programs'), { recursive: true });
   expect(await machine.starts(['gateway'])).toBe('installed');
+});
+
+test('a gateway of many homes gets more space for new objects, and no other command does', async () => {
+  const machine = await Installation.make(POINTER);
+  const told = 'console.log(process.execArgv.join(" "), process.argv.slice(2).join(" "))';
+  await writeFile(join(machine.home, 'programs', '1.1.0', 'node_modules', 'assistantd', 'dist', 'main.js'), told);
+  await writeFile(join(machine.home, 'config.json'), '{"homes": {"enabled": false}}');
+  expect(await machine.starts(['gateway', '--plain'])).toBe('gateway --plain');
+  await writeFile(
+    join(machine.home, 'config.json'),
+    '{\n  // All of them.\n  "homes": { "max": 400, "enabled": true },\n}',
+  );
+  expect(await machine.starts(['status'])).toBe('status');
+  expect(await machine.starts(['gateway', '--plain'])).toBe('--max-semi-space-size=32 gateway --plain');
+  const elsewhere = { HOME: '/nowhere', NODE_OPTIONS: '--no-warnings' };
+  const started = await machine.starts(['--home', machine.home, 'gateway'], elsewhere);
+  expect(started).toMatch(/^--max-semi-space-size=32 --home \S+ gateway$/u);
+});
+
+test('a start of a program on trial counts once, with many homes too', async () => {
+  const machine = await Installation.make({ ...POINTER, isConfirmed: false });
+  await writeFile(join(machine.home, 'config.json'), '{"homes": {"enabled": true}}');
+  expect(await machine.starts(['gateway'])).toBe('upgraded');
+  expect(await readFile(join(machine.home, 'programs', 'starts'), 'utf8')).toBe('.');
 });
