@@ -19,17 +19,26 @@ export interface LeaseWatchPorts {
  */
 export function watchLease({ lease, storage, clock }: LeaseWatchPorts): Disposable {
   const { leaseMs } = lease;
+  const everyMs = leaseMs * LOOK_PART;
   let timer: Disposable | undefined;
+  let due = 0;
   // One look can come late, after a machine that slept.
   let wasLittle = false;
+  const lookLater = (): void => {
+    const ms = untilNextLook(clock, everyMs);
+    due = clock.monotonic() + ms;
+    timer = clock.timer(ms, look);
+  };
   const look = (): void => {
     if (lease.lost.aborted) return;
-    const isLittle = lease.leftMs < leaseMs * LITTLE_PART;
+    // A process that is too busy to look in time does not renew in time either, and that says nothing of the database.
+    const isLate = clock.monotonic() - due > everyMs;
+    const isLittle = !isLate && lease.leftMs < leaseMs * LITTLE_PART;
     if (isLittle && wasLittle) storage.failed(notRenewed());
     wasLittle = isLittle;
-    timer = clock.timer(untilNextLook(clock, leaseMs * LOOK_PART), look);
+    lookLater();
   };
-  timer = clock.timer(untilNextLook(clock, leaseMs * LOOK_PART), look);
+  lookLater();
   return { [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
 }
 
