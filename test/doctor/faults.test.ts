@@ -287,4 +287,17 @@ describe('assistant doctor', () => {
       ['store.journal', 'failed', /newer version/u, /^npm i -g assistantd@latest$/u],
     ]);
   });
+
+  test('says that the last process died only while that is so', async () => {
+    const { line, paths } = await furnishedHome();
+    await withJournal(paths, (db) => {
+      db.exec('DELETE FROM starts; INSERT INTO starts (at) VALUES (1), (2)');
+      db.exec("INSERT OR REPLACE INTO opened (id, boot, lost) VALUES (1, 'a boot', 0)");
+    });
+    const starts = async (): Promise<Row | undefined> =>
+      (await doctor(line, '--offline')).checks.find(({ id }) => id === 'gateway.starts');
+    expect(await starts()).toMatchObject({ state: 'note', evidence: expect.stringContaining('without tidying up') });
+    await withJournal(paths, (db) => db.exec("UPDATE opened SET boot = 'closed'"));
+    expect(await starts()).toMatchObject({ state: 'ok' });
+  });
 });

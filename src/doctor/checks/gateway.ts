@@ -86,13 +86,14 @@ function starts({ journal, gateway, holder, service, command }: Scene): readonly
   if (journal === null) return [];
   const isRunning = gateway !== null || holder !== null;
   // The newest start is of the process that runs, or of one that died.
-  const died = journal.starts().length - (isRunning || !journal.wasLeftOpen() ? 1 : 0);
+  const endedInOrder = !journal.wasLeftOpen();
+  const died = journal.starts().length - (isRunning || endedInOrder ? 1 : 0);
   const logs = service === null ? `Start it and read what it says: ${command('gateway')}` : service.command('logs');
   if (gateway?.warnings.some((sentence) => sentence.startsWith('I run in safe mode')) === true) {
     return [failed('It runs in safe mode, because it broke down several times in a row.', logs)];
   }
   if (died >= MANY) return [warning(`It broke down ${died} times in a row.`, logs)];
-  if (died > 0 && !isRunning)
+  if (died > 0 && !isRunning && !endedInOrder)
     return [note('Its last process ended without tidying up; the next start recovers what it was doing.', logs)];
   return [ok('It did not break down lately.')];
 }
