@@ -61,7 +61,7 @@ inBrowser(
     test('nothing but the end of an answer is read out', async () => {
       await using visit = await open();
       const { page, assistant } = visit;
-      assistant.model.reply({ text: 'One and two and three and four.', chunkSize: 4, eventDelayMs: 60 });
+      assistant.model.reply({ text: 'One and two and three and four.', chunkSize: 4, eventDelayMs: 400 });
       await visit.write('Count');
       await page.getByText('One and').waitFor();
       const heard = page.getByRole('status');
