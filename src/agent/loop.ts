@@ -222,7 +222,7 @@ export class AgentLoop {
       durable.catch(() => {});
       const isPlain = found === null && messages.every(({ origin }) => origin === 'user');
       if (!isPlain) await raceAbort(durable, this.#shutdown.signal);
-      if (found === null) await this.#begin(messages, durable);
+      if (found === null) await this.#begin(first, messages, durable);
       else await this.#command(first, found);
     }
   }
@@ -246,10 +246,8 @@ export class AgentLoop {
     }
   }
 
-  async #begin(batch: readonly InboundMessage[], durable: Promise<void>): Promise<void> {
+  async #begin(first: InboundMessage, batch: readonly InboundMessage[], durable: Promise<void>): Promise<void> {
     const { runtime, store, hooks } = this.#ports;
-    const [first] = batch;
-    if (first === undefined) return;
     const { sessionKey } = first;
     // A subagent needs no slot: its parent holds one while it waits for it.
     using slot = first.origin === 'subagent' ? undefined : await this.#admitTurn(sessionKey);
