@@ -201,7 +201,7 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     const url = await server.database();
     await using first = await tempFolder();
     await using second = await tempFolder();
-    const copy = await openCopy(url, first.path);
+    const copy = await openCopy(url, first.path, { leaseMs: 60_000 });
     await says(copy, 'a');
     let isOpen = false;
     const waiting = openCopy(url, second.path).then((opened) => {
@@ -219,15 +219,15 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     const url = await server.database();
     await using folder = await tempFolder();
     await using postgres = await Postgres.open(url, { clock: systemClock });
-    await using copy = await openCopy(url, folder.path, { leaseMs: 400 });
+    await using copy = await openCopy(url, folder.path, { leaseMs: 1_500 });
     await says(copy, 'before');
     await postgres.transaction([
       {
-        text: `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.2); RETURN NEW; END';
+        text: `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(3); RETURN NEW; END';
           CREATE TRIGGER slow BEFORE INSERT ON assistant.tapes FOR EACH ROW EXECUTE FUNCTION slow()`,
       },
     ]);
-    const rival = { postgres, owner: 'rival', clock: systemClock, log: silentLog, leaseMs: 400 };
+    const rival = { postgres, owner: 'rival', clock: systemClock, log: silentLog, leaseMs: 1_500 };
     using other = new Leases({ ...rival, schema: journalMigrations.length });
     let isWritten = false;
     const bytes = Buffer.alloc(512 * 1024, 'x');
@@ -246,7 +246,7 @@ describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
     const url = await server.database();
     await using first = await tempFolder();
     await using second = await tempFolder();
-    const copy = await openCopy(url, first.path);
+    const copy = await openCopy(url, first.path, { leaseMs: 60_000 });
     await says(copy, 'a');
     let [waits, away] = [0, 0];
     const waiting = openCopy(url, second.path, {

@@ -3,9 +3,9 @@ import type { StorageHealth } from '../../storage/storage-health.ts';
 import { untilNextLook, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 
-/** Parts of the lease: between two looks, and what is left of it when it should have been renewed long ago. */
+/** Parts of the lease: between two looks, and what is left of it when a renewal has not been answered for a while. */
 const LOOK_PART = 0.1;
-const LITTLE_PART = 0.4;
+const LITTLE_PART = 0.3;
 
 export interface LeaseWatchPorts {
   readonly lease: Pick<Lease, 'leaseMs' | 'leftMs' | 'lost'>;
@@ -25,7 +25,8 @@ export function watchLease({ lease, storage, clock }: LeaseWatchPorts): Disposab
   // One look can come late, after a machine that slept.
   let wasLittle = false;
   const lookLater = (): void => {
-    const ms = untilNextLook(clock, everyMs);
+    // The second look comes sooner, so that there is time to tell the owner.
+    const ms = untilNextLook(clock, wasLittle ? everyMs / 2 : everyMs);
     due = clock.monotonic() + ms;
     timer = clock.timer(ms, look);
   };

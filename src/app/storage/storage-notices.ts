@@ -6,14 +6,19 @@ import { partsOf, SendError } from '../../channels/channel.ts';
 import type { Outlets } from '../../channels/delivery/next-part.ts';
 import { storagePlace, storageSentence, type StorageHealth, type StorageState } from '../../storage/storage-health.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
+import { backoffMs } from '../../util/backoff.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 
 /** What is sent around the journal gets this long. */
 const SEND_DEADLINE_MS = 30_000;
-/** The disk has to take writes this long before it is told that all is well again. */
-const STEADY_MS = 5_000;
+/**
+ * The disk has to take writes this long before it is told that all is well again, ms; longer each time as long as the next trouble
+ * comes within `CALM_MS` of that.
+ */
+const STEADY = { firstMs: 5_000, maxMs: 15 * 60_000 };
+const CALM_MS = 60 * 60_000;
 
 /** A notice that the platform did not take is sent again after so long, ms, and so often. */
 const AGAIN_MS = 1_000;
@@ -52,7 +57,10 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   let tries = 1;
   let again: Disposable | undefined;
   let trouble: StorageState['state'] = 'ok';
-  let steady: Disposable | undefined = began === undefined ? undefined : clock.timer(STEADY_MS, () => heal());
+  /** How many troubles there were, none of them long after the one before; and when the last was over, by the monotonic clock. */
+  let troubles = 1;
+  let overAt = -Infinity;
+  let steady: Disposable | undefined = began === undefined ? undefined : clock.timer(STEADY.firstMs, () => heal());
 
   const tell = (): void => {
     const { state } = storage;
@@ -93,6 +101,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     isNotified = false;
     isOthers = false;
     tries = 1;
+    overAt = clock.monotonic();
     others?.over(home, clock.now());
     const chat = isSilent ? undefined : readChat(ports);
     if (chat === undefined) return;
@@ -113,9 +122,10 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     // What was told before was another trouble.
     if (state === 'damaged') isNotified = false;
     if (state === 'ok') {
-      steady = clock.timer(STEADY_MS, heal);
+      steady = clock.timer(backoffMs(troubles, STEADY), heal);
       return;
     }
+    if (began === undefined) troubles = clock.monotonic() - overAt < CALM_MS ? troubles + 1 : 1;
     began ??= since;
     trouble = state;
     tell();
