@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { OneAtATime } from './agent/recovery/one-at-a-time.ts';
 import { createAgent } from './app/agent.ts';
 import { Further, type ChannelHost, type RunningAssistants } from './app/agents/hosting.ts';
 import type { Base, Ground } from './app/base.ts';
@@ -145,6 +146,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     servesHttp: parts.serve === 'gateway' && parts.host === null && (parts.copy === null || setsPort(loaded)),
     host: parts.host,
     further: new Further(),
+    suspects: (parts.host ?? parts.copy)?.suspects ?? new OneAtATime(clock),
     plugged,
     stored,
     rehearse: async () => {
@@ -286,10 +288,9 @@ async function startOnce(
     learnSecrets: parts.learnSecrets,
     wrapTool: kept?.wrapTool ?? parts.wrapTool,
   });
-  const { sandbox, consolidation, mcp, registry } = agent;
-  const { learnSecrets } = parts;
+  const { sandbox, consolidation, mcp, registry, catalog } = agent;
+  const { learnSecrets, grace, onRestart } = parts;
   const { rehearse: load } = ground;
-  const { catalog } = agent;
   const further = (): Promise<void> => base.further.update();
   const keepConfig = kept?.keepConfig;
   const changed = { journal, bus, channels, models, mcp, registry, hooks, catalog };
@@ -326,7 +327,6 @@ async function startOnce(
   stack.defer(() => channels.manager.stop());
   stack.use(base.further);
   await base.further.open(channels);
-  const { grace, onRestart } = parts;
   await startConsumers(base, { agent, channels, bus, journal, closing, grace, onRestart }, stack);
   // Stops them while the turns of this one end, and long before their channels are closed.
   stack.defer(() => base.further.stop());

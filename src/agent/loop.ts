@@ -161,8 +161,10 @@ export class AgentLoop {
 
   /** Begins the turn of a message that is not durable yet: it reaches its first write by the time that the message is. */
   #prepare(message: InboundMessage): void {
-    const isPlain = message.origin === 'user' && this.#ports.commands.table.find(message) === null;
-    if (isPlain && !this.#stopping && !this.#working.has(message.sessionKey)) this.#work(message.sessionKey);
+    const { commands, store } = this.#ports;
+    const isPlain = message.origin === 'user' && commands.table.find(message) === null;
+    if (isPlain && !store.journal.starts.isDoubted && !this.#stopping && !this.#working.has(message.sessionKey))
+      this.#work(message.sessionKey);
   }
 
   #wake(sessionKey: string): void {
@@ -218,10 +220,11 @@ export class AgentLoop {
       const [first] = messages;
       if (first === undefined || this.#stopping) return;
       const found = await this.#ports.commands.table.resolve(first);
-      const durable = this.#ports.store.journal.inbox.untilDurable();
+      const { inbox, starts } = this.#ports.store.journal;
+      const durable = inbox.untilDurable();
       durable.catch(() => {});
       const isPlain = found === null && messages.every(({ origin }) => origin === 'user');
-      if (!isPlain) await raceAbort(durable, this.#shutdown.signal);
+      if (!isPlain || starts.isDoubted) await raceAbort(durable, this.#shutdown.signal);
       if (found === null) await this.#begin(first, messages, durable);
       else await this.#command(first, found);
     }
@@ -267,6 +270,7 @@ export class AgentLoop {
       session: sessionKey,
       role,
       messages: asking,
+      durable: store.journal.starts.isDoubted,
       ...(parent === undefined ? {} : { parent }),
     };
     const claimed = await this.#written(() => store.journal.turns.claim(turn));

@@ -1,4 +1,5 @@
 import { basename, isAbsolute } from 'node:path';
+import type { OneAtATime } from '../agent/recovery/one-at-a-time.ts';
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -47,6 +48,8 @@ export interface Base {
   readonly host: ChannelHost | null;
   /** The further assistants of this process. */
   readonly further: Further;
+  /** In which order turns go on that may have ended the process, with those of the other assistants in it. */
+  readonly suspects: OneAtATime;
   readonly plugins: Plugins;
   /** What plugins bring for models; filled when they are loaded. */
   readonly plugged: PluggedModels;

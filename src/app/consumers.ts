@@ -29,7 +29,7 @@ export async function resumeEarlierWork(base: Base, { agent, bus, journal }: Joi
   await dropOldAllowances(base, { journal, bus });
   await agent.background.recover();
   await finishUndos(base, agent.undo);
-  const recovered = await recoverTurns(agent.loop, agent.ports);
+  const recovered = await recoverTurns(agent.loop, agent.ports, base.suspects);
   if (recovered > 0) base.log.info('recovery: turns of an earlier process resumed', { turns: recovered });
   agent.consolidation.start();
 }

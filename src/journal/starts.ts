@@ -23,6 +23,7 @@ export class Starts {
   readonly recent: number;
   readonly #db: Database;
   readonly #clock: Pick<Clock, 'now'>;
+  #isCalm = false;
 
   private constructor(db: Database, clock: Pick<Clock, 'now'>) {
     this.#db = db;
@@ -46,8 +47,17 @@ export class Starts {
     return new Starts(db, clock);
   }
 
+  /**
+   * A process died before this one, which is not up for long yet. Turns are counted durably then before they do anything: one that
+   * ends the process at once is counted too where a power loss, or another gateway that takes the home over, loses the newest rows.
+   */
+  get isDoubted(): boolean {
+    return this.unclean > 0 && !this.#isCalm;
+  }
+
   /** Ends the row, because the process stayed up long enough. */
   calm(): Promise<void> {
+    this.#isCalm = true;
     return this.#db.write(() => {
       this.#db.run('DELETE FROM starts');
       this.#db.run('INSERT INTO starts (at) VALUES (?)', this.#clock.now());

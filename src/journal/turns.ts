@@ -72,9 +72,11 @@ export class Turns {
     command?: boolean;
     /** Id of the turn that started this subagent; a /stop of that turn also ends this one. */
     parent?: string;
+    /** Resolve when the row is durable. @default only that of a command is */
+    durable?: boolean;
   }): Promise<readonly InboundMessage[]> {
     // A power loss may take the row of a turn: recovery finds the turn by its tape (`adopt`). A command has no tape.
-    const durability = turn.command === true ? 'durable' : 'lazy';
+    const durability = (turn.durable ?? turn.command === true) ? 'durable' : 'lazy';
     return this.#ports.db.write(() => {
       const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id, message.text));
       if (claimed.length > 0) this.#begin(turn);
@@ -304,11 +306,8 @@ export class Turns {
     cancelQuestions(this.#ports, { turn: turnId });
     for (const draft of replies) outbox.insert(draft);
     for (const message of internal) inbox.enqueueInternal(message);
-    takePreviews(
-      this.#ports,
-      turnId,
-      replies.map(({ message }) => message),
-    );
+    const texts = replies.map(({ message }) => message);
+    takePreviews(this.#ports, turnId, texts);
     return true;
   }
 

@@ -6,13 +6,18 @@ import { systemClock } from '../../src/util/clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
-/** From now on nothing that is synced is on the disk, until `release` is called or the result is disposed of. */
-async function holdDisk(): Promise<{ readonly release: () => void } & Disposable> {
+/** From now on nothing that is synced (while this holds) is on the disk, until `release` is called or the result is disposed of. */
+async function holdDisk(when = (): boolean => true): Promise<{ readonly release: () => void } & Disposable> {
   await using file = await open('/dev/null');
   const files: object = Object.getPrototypeOf(file);
   const usual = Object.getOwnPropertyDescriptor(files, 'datasync') ?? {};
   const disk = Promise.withResolvers<void>();
-  Object.defineProperty(files, 'datasync', { ...usual, value: () => disk.promise });
+  Object.defineProperty(files, 'datasync', {
+    ...usual,
+    value(this: unknown) {
+      return when() ? disk.promise : Reflect.apply(usual.value, this, []);
+    },
+  });
   const release = (): void => {
     Object.defineProperty(files, 'datasync', usual);
     disk.resolve();
@@ -85,4 +90,20 @@ describe('while the disk has not confirmed a message', () => {
     await waitFor(() => chatOf(world).length > 0);
     expect(chatOf(world)).toEqual(['In time.']);
   });
+});
+
+test('after a death of the process the model is asked when the turn is counted on the disk, so that one that dies at once is given up', async () => {
+  await using world = await startWorld();
+  world.model.reply('First.', 'Second.');
+  world.telegram.userSays(OWNER, 'one');
+  await waitFor(() => chatOf(world).includes('First.'));
+  world.assistant.markCrashed();
+  await world.restart();
+  using disk = await holdDisk(() => hasTurn(world));
+  world.telegram.userSays(OWNER, 'two');
+  await waitFor(() => hasTurn(world), { what: 'the turn began' });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(world.model.requests).toHaveLength(1);
+  disk.release();
+  await waitFor(() => chatOf(world).includes('Second.'));
 });

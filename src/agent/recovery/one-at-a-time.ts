@@ -12,7 +12,10 @@ export interface Probation extends Disposable {
   begin(proven: () => void): Disposable;
 }
 
-/** Lets suspected turns run one after another, so that a crash of the process can be blamed on one of them. */
+/**
+ * Lets suspected turns run one after another, so that a crash of the process can be blamed on one of them. All assistants of a
+ * process share one, because any of them ends the process for all.
+ */
 export class OneAtATime {
   readonly #clock: Clock;
   #before: Promise<void> = Promise.resolve();
@@ -21,13 +24,21 @@ export class OneAtATime {
     this.#clock = clock;
   }
 
-  /** Takes the next place in the queue. The returned function waits for it; it rejects when its signal aborts. */
+  /**
+   * Takes the next place in the queue. The returned function waits for it; it rejects when its signal aborts, and then the place is
+   * passed over.
+   */
   next(): (signal: AbortSignal) => Promise<Probation> {
     const before = this.#before;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#before = promise;
     return async (signal) => {
-      await raceAbort(before, signal);
+      try {
+        await raceAbort(before, signal);
+      } catch (error) {
+        void before.then(resolve);
+        throw error;
+      }
       let isOver = false;
       let timer: Disposable | undefined;
       const end = (): void => {

@@ -13,7 +13,7 @@ import type { StorePorts, TurnPorts } from '../ports.ts';
 import { retryWords } from '../commands/retry.ts';
 import type { FoundCommand } from '../commands/table.ts';
 import { closePlainly, giveUpTurn } from './give-up.ts';
-import { OneAtATime } from './one-at-a-time.ts';
+import type { OneAtATime } from './one-at-a-time.ts';
 import { outboundTo } from '../outgoing.ts';
 import { adoptSteeredMessages, type ClaimedTurn } from '../turn/runner.ts';
 import { turnEndEntry } from '../turn/end.ts';
@@ -26,7 +26,7 @@ const MOST_CLOSES = 2;
 const MOST_PLAIN_CLOSES = 2;
 /** Attempts of one turn in all, even if each brought it further. */
 const MOST_RESUMED = 10;
-/** After this many deaths of the process in a row, open turns are resumed one at a time. */
+/** After this many deaths of the process in a row, open turns are resumed one at a time, also those of several assistants. */
 const MOST_DEATHS_TOGETHER = 2;
 /** Wait between attempts to read a session file that cannot be read. */
 const UNREADABLE = { firstMs: 2_000, maxMs: 300_000 };
@@ -49,11 +49,12 @@ type TurnLeft = Extract<Left, { type: 'turn' }>;
 /**
  * Recovers the open turns of earlier processes at start: each is closed, resumed from the last step on its tape, or
  * given up with a notice. Messages of its session wait meanwhile. A session whose file cannot be read is tried again
- * later and does not hold up the start. Returns the number of turns that were open.
+ * later and does not hold up the start. After repeated deaths of the process they wait for each other in `order`. Returns the number of
+ * turns that were open.
  */
-export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts): Promise<number> {
+export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, order: OneAtATime): Promise<number> {
   const { journal } = ports.store;
-  const { clock, log } = ports.runtime;
+  const { log } = ports.runtime;
   const open = journal.turns.open();
   const lost = journal.mayHaveLost ? journal.inbox.waitingSessions() : [];
   const turns: TurnLeft[] = [];
@@ -74,13 +75,12 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts): Promi
   // A session that could not be read may hold a lost turn: then the next start looks again.
   if (journal.mayHaveLost && isWhole) await journal.lossRecovered();
   const suspects = turns.toSorted((a, b) => (a.open.id < b.open.id ? -1 : 1));
-  const alone = journal.starts.unclean >= MOST_DEATHS_TOGETHER && suspects.length > 1;
-  if (alone)
+  const alone = journal.starts.unclean >= MOST_DEATHS_TOGETHER;
+  if (alone && suspects.length > 0)
     log.warn('recovery: the process died repeatedly; turns are resumed one at a time', {
       turns: suspects.length,
       deaths: journal.starts.unclean,
     });
-  const order = new OneAtATime(clock);
   for (const suspect of suspects) {
     const place = alone ? order.next() : null;
     loop.hold(suspect.turn.sessionKey, async (signal) => {

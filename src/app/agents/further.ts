@@ -134,6 +134,7 @@ export class FurtherAssistants implements RunningAssistants {
       name,
       loaded: () => this.#ports.loaded(),
       sources: (began) => this.shared.sourcesOf(name, began),
+      suspects: this.#base.suspects,
     };
     let isBehind = true;
     const hosted = new HostedAssistant({

@@ -1,3 +1,4 @@
+import type { OneAtATime } from '../../agent/recovery/one-at-a-time.ts';
 import type { ChannelManager } from '../../channels/manager.ts';
 import type { SharedChannels } from '../../channels/shared/shared-channels.ts';
 import type { ChannelSource } from '../../channels/supervised-channel.ts';
@@ -8,7 +9,7 @@ import type { AgentFacts } from '../../gateway/assistant-info.ts';
 /** Whether a turn began with a person's message of a chat. */
 export type Began = (channel: string, turnId: string, chatId: string) => boolean;
 
-/** What a further assistant gets from the main one: its channels, and nothing else. */
+/** What a further assistant gets from the main one: its channels, and its place among the turns that may have ended the process. */
 export interface ChannelHost {
   /** The name of the further assistant. */
   readonly name: string;
@@ -16,6 +17,7 @@ export interface ChannelHost {
   readonly loaded: () => LoadedConfig;
   /** All channels, of which it reads and writes its own chats. */
   readonly sources: (began: Began) => readonly ChannelSource[];
+  readonly suspects: OneAtATime;
 }
 
 /** The channels of the main assistant. */

@@ -1,3 +1,4 @@
+import type { OneAtATime } from '../../agent/recovery/one-at-a-time.ts';
 import type { HomeStore } from '../../homes/home-store.ts';
 import type { OpenHome, OpenHomeOptions } from '../../homes/open-home.ts';
 import type { Assistant, AssistantSettings } from '../library/assistant.ts';
@@ -13,6 +14,8 @@ export interface HomeCopy {
   readonly onWrites: (listeners: WriteListeners) => void;
   /** Whom the homes of this process told of a database that is away. */
   readonly told: ToldPeople;
+  /** In which order turns of all homes of this process go on that may have ended an earlier one. */
+  readonly suspects: OneAtATime;
   /** Told every secret of its configuration, for the log of the machine. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
 }

@@ -1,3 +1,4 @@
+import { OneAtATime } from '../../agent/recovery/one-at-a-time.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { HomePaths } from '../../config/home.ts';
 import type { LoadedConfig } from '../../config/load.ts';
@@ -128,8 +129,7 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
     ...(parts.log === undefined ? {} : { log: parts.log }),
     ...(parts.boot === undefined ? {} : { boot: parts.boot }),
   };
-  const told = new ToldPeople();
-  const shared = { store, told, learnSecrets: learn, clock, log };
+  const shared = { store, told: new ToldPeople(), suspects: new OneAtATime(clock), learnSecrets: learn, clock, log };
   const copies = { ...shared, machine: paths.home, env, settings, create: parts.create };
   const { presence } = store;
   if (presence === undefined) throw new Error('a gateway of many homes is known to the others');

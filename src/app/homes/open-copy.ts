@@ -5,7 +5,6 @@ import { homePaths, type HomePaths } from '../../config/home.ts';
 import { homeOfMachine } from '../../config/hosted-home.ts';
 import { loadConfig } from '../../config/load.ts';
 import { watchEditedFile } from '../../config/watch-file.ts';
-import type { HomeStore } from '../../homes/home-store.ts';
 import type { Lease } from '../../homes/lease.ts';
 import { openHome, type OpenHome } from '../../homes/open-home.ts';
 import { journalMigrations } from '../../journal/schema.ts';
@@ -19,19 +18,15 @@ import { createModels } from '../agent/models.ts';
 import type { CreateOptions } from '../agents/hosted-assistant.ts';
 import type { Assistant, AssistantSettings } from '../library/assistant.ts';
 import { requireAlone } from '../storage/kept-home.ts';
-import type { ToldPeople } from '../storage/storage-notices.ts';
-import type { CreateAssistant, WriteListeners } from './home-copy.ts';
+import type { CreateAssistant, HomeCopy, WriteListeners } from './home-copy.ts';
 
-export interface CopyPorts {
-  readonly store: HomeStore;
+export interface CopyPorts extends Pick<HomeCopy, 'store' | 'told' | 'suspects' | 'learnSecrets'> {
   /** The folder of the machine. */
   readonly machine: string;
   readonly env: Environment;
   /** What is the same for all homes of the process. */
   readonly settings: Pick<AssistantSettings, 'log' | 'logsToFile' | 'boot'>;
   readonly create: CreateAssistant;
-  readonly told: ToldPeople;
-  readonly learnSecrets: (secrets: readonly string[]) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -48,7 +43,7 @@ export async function openCopy(
   { restart, signal, failing }: CreateOptions,
   ports: CopyPorts,
 ): Promise<Assistant> {
-  const { store, machine, env, settings, create, told, learnSecrets, clock, log } = ports;
+  const { store, machine, env, settings, create, told, suspects, learnSecrets, clock, log } = ports;
   await using stack = new AsyncDisposableStack();
   let release: (() => Promise<void>) | null = () => lease.release();
   stack.defer(async () => await release?.().catch(() => {}));
@@ -84,7 +79,7 @@ export async function openCopy(
   await readableConfig(paths, { environment, home, clock, failing, signal });
   const assistant = await create(
     { ...settings, home: folder, environment, serve: 'gateway', clock, onRestart: restart, signal },
-    { home, store, told, learnSecrets, onWrites: (those) => (listeners = those) },
+    { home, store, told, suspects, learnSecrets, onWrites: (those) => (listeners = those) },
   );
   const close = assistant.close.bind(assistant);
   const owned = stack.move();
