@@ -292,9 +292,9 @@ async function startOnce(
   const { learnSecrets, grace, onRestart } = parts;
   const { rehearse: load } = ground;
   const further = (): Promise<void> => base.further.update();
-  const keepConfig = kept?.keepConfig;
+  const keepFiles = kept?.keepFiles;
   const changed = { journal, bus, channels, models, mcp, registry, hooks, catalog };
-  const reloader = createReloader(base, { ...changed, load, further, keepConfig, learnSecrets });
+  const reloader = createReloader(base, { ...changed, load, further, keepFiles, learnSecrets });
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.providers);
   stack.use(agent.background);

@@ -50,7 +50,7 @@ export interface ReloadParts {
   /** Takes up what changed for the further assistants. Never rejects. */
   readonly further: () => Promise<void>;
   /** Resolves when all that keeps the home has the file; with a sentence when that may not be so. Never rejects. */
-  readonly keepConfig: (() => Promise<string | null>) | undefined;
+  readonly keepFiles: (() => Promise<string | null>) | undefined;
   /** Takes these out of every text too, from now on. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
 }
@@ -133,7 +133,7 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
   return {
     reload: async () => {
       const { changes, refused } = await queued();
-      const behind = (await parts.keepConfig?.()) ?? null;
+      const behind = (await parts.keepFiles?.()) ?? null;
       const recent = unasked.filter(({ at }) => clock.monotonic() - at < RECENT_MS);
       unasked = [];
       const all = [...recent.flatMap((known) => known.changes), ...changes];

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
@@ -109,18 +109,25 @@ describe.skipIf(programs === undefined)('gateways of many homes', () => {
     await world.asks('ada', 'said-mended', 're: said-mended');
   });
 
-  test('have a changed setting of a home in the database when the command says that it is done', async () => {
+  test('have a changed setting and a new skill of a home in the database when the command says that it is done', async () => {
     const store = `${await server.database()}&leaseSeconds=30`;
     await using world = await startMachines(store, ['ada']);
     await using postgres = await Postgres.open(store, { clock: systemClock });
     const a = await world.machine('a');
     await a.runs(1);
     const home = join(a.folder, 'homes', 'ada');
-    const set = async (zone: string): Promise<string> => {
+    const run = async (...words: readonly string[]): Promise<CommandLine> => {
       const line = new CommandLine({ home });
       line.connect = (path) => connectAssistant(path, systemClock);
-      expect(await line.run('config', 'set', 'agent.timezone', zone)).toBe(0);
-      return line.out;
+      expect(await line.run(...words)).toBe(0);
+      return line;
+    };
+    const set = async (zone: string): Promise<string> => (await run('config', 'set', 'agent.timezone', zone)).out;
+    const add = async (name: string): Promise<CommandLine> => {
+      const folder = join(world.folder, 'skills', name);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, 'SKILL.md'), `---\nname: ${name}\ndescription: Folds napkins.\n---\nFold.\n`);
+      return await run('skills', 'add', folder, '--yes');
     };
     for (const zone of ['Europe/Vienna', 'Asia/Tokyo', 'America/Lima']) {
       expect(await set(zone)).toContain(`agent.timezone is set in ${join(home, 'config.json')}.`);
@@ -128,9 +135,13 @@ describe.skipIf(programs === undefined)('gateways of many homes', () => {
       const file = await readFile(join(home, 'config.json'));
       expect(stored?.['sha256']).toBe(createHash('sha256').update(file).digest('hex'));
     }
+    await add('napkins');
+    const paths = await postgres.query("SELECT path FROM assistant.files WHERE path LIKE '%napkins%'");
+    expect(paths).toEqual([{ path: 'workspace/skills/napkins/SKILL.md' }]);
     await server.kill();
-    const printed = await set('UTC').finally(() => server.start());
+    const [printed, added] = await Promise.all([set('UTC'), add('towels')]).finally(() => server.start());
     expect(printed).toContain('⚠ The database does not have it yet;');
+    expect(added.err).toContain('⚠ The database does not have it yet;');
   });
 
   test('keep what belongs to one home from the others: messages, keys, files', async () => {

@@ -35,16 +35,16 @@ export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend
   readonly wrapSource: (source: ChannelSource) => ChannelSource;
   /** Whether the home is this gateway's for certain. */
   readonly permit: Permit;
-  /** Sends `config.json`. Resolves when PostgreSQL has it as it is now, or after 5 s with a sentence: it may not. Never rejects. */
-  readonly keepConfig: () => Promise<string | null>;
+  /** Sends all files. Resolves when PostgreSQL has them as they are now, or after 5 s with a sentence: it may not. Never rejects. */
+  readonly keepFiles: () => Promise<string | null>;
 }
 
 /** All files are looked through this often, for what a person or a background process changed; ms. */
 const LOOK_EVERY_MS = 60_000;
 /** A person waits for it. */
-const CONFIG_MS = 5_000;
+const KEEP_MS = 5_000;
 const NOT_KEPT =
-  'The database does not have it yet; until it answers, a gateway that takes the home over has the settings of before.';
+  'The database does not have it yet; until it answers, a gateway that takes the home over has what was there before.';
 /** Between two attempts to start while PostgreSQL cannot be reached, ms. */
 const AGAIN = { firstMs: 500, maxMs: 3_000 };
 /** A start that is stopped ends after so long, ms. */
@@ -108,9 +108,10 @@ export async function openKeptHome(
     }),
     wrapSource: (source) => ({ ...source, permit, open: async () => permitted(permit, await source.open()) }),
     permit,
-    keepConfig: async () => {
-      using limit = deadline(clock, CONFIG_MS, 'sending config.json');
-      return await raceAbort(sendConfig(), limit.signal).then(
+    keepFiles: async () => {
+      using limit = deadline(clock, KEEP_MS, 'sending what was changed');
+      files.touched('');
+      return await raceAbort(writer.look(), limit.signal).then(
         () => null,
         () => NOT_KEPT,
       );

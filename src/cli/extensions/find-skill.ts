@@ -10,7 +10,7 @@ import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
 import { pathsOf } from '../open.ts';
 
-const TELL_MS = 2_000;
+const TELL_MS = 6_000;
 
 /** What the command line does with the skills of a home, by its configuration. */
 export async function openInstaller(
@@ -38,12 +38,17 @@ export async function findSkill(installer: SkillInstaller, name: string): Promis
   throw new AppError('unknown-skill', `There is no skill ${JSON.stringify(oneLine(name, 60))}. ${hint}`);
 }
 
-/** Has an assistant that runs look again, so that an open page shows the change. Without one, or if it fails, the change is made all the same. */
+/**
+ * Has an assistant that runs look again, so that an open page shows the change and the database that keeps the home has it. Without one,
+ * or if it fails, the change is made all the same.
+ */
 export async function tellRunning(context: CliContext, home: string | undefined): Promise<void> {
   using waiting = deadline(context.clock, TELL_MS, 'the running assistant');
   try {
     await using running = await context.connect(pathsOf(context, home).socket);
-    if (running !== undefined) await raceAbort(running.request('configReload', {}), waiting.signal);
+    if (running === undefined) return;
+    const { behind } = await raceAbort(running.request('configReload', {}), waiting.signal);
+    if (behind !== undefined) context.stderr.write(`⚠ ${behind}\n`);
   } catch {
     // The page shows it when it is opened next.
   }

@@ -148,8 +148,9 @@ async function reload(context: CliContext, home: string | undefined): Promise<bo
   const running = await context.connect(pathsOf(context, home).socket);
   if (running === undefined) return false;
   await using assistant = running;
-  const { refused } = await assistant.request('configReload', {});
+  const { refused, behind } = await assistant.request('configReload', {});
   if (refused !== null) throw new AppError('config-invalid', refused);
+  if (behind !== undefined) context.stderr.write(`⚠ ${behind}\n`);
   return true;
 }
 

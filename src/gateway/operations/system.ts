@@ -27,7 +27,7 @@ export const system = {
     readonly changes: readonly { readonly path: string; readonly effect: 'live' | 'rebuild' | 'restart' }[];
     /** Why it was not taken up, one sentence; null: it was, or nothing is different. */
     readonly refused: string | null;
-    /** The database of the setting `store` may not have the file yet, one sentence; left out: it has. */
+    /** The database of the setting `store` may not have the files of the home yet, one sentence; left out: it has. */
     readonly behind?: string;
   }>()({
     description: 'Reads the configuration again and takes up what has changed; a wrong one is refused as a whole.',
