@@ -127,9 +127,13 @@ describe('assistant logs', () => {
     });
     const exit = new Promise((resolve) => child.on('exit', (code) => resolve(code)));
     await waitFor(() => err.includes('"msg":"ready"'), { timeoutMs: 60_000 });
-    const line = new CommandLine({ home });
-    expect(await line.run('logs')).toBe(0);
-    expect(line.out).toMatch(/ {2}info {3}ready {2}home=/u);
+    // Its file is written after stderr.
+    const isInFile = async (): Promise<boolean> => {
+      const line = new CommandLine({ home });
+      expect(await line.run('logs')).toBe(0);
+      return / {2}info {3}ready {2}home=/u.test(line.out);
+    };
+    await waitFor(isInFile, { what: 'ready in the log file' });
     child.kill('SIGTERM');
     expect(await exit).toBe(0);
   });

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ import { waitFor } from '../support/wait.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const RECORDER = fileURLToPath(new URL('../support/record-loads.ts', import.meta.url));
 
-/** The packages that a gateway has loaded a second after it said that it is ready; `until` holds before that. */
+/** The packages that a gateway has loaded when it said that it is ready and loads no more; `until` holds before that. */
 async function packagesLoadedBy(
   config: unknown,
   { path, until }: { readonly path?: string; readonly until?: string } = {},
@@ -34,9 +34,16 @@ async function packagesLoadedBy(
   let log = '';
   child.stderr.on('data', (data: Buffer) => (log += data.toString()));
   try {
-    await waitFor(() => log.includes('"msg":"ready"'), { timeoutMs: 15_000, what: `ready in:\n${log}` });
+    await waitFor(() => log.includes('"msg":"ready"'), { timeoutMs: 60_000, what: `ready in:\n${log}` });
     if (until !== undefined) await waitFor(() => log.includes(until), { what: `${until} in:\n${log}` });
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    let before = -1;
+    const isStill = async (): Promise<boolean> => {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      const [size, last] = [existsSync(record) ? statSync(record).size : 0, before];
+      before = size;
+      return size === last;
+    };
+    await waitFor(isStill, { what: 'the end of what is loaded' });
   } finally {
     const gone = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
