@@ -24,7 +24,7 @@ async function roleOf(
   await world.bus.publishInbound(...drafts);
   await waitFor(() => roles.length > 0);
   if (replied !== undefined) {
-    await waitFor(() => outbox.page(0, 1).length > 0, { timeoutMs: 3_000, what: 'a reply' });
+    await waitFor(() => outbox.page(0, 1).length > 0, { what: 'a reply' });
     for (const { message } of outbox.page(0, 10)) replied(message.text);
   }
   return roles[0];

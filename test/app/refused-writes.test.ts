@@ -103,7 +103,7 @@ describe.skipIf(why !== null)('a full disk is known from the first write that it
     await using world = await storesOnSmallDisk();
     await world.fill();
     await Promise.resolve(WRITES[name]?.(world.stores)).catch(() => {});
-    await waitFor(() => world.storage.state.state === 'full', { timeoutMs: 5_000, what: 'the report' });
+    await waitFor(() => world.storage.state.state === 'full', { what: 'the report' });
     await world.free();
     await waitFor(() => world.storage.state.state === 'ok');
   });
@@ -122,7 +122,7 @@ describe.skipIf(why !== null)('a full disk is known from the first write that it
     await memory.appendHistory([{ at: 1, text: 'A submarine under Porto' }]);
     await world.fill();
     expect(await find('zeppelin')).toHaveLength(1);
-    await waitFor(() => world.storage.state.state === 'full', { timeoutMs: 5_000, what: 'the report' });
+    await waitFor(() => world.storage.state.state === 'full', { what: 'the report' });
     await world.free();
     await waitFor(() => world.storage.state.state === 'ok');
     expect(await find('submarine')).toHaveLength(1);

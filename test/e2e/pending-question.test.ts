@@ -51,7 +51,7 @@ test('a question that was open when the process was killed counts as a no: nothi
   await using again = await connect();
   const messages: string[] = [];
   using _attached = again.attach('main', ({ text }) => messages.push(text));
-  await waitFor(() => messages.length > 0, { timeoutMs: 15_000, what: 'the answer' });
+  await waitFor(() => messages.length > 0, { what: 'the answer' });
   expect(messages).toEqual(['I was not allowed to.\n\nNot done: `touch ran` was refused.']);
   expect(model.requests[1]?.view.toolResults[0]?.text).toContain('no one can be asked');
   expect(existsSync(join(workspace, 'ran'))).toBe(false);

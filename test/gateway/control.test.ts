@@ -259,7 +259,7 @@ describe('a client that misbehaves', () => {
     const socket = await raw(path);
     socket.write('{"id":1,"method":"flood","params":null}\n');
     socket.pause();
-    await waitFor(() => state.aborted, { timeoutMs: 5_000 });
+    await waitFor(() => state.aborted);
     expect(await other.request('ping', null)).toBe('pong');
     expect(log.lines.map(({ message }) => message)).toEqual(['control: closed a client that does not read']);
   });

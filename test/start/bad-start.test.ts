@@ -93,7 +93,7 @@ describe('what cannot start says so in one sentence', () => {
   test('a second daemon on the same home, which names the first', async () => {
     await withHome(null, async (home) => {
       const first = start(['gateway', '--home', home, '--port', '0']);
-      await waitFor(() => first.err().includes('"msg":"ready"'), { timeoutMs: 15_000 });
+      await waitFor(() => first.err().includes('"msg":"ready"'));
       const [code, text] = await sentence(start(['gateway', '--home', home, '--port', '0']));
       expect([code, text]).toEqual([1, expect.stringContaining(String(first.child.pid))]);
       first.child.kill('SIGTERM');
