@@ -306,7 +306,7 @@ async function startOnce(
   requireFree(base.plugins.givenClashes);
   await mcp.open();
 
-  await resumeEarlierWork(base, { journal, bus, agent });
+  await resumeEarlierWork(base, { journal, bus, agent }, stack);
   const { questions, editorFiles, editorMcp, requests } = agent;
   const model = (): string => fullName(models.standard);
   const openai = createOpenAiPorts(base, { bus, stores, closing: closing.signal });

@@ -112,6 +112,13 @@ export class AgentLoop {
     return this.#commands.finish(turnId, message, found);
   }
 
+  /** Ends at once what recovery began, when the start fails after it. */
+  abandon(): void {
+    this.#stopping = true;
+    for (const end of [this.#ending, this.#shutdown]) end.abort(new Error('the start failed'));
+    this.#holds.end();
+  }
+
   /** Lets turns in flight finish for `graceMs`, then leaves them open for the next start. */
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#ports.runtime;

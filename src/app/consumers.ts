@@ -23,12 +23,17 @@ interface Joined {
   readonly journal: Journal;
 }
 
-/** Resumes the turns and processes that an earlier process left, before any channel opens. */
-export async function resumeEarlierWork(base: Base, { agent, bus, journal }: Joined): Promise<void> {
+/** Resumes the turns and processes that an earlier process left, before any channel opens. `stack` ends them when the start fails. */
+export async function resumeEarlierWork(
+  base: Base,
+  { agent, bus, journal }: Joined,
+  stack: AsyncDisposableStack,
+): Promise<void> {
   await endWhatRestoreLeft(base, { agent, journal });
   await dropOldAllowances(base, { journal, bus });
   await agent.background.recover();
   await finishUndos(base, agent.undo);
+  stack.defer(() => agent.loop.abandon());
   const recovered = await recoverTurns(agent.loop, agent.ports, base.suspects);
   if (recovered > 0) base.log.info('recovery: turns of an earlier process resumed', { turns: recovered });
   agent.consolidation.start();

@@ -7,9 +7,14 @@ const PROBATION_MS = 120_000;
 export interface Probation extends Disposable {
   /**
    * Call when the turn begins. The next turn may begin when this one has ended (dispose of the probation), when it
-   * waits for a person (dispose of the returned value), or after two minutes; in the last two cases `proven` is called.
+   * waits for a person (dispose of the returned value), or two minutes after its place came; in the last two cases `proven` is called.
    */
   begin(proven: () => void): Disposable;
+}
+
+interface Place {
+  readonly turn: string;
+  readonly comes: PromiseWithResolvers<void>;
 }
 
 /**
@@ -18,46 +23,60 @@ export interface Probation extends Disposable {
  */
 export class OneAtATime {
   readonly #clock: Clock;
-  #before: Promise<void> = Promise.resolve();
+  readonly #waiting = new Set<Place>();
+  #taken: Place | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /**
-   * Takes the next place in the queue. The returned function waits for it; it rejects when its signal aborts, and then the place is
-   * passed over.
+   * Waits for the place of a turn. Of those that wait the oldest is next, by its id, so that none waits for ever where one process after
+   * another ends soon. Rejects when the signal aborts.
    */
-  next(): (signal: AbortSignal) => Promise<Probation> {
-    const before = this.#before;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#before = promise;
-    return async (signal) => {
-      try {
-        await raceAbort(before, signal);
-      } catch (error) {
-        void before.then(resolve);
-        throw error;
-      }
-      let isOver = false;
-      let timer: Disposable | undefined;
-      const end = (): void => {
-        isOver = true;
-        timer?.[Symbol.dispose]();
-        resolve();
-      };
-      return {
-        begin: (proven) => {
-          const pass = (): void => {
-            if (isOver) return;
-            end();
-            proven();
-          };
-          timer = this.#clock.timer(PROBATION_MS, pass);
-          return { [Symbol.dispose]: pass };
-        },
-        [Symbol.dispose]: end,
-      };
+  async place(turn: string, signal: AbortSignal): Promise<Probation> {
+    const place = { turn, comes: Promise.withResolvers<void>() };
+    this.#waiting.add(place);
+    this.#next();
+    try {
+      await raceAbort(place.comes.promise, signal);
+    } catch (error) {
+      this.#leave(place);
+      throw error;
+    }
+    let proven: (() => void) | undefined;
+    const end = (): void => {
+      timer[Symbol.dispose]();
+      this.#leave(place);
     };
+    const pass = (): void => {
+      if (this.#taken !== place) return;
+      end();
+      proven?.();
+    };
+    // From here on, because what comes before the turn begins may wait for a disk or a database.
+    const timer = this.#clock.timer(PROBATION_MS, pass);
+    return {
+      begin: (called) => {
+        proven = called;
+        return { [Symbol.dispose]: pass };
+      },
+      [Symbol.dispose]: end,
+    };
+  }
+
+  #leave(place: Place): void {
+    this.#waiting.delete(place);
+    if (this.#taken === place) this.#taken = undefined;
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#taken !== undefined) return;
+    const [oldest] = Array.from(this.#waiting).toSorted((a, b) => (a.turn < b.turn ? -1 : 1));
+    if (oldest === undefined) return;
+    this.#waiting.delete(oldest);
+    this.#taken = oldest;
+    oldest.comes.resolve();
   }
 }

@@ -82,9 +82,8 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, order:
       deaths: journal.starts.unclean,
     });
   for (const suspect of suspects) {
-    const place = alone ? order.next() : null;
     loop.hold(suspect.turn.sessionKey, async (signal) => {
-      using probation = place === null ? null : await place(signal);
+      using probation = alone ? await order.place(suspect.open.id, signal) : null;
       await resumeTurnLeft(suspect, loop, ports.store);
       if (probation === null) return await loop.finish(suspect.turn);
       // Once its probation is over, a later death of the process does not count against this turn.
