@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { newCommand } from '../../src/agent/commands/new.ts';
 import type { Hooks } from '../../src/agent/hooks/hooks.ts';
@@ -35,6 +36,16 @@ describe('the loop', () => {
     expect(world.journal.inbox.counts()).toEqual({});
     gate.resolve();
     await waitFor(() => world.loop.load.sessions === 0, { what: 'nothing is held any more' });
+  });
+
+  test('that is abandoned, because its start failed, ends what recovery holds and begins nothing', async () => {
+    await using world = await loopWith(() => ({ type: 'deny', reason: 'no' }));
+    world.loop.hold('one', (signal) => once(signal, 'abort').then(() => {}));
+    await world.bus.publishInbound(inboundDraft({ chatId: '1', sessionKey: 'one' }));
+    expect(world.loop.load.sessions).toBe(1);
+    world.loop.abandon();
+    await waitFor(() => world.loop.load.sessions === 0);
+    expect(world.journal.inbox.counts()).toEqual({ accepted: 1 });
   });
 
   test('forgets sessions that have nothing to do', async () => {
