@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import { OneAtATime } from './agent/recovery/one-at-a-time.ts';
 import { createAgent } from './app/agent.ts';
-import { Further, type ChannelHost, type RunningAssistants } from './app/agents/hosting.ts';
+import { Further, suspectsOf, type ChannelHost, type RunningAssistants } from './app/agents/hosting.ts';
 import type { Base, Ground } from './app/base.ts';
 import { openBus, openHooks } from './app/bus.ts';
 import { createChannels, showStates, showTyping } from './app/channels.ts';
@@ -146,7 +145,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     servesHttp: parts.serve === 'gateway' && parts.host === null && (parts.copy === null || setsPort(loaded)),
     host: parts.host,
     further: new Further(),
-    suspects: (parts.host ?? parts.copy)?.suspects ?? new OneAtATime(clock),
+    suspects: (parts.host ?? parts.copy)?.suspects ?? suspectsOf(loaded, clock),
     plugged,
     stored,
     rehearse: async () => {

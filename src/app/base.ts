@@ -48,8 +48,8 @@ export interface Base {
   readonly host: ChannelHost | null;
   /** The further assistants of this process. */
   readonly further: Further;
-  /** In which order turns go on that may have ended the process, with those of the other assistants in it. */
-  readonly suspects: OneAtATime;
+  /** Where turns that may have ended the process get their last attempt, with those of the other assistants in it; null: it is the only one. */
+  readonly suspects: OneAtATime | null;
   readonly plugins: Plugins;
   /** What plugins bring for models; filled when they are loaded. */
   readonly plugged: PluggedModels;

@@ -29,7 +29,7 @@ describe.skipIf(programs === undefined)('a turn of one home that ends the gatewa
     await waitFor(() => asked('said-wish'), { what: 'the wish of Bob' });
     world.home('ada').telegram.userSays(OWNER, 'said-poison');
     await waitFor(() => deaths === 1, { what: 'the first death' });
-    for (const next of [2, 3]) {
+    for (const next of [2, 3, 4]) {
       isPatient = next === 2;
       await gateway.start();
       await waitFor(() => deaths === next, { timeoutMs: 60_000, what: `death ${next}` });
@@ -37,8 +37,8 @@ describe.skipIf(programs === undefined)('a turn of one home that ends the gatewa
     await gateway.start();
     const told = (name: string): string => world.home(name).answers().join('\n');
     await waitFor(() => told('ada') !== '' && told('bob') !== '', { timeoutMs: 60_000, what: 'both are told' });
-    expect(told('ada')).toContain('I was stopped 3 times while working on “said-poison” and gave up on it.');
+    expect(told('ada')).toContain('I was stopped 4 times while working on “said-poison” and gave up on it.');
     expect(world.home('bob').answers().at(0)).toMatch(/Granted\.$/u);
-    expect(deaths).toBe(3);
+    expect(deaths).toBe(4);
   });
 });

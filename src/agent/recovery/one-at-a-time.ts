@@ -17,10 +17,7 @@ interface Place {
   readonly comes: PromiseWithResolvers<void>;
 }
 
-/**
- * Lets suspected turns run one after another, so that a crash of the process can be blamed on one of them. All assistants of a
- * process share one, because any of them ends the process for all.
- */
+/** Lets suspected turns run one after another, so that a crash of the process can be blamed on one of them. */
 export class OneAtATime {
   readonly #clock: Clock;
   readonly #waiting = new Set<Place>();

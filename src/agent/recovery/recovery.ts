@@ -13,7 +13,7 @@ import type { StorePorts, TurnPorts } from '../ports.ts';
 import { retryWords } from '../commands/retry.ts';
 import type { FoundCommand } from '../commands/table.ts';
 import { closePlainly, giveUpTurn } from './give-up.ts';
-import type { OneAtATime } from './one-at-a-time.ts';
+import { OneAtATime } from './one-at-a-time.ts';
 import { outboundTo } from '../outgoing.ts';
 import { adoptSteeredMessages, type ClaimedTurn } from '../turn/runner.ts';
 import { turnEndEntry } from '../turn/end.ts';
@@ -26,14 +26,21 @@ const MOST_CLOSES = 2;
 const MOST_PLAIN_CLOSES = 2;
 /** Attempts of one turn in all, even if each brought it further. */
 const MOST_RESUMED = 10;
-/** After this many deaths of the process in a row, open turns are resumed one at a time, also those of several assistants. */
+/** After this many deaths of the process in a row, open turns are resumed one at a time. */
 const MOST_DEATHS_TOGETHER = 2;
 /** Wait between attempts to read a session file that cannot be read. */
 const UNREADABLE = { firstMs: 2_000, maxMs: 300_000 };
 
 /** An open turn or command of an earlier process that has to be resumed. */
 type Left =
-  | { readonly type: 'turn'; readonly open: OpenTurn; readonly turn: ClaimedTurn; readonly progress: number }
+  | {
+      readonly type: 'turn';
+      readonly open: OpenTurn;
+      readonly turn: ClaimedTurn;
+      readonly progress: number;
+      /** Its attempts are spent, but turns of other assistants may have ended the process: it gets one more, alone among them. */
+      readonly isLast: boolean;
+    }
   | {
       readonly type: 'command';
       readonly open: OpenTurn;
@@ -49,12 +56,12 @@ type TurnLeft = Extract<Left, { type: 'turn' }>;
 /**
  * Recovers the open turns of earlier processes at start: each is closed, resumed from the last step on its tape, or
  * given up with a notice. Messages of its session wait meanwhile. A session whose file cannot be read is tried again
- * later and does not hold up the start. After repeated deaths of the process they wait for each other in `order`. Returns the number of
- * turns that were open.
+ * later and does not hold up the start. `shared`: where turns get their last attempt one at a time, of all assistants of the process;
+ * null: there is one assistant. Returns the number of turns that were open.
  */
-export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, order: OneAtATime): Promise<number> {
+export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, shared: OneAtATime | null): Promise<number> {
   const { journal } = ports.store;
-  const { log } = ports.runtime;
+  const { clock, log } = ports.runtime;
   const open = journal.turns.open();
   const lost = journal.mayHaveLost ? journal.inbox.waitingSessions() : [];
   const turns: TurnLeft[] = [];
@@ -62,7 +69,7 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, order:
   let isWhole = true;
   for (const key of new Set([...open.map(({ session }) => session), ...lost])) {
     try {
-      for (const left of await recoverSession(key, ports)) {
+      for (const left of await recoverSession(key, ports, shared !== null)) {
         if (left.type === 'turn') turns.push(left);
         else commands.push(repeat(left, loop, ports.store));
       }
@@ -75,15 +82,17 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, order:
   // A session that could not be read may hold a lost turn: then the next start looks again.
   if (journal.mayHaveLost && isWhole) await journal.lossRecovered();
   const suspects = turns.toSorted((a, b) => (a.open.id < b.open.id ? -1 : 1));
-  const alone = journal.starts.unclean >= MOST_DEATHS_TOGETHER;
-  if (alone && suspects.length > 0)
+  const alone = journal.starts.unclean >= MOST_DEATHS_TOGETHER && suspects.length > 1;
+  if (alone)
     log.warn('recovery: the process died repeatedly; turns are resumed one at a time', {
       turns: suspects.length,
       deaths: journal.starts.unclean,
     });
+  const own = alone ? new OneAtATime(clock) : null;
   for (const suspect of suspects) {
+    const order = suspect.isLast ? shared : own;
     loop.hold(suspect.turn.sessionKey, async (signal) => {
-      using probation = alone ? await order.place(suspect.open.id, signal) : null;
+      using probation = order === null ? null : await order.place(suspect.open.id, signal);
       await resumeTurnLeft(suspect, loop, ports.store);
       if (probation === null) return await loop.finish(suspect.turn);
       // Once its probation is over, a later death of the process does not count against this turn.
@@ -102,13 +111,13 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, order:
 /**
  * The turns and commands of a session to resume; others are closed here. Rejects when its file or the journal fails.
  */
-async function recoverSession(key: string, ports: RecoveryPorts): Promise<readonly Left[]> {
+async function recoverSession(key: string, ports: RecoveryPorts, isShared: boolean): Promise<readonly Left[]> {
   const { journal } = ports.store;
   if (journal.mayHaveLost) await adoptLostTurn(key, ports);
   const left: Left[] = [];
   for (const open of journal.turns.open()) {
     if (open.session !== key) continue;
-    const one = await recover(open, ports);
+    const one = await recover(open, ports, isShared);
     if (one !== null) left.push(one);
   }
   return left;
@@ -135,7 +144,7 @@ async function adoptLostTurn(key: string, { runtime, store }: Pick<TurnPorts, 'r
 /**
  * Decides what becomes of one open turn: returns it if it is to be resumed; null when it was closed or given up here.
  */
-async function recover(open: OpenTurn, ports: RecoveryPorts): Promise<Left | null> {
+async function recover(open: OpenTurn, ports: RecoveryPorts, isShared: boolean): Promise<Left | null> {
   const { journal, sessions } = ports.store;
   if (open.isCommand) return await recoverCommand(open, ports);
   const session = await sessions.open(open.session, { turn: open.id });
@@ -153,8 +162,9 @@ async function recover(open: OpenTurn, ports: RecoveryPorts): Promise<Left | nul
     return null;
   }
   const progress = progressOf(entries);
-  const isStuck = open.attempts >= (ended ? MOST_CLOSES : MOST_ATTEMPTS) && progress <= open.progress;
-  if (!isStuck && open.resumed < MOST_RESUMED) return { type: 'turn', open, turn, progress };
+  const isSpent = open.attempts >= (ended ? MOST_CLOSES : MOST_ATTEMPTS) && progress <= open.progress;
+  const isLast = isSpent && isShared && !ended && open.attempts === MOST_ATTEMPTS;
+  if ((!isSpent || isLast) && open.resumed < MOST_RESUMED) return { type: 'turn', open, turn, progress, isLast };
   ports.runtime.log.error('recovery: turn given up, the process died too often in it', {
     turn: open.id,
     attempts: open.attempts,
@@ -164,7 +174,7 @@ async function recover(open: OpenTurn, ports: RecoveryPorts): Promise<Left | nul
     await journal.turns.resume(open.id, { progress, died: journal.starts.unclean > 0 });
     if (await closePlainly(turn, ports)) return null;
   }
-  await giveUpTurn(turn, spentSentence(messages), ports);
+  await giveUpTurn(turn, spentSentence(messages, Math.max(open.attempts, MOST_ATTEMPTS)), ports);
   return null;
 }
 
@@ -216,7 +226,7 @@ async function recoverLater(
   for (let tries = 1; ; tries += 1) {
     await sleep(clock, backoffMs(tries, UNREADABLE), signal);
     try {
-      const left = await recoverSession(key, ports);
+      const left = await recoverSession(key, ports, false);
       log.info('recovery: the session file can be read again', { session: key, tries });
       for (const one of left) {
         if (one.type === 'command') void repeat(one, loop, ports.store);
@@ -277,8 +287,8 @@ async function endStopped(session: Session, { id, messages }: ClaimedTurn): Prom
   ]);
 }
 
-function spentSentence(messages: readonly InboundMessage[]): string {
+function spentSentence(messages: readonly InboundMessage[], attempts: number): string {
   const texts = messages.map(({ text }) => text);
   const asked = texts.map((text) => `“${oneLine(text, 80)}”`).join(' and ');
-  return `I was stopped ${MOST_ATTEMPTS} times while working on ${asked} and gave up on it. ${retryWords(texts)} runs it again.`;
+  return `I was stopped ${attempts} times while working on ${asked} and gave up on it. ${retryWords(texts)} runs it again.`;
 }

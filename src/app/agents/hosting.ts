@@ -1,10 +1,11 @@
-import type { OneAtATime } from '../../agent/recovery/one-at-a-time.ts';
+import { OneAtATime } from '../../agent/recovery/one-at-a-time.ts';
 import type { ChannelManager } from '../../channels/manager.ts';
 import type { SharedChannels } from '../../channels/shared/shared-channels.ts';
 import type { ChannelSource } from '../../channels/supervised-channel.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { AgentFacts } from '../../gateway/assistant-info.ts';
+import type { Clock } from '../../util/clock.ts';
 
 /** Whether a turn began with a person's message of a chat. */
 export type Began = (channel: string, turnId: string, chatId: string) => boolean;
@@ -17,7 +18,12 @@ export interface ChannelHost {
   readonly loaded: () => LoadedConfig;
   /** All channels, of which it reads and writes its own chats. */
   readonly sources: (began: Began) => readonly ChannelSource[];
-  readonly suspects: OneAtATime;
+  readonly suspects: OneAtATime | null;
+}
+
+/** See `Base.suspects`, of a main assistant. */
+export function suspectsOf({ config }: LoadedConfig, clock: Clock): OneAtATime | null {
+  return Object.keys(config.agents).length === 0 ? null : new OneAtATime(clock);
 }
 
 /** The channels of the main assistant. */

@@ -14,7 +14,7 @@ export interface HomeCopy {
   readonly onWrites: (listeners: WriteListeners) => void;
   /** Whom the homes of this process told of a database that is away. */
   readonly told: ToldPeople;
-  /** In which order turns of all homes of this process go on that may have ended an earlier one. */
+  /** Where turns of all homes of this process that may have ended an earlier one get their last attempt. */
   readonly suspects: OneAtATime;
   /** Told every secret of its configuration, for the log of the machine. */
   readonly learnSecrets: (secrets: readonly string[]) => void;
