@@ -26,7 +26,7 @@ export interface ShellOptions {
   /** Told all that it writes; while it is busy nothing more is read. @default the ends are kept */
   readonly sink?: (piece: Piece) => Promise<void> | undefined;
   /** Asked in the moment in which it starts. @default always permitted */
-  readonly permit?: Pick<Permit, 'check'> | undefined;
+  readonly permit?: Pick<Permit, 'check' | 'isGranted'> | undefined;
   readonly clock: Clock;
 }
 
@@ -106,6 +106,8 @@ function start({ program, cwd, clock, input = false, mark, sink, permit }: Shell
     detached: true,
     stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe'],
   });
+  // A start takes milliseconds in which this process may have stood still. It ends what it started before that comes to its command.
+  if (permit?.isGranted === false && child.pid !== undefined) send(-child.pid, 'SIGKILL');
   const tree = new ProcessTree(child.pid, mark);
   const output = new OutputEnds(clock, sink);
   const [stdin, stdout, stderr, control] = child.stdio;
