@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
@@ -67,6 +67,9 @@ exec 2> >${PUMP} >&2 3>&-)
 ${TELL}
 export ${MARKER}="\${${MARKER}:-$$}"
 exec "$@" 3>&-`;
+/** Waits for a line on descriptor 3, or the end of who would write it. */
+const WAIT = `read -r _ <&3 || exit
+`;
 const PLAIN = `export ${MARKER}="\${${MARKER}:-$$}"
 exec "$@" 3>&-`;
 
@@ -95,10 +98,11 @@ function start({ program, cwd, clock, input = false, mark, sink, permit }: Shell
   const path = env['PATH'] ?? '';
   const bash = findProgram('bash', path);
   const cat = existsSync('/proc/self/stat') ? findProgram('cat', path) : undefined;
+  const wait = permit === undefined ? '' : WAIT;
   const [shell, script] =
     bash === undefined || cat === undefined
-      ? ['/bin/sh', ['-c', PLAIN]]
-      : [bash, ['--norc', '--noprofile', '-c', (input ? INPUT : '') + PIPED]];
+      ? ['/bin/sh', ['-c', wait + PLAIN]]
+      : [bash, ['--norc', '--noprofile', '-c', wait + (input ? INPUT : '') + PIPED]];
   permit?.check();
   const child = spawn(shell, [...script, cat ?? '', file, ...args], {
     cwd,
@@ -106,8 +110,6 @@ function start({ program, cwd, clock, input = false, mark, sink, permit }: Shell
     detached: true,
     stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe'],
   });
-  // A start takes milliseconds in which this process may have stood still. It ends what it started before that comes to its command.
-  if (permit?.isGranted === false && child.pid !== undefined) send(-child.pid, 'SIGKILL');
   const tree = new ProcessTree(child.pid, mark);
   const output = new OutputEnds(clock, sink);
   const [stdin, stdout, stderr, control] = child.stdio;
@@ -125,6 +127,9 @@ function start({ program, cwd, clock, input = false, mark, sink, permit }: Shell
   read('stdout', stdout);
   read('stderr', stderr);
   stdin?.on('error', () => {});
+  // A start takes milliseconds, in which this process may have stood still.
+  if (permit?.isGranted === false && child.pid !== undefined) send(-child.pid, 'SIGKILL');
+  else if (permit !== undefined) (control as Duplex | null)?.write('\n');
   let pumps: readonly number[] = [];
   const introduced = new Promise<void>((resolve) => {
     if (control === null || control === undefined || !('read' in control)) return resolve();
