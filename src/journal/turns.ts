@@ -306,8 +306,8 @@ export class Turns {
     cancelQuestions(this.#ports, { turn: turnId });
     for (const draft of replies) outbox.insert(draft);
     for (const message of internal) inbox.enqueueInternal(message);
-    const texts = replies.map(({ message }) => message);
-    takePreviews(this.#ports, turnId, texts);
+    const answers = replies.map(({ message }) => message);
+    takePreviews(this.#ports, turnId, answers);
     return true;
   }
 

@@ -10,6 +10,7 @@ import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
 import { pathsOf } from '../open.ts';
 
+/** A gateway waits up to 5 s for the database that keeps its home. */
 const TELL_MS = 6_000;
 
 /** What the command line does with the skills of a home, by its configuration. */
