@@ -64,6 +64,7 @@ const FIRST = [
   'contract/',
   'e2e/set-aside',
   'e2e/recovery',
+  'homes/outage',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
 
 /** Bytes of one frame; a longer one is answered with an error, and what follows it is read. */
@@ -31,6 +32,8 @@ export function frameStream(input: Readable, output: Writable): Stream {
           for (const line of lines.push(chunk as Buffer)) {
             if (line === null) refuse(TOO_LONG);
             else take(line, { refuse, enqueue: (message) => controller.enqueue(message) });
+            // The SDK offers a message to one handler after the other, so a cancel would come after the prompt behind it.
+            await turn();
           }
         }
       } catch {

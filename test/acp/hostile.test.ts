@@ -101,3 +101,26 @@ test('requests of the wrong shape, floods, and answers to nothing end nothing, a
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
   expect(child.exitCode).toBeNull();
 });
+
+test('a cancel stops the prompt before it and not the one after it, also when all of them come at once', async () => {
+  await using world = await startEditorWorld();
+  world.model.setHandler(() => 'An answer.');
+  const child = world.spawn('acp');
+  const answers: Answer[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => answers.push(JSON.parse(line) as Answer));
+  const frame = (rest: object): string => `${JSON.stringify({ jsonrpc: '2.0', ...rest })}\n`;
+  const answerTo = async (id: number): Promise<unknown> =>
+    (await waitFor(() => answers.find((one) => one.id === id), { what: `the answer to ${id}` })).result;
+  child.stdin.write(frame({ id: 1, method: 'initialize', params: { protocolVersion: 1, clientCapabilities: {} } }));
+  child.stdin.write(frame({ id: 2, method: 'session/new', params: { cwd: world.workspace, mcpServers: [] } }));
+  const { sessionId } = (await answerTo(2)) as { readonly sessionId: string };
+  const prompt = (id: number, text: string): string =>
+    frame({ id, method: 'session/prompt', params: { sessionId, prompt: [{ type: 'text', text }] } });
+  const cancel = frame({ method: 'session/cancel', params: { sessionId } });
+  child.stdin.write([cancel, prompt(3, 'one'), cancel, prompt(4, 'two'), cancel, cancel, prompt(5, 'three')].join(''));
+  expect([await answerTo(3), await answerTo(4), await answerTo(5)]).toEqual([
+    { stopReason: 'cancelled' },
+    { stopReason: 'cancelled' },
+    { stopReason: 'end_turn' },
+  ]);
+});

@@ -1,6 +1,6 @@
 import { homeOutageSuite } from '../support/home-outage-suite.ts';
 
-homeOutageSuite({ sideBySide: false, downMs: 60_000, leaseSeconds: 15, people: 2, everyMs: 2_000 }, [
+homeOutageSuite({ downMs: 60_000, leaseSeconds: 15, people: 2, everyMs: 2_000 }, [
   ['ended', 'two gateways of each home'],
   ['frozen', 'two gateways of each home'],
   ['cut', 'two gateways of each home'],

@@ -1,6 +1,6 @@
 import { homeOutageSuite } from '../support/home-outage-suite.ts';
 
-homeOutageSuite({ sideBySide: true, downMs: 12_000, leaseSeconds: 10, people: 1, everyMs: 1_000 }, [
+homeOutageSuite({ downMs: 18_000, leaseSeconds: 15, people: 1, everyMs: 2_000 }, [
   ['ended', 'two gateways of one home'],
   ['frozen', 'two machines of four homes'],
   ['cut', 'two gateways of one home'],

@@ -123,14 +123,20 @@ export class HomeHistory implements AsyncDisposable {
     };
   }
 
-  /** Messages, turns and replies of all homes that have not come to an end. */
-  async open(): Promise<number> {
-    const [row] = await this.#postgres.query(
-      `SELECT (SELECT count(*) FROM assistant.journal_inbound WHERE state IN ('accepted', 'running'))
-        + (SELECT count(*) FROM assistant.journal_turns WHERE state IN ('running', 'stopping'))
-        + (SELECT count(*) FROM assistant.journal_outbound WHERE state IN ('pending', 'sending', 'uncertain')) AS n`,
+  /**
+   * Messages, turns and replies of all homes that have not come to an end, each with its home and state. What is said of the database
+   * itself is none of them: it may come at any time, also right before the end.
+   */
+  async open(): Promise<readonly string[]> {
+    const rows = await this.#postgres.query(
+      `SELECT concat_ws(' ', home, 'message', state, payload) AS what FROM assistant.journal_inbound
+         WHERE state IN ('accepted', 'running')
+       UNION ALL SELECT concat_ws(' ', home, 'turn', state, id) FROM assistant.journal_turns
+         WHERE state IN ('running', 'stopping')
+       UNION ALL SELECT concat_ws(' ', home, kind, state, payload) FROM assistant.journal_outbound
+         WHERE state IN ('pending', 'sending', 'uncertain') AND id NOT LIKE 'storage:%'`,
     );
-    return Number(row?.['n']);
+    return rows.map(({ what }) => String(what).slice(0, 300));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -19,17 +19,14 @@ export const LAYOUTS = {
 
 type Plan = Pick<OutagePlan, 'downMs' | 'leaseSeconds' | 'people' | 'everyMs'>;
 
-/** How the gateways of homes live through a database that is away. `sideBySide`: short ones wait most of the time. */
-export function homeOutageSuite(
-  { sideBySide, ...plan }: Plan & { readonly sideBySide: boolean },
-  forms: readonly (readonly [Outage, keyof typeof LAYOUTS])[],
-): void {
+/** How the gateways of homes live through a database that is away. */
+export function homeOutageSuite(plan: Plan, forms: readonly (readonly [Outage, keyof typeof LAYOUTS])[]): void {
   const programs = postgresPrograms();
   describe.skipIf(programs === undefined)(
     `a database that is away for ${plan.downMs / 1_000} s`,
     { timeout: plan.downMs + 300_000 },
     () => {
-      (sideBySide ? test.concurrent : test).each(forms)(
+      test.each(forms)(
         'and is %s, with %s: nothing is acknowledged or begun meanwhile, all is answered once after, and the owner is told once',
         async (outage, layout) => {
           const report = await homeOutage({ ...plan, ...LAYOUTS[layout], programs: programs ?? '', outage });

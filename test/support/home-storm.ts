@@ -52,8 +52,8 @@ export interface HomeStormReport extends HomeVerdict, TakeoverTimes {
   readonly effects: readonly Effect[];
   /** Writes that PostgreSQL should have refused. */
   readonly wrongWrites: readonly unknown[];
-  /** Messages, turns and replies that have not come to an end. */
-  readonly open: number;
+  /** Messages, turns and replies that have not come to an end, each with its home and state. */
+  readonly open: readonly string[];
 }
 
 /** A report without the lists of all that was asked and done. */
@@ -78,7 +78,7 @@ export const WEATHERED = {
   lateEffects: [],
   wrongWrites: [],
   forgottenFiles: [],
-  open: 0,
+  open: [],
 };
 
 /** Three gateways, and twelve homes on three platforms. */
@@ -140,7 +140,7 @@ export async function homeStorm(plan: HomeStormPlan): Promise<HomeStormReport> {
   await plan.afterwards?.(homes, gateways, { talk, history, hasBegun: (n) => existsSync(begun(effects, n)) });
   talk.end();
   const settled = async (): Promise<boolean> =>
-    homes.every((home) => home.open() === 0) && (await history.open()) === 0;
+    homes.every((home) => home.open() === 0) && (await history.open()).length === 0;
   await waitFor(settled, { timeoutMs: 180_000, what: 'everything comes to an end' }).catch(() => {});
   // What was lost in a chat is told in front of its next answer.
   talk.sayOnce();
