@@ -54,6 +54,8 @@ export class Conversation implements Disposable {
   readonly #ports: ConversationPorts;
   readonly #updates = new Updates();
   readonly #prompts = new Set<AbortController>();
+  /** Resolves when what was cancelled so far has ended. */
+  #stopping: Promise<unknown> = Promise.resolve();
   /** Turns of which something was seen and no end. */
   readonly #running = new Set<string>();
   readonly #onTurnEnd = new Set<() => void>();
@@ -145,6 +147,9 @@ export class Conversation implements Disposable {
   /** Says something and waits for the end of the turn. `cancelled`: aborts when the editor takes the request back. */
   async prompt(content: PromptContent, cancelled: AbortSignal): Promise<PromptResponse> {
     const stopped = new AbortController();
+    const ended = Promise.withResolvers<void>();
+    const before = this.#stopping;
+    stopped.signal.addEventListener('abort', () => this.#stops(ended.promise));
     // An editor that goes away takes nothing back.
     const onCancel = (): void => {
       if (!this.#ports.closed.aborted) stopped.abort(CANCELLED);
@@ -154,7 +159,8 @@ export class Conversation implements Disposable {
     this.#prompts.add(stopped);
     try {
       await this.#setUp.ask(stopped.signal);
-      if (stopped.signal.aborted) return { stopReason: 'cancelled' };
+      // A stop drops all that the assistant was told before it knows of the stop.
+      await raceAbort(before, stopped.signal);
       const images = await Promise.all(content.images.map((image) => this.#ports.keepImage(image)));
       const { text: words, files } = content;
       const summary = await this.#ports.assistant.send(
@@ -171,6 +177,7 @@ export class Conversation implements Disposable {
     } finally {
       cancelled.removeEventListener('abort', onCancel);
       this.#prompts.delete(stopped);
+      ended.resolve();
     }
   }
 
@@ -178,7 +185,9 @@ export class Conversation implements Disposable {
   async cancel(): Promise<void> {
     for (const prompt of this.#prompts) prompt.abort(CANCELLED);
     if (this.#prompts.size > 0 || this.#running.size === 0) return;
-    await this.#ports.assistant.send({ session: this.#key, text: '/stop', keeps: true }, {});
+    const stop = this.#ports.assistant.send({ session: this.#key, text: '/stop', keeps: true }, {});
+    this.#stops(stop);
+    await stop;
   }
 
   /** False: there is no such mode. */
@@ -222,6 +231,10 @@ export class Conversation implements Disposable {
       await raceAbort(ended.promise, signal).catch(() => {});
       this.#onTurnEnd.delete(ended.resolve);
     }
+  }
+
+  #stops(work: Promise<unknown>): void {
+    this.#stopping = Promise.allSettled([this.#stopping, work]);
   }
 
   #ended(turn: string): void {
