@@ -233,6 +233,7 @@ export class Conversation implements Disposable {
     }
   }
 
+  /** The next prompt waits for the end of this. */
   #stops(work: Promise<unknown>): void {
     this.#stopping = Promise.allSettled([this.#stopping, work]);
   }

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
+import { othersFirst } from '../util/wake.ts';
 
 /** Bytes of one frame; a longer one is answered with an error, and what follows it is read. */
 const LONGEST_FRAME = 8_000_000;
@@ -33,7 +33,7 @@ export function frameStream(input: Readable, output: Writable): Stream {
             if (line === null) refuse(TOO_LONG);
             else take(line, { refuse, enqueue: (message) => controller.enqueue(message) });
             // The SDK offers a message to one handler after the other, so a cancel would come after the prompt behind it.
-            await turn();
+            await othersFirst();
           }
         }
       } catch {

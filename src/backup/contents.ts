@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ifThere, ifThereSync } from '../storage/files.ts';
+import { othersFirst } from '../util/wake.ts';
 
 /** A file, folder or link of a home that belongs in its backup. */
 export type Item =
@@ -86,7 +87,7 @@ async function collect(home: string, path: string, items: Item[]): Promise<void>
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     for (const inner of look(home, next, items)) left.push(inner);
     looked += 1;
-    if (looked % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (looked % SLICE === 0) await othersFirst();
   }
 }
 

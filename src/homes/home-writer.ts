@@ -3,6 +3,7 @@ import { backoffMs } from '../util/backoff.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
+import { othersFirst } from '../util/wake.ts';
 import type { Lease } from './lease.ts';
 import type { Postgres } from './postgres.ts';
 import { sqlStateOf } from './store-failure.ts';
@@ -188,7 +189,7 @@ export class HomeWriter {
 
   async #work(): Promise<void> {
     // What is handed over in one round of the event loop shares a transaction.
-    await new Promise((resolve) => setImmediate(resolve));
+    await othersFirst();
     let group: Group | undefined;
     try {
       while (this.#isAsked) {

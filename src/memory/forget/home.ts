@@ -1,9 +1,9 @@
 import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { setImmediate as pause } from 'node:timers/promises';
 import { ifThere, namesIn, replaceDurable } from '../../storage/files.ts';
 import { realFile } from '../files/memory-file.ts';
 import { LARGEST_COPY } from '../../storage/change-log.ts';
+import { othersFirst } from '../../util/wake.ts';
 import type { Mention } from './mention.ts';
 import {
   dropLines,
@@ -125,7 +125,7 @@ async function forgetFile(
 /** Undefined: there is no ordinary file, or one that is too large to be a text of ours. */
 async function textOf(path: string): Promise<string | undefined> {
   // So that a gateway that only looks still answers meanwhile.
-  await pause();
+  await othersFirst();
   const facts = await ifThere(lstat(await realFile(path)));
   if (facts === undefined || !facts.isFile() || facts.size > LARGEST_COPY * 4) return undefined;
   return (await ifThere(readFile(path)))?.toString('utf8');

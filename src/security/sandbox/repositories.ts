@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode } from '../../util/errors.ts';
+import { othersFirst } from '../../util/wake.ts';
 import { makesGitRun, readGitSettings } from './git-settings.ts';
 import { within } from '../paths/rules.ts';
 
@@ -54,7 +55,7 @@ export async function readGitFiles(workspace: string, known?: GitFiles): Promise
       if (step.done === true) return files;
       if (performance.now() > until) break;
     }
-    await new Promise((resolve) => setImmediate(resolve));
+    await othersFirst();
   }
 }
 
