@@ -211,8 +211,8 @@ describe('module boundaries', () => {
     expect(cycle(graph)).toEqual([]);
   });
 
-  test('no file is longer than 350 lines', () => {
-    const long = FILES.filter((file) => readFileSync(join(SRC, file), 'utf8').split('\n').length > 351);
+  test('no file is longer than 500 lines', () => {
+    const long = FILES.filter((file) => readFileSync(join(SRC, file), 'utf8').split('\n').length > 501);
     expect(long).toEqual([]);
   });
 

@@ -10,11 +10,11 @@ export interface Page {
   readonly text: string;
 }
 
-/** README.md and every page of docs/, without the list of guards, which names code alone. */
+/** README.md and every page of docs/. */
 export const PAGES: readonly Page[] = [
   'README.md',
   ...readdirSync(join(ROOT, 'docs'))
-    .filter((name) => name.endsWith('.md') && name !== 'guards.md')
+    .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 

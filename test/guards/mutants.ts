@@ -6,7 +6,6 @@ import { OPERATORS, type Change } from './generated/operators.ts';
 import { scopeOf, WIDELY } from './generated/scopes.ts';
 import { nodesOf, textOf } from './generated/syntax.ts';
 import { WIDE_OPERATORS } from './generated/wide-operators.ts';
-import type { Guard } from './guard.ts';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 /** Of what is changed, in a name. */
@@ -20,8 +19,8 @@ export interface Mutant {
   readonly change: Change;
   /** What was lost, for people. */
   readonly holds: string;
-  /** Below `test`: of each row one has to fail. */
-  readonly tests: readonly (readonly string[])[];
+  /** Below `test`: one of them has to fail. */
+  readonly tests: readonly string[];
 }
 
 /** A mutant that an operator made of a file. */
@@ -61,19 +60,11 @@ function mutantsOf(file: string, text: string): readonly Generated[] {
         const count = (seen.get(plain) ?? 0) + 1;
         seen.set(plain, count);
         const name = count === 1 ? plain : `${plain} #${count}`;
-        mutants.push({ name, file, change, holds: does, tests: [scope.tests], operator });
+        mutants.push({ name, file, change, holds: does, tests: scope.tests, operator });
       }
     }
   }
   return mutants;
-}
-
-/** A guard of the list by hand; null when what it looks for does not occur exactly once in the text of its file. */
-export function mutantOf({ name, file, find, replace, holds, tests }: Guard, text: string): Mutant | null {
-  const start = text.indexOf(find);
-  if (start === -1 || text.includes(find, start + 1)) return null;
-  const change = { start, end: start + find.length, by: replace };
-  return { name, file, change, holds, tests: tests.map((one) => [one]) };
 }
 
 /** The text of a mutant's file without the guard. */

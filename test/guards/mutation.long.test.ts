@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { GUARDS } from './guards.ts';
-import { GENERATED, mutantOf, sourceOf, type Mutant } from './mutants.ts';
+import { GENERATED, type Mutant } from './mutants.ts';
 import { copyTree, type Copy } from './mutation.ts';
 import { sampleOf } from './sample.ts';
 
@@ -12,17 +11,13 @@ const AT_ONCE = Math.max(1, Number(process.env['AT_ONCE'] ?? 2));
 
 /** Parts of names or of files, with commas between them; everything when there is none. */
 const wanted = (process.env['GUARDS'] ?? '').split(',').filter((part) => part !== '');
-const byHand = GUARDS.flatMap((guard) => mutantOf(guard, sourceOf(guard.file)) ?? []);
 const mutants = sampleOf(
-  [...byHand, ...GENERATED].filter(
-    ({ name, file }) => wanted.length === 0 || wanted.some((part) => `${name} ${file}`.includes(part)),
-  ),
+  GENERATED.filter(({ name, file }) => wanted.length === 0 || wanted.some((part) => `${name} ${file}`.includes(part))),
   { size: Number(process.env['SAMPLE'] ?? Infinity), seed: Number(process.env['SEED'] ?? 1) },
 );
 
 interface Verdict {
   readonly mutant: Mutant;
-  readonly tests: readonly string[];
   /** The file and the test that failed; null: none did. */
   readonly killer: string | null;
   readonly ms: number;
@@ -32,18 +27,18 @@ interface Verdict {
 
 test('with every guard in its place all of their tests pass', { timeout: LONGEST_MS }, async () => {
   await using copy = await copyTree({ workers: AT_ONCE });
-  const files = [...new Set(mutants.flatMap(({ tests }) => tests.flat()))];
+  const files = [...new Set(mutants.flatMap(({ tests }) => tests))];
   const run = await copy.run(files);
   process.stdout.write(`${files.length} test files, ${seconds(run.ms)}\n`);
   expect(run.passed ? '' : `${run.failure ?? 'a file could not be loaded'}\n${run.said}`).toBe('');
 });
 
 test('without any one of the guards its tests fail', { timeout: LONGEST_MS }, async () => {
-  const waiting = mutants.flatMap((mutant) => mutant.tests.map((tests) => ({ mutant, tests })));
+  const waiting = [...mutants];
   const verdicts: Verdict[] = [];
   const work = async (copy: Copy): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const verdict = await judge(copy, next.mutant, next.tests);
+      const verdict = await judge(copy, next);
       verdicts.push(verdict);
       process.stdout.write(`${lineOf(verdict)}\n`);
     }
@@ -60,21 +55,21 @@ test('without any one of the guards its tests fail', { timeout: LONGEST_MS }, as
 });
 
 /** Runs the tests one after the other, until one fails. */
-async function judge(copy: Copy, mutant: Mutant, tests: readonly string[]): Promise<Verdict> {
+async function judge(copy: Copy, mutant: Mutant): Promise<Verdict> {
   let ms = 0;
   let said = '';
-  for (const file of tests) {
+  for (const file of mutant.tests) {
     const run = await copy.runWithout(mutant, file);
     ms += run.ms;
     said += run.said;
-    if (run.failure !== null) return { mutant, tests, killer: `${file}: ${run.failure}`, ms, said };
+    if (run.failure !== null) return { mutant, killer: `${file}: ${run.failure}`, ms, said };
   }
-  return { mutant, tests, killer: null, ms, said };
+  return { mutant, killer: null, ms, said };
 }
 
-function lineOf({ mutant, tests, killer, ms }: Verdict): string {
+function lineOf({ mutant, killer, ms }: Verdict): string {
   const state = killer === null ? 'ALIVE ' : 'killed';
-  return `${state} ${seconds(ms).padStart(6)}  ${mutant.name.padEnd(34)}  ${killer ?? tests.join(', ')}`;
+  return `${state} ${seconds(ms).padStart(6)}  ${mutant.name.padEnd(34)}  ${killer ?? mutant.tests.join(', ')}`;
 }
 
 function seconds(ms: number): string {
