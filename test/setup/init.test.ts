@@ -354,7 +354,7 @@ describe('assistant init --yes', () => {
     [['--provider', 'openai', '--key-env', 'sk-live-1'], '--key-env takes the name of an environment variable'],
     [['--provider', 'openai', '--key-env', 'NOT_THERE'], 'NOT_THERE is not set in the environment.'],
     [['--provider', 'demo', '--timezone', 'Vienna'], '“Vienna” is no time zone.'],
-    [[], 'There is no key in the environment'],
+    [[], 'I found no API key in the environment'],
   ])('%j says what is wrong and writes nothing', async (argv, sentence) => {
     const line = new CommandLine();
     line.env = { OLLAMA_HOST: NOWHERE };
@@ -362,6 +362,28 @@ describe('assistant init --yes', () => {
     expect(line.err).toContain(sentence);
     expect(line.err).not.toContain('sk-live-1');
     expect(readdirSync(line.home)).toEqual([]);
+  });
+
+  test('a key that the server of an address refuses is named as such', async () => {
+    await using server = await startFakeOpenAi({ apiKey: 'right', hasPublicList: false });
+    const line = new CommandLine();
+    line.env = { MY_KEY: 'wrong', OLLAMA_HOST: NOWHERE };
+    const argv = ['--provider', 'local', '--base-url', server.url];
+    expect(await line.run('init', '--yes', ...argv, '--key-env', 'MY_KEY')).toBe(1);
+    expect(line.err).toBe('local refused the API key (401). Nothing was written.\n');
+    line.err = '';
+    expect(await line.run('init', '--yes', ...argv)).toBe(1);
+    expect(line.err).toBe('local needs an API key. Name its variable with --key-env. Nothing was written.\n');
+  });
+
+  test('an address is enough: the server there becomes the provider local, with its first model', async () => {
+    await using server = await startFakeOpenAi({ models: ['qwen3'], handler: () => 'Ready.' });
+    const line = new CommandLine();
+    line.env = { OLLAMA_HOST: NOWHERE };
+    expect(await line.run('init', '--yes', '--base-url', server.url)).toBe(0);
+    const { config } = await loadConfig({ home: line.home, env: {} });
+    expect(config.agent.model).toBe('local/qwen3');
+    expect(config.providers['local']).toMatchObject({ kind: 'openai', baseUrl: server.url });
   });
 
   test('a refused key is one sentence and exit code 1; --no-check saves it unseen', async () => {

@@ -102,6 +102,20 @@ describe('assistant init with Telegram', () => {
     expect(existsSync(join(home, 'secrets'))).toBe(false);
   });
 
+  test('switches on a platform that was off', async () => {
+    await using telegram = await startFakeTelegram();
+    const line = new CommandLine();
+    const settings = { channels: { telegram: { apiRoot: telegram.apiRoot, enabled: false } } };
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify(settings));
+    line.env = { BOT: telegram.token };
+    expect(await line.run('status')).toBe(0);
+    expect(line.out).toContain('channels  telegram (switched off)\n');
+    const argv = ['--yes', '--provider', 'demo', '--telegram-token-env', 'BOT', '--telegram-owner', '7'];
+    expect(await line.run('init', ...argv)).toBe(0);
+    const { config } = await loadConfig({ home: line.home, env: line.env });
+    expect(config.channels['telegram']?.enabled).toBe(true);
+  });
+
   test('by flags needs no terminal', async () => {
     await using telegram = await startFakeTelegram();
     const line = new CommandLine();
