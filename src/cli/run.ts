@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { readVersion } from '../config/version.ts';
-import { assistantCommand, nameHomeInCommands } from '../util/assistant-command.ts';
+import { assistantCommand, suggestingHome } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
 import { terminalText } from './format.ts';
@@ -19,9 +19,12 @@ export async function main(): Promise<void> {
 }
 
 /** Runs one command line; resolves with the exit code and never rejects. Each command is loaded when it is called. */
-export async function run(argv: readonly string[], context: CliContext): Promise<number> {
+export function run(argv: readonly string[], context: CliContext): Promise<number> {
+  return suggestingHome(homeFlag(argv), () => runLine(argv, context));
+}
+
+async function runLine(argv: readonly string[], context: CliContext): Promise<number> {
   const outcome = { code: 0 };
-  using _home = nameHomeInCommands(homeFlag(argv));
   try {
     const program = buildProgram(context, (code) => {
       outcome.code = code;

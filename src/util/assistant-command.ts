@@ -1,19 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { shellWord } from './text.ts';
 
 /** Whether this is the source of a clone, which has no `assistant` on the PATH. */
 const isClone = import.meta.url.endsWith('.ts');
 
-let namedHome: string | undefined;
+const homeOfCommandLine = new AsyncLocalStorage<string | undefined>();
 
-/** Makes every suggested command name this home, because the person's own command line did, until it is disposed. */
-export function nameHomeInCommands(home: string | undefined): Disposable {
-  const before = namedHome;
-  namedHome = home;
-  return {
-    [Symbol.dispose]: () => {
-      namedHome = before;
-    },
-  };
+/** Runs `work` so that every command it suggests names this home, because the person's own command line did. */
+export function suggestingHome<T>(home: string | undefined, work: () => T): T {
+  return homeOfCommandLine.run(home, work);
 }
 
 /**
@@ -21,8 +16,8 @@ export function nameHomeInCommands(home: string | undefined): Disposable {
  * nothing puts `assistant` on the PATH, `npm run chat`. `command` is what follows `assistant`; empty: nothing.
  */
 export function assistantCommand(command: string, { clone = isClone }: { readonly clone?: boolean } = {}): string {
-  const names = namedHome !== undefined && command !== '' && !command.includes('--home');
-  const words = names ? `${command} --home ${shellWord(namedHome ?? '')}` : command;
+  const home = command === '' || command.includes('--home') ? undefined : homeOfCommandLine.getStore();
+  const words = home === undefined ? command : `${command} --home ${shellWord(home)}`;
   if (!clone) return `assistant ${words}`.trim();
   const [, name = '', rest = ''] = /^(\S*)\s*(.*)$/su.exec(words) ?? [];
   const scripts: Readonly<Record<string, string>> = { gateway: 'npm start', chat: 'npm run chat' };
