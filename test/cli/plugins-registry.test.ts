@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -15,10 +15,10 @@ import { startServer } from '../support/http.ts';
 import { startNpmRegistry, type NpmRegistry, type PublishedPackage } from '../support/npm-registry.ts';
 import { copyPackage } from '../support/packages.ts';
 import { tempFolder } from '../support/temp.ts';
+import { testWith } from '../support/test-with.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 /** What makes certificates. */
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 const QUESTION = 'Run say-words in the assistant?';
 
@@ -150,7 +150,7 @@ describe('assistant plugins add NAME', { timeout: 60_000 }, () => {
     expect(out).toContain('Added say-words. It is running.');
   });
 
-  test.skipIf(!hasOpenssl)('trusts the authority that NODE_EXTRA_CA_CERTS names', async () => {
+  testWith('openssl')('trusts the authority that NODE_EXTRA_CA_CERTS names', async () => {
     await using world = await startWorld();
     await using safe = await behindTls(registry.url);
     const refused = await add(world, npmVariables(safe.url));

@@ -22,6 +22,9 @@ const PATHS = {
   'systemd-analyze': onPath('systemd-analyze'),
   'systemd-notify': onPath('systemd-notify'),
   tmux: onPath('tmux'),
+  bash: onPath('bash'),
+  zsh: onPath('zsh'),
+  fish: onPath('fish'),
 } satisfies Readonly<Record<string, readonly (string | undefined)[]>>;
 
 export type ProgramName = keyof typeof PATHS;

@@ -17,8 +17,11 @@ import { tempFolder } from './temp.ts';
 
 export const BWRAP = '/usr/bin/bwrap';
 
-/** For `test.skipIf` and the title. */
+/** Why commands can't run in the sandbox here; undefined if they can. */
 export const noBubblewrap: string | undefined = missing('bubblewrap');
+
+/** For titles of tests with and without the sandbox. */
+export const IN_SANDBOX = `in the sandbox${noBubblewrap === undefined ? '' : ` (${noBubblewrap})`}`;
 
 export const isRoot = process.getuid?.() === 0;
 
