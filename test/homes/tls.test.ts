@@ -24,7 +24,7 @@ hostssl all certified 127.0.0.1/32 cert
 hostssl all all 127.0.0.1/32 scram-sha-256
 `;
 
-describeWith('PostgreSQL')('TLS to PostgreSQL', () => {
+describeWith('PostgreSQL', 'openssl')('TLS to PostgreSQL', () => {
   let stack: AsyncDisposableStack;
   let server: Server;
   let folder: string;

@@ -16,15 +16,15 @@ const PATHS = {
   PostgreSQL: [env['POSTGRES_BIN'], ...debianFolders(), '/usr/local/bin', '/opt/homebrew/bin'].map(
     (folder) => folder && join(folder, 'initdb'),
   ),
+  bash: onPath('bash'),
+  curl: onPath('curl'),
+  fish: onPath('fish'),
   openssl: onPath('openssl'),
-  'a C compiler': onPath('cc'),
   python3: ['/usr/bin/python3', ...onPath('python3')],
   'systemd-analyze': onPath('systemd-analyze'),
   'systemd-notify': onPath('systemd-notify'),
   tmux: onPath('tmux'),
-  bash: onPath('bash'),
   zsh: onPath('zsh'),
-  fish: onPath('fish'),
 } satisfies Readonly<Record<string, readonly (string | undefined)[]>>;
 
 export type ProgramName = keyof typeof PATHS;
