@@ -31,6 +31,7 @@ const SLOW = [
   'test/gullible/**/*.test.ts',
   'test/homes/**/*.test.ts',
   'test/page/**/*.test.ts',
+  'test/scripts/run-tests.test.ts',
   'test/security/{paths-race,sandbox-probe}.test.ts',
   'test/service/**/*.test.ts',
   'test/setup/**/*.test.ts',

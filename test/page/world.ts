@@ -1,9 +1,11 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import type { RequestName, RequestParams, RequestResult } from '../../src/gateway/operations/operations.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import type { FakeTelegram } from '../support/fake-telegram.ts';
-import { browserPath, openBrowser } from './browser.ts';
+import { findProgram } from '../support/programs.ts';
+import { describeWith } from '../support/test-with.ts';
+import { openBrowser } from './browser.ts';
 
 /** A `World` of test/support. Its own types are Node's, some of which those of a browser contradict. */
 export interface Home extends AsyncDisposable {
@@ -82,15 +84,14 @@ export function inBrowserAt<Assistant extends AsyncDisposable>(
   start: () => Promise<Served<Assistant>>,
   tests: (open: OpenVisit<Assistant>) => void,
 ): void {
-  const path = browserPath();
-  describe.skipIf(path === undefined)(`${title}${path === undefined ? ' (no Chromium here)' : ''}`, () => {
+  describeWith('Chromium')(title, () => {
     const stack = new AsyncDisposableStack();
     let place: Place<Assistant> | undefined;
     let visits = 0;
     beforeAll(async () => {
       const served = await start();
       stack.use(served.assistant);
-      const browser = stack.adopt(await openBrowser(path ?? ''), (opened) => opened.close());
+      const browser = stack.adopt(await openBrowser(findProgram('Chromium') ?? ''), (opened) => opened.close());
       place = { browser, ...served, cookie: await logIn(served) };
     });
     afterAll(() => stack.disposeAsync());

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { describeWith } from '../support/test-with.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import { startFakeOllama, type FakeOllamaOptions } from '../support/fake-ollama.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
@@ -33,7 +34,7 @@ const ZONE = 'Your time zone';
 const WHERE = 'Where do you want to talk to it?';
 const HOW = 'How should it run?';
 
-describe('assistant init in a terminal', () => {
+describeWith('python3')('assistant init in a terminal', () => {
   test('with Ollama at home takes five answers', async () => {
     await using ollama = await startFakeOllama({
       pulled: { 'qwen3:8b': {}, 'nomic-embed-text': {} },

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { chmod, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ApprovalRequest } from '../../src/tools/tool.ts';
 import { execWorld, type ExecWorld } from '../support/exec-world.ts';
 import { processWorld } from '../support/process-world.ts';
-import { noBubblewrap } from '../support/sandbox-world.ts';
+import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 
 const run = promisify(execFile);
@@ -27,7 +27,7 @@ async function ownersGit(folder: string, witness: string): Promise<void> {
   await run('sh', ['-c', steps.join('\n')], { cwd: folder, env }).catch(() => {});
 }
 
-describe.skipIf(noBubblewrap !== undefined)(`commands and the git of the owner ${noBubblewrap ?? ''}`, () => {
+describeWith('bubblewrap')('commands and the git of the owner', () => {
   let world: ExecWorld;
   let asked: ApprovalRequest[] = [];
   let says = false;
