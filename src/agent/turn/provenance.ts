@@ -83,9 +83,7 @@ function wordsOf(
   untrusted: boolean,
 ): readonly GivenText[] {
   return content.flatMap((part, at) =>
-    part.type === 'text'
-      ? [{ text: part.text, untrusted, repeats: at === 0 ? [...said.tainted] : [] }]
-      : [],
+    part.type === 'text' ? [{ text: part.text, untrusted, repeats: at === 0 ? [...said.tainted] : [] }] : [],
   );
 }
 

@@ -123,7 +123,8 @@ export class TurnRunner {
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
     if (hasOwnSession(target)) await trimOwnSession(session, claimed.id);
     await prepareTurn(session, { turnId: claimed.id, newest: target }, store);
-    if (session.turn(claimed.id).length === 0) await takeGivenConversation(session, { newest: target, redact, answers: this.#answers });
+    if (session.turn(claimed.id).length === 0)
+      await takeGivenConversation(session, { newest: target, redact, answers: this.#answers });
     const all = await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal });
     const { admitted, refused } = await admittedOf(all, session.turn(claimed.id), hooks);
     // Grows with what joins the turn.
