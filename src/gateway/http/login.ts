@@ -29,7 +29,16 @@ export interface EndedLogins {
   add(hash: string, until: number): Promise<void>;
 }
 
-/** Who may enter: the bearer of the token, or of a cookie that a login code or the token was changed for. */
+const NEEDED = 'Log in first, or send the token as a bearer token.';
+
+/** The header with the second half of a login, in answers to `/login` and in requests of the page. */
+export const LOGIN_HEADER = 'x-assistant-login';
+
+/**
+ * Who may enter: the bearer of the token, or a browser that a login code or the token logged in. Such a login has two
+ * halves: a cookie, and a key that the page keeps in its storage. Browsers send a cookie to every port of a host, so other
+ * servers on this machine get to see it, but the storage belongs to one origin.
+ */
 export class Login {
   readonly #ports: LoginPorts;
   readonly #failures: Failures;
@@ -52,10 +61,10 @@ export class Login {
   refusal(request: IncomingMessage): Refusal | null {
     const bearer = /^Bearer +(?<token>\S+)$/iu.exec(request.headers.authorization ?? '')?.groups?.['token'];
     if (bearer !== undefined) return this.#try(request, () => isSame(bearer, this.#ports.token));
-    if (this.#cookie(request) === null) {
-      return { status: 401, code: 'login-needed', message: 'Log in first, or send the token as a bearer token.' };
-    }
-    if (isFromOwnPage(request, this.#ports.places)) return null;
+    const needed = { status: 401, code: 'login-needed', message: NEEDED } as const;
+    const cookie = this.#cookie(request);
+    if (cookie === null) return needed;
+    if (isFromOwnPage(request, this.#ports.places)) return isSame(keyIn(request), this.#keyOf(cookie)) ? null : needed;
     return { status: 403, code: 'origin-missing', message: 'The cookie counts only for requests of the page itself.' };
   }
 
@@ -64,11 +73,11 @@ export class Login {
     return request.headers.authorization !== undefined || this.#cookie(request) !== null;
   }
 
-  /** Changes a login code, or the token, for a cookie: the value of `Set-Cookie`. */
+  /** Exchanges a login code or the token for both halves of a login. `cookie`: the value of `Set-Cookie`. */
   enter(
     request: IncomingMessage,
     { code, token }: { readonly code?: string | undefined; readonly token?: string | undefined },
-  ): Refusal | { readonly cookie: string } {
+  ): Refusal | { readonly cookie: string; readonly key: string } {
     const isRight = (): boolean =>
       (code !== undefined && this.#use(code)) || (token !== undefined && isSame(token, this.#ports.token));
     const refusal = this.#try(request, isRight);
@@ -76,7 +85,8 @@ export class Login {
     const { clock, random } = this.#ports;
     const nonce = Buffer.from(random.bytes(16)).toString('base64url');
     const until = `${clock.now() + COOKIE_MS}.${nonce}`;
-    return { cookie: this.#setCookie(request, `${until}.${this.#sign(until)}`, COOKIE_MS) };
+    const value = `${until}.${this.#sign(until)}`;
+    return { cookie: this.#setCookie(request, value, COOKIE_MS), key: this.#keyOf({ value }) };
   }
 
   /** The value of `Set-Cookie` that removes the cookie, which is worth nothing from now on. Rejects when that cannot be stored. */
@@ -120,6 +130,10 @@ export class Login {
     return ended.has(hash(value).toString('hex')) ? null : { value, until };
   }
 
+  #keyOf({ value }: { readonly value: string }): string {
+    return createHmac('sha256', this.#ports.token).update(`assistant page ${value}`).digest('base64url');
+  }
+
   #sign(text: string): string {
     return createHmac('sha256', this.#ports.token).update(`assistant session ${text}`).digest('base64url');
   }
@@ -133,6 +147,13 @@ export class Login {
     const secure = isPublic(request, places) && places.publicUrl?.startsWith('https:') === true ? '; Secure' : '';
     return `${this.#name()}=${value}; Path=/; Max-Age=${ms / 1000}; HttpOnly; SameSite=Strict${secure}`;
   }
+}
+
+/** WebSockets, images and downloads can't have headers of their own, so the page puts the key into their address. */
+function keyIn({ headers, method, url = '' }: IncomingMessage): string {
+  const header = headers[LOGIN_HEADER];
+  if (typeof header === 'string') return header;
+  return method === 'GET' ? (URL.parse(url, 'http://own')?.searchParams.get('login') ?? '') : '';
 }
 
 /** Compares without telling by its time how much is right. */

@@ -21,7 +21,8 @@ describe('a WebSocket', () => {
   test('of the page opens with its cookie, one of a program with the token', async () => {
     const world = await httpWorld();
     const cookie = await world.login();
-    expect(await statusOf(world, { cookie, origin: world.server.address })).toBe(101);
+    expect(await statusOf(world, { cookie, ...world.key(cookie), origin: world.server.address })).toBe(101);
+    expect(await statusOf(world, { cookie, origin: world.server.address })).toBe(401);
     expect(await statusOf(world, bearer())).toBe(101);
   });
 
