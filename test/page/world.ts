@@ -154,7 +154,12 @@ async function visit<Assistant>(
   context.on('request', (request) => {
     if (!request.url().startsWith(address) && !request.url().startsWith('blob:')) outside.push(request.url());
   });
-  await context.addInitScript((half) => localStorage.setItem('assistant-login', half), key);
+  await context.addInitScript(
+    ({ half, origin }) => {
+      if (location.origin === origin) localStorage.setItem('assistant-login', half);
+    },
+    { half: key, origin: address },
+  );
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
       console.error(`policy: ${violatedDirective} ${blockedURI}`),

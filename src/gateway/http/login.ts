@@ -11,6 +11,7 @@ const CODE_MS = 600_000;
 const COOKIE_MS = 30 * 86_400_000;
 /** Login codes that wait to be used; an older one is forgotten. */
 const MOST_CODES = 100;
+const MOST_KNOWN = 1_000;
 
 export interface LoginPorts {
   readonly token: string;
@@ -44,6 +45,9 @@ export class Login {
   readonly #failures: Failures;
   /** By hash, until when. */
   readonly #codes = new RecentMap<string, number>(MOST_CODES);
+
+  /** Addresses that sent the right token or code before. */
+  readonly #known = new RecentMap<string, true>(MOST_KNOWN);
 
   constructor(ports: LoginPorts) {
     this.#ports = ports;
@@ -99,11 +103,15 @@ export class Login {
   #try(request: IncomingMessage, isRight: () => boolean): Refusal | null {
     const address = addressOf(request, this.#ports.places);
     const retryAfter = this.#failures.waitFor(address);
-    if (retryAfter > 0) {
+    // Whoever was right before isn't kept out by the wrong tries of others, such as another user of this machine.
+    if (retryAfter > 0 && !(this.#known.get(address) === true && isRight())) {
       const message = `Too many failed logins. Try again in ${retryAfter} seconds.`;
       return { status: 429, code: 'too-many-failures', message, retryAfter };
     }
-    if (isRight()) return null;
+    if (retryAfter > 0 || isRight()) {
+      this.#known.set(address, true);
+      return null;
+    }
     this.#failures.failed(address);
     const message = `This code or token is not valid, or no longer. To get a new login link: ${assistantCommand('page')}`;
     return { status: 401, code: 'login-failed', message };

@@ -225,6 +225,26 @@ describe('failed logins', () => {
     expect((await world.ask('/ready', { headers })).status).toBe(200);
   });
 
+  test('of others do not keep out a program that was right before, from this machine or through the proxy', async () => {
+    const world = await httpWorld({ publicUrl: 'https://assistant.example.org' });
+    const via = (address: string, token?: string): Record<string, string> => ({
+      host: 'assistant.example.org',
+      'x-forwarded-for': address,
+      ...bearer(token),
+    });
+    const status = async (headers: Record<string, string>): Promise<number> =>
+      (await world.ask('/ready', { headers })).status;
+    expect(await status(bearer())).toBe(200);
+    expect(await status(via('192.0.2.1'))).toBe(200);
+    for (let n = 0; n < 110; n += 1) await status(via(`10.0.${n}.1`, 'wrong'));
+    for (let n = 0; n < 10; n += 1) await status(bearer('wrong'));
+    expect(await status(bearer())).toBe(200);
+    expect((await world.ask('/login', post({ token: TOKEN }))).status).toBe(204);
+    expect(await status(via('192.0.2.1'))).toBe(200);
+    expect(await status(bearer('wrong'))).toBe(429);
+    expect(await status(via('192.0.2.2'))).toBe(429);
+  });
+
   test('behind a proxy are counted for each client, but a client cannot name itself otherwise', async () => {
     const world = await httpWorld({ publicUrl: 'https://assistant.example.org' });
     const tried = async (host: string, forwarded: string): Promise<number> =>
