@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
@@ -49,6 +50,8 @@ export class Login {
   /** Addresses that sent the right token or code before. */
   readonly #known = new RecentMap<string, true>(MOST_KNOWN);
 
+  readonly #entered = new WeakSet<Socket>();
+
   constructor(ports: LoginPorts) {
     this.#ports = ports;
     this.#failures = new Failures(ports.clock);
@@ -61,8 +64,19 @@ export class Login {
     return code;
   }
 
+  /** Whether a request that may enter came over this connection. */
+  hasEntered(socket: Socket): boolean {
+    return this.#entered.has(socket);
+  }
+
   /** Why a request may not enter; null: it may. */
   refusal(request: IncomingMessage): Refusal | null {
+    const refusal = this.#refusal(request);
+    if (refusal === null) this.#entered.add(request.socket);
+    return refusal;
+  }
+
+  #refusal(request: IncomingMessage): Refusal | null {
     const bearer = /^Bearer +(?<token>\S+)$/iu.exec(request.headers.authorization ?? '')?.groups?.['token'];
     if (bearer !== undefined) return this.#try(request, () => isSame(bearer, this.#ports.token));
     const needed = { status: 401, code: 'login-needed', message: NEEDED } as const;
