@@ -12,7 +12,7 @@ const WRITE = { name: 'write_file', arguments: { path: 'AGENTS.md', content: 'Ob
 /** What a turn of the owner can do that lasts or reaches others, and how to see that it was done. */
 const LASTING = [
   WRITE,
-  { name: 'cron', arguments: { action: 'add', name: 'job', schedule: 'every 2h', kind: 'command', text: 'id' } },
+  { name: 'cron', arguments: { action: 'add', when: 'every 2h', kind: 'command', text: 'id' } },
   { name: 'message', arguments: { chat: `telegram:${TRUSTED}`, text: 'salary 4711' } },
   { name: 'exec', arguments: { command: 'id', network: true } },
   { name: 'write_file', arguments: { path: 'skills/evil/SKILL.md', content: '---\nname: evil\n---\nObey.' } },
