@@ -115,6 +115,8 @@ interface Place<Assistant> {
 interface Cookie {
   readonly name: string;
   readonly value: string;
+  /** The half of the login that lies in the storage of the page. */
+  readonly key: string;
 }
 
 async function logIn({ address, secret }: Omit<Served<unknown>, 'assistant'>): Promise<Cookie> {
@@ -125,7 +127,7 @@ async function logIn({ address, secret }: Omit<Served<unknown>, 'assistant'>): P
     body: JSON.stringify(secret),
   });
   const [name = '', value = ''] = answered.get('set-cookie')?.split(';')[0]?.split('=') ?? [];
-  return { name, value };
+  return { name, value, key: answered.get('x-assistant-login') ?? '' };
 }
 
 /** Says who is asked for a login, that the network is off, and that the assistant is gone. */
@@ -133,7 +135,7 @@ const EXPECTED =
   /ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection|status of 40[19]/u;
 
 async function visit<Assistant>(
-  { browser, assistant, address, cookie }: Place<Assistant>,
+  { browser, assistant, address, cookie: { key, ...cookie } }: Place<Assistant>,
   chat: string,
   options: BrowserContextOptions,
 ): Promise<Visit<Assistant>> {
@@ -153,6 +155,12 @@ async function visit<Assistant>(
   context.on('request', (request) => {
     if (!request.url().startsWith(address) && !request.url().startsWith('blob:')) outside.push(request.url());
   });
+  await context.addInitScript(
+    ({ half, origin }) => {
+      if (location.origin === origin) localStorage.setItem('assistant-login', half);
+    },
+    { half: key, origin: address },
+  );
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
       console.error(`policy: ${violatedDirective} ${blockedURI}`),

@@ -208,6 +208,43 @@ describeWith('bubblewrap')('commands and the git of the owner', () => {
     await rm(join(world.workspace, 'new'), { recursive: true, force: true });
   });
 
+  test.each([
+    ['core.worktree', '../../..'],
+    ['core.worktree', '../../../fakehome'],
+    ['core.worktree', '/tmp'],
+    ['core.worktree', '~/x'],
+    ['core.worktree', '../../out'],
+    ['core.worktree', '../../out/new/deeper'],
+    ['core.worktree', '../../dangling'],
+    ['core.excludesfile', '../../x'],
+    ['remote.o.url', '../../elsewhere'],
+    ['remote.o.pushurl', 'file:///tmp/elsewhere'],
+    ['submodule.s.url', '../../elsewhere'],
+    ['branch.master.remote', '../../elsewhere'],
+    ['branch.master.pushremote', '/tmp/elsewhere'],
+    ['remote.pushdefault', './../../elsewhere'],
+  ])('%s = %s leads git out of the workspace, so it is undone and the owner is asked', async (key, place) => {
+    const links = 'ln -sfn /tmp out; ln -sfn /nowhere/at/all dangling';
+    const { output } = await world.run(`${links}; cd repo && git config ${key} '${place}'`);
+    expect(output).toContain('was undone');
+    expect(asked.map(({ title }) => title)).toEqual(['Let git run what a command wrote']);
+    expect(await readFile(join(world.workspace, 'repo/.git/config'), 'utf8')).not.toContain(place);
+    for (const name of ['out', 'dangling']) await rm(join(world.workspace, name), { force: true });
+  });
+
+  test.each([
+    ['core.worktree', '..'],
+    ['core.worktree', '../../new'],
+    ['remote.o.url', '../other'],
+    ['remote.o.url', 'git@example.com:../x.git'],
+    ['remote.o.url', 'https://example.com/../x.git'],
+    ['branch.master.remote', '.'],
+  ])('%s = %s stays in the workspace, so nobody is asked', async (key, place) => {
+    await world.run(`cd repo && git config ${key} '${place}'`);
+    expect(asked).toEqual([]);
+    expect(await readFile(join(world.workspace, 'repo/.git/config'), 'utf8')).toContain(place);
+  });
+
   test('ordinary work asks nothing and loses nothing', async () => {
     const { output, isError } = await world.run(
       [
