@@ -293,7 +293,7 @@ describe('writing', () => {
   test('what was allowed for good in the foreground is not in the background', async () => {
     await using asking = await processWorld({ exec: { mode: 'ask' } });
     const hashOf = async (background: boolean): Promise<string | undefined> => {
-      const call = { name: 'exec', arguments: JSON.stringify({ command: '/usr/bin/uptime', background }) };
+      const call = { name: 'exec', arguments: JSON.stringify({ command: '/usr/bin/uname', background }) };
       const decision = await asking.registry.decide(call, testToolContext({ workingDirectory: asking.workspace }));
       return decision.decision === 'ask' ? decision.request.always?.hash : undefined;
     };
