@@ -110,7 +110,8 @@ class Answer {
     this.stopReason = stop_reason ?? this.stopReason;
     this.#usage = merge(this.#usage, usage);
     const total = readUsage(this.#usage);
-    if (total !== null) yield { type: 'usage', usage: total };
+    // The first event counts an output of one token even where the server doesn't count.
+    if (total !== null && total.input > 0) yield { type: 'usage', usage: total };
   }
 
   *begin(place: number, raw: LooseBlock): Generator<ModelEvent> {
