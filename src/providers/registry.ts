@@ -7,6 +7,7 @@ import { nearest } from '../util/text.ts';
 import { USUAL_WINDOW } from './ollama/model.ts';
 import { askContextWindow } from './probe-context-window.ts';
 import { Cooldowns } from './wrappers/cooldowns.ts';
+import { withUsage } from './wrappers/counted.ts';
 import { KEY_TROUBLES, withFailover, type Candidate } from './wrappers/failover.ts';
 import { withImageFallback } from './wrappers/image-fallback.ts';
 import {
@@ -110,7 +111,8 @@ export function createProviders({
       plugged,
       ...(hasOthers ? { keyNumber: index + 1 } : {}),
     };
-    const found = adapters.get(id) ?? withImageFallback(openProvider(name, configOf(configs, name), options));
+    const found =
+      adapters.get(id) ?? withImageFallback(withUsage(openProvider(name, configOf(configs, name), options)));
     adapters.set(id, found);
     return found;
   };

@@ -2,8 +2,10 @@ import { isLocalAddress, type EndpointOptions } from './endpoint.ts';
 import type { ErrorContext } from './errors.ts';
 import { withImagesRead } from './images.ts';
 import type { ModelEvent, ModelRequest, Provider } from './provider.ts';
+import { serverEvents, type DONE } from './server-events.ts';
 import { wireJson } from './wire-json.ts';
 import { clientsFor, streamCall } from './wrappers/stream-call.ts';
+import { withTextCalls } from './wrappers/text-calls.ts';
 
 /** The options of a streamed request whose body is JSON already, as the SDKs take them. */
 export interface SdkRequest {
@@ -14,17 +16,18 @@ export interface SdkRequest {
 }
 
 /** What only one API has, over its official SDK. */
-export interface SdkAdapter<Client, Body extends object, Raw> {
+export interface SdkAdapter<Client, Body extends object, Raw extends object> {
   /** Loads the SDK and opens a client for this endpoint. */
   readonly open: (endpoint: EndpointOptions) => Promise<Client>;
   /** The body of a request whose images were read. The same request always gives the same bytes. */
   readonly body: (request: ModelRequest) => Body;
-  readonly send: (client: Client, request: SdkRequest) => PromiseLike<AsyncIterable<Raw>>;
-  readonly read: (raw: AsyncIterable<Raw>, context: ErrorContext) => AsyncIterable<ModelEvent>;
+  /** Sends a request and gives the response as it came. */
+  readonly send: (client: Client, request: SdkRequest) => PromiseLike<Response>;
+  readonly read: (raw: AsyncIterable<Raw | typeof DONE>, context: ErrorContext) => AsyncIterable<ModelEvent>;
 }
 
 /** A provider over an official SDK, which is loaded at the first call; `extraBody` of its endpoint goes over each body. */
-export function sdkProvider<Client, Body extends object, Raw>(
+export function sdkProvider<Client, Body extends object, Raw extends object>(
   endpoint: EndpointOptions,
   { open, body, send, read }: SdkAdapter<Client, Body, Raw>,
 ): Provider {
@@ -42,9 +45,9 @@ export function sdkProvider<Client, Body extends object, Raw>(
           // A request that cannot be written down fails before anything is loaded or opened.
           const body = wireJson(bodyOf(ready));
           const headers = { 'content-type': 'application/json' } as const;
-          return await send(await connect(request), { body, headers, stream: true, signal });
+          return serverEvents<Raw>(await send(await connect(request), { body, headers, stream: true, signal }));
         },
-        read,
+        read: (raw, context) => withTextCalls(read(raw, context), request),
       }),
     body: async (request) => JSON.stringify(bodyOf(await withImagesRead(request))),
     warm: async () => {

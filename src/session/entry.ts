@@ -32,6 +32,8 @@ const usage = z.object({
   cacheWrite: z.number(),
   output: z.number(),
   reasoning: z.number(),
+  costUsd: z.number().optional(),
+  estimated: z.boolean().optional(),
 });
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/u);

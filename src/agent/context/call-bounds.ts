@@ -14,6 +14,12 @@ import { ContextWindow, type Outline } from './fit.ts';
 import { PrefixWatch } from './prefix-watch.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 
+/** An attempt of a model call that failed, and what it used all the same. */
+export interface FailedAttempt {
+  readonly by: ModelName;
+  readonly usage: Usage;
+}
+
 /** The turn that asks a model. */
 interface AskingTurn {
   readonly facts: TurnFacts;
@@ -77,7 +83,13 @@ export class CallBounds {
     this.#tightened.delete(turn.facts.turnId);
     if (usage === null) return;
     await this.#options.pricing.prepare(by);
-    this.#options.context.observe(this.#outlineOf(turn), by, usage);
+    if (usage.estimated !== true) this.#options.context.observe(this.#outlineOf(turn), by, usage);
+    this.#options.budget.record(spenderOf(turn), by, usage);
+  }
+
+  /** Counts an attempt that gave no answer but is paid, because it broke off or was stopped. Never throws. */
+  async failed(turn: AskingTurn, { by, usage }: FailedAttempt): Promise<void> {
+    await this.#options.pricing.prepare(by);
     this.#options.budget.record(spenderOf(turn), by, usage);
   }
 

@@ -9,6 +9,7 @@ import { withRunModel } from '../hooks/run-model.ts';
 import { afterFailure, lastCallNote, ownNote } from './completion.ts';
 import { withLoopWarning } from './loop-guard.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
+import type { FailedAttempt } from '../context/call-bounds.ts';
 import { outboundTo } from '../outgoing.ts';
 import type { ModelPorts, RunPorts } from '../ports.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
@@ -97,6 +98,7 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     },
     { promptParts: model.promptParts, log: runtime.log },
   );
+  const failed: FailedAttempt[] = [];
   const asked = {
     provider: withRunModel(chosen.provider, facts, hooks),
     attempts: call.attempts,
@@ -105,6 +107,7 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     // A text that a hook may still change is shown when the hook has seen the whole of it.
     live: hooks.has('render') ? withoutText(live) : live,
     redact: runtime.redact,
+    failed: (attempt: FailedAttempt) => void failed.push(attempt),
     before: unfinishedText(entries),
   };
   // A message that was edited during the wait for a slot is read first: null, and the next step asks again.
@@ -114,6 +117,7 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     return (await isCorrected(turn)) ? null : await askModel(asked);
   };
   const outcome = await limits.slots.run(ask, turn.signal, facts.turnId);
+  for (const attempt of failed) await model.bounds.failed(turn, attempt);
   if (outcome === null) return;
   await shortRound();
   await record(turn, ports, { outcome, last, call: await call.entry() });

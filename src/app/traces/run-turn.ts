@@ -174,6 +174,7 @@ function portsOf(
         },
         sending: () => {},
         answered: async () => {},
+        failed: async () => {},
         tighten: async () => (await meanwhile()) > 0,
       },
     },

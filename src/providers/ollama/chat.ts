@@ -3,6 +3,7 @@ import type { ErrorContext } from '../errors.ts';
 import { imagesOf, withImagesRead } from '../images.ts';
 import type { ModelEvent, ModelRequest, Provider } from '../provider.ts';
 import { streamCall } from '../wrappers/stream-call.ts';
+import { withTextCalls } from '../wrappers/text-calls.ts';
 import { fromOllamaEvents } from './chat-events.ts';
 import { takesTools, toOllamaRequest, type OllamaBody } from './chat-request.ts';
 import { createOllamaClient, OllamaError } from './client.ts';
@@ -44,6 +45,7 @@ export function createOllamaProvider(
     local: isLocalAddress(endpoint.baseUrl),
     chat: (request, { signal }): AsyncIterable<ModelEvent> => {
       let note: string | null = null;
+      let offered = request.tools;
       return streamCall({
         endpoint,
         request,
@@ -52,10 +54,11 @@ export function createOllamaProvider(
           const model = await shown(request.model, signal);
           refuse(ready, model);
           const wants = request.toolChoice === 'auto' && request.tools.length > 0;
+          if (!takesTools(model)) offered = [];
           if (wants && !takesTools(model) && !told.has(request.model)) note = withoutTools(request.model);
           return await client.chat(bodyOf(ready, model), { signal });
         },
-        read: (raw, context) => read(raw, context, note),
+        read: (raw, context) => withTextCalls(read(raw, context, note), { ...request, tools: offered }),
       });
     },
     body: async (request) => {
