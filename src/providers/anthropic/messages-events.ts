@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { Usage } from '../../util/token-usage.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
 
@@ -125,12 +126,11 @@ function toContent(block: OpenBlock, { provider, model }: ErrorContext): ModelRe
 }
 
 function toStopReason(reason: string | null, calls: number): StopReason {
+  if (isRefusalReason(reason)) return 'refusal';
   switch (reason) {
     case 'max_tokens':
     case 'model_context_window_exceeded':
       return 'length';
-    case 'refusal':
-      return 'refusal';
     default:
       return calls > 0 ? 'tool-calls' : 'stop';
   }

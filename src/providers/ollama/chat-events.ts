@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Usage } from '../../util/token-usage.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
-import type { ModelEvent, ModelResponse, ModelToolCall } from '../provider.ts';
+import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
 import { OllamaError } from './client.ts';
 
 const count = z.int().nonnegative().nullish().catch(null);
@@ -94,7 +95,7 @@ class Answer {
     for (const [index, call] of this.#calls.entries()) yield { type: 'tool-call', index, call };
     const usage = toUsage(last);
     if (usage !== null) yield { type: 'usage', usage };
-    const stopReason = last.done_reason === 'length' ? 'length' : this.#calls.length > 0 ? 'tool-calls' : 'stop';
+    const stopReason = toStopReason(last.done_reason, this.#calls.length);
     const model = last.model ?? context.model;
     yield { type: 'end', stopReason, response: { content: this.#content(context), model, usage } };
   }
@@ -118,4 +119,10 @@ function argumentsText(value: unknown): string {
 function toUsage({ prompt_eval_count: input, eval_count: output }: Line): Usage | null {
   if (input == null && output == null) return null;
   return { input: input ?? 0, cached: 0, cacheWrite: 0, output: output ?? 0, reasoning: 0 };
+}
+
+function toStopReason(reason: string | null | undefined, calls: number): StopReason {
+  if (reason === 'length') return 'length';
+  if (isRefusalReason(reason)) return 'refusal';
+  return calls > 0 ? 'tool-calls' : 'stop';
 }

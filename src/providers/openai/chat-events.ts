@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import type { Usage } from '../../util/token-usage.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
 
@@ -119,7 +120,7 @@ class Answer {
 
   stopReason(finishReason: string): StopReason {
     if (finishReason === 'length') return 'length';
-    if (finishReason === 'content_filter' || this.#refused) return 'refusal';
+    if (isRefusalReason(finishReason) || this.#refused) return 'refusal';
     return this.calls.length > 0 ? 'tool-calls' : 'stop';
   }
 

@@ -1,5 +1,6 @@
 import type { OpenAI } from 'openai';
 import type { Usage } from '../../util/token-usage.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, ReasoningPart, StopReason } from '../provider.ts';
 
@@ -125,7 +126,7 @@ class Answer {
   }
 
   stopReason({ status, incomplete_details: details }: Final): StopReason {
-    if (details?.reason === 'content_filter' || this.#refused) return 'refusal';
+    if (isRefusalReason(details?.reason) || this.#refused) return 'refusal';
     if (status === 'incomplete') return 'length';
     return this.#calls.size > 0 ? 'tool-calls' : 'stop';
   }
