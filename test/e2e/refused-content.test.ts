@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ErrorStep, ModelApiRequest, Step } from '../support/model-script.ts';
+import { GROUP } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type DialectName, type World, type WorldOptions } from '../support/world.ts';
 
@@ -62,6 +63,14 @@ async function remember(world: World, text: string): Promise<void> {
   await writeFile(join(world.workspace, 'memory', 'MEMORY.md'), `# Memory\n\n- ${text}\n`);
 }
 
+const withSkill =
+  (name: string, description: string, body: string) =>
+  async (home: string): Promise<void> => {
+    const folder = join(home, 'workspace', 'skills', name);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'SKILL.md'), `---\nname: ${name}\ndescription: ${description}\n---\n\n${body}\n`);
+  };
+
 const CAUSES = {
   text: {
     poison: (world: World) => say(world, `my secret ${POISON} question`),
@@ -114,5 +123,129 @@ describe.each(DIALECTS)('what a provider refuses does not end the conversation: 
     await world.restart();
     expect(await say(world, 'still there?')).toBe('Answer: still there?');
     expectWhole(world, [...kept, 'and what is next?']);
+  });
+});
+
+describe('what is refused', () => {
+  const filtered = { error: REFUSAL.openai } as const;
+
+  test('can be the text of a skill, called or loaded, and its description', async () => {
+    await using world = await startConversation({ furnish: withSkill('helper', 'Helps.', POISON) }, filtered);
+    expect(await say(world, '$helper please')).toMatch(/^Answer: .*refused.*skill/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['$helper please']);
+    await withSkill('other', `Finds ${POISON}.`, 'Body.')(world.home);
+    expect(await say(world, 'what can you do?')).toMatch(/^Answer: what can you do\?.*refused.*the list of skills/su);
+    expect(await say(world, 'go on')).toBe('Answer: go on');
+    expectWhole(world, ['$helper please', 'what can you do?']);
+  });
+
+  test('is found by the finish reason, too, whatever the provider calls it', async () => {
+    for (const finishReason of ['content_filter', 'sensitive', 'SAFETY', 'blocked']) {
+      await using world = await startConversation({}, { text: '', finishReason });
+      expect(await say(world, `say ${POISON}`)).toMatch(/refused.*content rules.*left out/su);
+      expect(await say(world, 'next')).toBe('Answer: next');
+      expectWhole(world, []);
+    }
+  });
+
+  test.each([
+    ['openai', 'sensitive'],
+    ['anthropic', 'refusal'],
+    ['openai-responses', 'content_filter'],
+  ] as const)('half an answer stays, and what led to it is left out: %s', async (dialect, finishReason) => {
+    await using world = await startConversation({ dialect }, { text: 'It begins with', finishReason });
+    expect(await say(world, `say ${POISON}`)).toMatch(/^It begins with.*refused to go on.*left out/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['It begins with']);
+  });
+
+  test('may be refused with words that nobody knows, if the model answered before', async () => {
+    await using world = await startConversation({}, { error: { status: 400, message: 'Frobnication failed.' } });
+    expect(await say(world, `say ${POISON}`)).toMatch(/Frobnication failed.*left out/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, []);
+  });
+
+  test('is an image that the server cannot read, and only the newest one leaves', async () => {
+    await using world = await startConversation({}, { error: { status: 400, message: 'Could not process image' } });
+    expect(await sendPicture(world)).toMatch(/^Answer.*refused.*the image/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['what is on this picture']);
+  });
+
+  test('is left out of a conversation that another model takes over with /model', async () => {
+    const isOther = ({ view }: ModelApiRequest): boolean => view.model === 'other-model';
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler(filter(filtered, (request) => isOther(request) && holds(request)));
+    await say(world, `I said ${POISON}`);
+    await say(world, 'something else');
+    expect(await say(world, '/model openai/other-model')).toContain('other-model');
+    expect(await say(world, 'are you there?')).toMatch(
+      /^Answer: are you there\?.*an earlier part of the conversation/su,
+    );
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['something else', 'are you there?']);
+  });
+
+  test('stays when a fallback accepts it', async () => {
+    const config = { agent: { fallbacks: ['openai/tolerant'] } };
+    await using world = await startConversation({ config }, filtered);
+    world.model.setHandler(filter(filtered, (request) => request.view.model !== 'tolerant' && holds(request)));
+    expect(await say(world, `say ${POISON}`)).toMatch(/^Answer: say/su);
+    expect(await say(world, 'next')).toMatch(/^Answer: next/su);
+    expect(world.model.requests.at(-1)?.text).toContain(POISON);
+  });
+
+  test('leaves a budget that ends the search, and the next message is answered', async () => {
+    await using world = await startConversation({}, filtered);
+    await remember(world, `likes ${POISON}`);
+    const before = world.model.requests.length;
+    await world.restart();
+    expect(await say(world, 'what do I like?')).toContain('MEMORY.md');
+    expect(world.model.requests.length - before).toBeLessThanOrEqual(7);
+  });
+
+  test('is not written into a summary, and the rest is saved', async () => {
+    await using world = await startConversation({}, { text: '', finishReason: 'content_filter' });
+    let saved = '';
+    world.model.setHandler((request) => `Answer: ${request.view.lastUserText.split('\n').at(-1)}`);
+    world.model.setAside((request) => {
+      if (holds(request)) return filtered;
+      saved = request.text;
+      return { calls: [{ name: 'save_memory', arguments: { history_entry: 'They talked of colours.' } }] };
+    });
+    await say(world, `now about ${POISON}`);
+    for (const text of ['one', 'two', 'three']) await say(world, text);
+    await say(world, '/new');
+    await waitFor(() => chatOf(world).some((text) => /refused 1 exchange/u.test(text)), { what: 'the notice' });
+    expect(saved).toContain('my favourite colour is blue');
+    expect(saved).toContain('three');
+    expect(world.model.asides.length).toBeLessThanOrEqual(7);
+  });
+
+  test('in a group is named to the owner alone', async () => {
+    const telegram = { allowFrom: ['42', '43'], owners: ['42'], groups: { debounceMs: 0, followUpSeconds: 0 } };
+    await using world = await startConversation({ config: { channels: { telegram } } }, filtered);
+    await writeFile(join(world.workspace, 'AGENTS.md'), `Talk of ${POISON}.\n`);
+    const before = chatOf(world).length;
+    world.telegram.userSays(GROUP, '@test_bot hello', {
+      from: { id: 43, first_name: 'Bob' },
+      entities: [{ type: 'mention', offset: 0, length: 9 }],
+    });
+    await waitFor(() => chatOf(world, GROUP).length > 0 && chatOf(world).length > before, {
+      what: 'answer and notice',
+    });
+    expect(chatOf(world, GROUP)[0]).toMatch(/a part of my instructions/u);
+    expect(chatOf(world, GROUP).join('\n')).not.toContain('AGENTS.md');
+    expect(chatOf(world).at(-1)).toContain('AGENTS.md');
+  });
+
+  test('is told by /why', async () => {
+    await using world = await startConversation({}, filtered);
+    await CAUSES['MEMORY.md'].poison(world);
+    expect(await say(world, '/why')).toMatch(/refused.*MEMORY\.md/su);
+    await say(world, `my ${POISON}`);
+    expect(await say(world, '/why')).toMatch(/refused.*left out of later requests/su);
   });
 });

@@ -17,9 +17,8 @@ import type { Sessions } from '../../session/sessions.ts';
 import { errorCode, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Slots } from '../../util/slots.ts';
-import { changeMemory, readToRewrite, type MemoryFiles } from './memory-change.ts';
+import { changeMemory, readToRewrite, type MemoryFiles, type OwnerQuestionPorts } from './memory-change.ts';
 import { answeredPart, nextPart, positionOf, type ConsolidationPosition } from './position.ts';
-import type { OwnerQuestionPorts } from './memory-change.ts';
 import { askAroundRefused } from './refused-part.ts';
 import {
   fitsAnswer,
