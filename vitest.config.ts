@@ -25,7 +25,7 @@ const SLOW = [
   'test/crash/{platforms,power,resend,sync-counts,sync-failure}.test.ts',
   'test/docs/{backup,writing-a-channel-crash}.test.ts',
   'test/e2e/agents/{crosswise,killed}.test.ts',
-  'test/e2e/{aged-home,full-disk,images,killed,memory-facts,poison,scope,set-aside,streaming}.test.ts',
+  'test/e2e/{aged-home,full-disk,images,killed,memory-facts,poison,refused-content,scope,set-aside,streaming}.test.ts',
   'test/e2e/why/processes.test.ts',
   'test/examples/**/*.test.ts',
   'test/gullible/**/*.test.ts',

@@ -10,7 +10,7 @@ import { chatOf, OWNER, startWorld, type DialectName, type World, type WorldOpti
 const POISON = 'zyxpoisonxyz';
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.from(POISON.repeat(20))]);
 /** Is in the base64 of the refused picture, wherever that begins. */
-const PICTURE = PNG.toString('base64').slice(0, 60);
+const PICTURE = PNG.toString('base64').slice(24, 84);
 
 const DIALECTS = ['openai', 'openai-responses', 'anthropic', 'ollama'] as const;
 
@@ -49,11 +49,12 @@ async function say(world: World, text: string): Promise<string> {
   return chatOf(world).at(-1) ?? '';
 }
 
-async function sendPicture(world: World): Promise<string> {
+async function sendPicture(world: World, bytes = PNG, caption = 'what is on this picture'): Promise<string> {
   const before = chatOf(world).length;
-  world.telegram.addFile('p', PNG, 'photos/p.png');
-  const photo = [{ file_id: 'p', file_size: PNG.length }];
-  world.telegram.userSays(OWNER, '', { text: undefined, photo, caption: 'what is on this picture' });
+  const id = `p${before}`;
+  world.telegram.addFile(id, bytes, `photos/${id}.png`);
+  const photo = [{ file_id: id, file_size: bytes.length }];
+  world.telegram.userSays(OWNER, '', { text: undefined, photo, caption });
   await waitFor(() => chatOf(world).length > before, { what: 'an answer to the picture' });
   return chatOf(world).at(-1) ?? '';
 }
@@ -77,7 +78,7 @@ const CAUSES = {
     reply: /refused.*left out/su,
     kept: [],
   },
-  image: { poison: sendPicture, reply: /Answer.*image/su, kept: ['what is on this picture'] },
+  image: { poison: (world: World) => sendPicture(world), reply: /Answer.*image/su, kept: ['what is on this picture'] },
   'tool result': {
     poison: async (world: World) => {
       await writeFile(join(world.workspace, 'report.txt'), `A line.\n${POISON}\n`);
@@ -167,11 +168,13 @@ describe('what is refused', () => {
     expectWhole(world, []);
   });
 
-  test('is an image that the server cannot read, and only the newest one leaves', async () => {
+  test('is one image that the server cannot read: those that it accepted stay', async () => {
+    const good = Buffer.concat([PNG.subarray(0, 16), Buffer.from('a fine picture '.repeat(20))]);
     await using world = await startConversation({}, { error: { status: 400, message: 'Could not process image' } });
+    expect(await sendPicture(world, good, 'a fine one')).toMatch(/^Answer: a fine one/u);
     expect(await sendPicture(world)).toMatch(/^Answer.*refused.*the image/su);
     expect(await say(world, 'next')).toBe('Answer: next');
-    expectWhole(world, ['what is on this picture']);
+    expectWhole(world, ['what is on this picture', good.toString('base64')]);
   });
 
   test('is left out of a conversation that another model takes over with /model', async () => {
@@ -197,13 +200,37 @@ describe('what is refused', () => {
     expect(world.model.requests.at(-1)?.text).toContain(POISON);
   });
 
-  test('leaves a budget that ends the search, and the next message is answered', async () => {
-    await using world = await startConversation({}, filtered);
+  test('is searched for with few calls, and the search ends when the budget does', async () => {
+    await using world = await startConversation({ config: { agent: { budget: { turnTokens: 12 } } } }, filtered);
     await remember(world, `likes ${POISON}`);
     const before = world.model.requests.length;
+    expect(await say(world, 'what do I like?')).toMatch(/budget.*used up.*later requests/su);
+    expect(world.model.requests.length - before).toBe(2);
+    expect(await say(world, 'next')).toMatch(/^Answer: next/u);
+    expectWhole(world, ['what do I like?']);
+  });
+
+  test('is searched for from where the search was when the program ended', async () => {
+    await using world = await startConversation({}, filtered);
+    await remember(world, `likes ${POISON}`);
+    let trials = 0;
+    world.model.setHandler((request) => {
+      if (holds(request)) return filtered;
+      trials += 1;
+      return { fault: 'hang' };
+    });
+    world.telegram.userSays(OWNER, 'what do I like?');
+    await waitFor(() => trials > 0, { what: 'the first trial' });
+    const before = world.model.requests.length;
+    const told = chatOf(world).length;
+    world.model.setHandler(filter(filtered));
     await world.restart();
-    expect(await say(world, 'what do I like?')).toContain('MEMORY.md');
-    expect(world.model.requests.length - before).toBeLessThanOrEqual(7);
+    await waitFor(() => chatOf(world).length > told, { what: 'the answer after the restart' });
+    expect(chatOf(world).at(-1)).toMatch(/^Answer: what do I like\?.*MEMORY\.md/su);
+    // The trial that was cut short is the first one that is sent again.
+    expect(world.model.requests.slice(before, before + 1).map(holds)).toEqual([false]);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['what do I like?']);
   });
 
   test('is not written into a summary, and the rest is saved', async () => {

@@ -64,8 +64,7 @@ export function afterRefusal(facts: RefusalFacts): EntryDraft | null {
     case 'all':
       return null;
     case 'half': {
-      const { suspects = [], tried = 0 } = open?.trial ?? {};
-      const rest = suspects.slice(tried);
+      const rest = open?.trial?.suspects.slice(open.trial.tried) ?? [];
       return rest.length === 0 ? wholeAgain(facts) : narrowed(facts, rest);
     }
   }
@@ -90,8 +89,18 @@ export function retractOwn(facts: RefusalFacts): EntryDraft {
   return retract(facts, [{ key: 'own', parts, layers: [] }]);
 }
 
+/**
+ * Ends a search that cannot go on, because of a budget, a stop or an error: leaves out the suspects without which a request
+ * was accepted, else what the turn added. Empty: no search is open.
+ */
+export function endSearch(facts: RefusalFacts): readonly EntryDraft[] {
+  const { trial: open } = openTrial(facts.entries) ?? {};
+  if (open === undefined) return [];
+  return [open.stage === 'half' ? retract(facts, unitsNamed(facts, open.suspects)) : retractOwn(facts)];
+}
+
 /** The trial whose request has no accepted answer yet. */
-export function openTrial(entries: readonly TapeEntry[]): Refused | undefined {
+function openTrial(entries: readonly TapeEntry[]): Refused | undefined {
   const at = lastAnswer(entries);
   const refused = entries.findLast((entry, index) => index > at && isRefusal(entry));
   return refused?.kind === 'retract' && refused.refused?.trial !== undefined ? refused.refused : undefined;

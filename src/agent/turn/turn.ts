@@ -9,7 +9,7 @@ import {
   afterAcceptance,
   afterRefusal,
   isAboutContent,
-  openTrial,
+  endSearch,
   retractOwn,
   type RefusalFacts,
 } from './content-refusal.ts';
@@ -44,7 +44,7 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
     if (step.type === 'ended') return;
     if (signal.aborted) {
       if (!(signal.reason instanceof EndTurn)) throw signal.reason;
-      await session.append(unfinishedSearch(turn), 'lazy');
+      await session.append(endSearch(refusalFacts(turn)), 'lazy');
       await endCut(turn, signal.reason, { finish: finisher(turn, ports) });
       return;
     }
@@ -81,7 +81,7 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
   if (note !== null) await session.append([note]);
   const bounds = await model.bounds.before(turn);
   if ('refused' in bounds) {
-    const search = unfinishedSearch(turn);
+    const search = endSearch(refusalFacts(turn));
     const answer = search.length === 0 ? bounds.refused : `${bounds.refused} ${OWN_LEFT_OUT}`;
     await session.append(
       [...search, await finish(endDraft(turn, { outcome: 'failed', answer, errorKind: 'limit' }))],
@@ -169,7 +169,7 @@ async function record(
       await session.append([call, trial]);
       return;
     }
-    const search = isRefused ? [retractOwn(facts)] : unfinishedSearch(turn);
+    const search = isRefused ? [retractOwn(facts)] : endSearch(refusalFacts(turn));
     log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const by = `${chosen.providerName}/${chosen.model}`;
     const failed =
@@ -292,12 +292,6 @@ function refusalFacts({ facts, session, layers, system, chosen }: Turn): Refusal
     layers: system.map((text) => ({ name: names.get(text) ?? '', text })),
     model: { provider: chosen.providerName, model: chosen.model },
   };
-}
-
-/** Ends a search for refused content that cannot be finished: what the turn added is left out. Empty: none is running. */
-function unfinishedSearch(turn: Turn): readonly EntryDraft[] {
-  const facts = refusalFacts(turn);
-  return openTrial(facts.entries) === undefined ? [] : [retractOwn(facts)];
 }
 
 function isJson({ facts }: Turn): boolean {
