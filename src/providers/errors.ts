@@ -1,5 +1,6 @@
 import { DeadlineError } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
+import { isContentRefusal } from './content-refusals.ts';
 import { readFacts, type ErrorFacts } from './error-facts.ts';
 import type { ModelError, ModelErrorKind, ToolChoice } from './provider.ts';
 
@@ -27,7 +28,6 @@ const PHRASES = {
   quota:
     /insufficient_quota|billing_\w+|credit balance|exceeded your current quota|insufficient (?:balance|credit|funds)|out of credits/u,
   badKey: /(?:invalid|incorrect|missing)[ _]api[ _]key|api key (?:is )?(?:not valid|invalid|missing)|no api key/u,
-  refusal: /content_filter|content[ _]policy|content filtering|responsibleaipolicy|safety system/u,
   toolChoice: /tool[ _]?choice/u,
   forcedTool: /does not support|should be \["none", ?"auto"\]|thinking/u,
   unknownModel: /model_not_found|model .{0,120}(?:not found|does not exist|not exist|unknown)|unknown model/u,
@@ -148,7 +148,7 @@ function kindOf({ effectiveStatus: status = 500, haystack }: ErrorFacts, context
   if (haystack.includes('rate_limit')) return 'rate-limit';
   if (isRequestFault && PHRASES.contextOverflow.test(haystack)) return 'context-overflow';
   if (status === 413) return 'request-too-large';
-  if (isRequestFault && PHRASES.refusal.test(haystack)) return 'refusal';
+  if ((isRequestFault || status === 403) && isContentRefusal(haystack)) return 'refusal';
   if (isRequestFault && refusesToolChoice(haystack, context.toolChoice)) return 'unsupported-tool-choice';
   switch (status) {
     case 403:

@@ -32,7 +32,7 @@ export function failureSentence(error: ModelError, model: string): string {
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
-      return `${model} declined to answer because of its content rules: put it differently, or choose another model with /model.`;
+      return `${model} refused to answer because of its content rules. What was new in this message is left out of later requests, so the conversation can go on. Put it differently, or choose another model with /model.`;
     case 'unsupported-tool-choice':
       return `${model} cannot be told which tools to use: choose another model with /model.`;
     case 'malformed':

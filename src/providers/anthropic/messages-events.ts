@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
 import { readUsage } from '../read-usage.ts';
@@ -215,7 +216,7 @@ function toContent(block: OpenBlock, { provider, model }: ErrorContext): ModelRe
 
 function toStopReason(reason: string | null, calls: number): StopReason {
   if (isLengthReason(reason ?? '')) return 'length';
-  if (reason === 'refusal') return 'refusal';
+  if (isRefusalReason(reason)) return 'refusal';
   return calls > 0 ? 'tool-calls' : 'stop';
 }
 

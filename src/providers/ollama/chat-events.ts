@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
-import type { ModelEvent, ModelResponse, ModelToolCall } from '../provider.ts';
+import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
 import { readUsage } from '../read-usage.ts';
 import { OllamaError } from './client.ts';
 
@@ -101,11 +102,7 @@ class Answer {
       return;
     }
     for (const [index, call] of this.#calls.entries()) yield { type: 'tool-call', index, call };
-    const stopReason = isLengthReason(last.done_reason ?? '')
-      ? 'length'
-      : this.#calls.length > 0
-        ? 'tool-calls'
-        : 'stop';
+    const stopReason = toStopReason(last.done_reason ?? '', this.#calls.length);
     const model = last.model ?? context.model;
     yield { type: 'end', stopReason, response: { content: this.#content(context), model, usage } };
   }
@@ -118,4 +115,10 @@ class Answer {
       ...this.#calls.map((call) => ({ type: 'tool-call' as const, ...call })),
     ];
   }
+}
+
+function toStopReason(reason: string, calls: number): StopReason {
+  if (isLengthReason(reason)) return 'length';
+  if (isRefusalReason(reason)) return 'refusal';
+  return calls > 0 ? 'tool-calls' : 'stop';
 }

@@ -1,6 +1,7 @@
 import type OpenAI from 'openai';
 import type { Usage } from '../../util/token-usage.ts';
 import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
 import { laterUsage, readUsage } from '../read-usage.ts';
@@ -155,7 +156,7 @@ class Answer {
 
   stopReason(finishReason: string): StopReason {
     if (isLengthReason(finishReason)) return 'length';
-    if (finishReason === 'content_filter' || this.#refused) return 'refusal';
+    if (isRefusalReason(finishReason) || this.#refused) return 'refusal';
     return this.calls.length > 0 ? 'tool-calls' : 'stop';
   }
 

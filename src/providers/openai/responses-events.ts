@@ -1,5 +1,6 @@
 import type { OpenAI } from 'openai';
 import { argumentsText, isBrokenReason } from '../answer-words.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, ReasoningPart, StopReason } from '../provider.ts';
 import { readUsage } from '../read-usage.ts';
@@ -191,7 +192,7 @@ class Answer {
   }
 
   #stopReason({ status, incomplete_details: details }: Final, { content }: Pick<ModelResponse, 'content'>): StopReason {
-    if (details?.reason === 'content_filter' || this.#refused) return 'refusal';
+    if (isRefusalReason(details?.reason) || this.#refused) return 'refusal';
     if (status === 'incomplete') return 'length';
     return content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop';
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { failureNote } from './retry.ts';
-import type { ModelErrorKind, ModelEvent, ModelName, ModelRequest, Provider } from '../provider.ts';
+import type { ModelError, ModelErrorKind, ModelEvent, ModelName, ModelRequest, Provider } from '../provider.ts';
 
 /** One way to get an answer: a model behind one key. */
 export interface Candidate {
@@ -19,7 +19,7 @@ export interface FailoverOptions {
   readonly log?: Logger | undefined;
   /** Shared by all that use the same keys. @default its own */
   readonly cooldowns?: Cooldowns | undefined;
-  /** After which errors the next candidate is tried. @default all that are not about the request itself */
+  /** After which errors the next candidate is tried. @default all that another model may not have */
   readonly leaveOn?: ReadonlySet<ModelErrorKind> | undefined;
 }
 
@@ -33,6 +33,9 @@ const TROUBLES: ReadonlySet<ModelErrorKind> = new Set([
   'quota',
   'malformed',
 ]);
+
+/** Another model may accept what one refused because of its content. */
+const LEAVE_ON: ReadonlySet<ModelErrorKind> = new Set([...TROUBLES, 'refusal']);
 
 /** Errors of one key, for which another key of the same provider is the cure. */
 export const KEY_TROUBLES: ReadonlySet<ModelErrorKind> = new Set(['rate-limit', 'auth', 'quota']);
@@ -56,13 +59,14 @@ export function withFailover(candidates: readonly [Candidate, ...Candidate[]], o
 
 async function* chatWithFailover(
   candidates: readonly [Candidate, ...Candidate[]],
-  { cooldowns, log, leaveOn = TROUBLES }: FailoverOptions & { readonly cooldowns: Cooldowns },
+  { cooldowns, log, leaveOn = LEAVE_ON }: FailoverOptions & { readonly cooldowns: Cooldowns },
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
 ): AsyncGenerator<ModelEvent> {
   const queue = inTurn(candidates, cooldowns);
   for (const [index, candidate] of queue.entries()) {
     const next = queue[index + 1];
-    for await (const event of candidate.provider.chat(requestTo(candidate, request), { signal })) {
+    for await (const given of candidate.provider.chat(requestTo(candidate, request), { signal })) {
+      const event = refusalOf(given, candidate) ?? given;
       if (event.type === 'end') {
         cooldowns.succeed(idOf(candidate));
         yield { ...event, response: { ...event.response, ...answeredBy(candidate, candidates[0]) } };
@@ -88,6 +92,17 @@ async function* chatWithFailover(
       break;
     }
   }
+}
+
+/** An answer that is nothing but a refusal, as an error; undefined for every other event. */
+function refusalOf(event: ModelEvent, { providerName, model }: Candidate): ModelError | undefined {
+  if (event.type !== 'end' || event.stopReason !== 'refusal') return undefined;
+  const isEmpty = event.response.content.every(
+    (part) => part.type === 'reasoning' || (part.type === 'text' && part.text.trim() === ''),
+  );
+  if (!isEmpty) return undefined;
+  const message = `${providerName} refused to answer with ${model} because of its content rules.`;
+  return { type: 'error', kind: 'refusal', retryable: false, message };
 }
 
 /** The candidates without a cooldown, in order; if all have one, the candidate whose cooldown ends first. */

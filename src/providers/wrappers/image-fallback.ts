@@ -40,7 +40,7 @@ async function* chatWithImages(
   if (!blind.has(model) || !hasImages(request.messages)) {
     const refusal = yield* untilImagesRefused(provider, learned, { request, signal });
     if (refusal === undefined) return;
-    if (refusal.about === 'images') blind.add(model);
+    blind.add(model);
     const message = `${model} could not read the images; asking again without them`;
     yield { type: 'restart', reason: refusal.kind, waitMs: 0, message };
   }
@@ -68,7 +68,7 @@ async function* untilImagesRefused(
     const note = `Not all images here fit into one request to the model ${model}: it was sent the newest of them.`;
     let refusal: ModelError | undefined;
     for await (const event of provider.chat({ ...request, messages }, { signal })) {
-      const isRefused = event.type === 'error' && (event.about !== undefined || event.kind === 'request-too-large');
+      const isRefused = event.type === 'error' && (event.about === 'images' || event.kind === 'request-too-large');
       if (isRefused && hasImages(messages)) refusal = event;
       else if (isRefused && event.kind === 'request-too-large') yield { ...event, kind: 'context-overflow' };
       else yield isCut ? noted(event, note) : event;
