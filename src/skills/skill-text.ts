@@ -65,7 +65,7 @@ function readName(fields: Fields, folderName: string): Named {
   const name = usableName(written);
   const shown = oneLine(written, 60);
   if (name === '') {
-    const warning = `Its name ${shown} has no letter a to z and no digit: the name of its folder is used.`;
+    const warning = `Its name ${shown} has no letter and no digit: the name of its folder is used.`;
     return { name: fallback, facts: { writtenName: written }, warnings: [warning] };
   }
   const warnings: string[] = [];
