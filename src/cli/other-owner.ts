@@ -1,12 +1,13 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { ifThereSync } from '../storage/files.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import { shellWord } from '../util/text.ts';
 
 /** Commands that root may run in anyone's home: those of a system service need root, and `completion` uses no home. */
 const FOR_ROOT: ReadonlySet<string> = new Set(['service', 'uninstall', 'completion']);
+
+const USERS = '/etc/passwd';
 
 /**
  * Throws `other-owner` when root runs a command in the home of another user, whose files would then belong to root: the
@@ -28,12 +29,12 @@ export function refuseOthersHome(command: string, argv: readonly string[], home:
 
 /** Who owns a home, or the folder in which it would be created. */
 function ownerOf(home: string): number | undefined {
-  return (ifThereSync(() => statSync(home)) ?? ifThereSync(() => statSync(dirname(home))))?.uid;
+  return (statSync(home, { throwIfNoEntry: false }) ?? statSync(dirname(home), { throwIfNoEntry: false }))?.uid;
 }
 
 /** Name of a user on this machine; undefined: there is none, as in a container. */
 function nameOf(uid: number): string | undefined {
-  const users = ifThereSync(() => readFileSync('/etc/passwd', 'utf8')) ?? '';
+  const users = existsSync(USERS) ? readFileSync(USERS, 'utf8') : '';
   return users
     .split('\n')
     .map((line) => line.split(':'))
