@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import OpenAI, { APIError } from 'openai';
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -14,7 +14,7 @@ describe('the official client', () => {
     api.world.model.reply({ error: { status: 400, message: 'no such model' } });
     const client = await api.client();
     const failed = await client.responses.create({ model: 'assistant', input: 'Hi.' }).catch((error: unknown) => error);
-    expect(failed).toBeInstanceOf(OpenAI.APIError);
+    expect(failed).toBeInstanceOf(APIError);
     expect(failed).toMatchObject({
       status: 502,
       code: 'turn_failed',

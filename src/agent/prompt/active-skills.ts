@@ -30,7 +30,7 @@ const MOST_CALLED = 5;
 /** Characters of one skill in a message; the rest can be read as a file. */
 const MOST_TEXT = 50_000;
 const MENTION =
-  /(?<![\w$\\])\$(?<name>[\p{L}\p{M}\p{N}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u200d\ufe0f-]+)/gu;
+  /(?<![\w$\\])\$(?<name>(?:[\p{L}\p{M}\p{N}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u200d-]|\ufe0f)+)/gu;
 
 /** `env`: the variables that are set for a skill. */
 export function createTurnSkills(
