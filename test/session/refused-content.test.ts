@@ -12,7 +12,7 @@ const user: EntryDraft = {
   turn: 't',
   sources: ['m'],
   skills: ['helper'],
-  content: [text('<context>'), text('words'), text('a document'), text('a skill')],
+  content: [text('<context>'), text('words'), text('PDF WORDS'), text('SKILL STEPS')],
 };
 const leaves = (parts: { entry: string; what: 'documents' | 'skills' | 'message' }[], turn = 't'): EntryDraft => ({
   kind: 'retract',
@@ -27,21 +27,21 @@ const contentOf = (...drafts: EntryDraft[]): string =>
 test('a refused document leaves its message, with a word in its place', () => {
   const sent = contentOf(user, leaves([{ entry: 'e0', what: 'documents' }]));
   expect(sent).toContain('words');
-  expect(sent).toContain('a skill');
+  expect(sent).toContain('SKILL STEPS');
   expect(sent).toContain('A document, left out');
-  expect(sent).not.toContain('a document');
+  expect(sent).not.toContain('PDF WORDS');
 });
 
 test('the newest retract of a turn replaces the earlier ones of that turn alone', () => {
   const sent = contentOf(user, leaves([{ entry: 'e0', what: 'documents' }]), leaves([{ entry: 'e0', what: 'skills' }]));
-  expect(sent).toContain('a document');
-  expect(sent).not.toContain('a skill');
+  expect(sent).toContain('PDF WORDS');
+  expect(sent).not.toContain('SKILL STEPS');
   const both = contentOf(
     user,
     leaves([{ entry: 'e0', what: 'documents' }]),
     leaves([{ entry: 'e0', what: 'skills' }], 'later'),
   );
-  expect(both).not.toMatch(/a document|a skill/u);
+  expect(both).not.toMatch(/PDF WORDS|SKILL STEPS/u);
 });
 
 test('a refused message stays in its place, so that the transcript is legal', () => {
