@@ -23,6 +23,7 @@ import {
 import type { PluggedProviders } from './plugged.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import type { ModelRequest, Provider } from './provider.ts';
+import { LearnedQuirks } from './quirks.ts';
 import { withPermit } from './wrappers/permitted.ts';
 import { withRetry } from './wrappers/retry.ts';
 
@@ -93,6 +94,7 @@ export function createProviders({
   const adapters = new Map<string, Provider>();
   const resolved = new Map<string, ResolvedModel>();
   const cooldowns = new Cooldowns(clock);
+  const learned = new LearnedQuirks(log);
   const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs), ...Object.keys(plugged)])];
 
   const windowsOf =
@@ -109,6 +111,7 @@ export function createProviders({
       clock,
       windowOf: windowsOf(name),
       plugged,
+      learned,
       ...(hasOthers ? { keyNumber: index + 1 } : {}),
     };
     const found =
@@ -154,9 +157,13 @@ export function createProviders({
       const config = configOf(configs, providerName);
       const [apiKey = null] = keysOf(config);
       return (
-        (await openProvider(providerName, config, { apiKey, clock, plugged, windowOf: windowsOf(providerName) }).body?.(
-          request,
-        )) ?? null
+        (await openProvider(providerName, config, {
+          apiKey,
+          clock,
+          plugged,
+          learned,
+          windowOf: windowsOf(providerName),
+        }).body?.(request)) ?? null
       );
     },
     async contextWindow(modelRef) {

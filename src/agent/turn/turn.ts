@@ -153,7 +153,13 @@ async function record(
     }
     log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const by = `${chosen.providerName}/${chosen.model}`;
-    const end = afterFailure(entries, outcome, { model: by, last, maxIterations });
+    const end = afterFailure(entries, outcome, {
+      model: by,
+      now: runtime.clock.now(),
+      timezone: model.timezone,
+      last,
+      maxIterations,
+    });
     const partial = end.outcome === 'failed' ? shown : '';
     await session.append([
       ...(outcome.kind === 'context-overflow' ? [] : [call]),
