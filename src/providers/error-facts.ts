@@ -43,9 +43,11 @@ export function readFacts(thrown: unknown, now: number): ErrorFacts {
   // OpenAI's SDK keeps what was under `error`, Anthropic's the whole body.
   const levels = levelsOf(field(thrown, 'error'));
   const said = wordsIn(levels[0]) || messageOf(thrown);
-  const labels = [...levels, thrown].flatMap((level) =>
-    ['type', 'code', 'status', 'param'].map((key) => field(level, key)).flatMap(labelOf),
-  );
+  const labels = [
+    ...levels.flatMap((level) => ['type', 'code', 'status', 'param'].map((key) => field(level, key))),
+    field(thrown, 'type'),
+    field(thrown, 'code'),
+  ].flatMap(labelOf);
   const quotas = levels.flatMap((level) => [
     ...(JSON.stringify(field(level, 'details')) ?? '').slice(0, HAYSTACK_LENGTH).matchAll(/"quotaId":"[^"]+"/gu),
   ]);

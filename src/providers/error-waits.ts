@@ -85,7 +85,7 @@ function until(at: number, now: number): number | undefined {
 
 const DURATION = String.raw`(?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])[\s,]*(?:and\s+)?)+`;
 const RELATIVE = new RegExp(
-  String.raw`(?:(?:try|retry|retrying|available|resets?|wait|resume)(?: again)?(?: (?:in|after|for|at least))*|reset (?:in|after)|请在|等待)\s*(?:about |approximately )?(?<wait>${DURATION})`,
+  String.raw`(?:(?:try|retry|retrying|available|resets?|wait|resume)(?: again)?(?: (?:in|after|for|at least))*|reset (?:in|after))\s*(?:about |approximately )?(?<wait>${DURATION})`,
   'u',
 );
 const STAMP =

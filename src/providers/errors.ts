@@ -25,16 +25,18 @@ export interface ErrorContext {
 const PHRASES = {
   contextOverflow: new RegExp(
     [
-      String.raw`context_length_exceeded|exceed_context_size|context_?window_?exceeded|max_prompt_tokens|max_model_len`,
-      String.raw`context (?:length|window|size|limit|is too long)|maximum (?:context|model length|prompt length|number of tokens)`,
-      String.raw`(?:prompt|input|request)(?: is)? too long|too long[;,] exceeded|input token length too long|length of tokens .{0,40}too long`,
-      String.raw`too many (?:input )?tokens(?!.{0,20}(?:wait|per ))|too many total text bytes|input tokens? (?:count|exceed)|prompt token count`,
-      String.raw`longer than the maximum|exceeds? (?:the )?max(?:imum)?(?: allowed)? (?:input |prompt )?length|prompt exceeds max|input length .{0,40}exceed`,
-      String.raw`exceeded model token limit|token limit exceeded|conversation length exceeded|range of input length|request contains .{0,20}tokens.{0,20}exceed`,
-      String.raw`reduce (?:the length of (?:the|your) (?:messages|prompt|input)|your message size|the number of messages)`,
-      String.raw`inputs.{0,3} (?:must have less than|tokens \+ .?max_new_tokens)|n_keep.{0,20}n_ctx|kv size|invalid .?(?:messages|input)[^ ]* string too long`,
-      String.raw`code (?:1261|1039)\b|prompt ?超长|输入长度超|上下文长度|超出上下文|超过最大长度|长度超限`,
-    ].join('|'),
+      /context_length_exceeded|exceed_context_size|context_?window_?exceeded|max_prompt_tokens|max_model_len/u,
+      /context (?:length|window|size|limit|is too long)|maximum (?:context|model length|prompt length|number of tokens)/u,
+      /(?:prompt|input|request)(?: is)? too long|too long[;,] exceeded|input token length too long|length of tokens .{0,40}too long/u,
+      /too many (?:input )?tokens(?!.{0,20}(?:wait|per ))|too many total text bytes|input tokens? (?:count|exceed)|prompt token count/u,
+      /longer than the maximum|exceeds? (?:the )?max(?:imum)?(?: allowed)? (?:input |prompt )?length|prompt exceeds max|input length .{0,40}exceed/u,
+      /exceeded model token limit|token limit exceeded|conversation length exceeded|range of input length|request contains .{0,20}tokens.{0,20}exceed/u,
+      /reduce (?:the length of (?:the|your) (?:messages|prompt|input)|your message size|the number of messages)/u,
+      /inputs.{0,3} (?:must have less than|tokens \+ .?max_new_tokens)|n_keep.{0,20}n_ctx|kv size|invalid .?(?:messages|input)[^ ]* string too long/u,
+      /code (?:1261|1039)\b|prompt ?超长|输入长度超|上下文长度|超出上下文|超过最大长度|长度超限/u,
+    ]
+      .map(({ source }) => source)
+      .join('|'),
     'u',
   ),
   quota:

@@ -161,6 +161,11 @@ export function providerAddressOf(name: string, config: ProviderConfig, preset: 
   return baseUrl !== null && preset.api === 'ollama' ? ollamaRoot(baseUrl) : baseUrl;
 }
 
+/** How the server of an entry is asked for a model's context window; undefined: it is a public one, of which a list tells. */
+export function asksWindowOf(config: ProviderConfig, { api, asksWindow }: Preset): Preset['asksWindow'] {
+  return asksWindow ?? (api === 'openai' && hasBaseUrl(config) ? 'openai' : undefined);
+}
+
 export function hasBaseUrl({ baseUrl }: ProviderConfig): boolean {
   return baseUrl !== undefined && baseUrl !== null && baseUrl !== '';
 }

@@ -11,6 +11,7 @@ import { withUsage } from './wrappers/counted.ts';
 import { KEY_TROUBLES, withFailover, type Candidate } from './wrappers/failover.ts';
 import { withImageFallback } from './wrappers/image-fallback.ts';
 import {
+  asksWindowOf,
   providerAddressOf,
   didYouMean,
   hasBaseUrl,
@@ -172,10 +173,11 @@ export function createProviders({
         const config = configOf(configs, providerName);
         const preset = presetOf(providerName, config);
         const baseUrl = providerAddressOf(providerName, config, preset);
-        if (preset.asksWindow === undefined || baseUrl === null) return null;
+        const server = asksWindowOf(config, preset);
+        if (server === undefined || baseUrl === null) return null;
         const [apiKey = null] = keysOf(config);
         const configured = windowOf(`${providerName}/${model}`);
-        const asked = { server: preset.asksWindow, baseUrl, model, apiKey, configured, clock };
+        const asked = { server, baseUrl, model, apiKey, configured, clock };
         const usual = preset.api === 'ollama' ? (configured ?? USUAL_WINDOW) : null;
         return (await askContextWindow(asked)) ?? usual;
       } catch {

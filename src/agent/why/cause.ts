@@ -6,7 +6,7 @@ import type { ChannelNow, WhyFacts } from './facts.ts';
 import { lastFailure } from './model-failures.ts';
 import { withoutRecord, withoutTurn } from './no-turn.ts';
 import { undone } from './undone.ts';
-import { askedFor, durationText, LONGEST_REASON, stateOf, withoutStop } from './words.ts';
+import { askedFor, durationText, stateOf, withoutStop } from './words.ts';
 
 /** Characters of a failure's sentence, in which the server's words are a code span that must not be cut open. */
 const LONGEST_FAILURE = 900;
