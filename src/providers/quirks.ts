@@ -138,12 +138,12 @@ function together(a: unknown, b: unknown): unknown {
 function namedLimit(said: string, body: WireBody): number {
   const asked = Math.max(...OUTPUT_LIMITS.map((name) => Number(body[name] ?? 0)));
   const text = said.replaceAll(String(body['model'] ?? '').toLowerCase() || ' ', ' ');
-  const limits = [...text.matchAll(/(?<![\w.-])(?<count>\d{1,3}(?:,\d{3})+|\d+)(?<open>\)| \(exclusive\))?/gu)].flatMap(
-    ({ groups = {} }) => {
-      const count = Number(groups['count']?.replaceAll(',', '')) - (groups['open'] === undefined ? 0 : 1);
-      return count >= LEAST_OUTPUT && count < asked ? [count] : [];
-    },
-  );
+  const limits = [
+    ...text.matchAll(/(?<![\w.<-])(?<count>\d{1,3}(?:,\d{3})+|\d+)(?<open>\)| \(exclusive\))?/gu),
+  ].flatMap(({ groups = {} }) => {
+    const count = Number(groups['count']?.replaceAll(',', '')) - (groups['open'] === undefined ? 0 : 1);
+    return count >= LEAST_OUTPUT && count < asked ? [count] : [];
+  });
   return Math.max(0, ...limits);
 }
 
@@ -256,7 +256,12 @@ function partsOf(quirk: KnownQuirk): readonly [string, number] {
   return [name, Number(limit)];
 }
 
-/** Names a quirk for a sentence such as "asking again with …". */
+/** Whether two are the same row of the table, perhaps with another limit. */
+export function isSameQuirk(a: KnownQuirk, b: KnownQuirk): boolean {
+  return partsOf(a)[0] === partsOf(b)[0];
+}
+
+/** What the person loses by a quirk, as one sentence; null: nothing. */
 export function quirkNote(quirk: KnownQuirk, model: string): string | null {
   return ROWS.get(partsOf(quirk)[0])?.note?.(model) ?? null;
 }

@@ -194,8 +194,8 @@ async function record(
     await session.append([call, { ...said, content: [...shown] }], 'lazy');
     return;
   }
-  const { note } = outcome.response;
-  const answer = note === undefined ? next.answer : `${next.answer}\n\n_${note}_`;
+  const notes = [outcome.response.note ?? null, bounds.loss(turn)].filter((note) => note !== null);
+  const answer = [next.answer, ...notes.map((note) => `_${note}_`)].join('\n\n');
   const end = endDraft(turn, { ...next, answer: redact(answer) }, all);
   if (render === null || next.outcome === 'failed') {
     const shown = render === null ? content : await renderContent(content, before, render);

@@ -4,7 +4,7 @@ import { readFacts } from '../error-facts.ts';
 import { abortedError, brokenStream, classifyError, mayBeQuirk, type ErrorContext } from '../errors.ts';
 import { withImagesRead } from '../images.ts';
 import type { ModelError, ModelEvent, ModelRequest } from '../provider.ts';
-import { quirkBehind, quirkNote, withQuirks, type KnownQuirk, type WireBody } from '../quirks.ts';
+import { isSameQuirk, quirkBehind, quirkNote, withQuirks, type KnownQuirk, type WireBody } from '../quirks.ts';
 import { factsOf } from './retry.ts';
 import { noteBody, SentBody } from './sent-body.ts';
 import { createWatchedFetch, type Fetch } from './watchdog.ts';
@@ -44,14 +44,16 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
   const name = { provider: endpoint.name, model: request.model };
   let quirks = request.quirks ?? endpoint.learned?.of(name) ?? [];
   const notes: string[] = [];
-  for (let changes = 0; ; changes += 1) {
+  const found: KnownQuirk[] = [];
+  for (;;) {
     let refused: Refused | undefined;
-    for await (const event of attempt(call, quirks, changes < MOST_CHANGES)) {
+    for await (const event of attempt(call, quirks, found)) {
       if ('quirk' in event) refused = event;
       else yield noted(event, notes);
     }
     if (refused === undefined) return;
     const { error, quirk } = refused;
+    found.push(quirk);
     quirks = [...quirks, quirk];
     endpoint.learned?.learn(name, quirk, error.said ?? '');
     const note = quirkNote(quirk, request.model);
@@ -70,11 +72,11 @@ function noted(event: ModelEvent, notes: readonly string[]): ModelEvent {
   };
 }
 
-/** One attempt with these quirks. A refusal that another quirk explains is given in place of its error. */
+/** One attempt with these quirks. A refusal that another quirk explains, which this call has not `found` yet, is given in place of its error. */
 async function* attempt<Raw>(
   call: StreamCall<Raw>,
   quirks: readonly KnownQuirk[],
-  mayChange: boolean,
+  found: readonly KnownQuirk[],
 ): AsyncGenerator<ModelEvent | Refused> {
   const context = errorContext(call.endpoint, call.request);
   const left = new AbortController();
@@ -115,8 +117,8 @@ async function* attempt<Raw>(
     }
     const at = { ...context, now: call.endpoint.clock.now() };
     const error = classifyError(thrown, at);
-    const quirk = mayChange && !began ? refusedPart(thrown, at, body) : undefined;
-    yield quirk === undefined || quirks.includes(quirk) ? error : { error, quirk };
+    const quirk = found.length < MOST_CHANGES && !began ? refusedPart(thrown, at, body) : undefined;
+    yield quirk === undefined || found.some((known) => isSameQuirk(known, quirk)) ? error : { error, quirk };
   } finally {
     left.abort(LEFT);
   }
