@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Asking } from '../../support/asking-why.ts';
-import { startFakeOpenAi } from '../../support/fake-openai.ts';
+import { replyJson, startServer } from '../../support/http.ts';
 import type { ErrorStep } from '../../support/model-script.ts';
 import { recordingLog } from '../../support/recording-log.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -101,9 +101,6 @@ describe('a limit that opens at a time', () => {
 
 test('what no longer fits into a small window is told, and saved to the memory', async () => {
   await using world = await startWorld();
-  world.model.setAside(() => ({
-    calls: [{ name: 'save_memory', arguments: { summary: 'The owner spoke of the blue canoe.', facts: [] } }],
-  }));
   const canoe = `The blue canoe. ${'It lies at the lake. '.repeat(200)}`;
   world.model.reply('Noted.', refused(400, 'Prompt exceeds max length', { code: '1261' }), 'Short.');
   await told(world, canoe, 'Noted.');
@@ -111,19 +108,19 @@ test('what no longer fits into a small window is told, and saved to the memory',
   expect(world.model.requests.at(-1)?.view.messageCount).toBeLessThan(4);
   await waitFor(() => world.model.asides.length > 0, { what: 'a summary' });
   expect(world.model.asides[0]?.text).toContain('blue canoe');
-  await waitFor(
-    async () => (await readFile(join(world.workspace, 'memory', 'HISTORY.md'), 'utf8').catch(() => '')) !== '',
-    { what: 'the history file' },
-  );
+  const history = join(world.workspace, 'memory', 'HISTORY.md');
+  await waitFor(async () => (await readFile(history, 'utf8').catch(() => '')).includes('They talked.'), {
+    what: 'the summary of the double in the history file',
+  });
 });
 
 test('a server with a name of one’s own is asked how much its model reads', async () => {
-  await using server = await startFakeOpenAi({ models: [] });
-  await using world = await startWorld({
-    config: {
-      agent: { model: 'mine/scripted-model' },
-      providers: { mine: { kind: 'openai', baseUrl: server.url } },
-    },
+  await using server = await startServer((request, response) => {
+    if (request.url === '/v1/models') replyJson(response, 200, { data: [{ id: 'm', max_model_len: 23_456 }] });
+    else replyJson(response, 404, {});
   });
-  expect(await told(world, '/context', '65,536')).toContain('65,536');
+  await using world = await startWorld({
+    config: { agent: { model: 'mine/m' }, providers: { mine: { kind: 'openai', baseUrl: `${server.url}/v1` } } },
+  });
+  await told(world, '/context', '23,456');
 });
