@@ -51,7 +51,9 @@ export function readFacts(thrown: unknown, now: number): ErrorFacts {
   const quotas = levels.flatMap((level) => [
     ...(JSON.stringify(field(level, 'details')) ?? '').slice(0, HAYSTACK_LENGTH).matchAll(/"quotaId":"[^"]+"/gu),
   ]);
-  const haystack = [...new Set(labels), ...quotas.map(([quota]) => quota), said.slice(0, HAYSTACK_LENGTH)].join(' ').toLowerCase();
+  const haystack = [...new Set(labels), ...quotas.map(([quota]) => quota), said.slice(0, HAYSTACK_LENGTH)]
+    .join(' ')
+    .toLowerCase();
   return {
     status,
     effectiveStatus: status ?? labels.map(impliedStatus).find((implied) => implied !== undefined),

@@ -137,7 +137,8 @@ function together(a: unknown, b: unknown): unknown {
 /** The largest number below what was asked for: servers name their limit, the request's value, and little else. */
 function namedLimit(said: string, body: WireBody): number {
   const asked = Math.max(...OUTPUT_LIMITS.map((name) => Number(body[name] ?? 0)));
-  const text = said.replaceAll(String(body['model'] ?? '').toLowerCase() || ' ', ' ');
+  const { model } = body;
+  const text = typeof model === 'string' && model !== '' ? said.replaceAll(model.toLowerCase(), ' ') : said;
   const limits = [
     ...text.matchAll(/(?<![\w.<-])(?<count>\d{1,3}(?:,\d{3})+|\d+)(?<open>\)| \(exclusive\))?/gu),
   ].flatMap(({ groups = {} }) => {
