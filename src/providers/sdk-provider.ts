@@ -2,6 +2,7 @@ import { isLocalAddress, type EndpointOptions } from './endpoint.ts';
 import type { ErrorContext } from './errors.ts';
 import { withImagesRead } from './images.ts';
 import type { ModelEvent, ModelRequest, Provider } from './provider.ts';
+import { withQuirks, type WireBody } from './quirks.ts';
 import { serverEvents, type DONE } from './server-events.ts';
 import { wireJson } from './wire-json.ts';
 import { clientsFor, streamCall } from './wrappers/stream-call.ts';
@@ -32,7 +33,7 @@ export function sdkProvider<Client, Body extends object, Raw extends object>(
   { open, body, send, read }: SdkAdapter<Client, Body, Raw>,
 ): Provider {
   const connect = clientsFor(endpoint, open);
-  const bodyOf = (request: ModelRequest): Body => ({ ...body(request), ...endpoint.extraBody });
+  const bodyOf = (request: ModelRequest): WireBody => Object.assign({}, body(request), endpoint.extraBody);
   return {
     name: endpoint.name,
     local: isLocalAddress(endpoint.baseUrl),
@@ -41,15 +42,19 @@ export function sdkProvider<Client, Body extends object, Raw extends object>(
         endpoint,
         request,
         signal,
-        open: async (signal, ready) => {
+        body: bodyOf,
+        send: async (whole, signal) => {
           // A request that cannot be written down fails before anything is loaded or opened.
-          const body = wireJson(bodyOf(ready));
+          const body = wireJson(whole);
           const headers = { 'content-type': 'application/json' } as const;
           return serverEvents<Raw>(await send(await connect(request), { body, headers, stream: true, signal }));
         },
         read: (raw, context) => withTextCalls(read(raw, context), request),
       }),
-    body: async (request) => JSON.stringify(bodyOf(await withImagesRead(request))),
+    body: async (request) => {
+      const quirks = request.quirks ?? endpoint.learned?.of({ provider: endpoint.name, model: request.model }) ?? [];
+      return JSON.stringify(withQuirks(bodyOf(await withImagesRead(request)), quirks));
+    },
     warm: async () => {
       await connect().catch(() => {});
     },

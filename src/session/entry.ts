@@ -48,11 +48,15 @@ const attempt = z.object({
   bytes: z.number(),
   reasoning: z.string(),
   withoutImages: z.boolean().optional(),
+  /** How the request was changed for its server. */
+  quirks: z.array(z.string()).readonly().exactOptional(),
   failed: z
     .object({
       kind: z.string(),
       status: z.number().optional(),
       reason: z.string(),
+      /** The server's own words. */
+      said: z.string().exactOptional(),
       /** How long the next attempt waited, ms. */
       waitMs: z.number().exactOptional(),
     })

@@ -61,6 +61,7 @@ export async function askModel({
     if (usage !== null) failed?.({ by, usage });
     usage = null;
   };
+  const words = ({ said }: Pick<ModelError, 'said'>) => (said === undefined ? {} : { said: redact(said) });
   const shownOf = (): string => (seen.text.startsWith(before) ? seen.text.slice(before.length) : seen.text);
   for await (const event of provider.chat(request, { signal })) {
     switch (event.type) {
@@ -81,7 +82,7 @@ export async function askModel({
         break;
       case 'restart':
         fail();
-        attempts?.failed({ kind: event.reason, reason: redact(event.message), waitMs: event.waitMs });
+        attempts?.failed({ kind: event.reason, reason: redact(event.message), waitMs: event.waitMs, ...words(event) });
         text = before;
         reasoning = '';
         live({ type: 'status', text: redact(event.message) });
@@ -98,7 +99,7 @@ export async function askModel({
         return event;
       case 'error':
         fail();
-        attempts?.failed({ ...event, reason: redact(event.message) });
+        attempts?.failed({ ...event, reason: redact(event.message), ...words(event) });
         return { ...event, shown: shownOf() };
     }
   }

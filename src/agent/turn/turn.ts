@@ -178,7 +178,13 @@ async function record(
     const by = `${chosen.providerName}/${chosen.model}`;
     const failed =
       isRefused && outcome.kind !== 'refusal' ? { ...outcome, message: `${outcome.message} ${OWN_LEFT_OUT}` } : outcome;
-    const end = afterFailure(entries, failed, { model: by, last, maxIterations });
+    const end = afterFailure(entries, failed, {
+      model: by,
+      now: runtime.clock.now(),
+      timezone: model.timezone,
+      last,
+      maxIterations,
+    });
     const partial = end.outcome === 'failed' ? shown : '';
     await session.append([
       ...(outcome.kind === 'context-overflow' ? [] : [call]),
@@ -223,9 +229,8 @@ async function record(
   const search = isCut ? [retractOwn(refusalFacts(turn))] : [];
   const named = turn.isOwners;
   const left = isCut ? `${by.provider}/${by.model} refused to go on because of its content rules. ${OWN_LEFT_OUT}` : '';
-  const notes = [outcome.response.note ?? '', left, isCut ? '' : refusalNote(entries, { named })].filter(
-    (text) => text !== '',
-  );
+  const refusal = isCut ? '' : refusalNote(entries, { named });
+  const notes = [outcome.response.note ?? '', bounds.loss(turn) ?? '', left, refusal].filter((text) => text !== '');
   const answer = [next.answer, ...(isJson(turn) ? [] : notes.map((note) => `_${note}_`))].join('\n\n');
   const end = endDraft(turn, { ...next, answer: redact(answer) }, all);
   if (render === null || next.outcome === 'failed') {

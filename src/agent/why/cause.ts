@@ -8,7 +8,10 @@ import type { ChannelNow, WhyFacts } from './facts.ts';
 import { lastFailure } from './model-failures.ts';
 import { withoutRecord, withoutTurn } from './no-turn.ts';
 import { undone } from './undone.ts';
-import { askedFor, durationText, LONGEST_REASON, stateOf, withoutStop } from './words.ts';
+import { askedFor, durationText, stateOf, withoutStop } from './words.ts';
+
+/** Characters of a failure's sentence, in which the server's words are a code span that must not be cut open. */
+const LONGEST_FAILURE = 900;
 
 /** A few sentences that say why something happened, or did not; what kept the person from their answer comes first. */
 export function causeOf(facts: WhyFacts): string {
@@ -77,7 +80,7 @@ function ended(facts: WhyFacts): string {
     case 'failed':
       return turn.state === 'dead'
         ? 'I gave up on it: the process ended each time that I worked on it.'
-        : sentences('I could not answer it.', oneLine(end?.answer ?? lastFailure(entries) ?? '', LONGEST_REASON));
+        : sentences('I could not answer it.', oneLine(end?.answer ?? lastFailure(entries) ?? '', LONGEST_FAILURE));
     default:
       return end?.answer.trim() === '' ? 'It was worked on, and there was nothing to say.' : 'It was answered.';
   }

@@ -177,6 +177,7 @@ function portsOf(
         answered: async () => {},
         failed: async () => {},
         tighten: async () => (await meanwhile()) > 0,
+        loss: () => null,
       },
     },
     tools: {

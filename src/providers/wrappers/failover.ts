@@ -1,7 +1,7 @@
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import { Cooldowns } from './cooldowns.ts';
-import { failureNote } from './retry.ts';
+import { factsOf, failureNote } from './retry.ts';
 import type { ModelError, ModelErrorKind, ModelEvent, ModelName, ModelRequest, Provider } from '../provider.ts';
 
 /** One way to get an answer: a model behind one key. */
@@ -23,7 +23,7 @@ export interface FailoverOptions {
   readonly leaveOn?: ReadonlySet<ModelErrorKind> | undefined;
 }
 
-/** Errors that say something of the key, the model or the server, and nothing of the request. */
+/** Errors that say something of the key or the server, and nothing of the request. */
 const TROUBLES: ReadonlySet<ModelErrorKind> = new Set([
   'rate-limit',
   'overloaded',
@@ -76,8 +76,12 @@ async function* chatWithFailover(
         yield event;
         continue;
       }
-      if (TROUBLES.has(event.kind)) cooldowns.fail(idOf(candidate));
-      if (next === undefined || !leaveOn.has(event.kind) || signal.aborted) {
+      const isOfModel = event.about === 'model';
+      if (TROUBLES.has(event.kind) || isOfModel) cooldowns.fail(idOf(candidate), event.retryAfterMs);
+      // Another key of the same model would be told the same.
+      const mayLeave =
+        next !== undefined && (leaveOn.has(event.kind) || (isOfModel && !isSame(toName(candidate), toName(next))));
+      if (!mayLeave || signal.aborted) {
         yield event;
         return;
       }
@@ -88,7 +92,7 @@ async function* chatWithFailover(
         reason: event.message,
       });
       const message = `${failureNote(candidate.providerName, event.kind)}; trying ${changeTo(candidate, next)}`;
-      yield { type: 'restart', reason: event.kind, waitMs: 0, message };
+      yield { type: 'restart', reason: event.kind, ...factsOf(event), waitMs: 0, message };
       break;
     }
   }

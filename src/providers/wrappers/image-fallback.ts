@@ -1,4 +1,5 @@
 import { IMAGE_BUDGET, imageBytes, imagesOf, mapImages, withinImageBudget } from '../images.ts';
+import { factsOf } from './retry.ts';
 import type { ModelError, ModelEvent, ModelMessage, ModelRequest, Provider } from '../provider.ts';
 
 const MARKER = { type: 'text', text: '(an image was left out: this model cannot read images)' } as const;
@@ -42,7 +43,7 @@ async function* chatWithImages(
     if (refusal === undefined) return;
     blind.add(model);
     const message = `${model} could not read the images; asking again without them`;
-    yield { type: 'restart', reason: refusal.kind, waitMs: 0, message };
+    yield { type: 'restart', reason: refusal.kind, ...factsOf(refusal), waitMs: 0, message };
   }
   const note = `The model ${model} could not read the images here, so it answered without them.`;
   // Only what is new is worth a word: of older images it was said already.
@@ -76,7 +77,7 @@ async function* untilImagesRefused(
     if (refusal?.kind !== 'request-too-large') return refusal;
     mostBytes.set(model, Math.floor(imageBytes(messages) / 2));
     const message = `the request was too large for ${model}; asking again with fewer images`;
-    yield { type: 'restart', reason: refusal.kind, waitMs: 0, message };
+    yield { type: 'restart', reason: refusal.kind, ...factsOf(refusal), waitMs: 0, message };
   }
 }
 
