@@ -201,13 +201,14 @@ describe('what is refused', () => {
   });
 
   test('is searched for with few calls, and the search ends when the budget does', async () => {
-    await using world = await startConversation({ config: { agent: { budget: { turnTokens: 12 } } } }, filtered);
+    // Nothing was accepted before, so any layer of the prompt may be the cause.
+    await using world = await startWorld({ config: { agent: { budget: { turnTokens: 12 } } } });
+    world.model.setHandler(filter(filtered));
     await remember(world, `likes ${POISON}`);
-    const before = world.model.requests.length;
-    expect(await say(world, 'what do I like?')).toMatch(/budget.*used up.*later requests/su);
-    expect(world.model.requests.length - before).toBe(2);
+    expect(await say(world, 'what do I like?')).toMatch(/budget.*used up/su);
+    expect(world.model.requests).toHaveLength(2);
     expect(await say(world, 'next')).toMatch(/^Answer: next/u);
-    expectWhole(world, ['what do I like?']);
+    expect(world.model.requests).toHaveLength(3);
   });
 
   test('is searched for from where the search was when the program ended', async () => {
