@@ -60,7 +60,7 @@ function showTool({ description, inputSchema: given }: ForeignTool, budget: numb
  * A tool's schema with what servers often leave out or write as null: a keyword that is null counts as absent, `any` as no
  * type, an array without `items` holds anything. Fields have names that all model APIs take.
  */
-export function completed(inputSchema: JsonObject): JsonObject {
+function completed(inputSchema: JsonObject): JsonObject {
   const schema = completedInside(inputSchema, false);
   const names = fieldNames(inputSchema);
   const renamed = (name: unknown): unknown => names.get(String(name)) ?? name;
