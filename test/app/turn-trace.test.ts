@@ -84,7 +84,7 @@ test('the trace of a turn has each attempt, model call and tool call in order, w
 test('a model call that failed for good, and a tool that failed, are in the trace of a turn that failed', async () => {
   world.model.reply(
     { calls: [{ name: 'read_file', arguments: { path: 'nowhere.md' } }] },
-    { error: { status: 400, message: 'this cannot be' } },
+    { error: { status: 400, message: 'Jinja Exception: this cannot be' } },
   );
   await say('Read nowhere.md', 'this cannot be');
   const { outcome, steps } = await world.assistant.request('turnsTrace', {});

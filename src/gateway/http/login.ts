@@ -153,7 +153,7 @@ export class Login {
   }
 
   #keyOf({ value }: { readonly value: string }): string {
-    return createHmac('sha256', this.#ports.token).update(`assistant page ${value}`).digest('base64url');
+    return createHmac('sha256', this.#ports.token).update(`login of the page ${value}`).digest('base64url');
   }
 
   #sign(text: string): string {
