@@ -41,9 +41,9 @@ export function Login(): VNode {
       <Logo />
       <h1>Open your assistant</h1>
       <p>
-        Run <code>assistant gateway</code> or <code>assistant status</code> where it is installed: it shows a link that
-        logs this browser in once. Or paste the token here; it is in <code>gateway.token</code> in the assistant’s home
-        folder, or in its configuration.
+        Run <code>assistant page</code> on the machine where it’s installed. It prints a link that logs this browser in
+        once. Or paste the token here: it’s in <code>gateway.token</code> in the assistant’s home folder, or in its
+        configuration.
       </p>
       <form onSubmit={submit}>
         <label for="token">Token</label>
