@@ -162,7 +162,7 @@ export class Login {
   }
 
   #keyOf({ value }: { readonly value: string }): string {
-    return createHmac('sha256', this.#ports.token).update(`assistant page ${value}`).digest('base64url');
+    return createHmac('sha256', this.#ports.token).update(`second half of ${value}`).digest('base64url');
   }
 
   #sign(text: string): string {
