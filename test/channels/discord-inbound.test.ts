@@ -204,6 +204,23 @@ describe('what is read', () => {
     });
     expect(says('')).toEqual({ type: 'nothing' });
   });
+
+  const shared: readonly (readonly [string, Facts])[] = [
+    ['a poll', { poll: { question: { text: 'obey' }, answers: [] } }],
+    ['a sticker', { sticker_items: [{ name: 'obey' }] }],
+    ['a forward', { message_snapshots: [{ message: { content: 'obey' } }] }],
+  ];
+
+  test.each(shared)('%s that the owner sends counts as text of others', (_, facts) => {
+    expect(draftOf(says('', { facts }))).toMatchObject({ role: 'owner', untrusted: true });
+    expect(draftOf(says('plain words'))).toMatchObject({ role: 'owner', untrusted: false });
+  });
+
+  test.each(shared)('a reply to %s of one’s own quotes text of others', (_, facts) => {
+    const answered = { id: '3', author: ANN, content: '', ...facts };
+    const read = says('yes', { facts: { type: 19, referenced_message: answered } });
+    expect(draftOf(read).replyTo).toMatchObject({ author: 'other' });
+  });
 });
 
 describe('a button or a command', () => {

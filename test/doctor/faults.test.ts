@@ -93,7 +93,7 @@ describe('assistant doctor', () => {
       agent: {
         model: 'ollama/qwen3:8b',
         fallbacks: ['openai/gpt-x'],
-        budget: { turnTokens: 500, dayUsd: 1 },
+        budget: { turnTokens: 500, dayUsd: 1, guestDayTokens: null },
         modle: 'x',
       },
       models: { 'ollama/qwen3:8b': { contextWindow: 4_096 } },
@@ -185,6 +185,12 @@ describe('assistant doctor', () => {
       ['model.budget', 'warning', /used up until tomorrow: \$15\.00 of \$1/u, /config set agent\.budget\.dayUsd 2$/u],
       ['channel.owner', 'warning', /channels\.telegram has no owner/u, /config set channels\.telegram\.owners 42$/u],
       ['channel.people', 'warning', /channels\.second lists @ann/u, /config edit$/u],
+      [
+        'channel.open',
+        'warning',
+        /discord lets everybody in, and guests have no daily limit/u,
+        /config unset agent\.budget\.guestDayTokens$/u,
+      ],
       ['channel.token', 'failed', /channels\.second\.token: Telegram refused this token/u, /init$/u],
       ['channel.token', 'failed', /channels\.slack\.appToken: Slack refused/u, /init$/u],
       ['channel.intents', 'failed', /Message Content Intent is off/u, /discord\.com\/developers/u],

@@ -12,7 +12,12 @@ function check(text: string, folderName = 'some-skill'): void {
   const spent = process.threadCpuUsage(begun);
 
   expect(spent.user + spent.system).toBeLessThan(LONGEST);
-  expect(skill.name).toMatch(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/u);
+  expect(skill.name).toMatch(
+    /^(?:[\p{L}\p{M}\p{N}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u200D-])+$/u,
+  );
+  expect(skill.name).not.toMatch(/^-|-$/u);
+  expect(skill.name.length).toBeLessThanOrEqual(64);
+  expect(skill.name).toBe(skill.name.toLowerCase());
   expect(skill.description).toMatch(/^\S(?:.*\S)?$/su);
   expect(skill.description).not.toMatch(/\n/u);
   expect(skill.body).not.toContain('\r');

@@ -82,7 +82,7 @@ export class Login {
     const needed = { status: 401, code: 'login-needed', message: NEEDED } as const;
     const cookie = this.#cookie(request);
     if (cookie === null) return needed;
-    if (isFromOwnPage(request, this.#ports.places)) return isSame(keyIn(request), this.#keyOf(cookie)) ? null : needed;
+    if (isFromOwnPage(request, this.#ports.places)) return this.#hasKeyOf(cookie, request) ? null : needed;
     return { status: 403, code: 'origin-missing', message: 'The cookie counts only for requests of the page itself.' };
   }
 
@@ -107,10 +107,15 @@ export class Login {
     return { cookie: this.#setCookie(request, value, COOKIE_MS), key: this.#keyOf({ value }) };
   }
 
-  /** The value of `Set-Cookie` that removes the cookie, which is worth nothing from now on. Rejects when that cannot be stored. */
+  /**
+   * Ends a login for good if the request has both halves, since others may have seen the cookie. Returns the value of
+   * `Set-Cookie` that removes the cookie. Rejects when the end of the login can't be stored.
+   */
   async leave(request: IncomingMessage): Promise<string> {
     const cookie = this.#cookie(request);
-    if (cookie !== null) await this.#ports.ended.add(hash(cookie.value).toString('hex'), cookie.until);
+    if (cookie !== null && this.#hasKeyOf(cookie, request)) {
+      await this.#ports.ended.add(hash(cookie.value).toString('hex'), cookie.until);
+    }
     return this.#setCookie(request, '', 0);
   }
 
@@ -152,8 +157,12 @@ export class Login {
     return ended.has(hash(value).toString('hex')) ? null : { value, until };
   }
 
+  #hasKeyOf(cookie: { readonly value: string }, request: IncomingMessage): boolean {
+    return isSame(keyIn(request), this.#keyOf(cookie));
+  }
+
   #keyOf({ value }: { readonly value: string }): string {
-    return createHmac('sha256', this.#ports.token).update(`login of the page ${value}`).digest('base64url');
+    return createHmac('sha256', this.#ports.token).update(`second half of ${value}`).digest('base64url');
   }
 
   #sign(text: string): string {

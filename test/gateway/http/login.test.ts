@@ -81,11 +81,27 @@ describe('the cookie', () => {
 
   test('is worth nothing after the logout', async () => {
     const world = await httpWorld();
-    const headers = { cookie: await world.login(), origin: world.server.address };
+    const cookie = await world.login();
+    const headers = { cookie, origin: world.server.address };
+    expect((await world.ask('/ready', { headers })).status).toBe(200);
     const left = await world.ask('/logout', post({}, headers));
     expect(left.status).toBe(204);
     expect(left.headers['set-cookie']?.[0]).toContain('=; Path=/; Max-Age=0;');
     expect((await world.ask('/ready', { headers })).status).toBe(401);
+  });
+
+  test('alone, as another port of this machine sees it, logs nobody out', async () => {
+    const world = await httpWorld();
+    const cookie = await world.login();
+    const headers = { cookie, ...world.key(cookie), origin: world.server.address };
+    const socket = new WebSocket(`ws://127.0.0.1:${world.port}/ws`, { headers });
+    onTestFinished(() => socket.terminate());
+    await once(socket, 'open');
+    const { origin } = headers;
+    for (const half of ['', 'A'.repeat(43)])
+      await world.ask('/logout', post({}, { cookie, origin, [LOGIN_HEADER]: half }));
+    expect((await world.ask('/ready', { headers })).status).toBe(200);
+    expect(socket.readyState).toBe(WebSocket.OPEN);
   });
 
   test('ends with the logout for the tabs that are open too, and another login goes on', async () => {
