@@ -26,10 +26,11 @@ async function put(world: World, name: string, description: string): Promise<voi
   await writeFile(join(folder, 'SKILL.md'), `---\nname: ${name}\ndescription: ${description}\n---\nText.\n`);
 }
 
-async function says(world: World, text: string, chat = OWNER): Promise<void> {
-  const before = chatOf(world, chat).length;
+async function says(world: World, text: string, answer = 'ok', chat = OWNER): Promise<void> {
+  const count = (): number => chatOf(world, chat).filter((said) => said.includes(answer)).length;
+  const before = count();
   world.telegram.userSays(chat, text);
-  await waitFor(() => chatOf(world, chat).length > before, { what: `a reply to ${text}` });
+  await waitFor(() => count() > before, { what: `a reply to ${text}` });
 }
 
 const lastPrompt = (world: World): string => JSON.stringify(world.model.requests.at(-1)?.body);
@@ -40,7 +41,7 @@ test.each(ORDERS)('the owner is told of a new skill with its description, whatev
   await put(world, 'cakes', order);
   await says(world, 'hello');
   expect(lastPrompt(world)).toContain(order);
-  const told = (): readonly string[] => chatOf(world).filter((text) => text.includes('new skill'));
+  const told = (): readonly string[] => chatOf(world).filter((text) => text.includes('a new skill'));
   await waitFor(() => told().length > 0, { what: 'the notice' });
   expect(told()[0]).toContain(order);
   await world.restart();
@@ -64,7 +65,7 @@ test('its button switches the skill off for the owner, in the configuration and 
   });
   await says(world, 'again');
   expect(lastPrompt(world)).not.toContain('Bakes cakes.');
-  await says(world, '/skills on cakes');
+  await says(world, '/skills on cakes', 'is on.');
   await says(world, 'again');
   expect(lastPrompt(world)).toContain('Bakes cakes.');
 });
@@ -73,6 +74,6 @@ test('a trusted person switches no skill off', async () => {
   const telegram = { allowFrom: [String(OWNER), String(TRUSTED)], owners: [String(OWNER)] };
   await using world = await startWorld({ config: { channels: { telegram } } });
   await put(world, 'cakes', 'Bakes cakes.');
-  await says(world, '/skills off cakes', TRUSTED);
+  await says(world, '/skills off cakes', 'Only the owner', TRUSTED);
   expect(chatOf(world, TRUSTED)).toEqual(['Only the owner can switch skills on and off.']);
 });
