@@ -4,7 +4,7 @@ import type { MessageBus } from '../../bus/bus.ts';
 import { SAY_BUTTON, type Button } from '../../bus/messages.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
-import { addPins, readPins, shownKey, shownPin, type SkillPins } from '../../skills/pins.ts';
+import { addPins, pinOf, readPins, shownKey, shownPin, type SkillPins } from '../../skills/pins.ts';
 import type { Skill } from '../../skills/skill.ts';
 import { shownDescription } from '../../skills/skills-index.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -23,7 +23,7 @@ const MOST_DESCRIBED = 20;
 const LONGEST_BUTTON_BYTES = 64;
 
 export interface SkillNewsPorts {
-  readonly catalog: Pick<SkillCatalog, 'read'>;
+  readonly catalog: Pick<SkillCatalog, 'read' | 'survey'>;
   /** The file with what a person was shown. */
   readonly pins: string;
   /** Milliseconds since 1970. */
@@ -61,7 +61,7 @@ export class SkillNews implements Disposable {
       this.#seen = undefined;
       log.warn('skills: the owner could not be told of new ones', { reason: errorMessage(error) });
     };
-    if (given.length > 0) this.#record(given, skills).catch(failed);
+    if (given.length > 0) this.#record(given).catch(failed);
     if (news.length === given.length) return;
     this.#timer ??= clock.timer(SETTLE_MS, () => {
       this.#timer = undefined;
@@ -86,11 +86,12 @@ export class SkillNews implements Disposable {
       return;
     }
     log.info('skills: new in the workspace', { names: news.map(({ name }) => name).join(', ') });
-    await this.#record(news, skills);
+    await this.#record(news);
   }
 
-  async #record(shown: readonly Skill[], all: readonly Skill[]): Promise<void> {
-    const present = new Set(all.map(({ name }) => shownKey(name)));
+  async #record(shown: readonly Skill[]): Promise<void> {
+    const { skills, disabled } = await this.#ports.catalog.survey();
+    const present = new Set([...skills, ...disabled].map(({ name }) => shownKey(name)));
     await addPins(
       this.#ports.pins,
       new Map(shown.map((skill) => [shownKey(skill.name), shownPin(skill)])),
@@ -100,8 +101,8 @@ export class SkillNews implements Disposable {
 
   async #send(told: readonly Skill[], pins: SkillPins): Promise<boolean> {
     if (told.length > MOST_SINGLE) {
-      const id = `skills-new:${told.map(shownPin).join('').slice(0, 64)}:${told.length}`;
-      return await this.#ports.tell(id, listText(told));
+      const id = pinOf(Buffer.from(told.map(shownPin).join()));
+      return await this.#ports.tell(`skills-new:${id}`, listText(told));
     }
     for (const skill of told) {
       const words = `/skills off ${skill.name}`;
