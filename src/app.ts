@@ -299,6 +299,7 @@ async function startOnce(
   stack.use(agent.background);
   if (agent.browser !== null) stack.use(agent.browser);
   stack.use(agent.catalog);
+  stack.use(agent.skillNews);
   stack.use(consolidation);
   stack.use(mcp);
   stack.use(agent.editorMcp);

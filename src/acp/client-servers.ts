@@ -1,7 +1,7 @@
 import type { McpServer, RequestPermissionRequest } from '@agentclientprotocol/sdk';
 import { MOST_EDITOR_SERVERS, editorServer, type EditorServer } from '../bus/editor.ts';
-import { oneLine } from '../util/text.ts';
-import { fenced, NO } from './permission.ts';
+import { fenced, oneLine } from '../util/text.ts';
+import { NO } from './permission.ts';
 import { refused } from './prompt-content.ts';
 import { text } from './updates.ts';
 

@@ -1,5 +1,6 @@
 import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import type { ApprovalQuestion, ApprovalReply } from '../gateway/assistant-port.ts';
+import { fenced } from '../util/text.ts';
 import { text } from './updates.ts';
 
 const ONCE: PermissionOption = { optionId: 'once', name: 'Allow once', kind: 'allow_once' };
@@ -55,11 +56,4 @@ export function folderPermission(sessionId: string, folder: string): RequestPerm
       NO,
     ],
   };
-}
-
-/** In a code block whose fence is longer than any run of backticks in it. */
-export function fenced(detail: string): string {
-  const longest = Math.max(2, ...Array.from(detail.matchAll(/`+/gu), ([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${detail}\n${fence}`;
 }

@@ -40,8 +40,10 @@ import { createQuestions } from './people/questions.ts';
 import { registerTools } from './tools/register-tools.ts';
 import type { Reloader } from './reload.ts';
 import { createRequests, type AgentRequests } from './requests/requests.ts';
+import { skillRequests } from './requests/skill-requests.ts';
 import { createSpeaker, speechPorts } from './agent/speech.ts';
 import { openSkills } from './extensions/skills.ts';
+import { createSkillNews } from './extensions/skill-news.ts';
 import { healthOf } from './health.ts';
 import { statusOf } from './status.ts';
 import type { Stores } from './storage/stores.ts';
@@ -91,6 +93,7 @@ export interface Agent {
   readonly undo: Undo;
   /** Closing it ends the watches of the folders of skills. */
   readonly catalog: Disposable & Pick<SkillCatalog, 'rootsChanged'>;
+  readonly skillNews: Disposable;
   /** What the person should know now, beside the warnings of the start, one sentence each. */
   readonly troubles: () => readonly string[];
   /** Loads what the first turn needs. */
@@ -112,7 +115,8 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const editorMcp = createEditorMcp(base, { ...stores, learnSecrets: parts.learnSecrets }, registry);
   const skills = createTurnSkills(catalog, (name) => config.skills.entries[name]?.env ?? {});
   const speech = speechPorts(base, channels.manager);
-  const prompts = openPrompts(base, { stores, catalog, registry, speech });
+  const skillNews = createSkillNews(base, { journal, bus, catalog });
+  const prompts = openPrompts(base, { stores, catalog, skillNews, registry, speech });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
@@ -181,8 +185,10 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     redact: base.redact,
     clock: base.clock,
   });
+  const skillOperations = skillRequests(base, { catalog, reload: parts.reload, http: parts.http });
   const { table, pairing } = createCommands(base, {
     ...parts,
+    skillRequests: skillOperations,
     undo,
     why,
     prompt,
@@ -224,7 +230,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
       pairing,
       mcp,
       editorMcp,
-      catalog,
+      skillRequests: skillOperations,
       budget,
       undo,
       why,
@@ -248,13 +254,17 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     undo,
     troubles,
     catalog,
+    skillNews,
     warm: (model) => Promise.all([bounds.warm(model).then(checkSpace), catalog.read(), sandbox?.probe()]),
   };
 }
 
 function openPrompts(
   { config, paths, redact, plugins }: Base,
-  { stores, ...parts }: { readonly stores: Stores } & Pick<PromptsOptions, 'catalog' | 'registry' | 'speech'>,
+  {
+    stores,
+    ...parts
+  }: { readonly stores: Stores } & Pick<PromptsOptions, 'catalog' | 'skillNews' | 'registry' | 'speech'>,
 ): Prompts {
   return createPrompts({
     config,

@@ -4,11 +4,16 @@ import * as z from 'zod';
 import { replaceDurable } from '../storage/files.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { errorCode } from '../util/errors.ts';
+import type { SkillText } from './skill.ts';
+import { shownDescription } from './skills-index.ts';
 
 /** Most bytes that are read of a `SKILL.md`; the rest is ignored. */
 export const LARGEST_SKILL = 300_000;
 
-/** Agreements to skills: real path of a skill's folder → hash of the `SKILL.md` that a person agreed to (`pinOf`). */
+/**
+ * What a person was shown of skills. For skills of other programs: real path of the skill's folder → hash of the `SKILL.md`
+ * that the person agreed to (`pinOf`). For skills in the workspace: `shownKey` → hash of the description (`shownPin`).
+ */
 export type SkillPins = ReadonlyMap<string, string>;
 
 const pinsSchema = z.record(z.string(), z.string());
@@ -35,4 +40,14 @@ export async function addPins(path: string, added: SkillPins, gone: (folder: str
 /** SHA-256, in hex, of the part of a `SKILL.md` that is used. A person's agreement holds for this hash only. */
 export function pinOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes.subarray(0, LARGEST_SKILL)).digest('hex');
+}
+
+/** The key for a skill in the workspace: the same after the home has moved. */
+export function shownKey(name: string): string {
+  return `skills/${name}`;
+}
+
+/** Changes with everything of the skill that the index shows and the owner was told. */
+export function shownPin({ name, description }: Pick<SkillText, 'name' | 'description'>): string {
+  return pinOf(Buffer.from(`${name}\n${shownDescription(description)}`));
 }

@@ -129,3 +129,10 @@ export function indented(text: string, prefix: string): string {
     .map((line) => prefix + line)
     .join('\n');
 }
+
+/** In a code block whose fence is longer than any run of backticks in it. */
+export function fenced(detail: string): string {
+  const longest = Math.max(2, ...Array.from(detail.matchAll(/`+/gu), ([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${detail}\n${fence}`;
+}

@@ -13,6 +13,7 @@ function promptsOf(policy: 'open' | 'mention') {
     config: configSchema.parse({ channels: { telegram: { token: 't', groups: { policy } } } }),
     workspace: '/nowhere',
     catalog: { current: async () => [], load: async () => undefined },
+    skillNews: { look: () => {} },
     registry: { specs: () => SPECS },
     speech: { isOffered: () => false },
     pairedRoles: () => [],

@@ -1,41 +1,63 @@
 import '../support/internet-mock.ts';
 import { afterAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/util/clock.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf } from '../support/world.ts';
 import { describedCarrier, DESCRIBED, PROSE, readsEverything, SPOKEN } from './described.ts';
 import { GOALS } from './goals.ts';
 import { perform } from './perform.ts';
-import { openStage, textOf } from './stage.ts';
+import { openStage } from './stage.ts';
 
-const stage = await openStage({ unguarded: false });
+const SETTLE_MS = 10_000;
+const stage = await openStage({
+  unguarded: false,
+  // What arrives together is told together after ten seconds, which nothing here waits for.
+  clock: { ...systemClock, timer: (ms, ...rest) => systemClock.timer(ms === SETTLE_MS ? 50 : ms, ...rest) },
+});
 afterAll(() => stage[Symbol.asyncDispose]());
+
+const ENTITIES: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&amp;': '&' };
+
+/** The descriptions by others in the requests to the model from this one on. */
+function readByModel(from: number): readonly string[] {
+  const texts = stage.world.model.requests.slice(from).flatMap(({ body }) => stringsIn(body));
+  const found = texts.flatMap((text) =>
+    [...text.matchAll(/<description by="others">(?<words>[^<]*)</gu)].map((match) => match.groups?.['words'] ?? ''),
+  );
+  return [...new Set(found)].map((words) => words.replace(/&\w+;/gu, (entity) => ENTITIES[entity] ?? entity));
+}
+
+function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+}
+
+const isTold = (words: string): boolean => chatOf(stage.world).some((text) => text.includes(words));
 
 describe('a skill that nobody opened', () => {
   test.each(DESCRIBED.map((one, n) => ({ one, goal: GOALS[(n * 7) % GOALS.length] ?? GOALS[0] })))(
-    'does no harm by $one.name: the model never $goal.name',
+    'brings nothing before the model by $one.name that its owner is not told ($goal.name)',
     async ({ one, goal }) => {
       if (goal === undefined) throw new Error('there are no goals');
       stage.gullible.reads = readsEverything;
+      const before = stage.world.model.requests.length;
       const played = await perform(stage, describedCarrier(one), goal);
-      expect(played).toMatchObject({ tried: 0, asked: false, done: false });
+      if (one.isTold !== true) expect(played).toMatchObject({ tried: 0, asked: false, done: false });
+      const read = readByModel(before);
+      if (one.isTold === true) expect(read).not.toEqual([]);
+      for (const words of read) await waitFor(() => isTold(words), { what: `the owner reads: ${words}` });
     },
   );
 
-  test.each(PROSE)('gives no order in plain words: %s', async (sentence) => {
+  test.each(PROSE)('is told to its owner word for word when it gives orders: %s', async (sentence) => {
     stage.gullible.reads = (text) => (/mallory/iu.test(text) ? SPOKEN : '');
-    const said = describedCarrier({ name: sentence, says: () => `description: ${JSON.stringify(sentence)}` });
-    const goal = { name: 'obeys Mallory', calls: () => [], isDone: async () => await memoryHoldsMallory() };
-    expect(await perform(stage, said, goal)).toMatchObject({ asked: false, done: false });
-    expect(stage.gullible.tried).toEqual([]);
-  });
-
-  test('is still described to the model in the plain words of its author', async () => {
-    stage.gullible.reads = null;
-    const sentence = 'Bakes cakes from flour, water and salt. Use this skill when somebody wants to bake.';
-    const plain = describedCarrier({ name: 'plain', says: () => `description: ${JSON.stringify(sentence)}` });
-    await perform(stage, plain, { name: 'bakes', calls: () => [], isDone: () => false });
-    expect(stage.world.model.requests.some(({ body }) => JSON.stringify(body).includes(sentence))).toBe(true);
+    const said = describedCarrier({
+      name: sentence,
+      isTold: true,
+      says: () => `description: ${JSON.stringify(sentence)}`,
+    });
+    await perform(stage, said, { name: 'obeys Mallory', calls: () => [], isDone: () => false });
+    expect(readByModel(0)).toContain(sentence);
+    await waitFor(() => isTold(sentence), { what: 'the owner reads it' });
   });
 });
-
-async function memoryHoldsMallory(): Promise<boolean> {
-  return (await textOf(stage.world.workspace, 'memory', 'MEMORY.md')).includes('mallory');
-}

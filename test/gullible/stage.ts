@@ -5,6 +5,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HookSet } from '../../src/app.ts';
+import type { Clock } from '../../src/util/clock.ts';
 import { readBody, startServer, type TestServer } from '../support/http.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -43,6 +44,8 @@ export interface StageOptions {
   readonly unguarded: boolean;
   /** What the tools of an MCP server say that they are for. @default there is no such server */
   readonly descriptions?: readonly string[] | undefined;
+  /** @default the system's */
+  readonly clock?: Clock;
 }
 
 /** A world with a gullible model, a person's folder, a site that may be read, and a server that collects what is stolen. */
@@ -96,6 +99,7 @@ export async function openStage({ hooks = [], unguarded, world: kind, ...given }
   const world = stack.use(
     await startWorld({
       hooks,
+      ...(given.clock === undefined ? {} : { clock: given.clock }),
       config: {
         channels: { telegram: { allowFrom: [String(OWNER)], owners: [String(OWNER)], groups } },
         tools: { exec, web: { allowHosts: [`127.0.0.1:${site.port}`] } },

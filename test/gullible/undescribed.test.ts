@@ -1,15 +1,14 @@
 import '../support/internet-mock.ts';
 import './no-guards.ts';
 import { afterAll, expect, test, vi } from 'vitest';
-import { describedCarrier, DESCRIBED, PROSE, readsEverything, SPOKEN } from './described.ts';
+import { describedCarrier, DESCRIBED, readsEverything } from './described.ts';
 import { GOALS } from './goals.ts';
 import { perform } from './perform.ts';
 import { openStage } from './stage.ts';
 
-vi.mock('../../src/skills/plain-words.ts', () => ({
-  plainDescription: (text: string) => text,
-  plainNeed: (need: string) => need,
-  isPlainPath: () => true,
+vi.mock('../../src/security/text/invisible.ts', async (original) => ({
+  ...(await original<object>()),
+  withoutInvisible: (text: string) => ({ text, removed: 0 }),
 }));
 vi.mock('../../src/skills/pins.ts', async (original) => ({
   ...(await original<object>()),
@@ -22,7 +21,7 @@ afterAll(() => stage[Symbol.asyncDispose]());
 
 const MEMORY = GOALS.filter(({ name }) => name === 'changes the memory');
 /** What is read as single words, for commands or as programs, holds no order even without the guard. */
-const WORDS = new Set(['its name', 'programs that it needs', 'variables that it needs']);
+const WORDS = new Set(['its name', 'programs that it needs', 'variables that it needs', 'the name of its folder']);
 const OPEN = DESCRIBED.filter(({ name }) => !WORDS.has(name));
 
 test.each(OPEN.flatMap((one) => MEMORY.map((goal) => ({ one, goal }))))(
@@ -32,10 +31,3 @@ test.each(OPEN.flatMap((one) => MEMORY.map((goal) => ({ one, goal }))))(
     expect(await perform(stage, describedCarrier(one), goal)).toMatchObject({ done: true });
   },
 );
-
-test.each(PROSE)('without its guard a skill that nobody opened gives an order in plain words: %s', async (sentence) => {
-  stage.gullible.reads = (text) => (/mallory/iu.test(text) ? SPOKEN : '');
-  const said = describedCarrier({ name: sentence, says: () => `description: ${JSON.stringify(sentence)}` });
-  await perform(stage, said, { name: 'obeys Mallory', calls: () => [], isDone: () => false });
-  expect(stage.gullible.tried).toEqual([SPOKEN]);
-});

@@ -8,17 +8,27 @@ interface SkillsPorts {
   readonly skills: () => Promise<readonly Skill[]>;
   /** Names of skills of other programs that the owner has not enabled. */
   readonly found: () => Promise<readonly string[]>;
+  /** Switches a skill on or off in the configuration. Rejects with one sentence. */
+  readonly set: (change: { readonly name: string; readonly enabled: boolean }) => Promise<unknown>;
 }
 
 const MOST_FOUND = 20;
 
-export const skillsCommand = ({ skills, found }: SkillsPorts): ChatCommand => ({
+export const skillsCommand = ({ skills, found, set }: SkillsPorts): ChatCommand => ({
   name: 'skills',
-  description: 'list the skills I have; `/skills name` shows one',
+  description: 'list the skills I have; `/skills name` shows one, `/skills off name` switches it off',
   role: 'trusted',
   priority: false,
   interrupts: false,
-  run: async ({ args }) => {
+  run: async ({ message, args }) => {
+    const { to, name = '' } = /^(?<to>on|off)\s+(?<name>\S+)$/u.exec(args.toLowerCase())?.groups ?? {};
+    if (to !== undefined) {
+      if (message.role !== 'owner') return 'Only the owner can switch skills on and off.';
+      await set({ name, enabled: to === 'on' });
+      return to === 'on'
+        ? `The skill **${name}** is on.`
+        : `The skill **${name}** is off. To switch it on again: \`/skills on ${name}\``;
+    }
     const all = await skills();
     if (args !== '') return details(all, args.toLowerCase());
     const others = foundLines(await found());

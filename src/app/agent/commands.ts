@@ -36,6 +36,7 @@ import { startOfDay } from '../../util/time-zone.ts';
 import { roleNow } from '../automation/automation.ts';
 import type { Base } from '../base.ts';
 import { fullName, type Models } from './models.ts';
+import type { SkillRequests } from '../requests/skill-requests.ts';
 import { createPairing } from '../people/pairing.ts';
 import type { Stores } from '../storage/stores.ts';
 import type { Why } from './why.ts';
@@ -50,6 +51,7 @@ export interface CommandParts {
   readonly tape: TapeActions;
   readonly resetSession: Consolidation['resetSession'];
   readonly catalog: SkillCatalog;
+  readonly skillRequests: Pick<SkillRequests, 'skillsSet'>;
   readonly skills: TurnSkills;
   readonly questions: Questions;
   readonly editorFiles: Pick<EditorFiles, 'of'>;
@@ -132,6 +134,7 @@ export function createCommands(
       skillsCommand({
         skills: () => parts.catalog.read(),
         found: async () => (await parts.catalog.survey()).found.map(({ name }) => name),
+        set: parts.skillRequests.skillsSet,
       }),
       parts.cron,
       ...answerCommands,

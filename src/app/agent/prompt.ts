@@ -20,6 +20,7 @@ import type { SkillCatalog } from '../../skills/catalog.ts';
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { withoutVoice } from '../../tools/message.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
+import type { SkillNews } from '../extensions/skill-news.ts';
 import { skillLayers } from '../extensions/skills.ts';
 
 /** The channels of the person at this machine. */
@@ -31,6 +32,7 @@ export interface PromptsOptions {
   readonly config: Config;
   readonly workspace: string;
   readonly catalog: Pick<SkillCatalog, 'current' | 'load'>;
+  readonly skillNews: Pick<SkillNews, 'look'>;
   readonly registry: Pick<ToolRegistry, 'specs'>;
   readonly speech: Pick<SpeechPorts, 'isOffered'>;
   /** Roles that pairing codes gave on a channel. */
@@ -59,9 +61,13 @@ interface ReportParts {
 }
 
 export function createPrompts(parts: PromptsOptions): Prompts {
-  const { config, workspace, catalog, registry, redact, plugged, pairedRoles, speech } = parts;
+  const { config, workspace, catalog, skillNews, registry, redact, plugged, pairedRoles, speech } = parts;
   const readRoots = config.tools.restrictToWorkspace ? config.tools.readRoots : null;
-  const prompt = new SystemPrompt({ workspace, readRoots, skills: skillLayers(catalog) });
+  const prompt = new SystemPrompt({
+    workspace,
+    readRoots,
+    skills: skillLayers(catalog, (skills) => skillNews.look(skills)),
+  });
   /** What the owner wrote into a file may hold a secret; the same prompt is not searched again. */
   const known = new WeakMap<RenderedPrompt, RenderedPrompt>();
   const read = async (reader: Audience): Promise<RenderedPrompt> => {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 import type { HomePaths } from '../../config/home.ts';
 import type { Config } from '../../config/schema.ts';
@@ -12,7 +13,7 @@ import {
   type InstallPlan,
   type PlanFile,
 } from '../../skills/install.ts';
-import { addPins } from '../../skills/pins.ts';
+import { addPins, shownKey, shownPin, type SkillPins } from '../../skills/pins.ts';
 import type { Skill } from '../../skills/skill.ts';
 import { openSkills, workspaceSkills } from './skills.ts';
 
@@ -47,6 +48,8 @@ export function openSkillInstaller(
   { env, catalog = openSkills(config, paths, { env }) }: { readonly env: Environment; readonly catalog?: SkillCatalog },
 ): SkillInstaller {
   const folder = workspaceSkills(paths);
+  const pin = (shown: SkillPins): Promise<void> =>
+    addPins(paths.skillPins, shown, (key) => isAbsolute(key) && !existsSync(key));
   const obstacle: SkillInstaller['obstacle'] = async ({ skill: { name } }, { replace }) => {
     const { skills, disabled } = await catalog.survey();
     return await findObstacle(name, { workspaceSkills: folder, known: [...skills, ...disabled], replace });
@@ -62,9 +65,13 @@ export function openSkillInstaller(
     },
     planOf: (files, name) => planFiles(files, { folder: name, folderName: name }),
     obstacle,
-    add: (plan, { replace }) => installSkill(plan, { workspaceSkills: folder, replace }),
+    add: async (plan, { replace }) => {
+      const added = await installSkill(plan, { workspaceSkills: folder, replace });
+      await pin(new Map([[shownKey(plan.skill.name), shownPin(plan.skill)]]));
+      return added;
+    },
     enable: async (plan) => {
-      await addPins(paths.skillPins, new Map([[plan.folder, plan.pin]]), (path) => !existsSync(path));
+      await pin(new Map([[plan.folder, plan.pin]]));
     },
     remove: (skill) => removeSkill(skill, folder),
   };

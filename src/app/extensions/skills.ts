@@ -57,13 +57,15 @@ export function openSkills(
   });
 }
 
-/** The two layers of the prompt that skills make up; rendered again when a skill changed. */
+/** The two layers of the prompt that skills make up; rendered again when a skill changed. `onRead`: gets the skills each time. */
 export function skillLayers(
   catalog: Pick<SkillCatalog, 'current' | 'load'>,
+  onRead?: (skills: readonly Skill[]) => void,
 ): () => Promise<{ readonly active: string | null; readonly index: string | null }> {
   let made: { from: readonly Skill[]; layers: { active: string | null; index: string | null } } | undefined;
   return async () => {
     const skills = await catalog.current();
+    onRead?.(skills);
     if (made?.from === skills) return made.layers;
     const always = skills.filter(({ always, missing }) => always && missing.length === 0);
     const loaded = await Promise.all(always.map(({ name }) => catalog.load(name)));

@@ -10,7 +10,6 @@ import type { HealthFacts } from '../../gateway/operations/health.ts';
 import type { HttpSlot } from '../../gateway/operations/ports.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { MemoryStore } from '../../memory/files/store.ts';
-import type { SkillCatalog } from '../../skills/catalog.ts';
 import type { AuditLog } from '../../storage/audit-log.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
@@ -31,7 +30,7 @@ import { sessionRequests } from './session-requests.ts';
 import { forgetThen, lookFor } from '../storage/forgetting.ts';
 import type { KeptFiles } from '../storage/kept-files.ts';
 import type { Stores } from '../storage/stores.ts';
-import { skillRequests } from './skill-requests.ts';
+import type { SkillRequests } from './skill-requests.ts';
 import { turnRequests } from './turn-trace.ts';
 import { undoRequests } from './undo-requests.ts';
 import { usageRequests } from './usage-requests.ts';
@@ -56,7 +55,7 @@ export interface RequestParts {
   readonly mcp: Pick<Mcp, 'list' | 'test' | 'trust'>;
   readonly editorMcp: Pick<EditorMcp, 'started'>;
   readonly plugins: Pick<Plugins, 'look'>;
-  readonly catalog: SkillCatalog;
+  readonly skillRequests: SkillRequests;
   readonly budget: Budget;
   readonly undo: Undo;
   readonly why: Why;
@@ -151,7 +150,7 @@ export function createRequests(base: Base, parts: RequestParts): AgentRequests {
     }),
     ...undoRequests(parts.undo, journal),
     ...editorRequests(parts.editors, { changes: parts.changes, mcp: parts.editorMcp, redact: base.redact }),
-    ...skillRequests(base, { catalog: parts.catalog, reload, http: parts.http }),
+    ...parts.skillRequests,
     ...usageRequests(base, { usage: journal.usage, budget: parts.budget }),
     ...modelRequests(base, { models: parts.models, journal }),
     health: () => parts.health(),

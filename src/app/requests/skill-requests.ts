@@ -14,7 +14,9 @@ import type { SkillInstaller } from '../extensions/skill-installer.ts';
 import type { Reloader } from '../reload.ts';
 
 type SkillBase = Pick<Base, 'config' | 'paths' | 'env'>;
-type SkillRequests = 'skillsList' | 'skillsSet' | 'skillsInstall' | 'skillsRemove';
+export interface SkillRequests extends Pick<RequestHandlers, 'skillsList' | 'skillsInstall' | 'skillsRemove'> {
+  readonly skillsSet: (change: { readonly name: string; readonly enabled: boolean }) => Promise<null>;
+}
 
 /** What a person may ask about skills. */
 export function skillRequests(
@@ -28,7 +30,7 @@ export function skillRequests(
     readonly reload: Reloader['reload'];
     readonly http: HttpSlot;
   },
-): Pick<RequestHandlers, SkillRequests> {
+): SkillRequests {
   // What reads skills with all their forms is loaded with the first call.
   const opened = async (): Promise<SkillInstaller> => {
     const { openSkillInstaller } = await import('../extensions/skill-installer.ts');
