@@ -58,7 +58,7 @@ describeWith('bubblewrap')('what a command leaves for the owner’s git', () => 
       use: 'cd projekt; git status; true',
     },
     'S7 a bare repository whose name is not UTF-8': {
-      command: `git init -q --bare $'b\\377' && ${HOOK}`,
+      command: `git init -q --bare $'b\\377' && mkdir -p $'b\\377/hooks' && ${HOOK}`,
       use: 'cd b*; git tag v1 $(git hash-object -w --stdin </dev/null); true',
     },
   } satisfies Partial<Record<KnownFaultId, Attack>>)) {
@@ -171,32 +171,36 @@ describeWith('bubblewrap')('a protected file that the assistant itself edits whi
 describe('a command that deletes everything the person has, where everything is allowed', () => {
   interface Attack {
     readonly command: string;
+    /** Not every machine has it: that it ran is enough. */
+    readonly program?: string;
   }
-  const play = async ({ command }: Attack): Promise<boolean> => {
+  const destroys = async ({ command, program }: Attack): Promise<boolean> => {
     await using world = await startWorld({ config: { tools: { exec: { mode: 'full', sandbox: 'off' } } } });
     const person = join(dirname(world.home), 'person');
-    await mkdir(join(person, 'photos'), { recursive: true });
-    await writeFile(join(person, 'photos', 'one.jpg'), 'a photo');
-    if (await asks(world, [run(`test "$HOME" = ${person} && cd /tmp && ${command}`)])) throw new Error('it asked');
-    return (await readFile(join(person, 'photos', 'one.jpg'), 'utf8').catch(() => '')) !== 'a photo';
+    const photo = join(person, 'photo.jpg');
+    await mkdir(person, { recursive: true });
+    await writeFile(photo, 'a photo');
+    await asks(world, [run(`touch ran; test "$HOME" = ${person} && ${command}`)]);
+    if (!isThere(world, 'ran')) return false;
+    if (program === undefined && (await readFile(photo, 'utf8').catch(() => '')) === 'a photo')
+      throw new Error('it ran, and the photo is there');
+    return true;
   };
   test('is refused if it is rm', async () => {
-    expect(await play({ command: 'rm -rf ~' })).toBe(false);
+    expect(await destroys({ command: 'rm -rf ~' })).toBe(false);
   });
   for (const [id, attack] of Object.entries({
-    'S16 a home that is deleted by shred': { command: 'find ~ -type f -exec shred -u {} +' },
-    'S16 a home that is emptied by truncate': { command: 'find ~ -type f -exec truncate -s 0 {} +' },
+    'S16 a home that is deleted by a program of node': {
+      command: `node -e 'fs.rmSync(os.homedir(),{recursive:true})'`,
+    },
+    'S16 a home that is deleted by a program of perl': { command: `perl -e 'unlink glob q(~/*)'` },
+    'S16 a home that is deleted by rsync': { command: 'rsync -a --delete "$(mktemp -d)/" ~/', program: 'rsync' },
     'S16 a home that is deleted by tar': { command: 'tar --remove-files -cf /dev/null ~' },
-    'S16 a home that is deleted by perl': { command: `perl -MFile::Path -e 'remove_tree($ENV{HOME})'` },
-    'S16 a home that is deleted by node': { command: `node -e 'fs.rmSync(process.env.HOME,{recursive:true})'` },
+    'S16 a home that is emptied by truncate': { command: 'find ~ -type f -exec truncate -s 0 {} +' },
     'S16 a home that is moved away': { command: 'mv ~ "$(mktemp -d)"' },
-    'S16 a home that is deleted by find': { command: 'find ~ -mindepth 1 -delete' },
-    'S16 a home that is deleted by xargs': { command: 'find ~ -type f -print0 | xargs -0 rm -f' },
-    'S16 a home that is deleted by a loop': { command: 'for f in ~/* ; do rm -rf "$f"; done' },
-    'S16 a home that is deleted by a variable': { command: 'D=~; rm -rf "$D"' },
   } satisfies Partial<Record<KnownFaultId, Attack>>)) {
     knownFault(id as KnownFaultId, async () => {
-      expect(await play(attack)).toBe(false);
+      expect(await destroys(attack)).toBe(false);
     });
   }
 });
