@@ -200,7 +200,7 @@ describe('a command that deletes everything the person has, where everything is 
     'S16 a home that is deleted by rsync': { command: 'mkdir empty; rsync -a --delete empty/ ~/', program: 'rsync' },
     'S16 a home that is deleted by tar': { command: 'tar --remove-files -cf /dev/null ~' },
     'S16 a home that is emptied by truncate': { command: 'find ~ -type f -exec truncate -s 0 {} +' },
-    'S16 a home that is moved away': { command: 'mv ~ "$(echo away)"' },
+    'S16 a home that is moved away': { command: 'mv ~ "$(mktemp -d -p .)"' },
   } satisfies Partial<Record<KnownFaultId, Attack>>)) {
     knownFault(id as KnownFaultId, async () => {
       expect(await played(() => destroys(attack))).toBe(false);
