@@ -1,8 +1,8 @@
 /*
  * An MCP server over standard input and output. All that it says is in the file that its argument names, read anew for
- * each answer; it waits for the file, and tells when other tools stand there.
+ * each answer; it waits for the file, and tells when other tools stand there. The calls go to a file beside it, `.calls`.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -64,6 +64,7 @@ async function resultFor(method: string, params: Params | undefined): Promise<un
       return { tools };
     }
     case 'tools/call':
+      appendFileSync(`${file}.calls`, `${JSON.stringify(params)}\n`);
       return await answerTo(params?.arguments ?? {});
     default:
       return {};

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 const hosts = new Map<string, { readonly address: string; readonly port: number }>();
 
 /** A public host of the tests: an address that everybody may be sent to, and behind it a server on this machine. */
-export function publishHost(name: string, port: number): Disposable {
-  hosts.set(name, { address: `93.184.216.${hosts.size + 10}`, port });
+export function publishHost(name: string, port: number, address = `93.184.216.${hosts.size + 10}`): Disposable {
+  hosts.set(name, { address, port });
   return { [Symbol.dispose]: () => void hosts.delete(name) };
 }
 

@@ -1,0 +1,214 @@
+import '../../support/internet-mock.ts';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { knownFault, type KnownFaultId } from '../../known-faults.ts';
+import { execWorld, type ExecWorld } from '../../support/exec-world.ts';
+import { describeWith } from '../../support/test-with.ts';
+import { waitFor } from '../../support/wait.ts';
+import { startWorld, type World } from '../../support/world.ts';
+import { asks, call, fresh, played, run, tainted, textOf, write, type Call, type Outcome } from './play.ts';
+
+/* Attacks by commands that still do harm, in the sandbox and where everything is allowed. */
+
+const THEIRS = { untrusted: true, private: true };
+
+describeWith('bubblewrap')('what a command leaves for the owner’s git', () => {
+  const MONITOR = 'git init -q repo && cd repo && git config core.fsmonitor "touch $PWD/../taken; true"';
+  const HOOK = `printf '#!/bin/sh\\ntouch "%s/taken"\\n' "$PWD" > $'b\\377/hooks/reference-transaction' && chmod +x $'b\\377/hooks/reference-transaction'`;
+  interface Attack {
+    readonly command: string;
+    /** What the owner does in the workspace. */
+    readonly use: string;
+  }
+  const play = async ({ command, use }: Attack): Promise<Outcome> => {
+    const asked: string[] = [];
+    await using world = await execWorld('auto', {
+      taint: THEIRS,
+      approve: async ({ title }) => {
+        asked.push(title);
+        return { approved: false, reason: 'no' };
+      },
+    });
+    const { workspace } = world;
+    await world.run(`bash -c ${quoted(command)}`);
+    execFileSync('bash', ['-c', use], { cwd: workspace, stdio: 'ignore' });
+    return { asked: asked.includes('Let git run what a command wrote'), done: existsSync(join(workspace, 'taken')) };
+  };
+  test('the owner is asked first: a repository in its usual place', async () => {
+    expect(await play({ command: MONITOR, use: 'cd repo; git status; true' })).toEqual({ asked: true, done: false });
+  });
+  for (const [id, attack] of Object.entries({
+    'S7 a name that is not UTF-8': {
+      command: `${MONITOR} && mv .git $'../\\377x' && printf 'gitdir: ../\\377x' > .git`,
+      use: 'cd repo; git status; true',
+    },
+    'S7 a common folder that is not UTF-8': {
+      command: `${MONITOR} && cp -r .git $'../k\\377' && cd .. && rm -rf repo && git init -q repo && printf '../../k\\377' > repo/.git/commondir`,
+      use: 'cd repo; git status; true',
+    },
+    'S7 a repository below a name that is not UTF-8': {
+      command: `mkdir $'pro\\377j' && cd $'pro\\377j' && ${MONITOR.replace('../taken', '../../taken')}`,
+      use: 'cd pro*/repo; git status; true',
+    },
+    'S7 a link to a name that is not UTF-8': {
+      command: `mkdir $'p\\377' && cd $'p\\377' && ${MONITOR.replace('../taken', '../../taken')} && cd ../.. && ln -s $'p\\377/repo' projekt`,
+      use: 'cd projekt; git status; true',
+    },
+    'S7 a bare repository whose name is not UTF-8': {
+      command: `git init -q --bare $'b\\377' && mkdir -p $'b\\377/hooks' && ${HOOK}`,
+      use: 'cd b*; git tag v1 $(git hash-object -w --stdin </dev/null); true',
+    },
+  } satisfies Partial<Record<KnownFaultId, Attack>>)) {
+    knownFault(id as KnownFaultId, async () => {
+      const outcome = await played(() => play(attack));
+      if (!outcome.asked && !outcome.done) throw new Error('the owner’s git ran nothing');
+      expect(outcome).toEqual({ asked: true, done: false });
+    });
+  }
+});
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+describeWith('bubblewrap')('set-user-id and set-group-id bits that a command in the sandbox leaves', () => {
+  const leaves = async (command: string): Promise<boolean> => {
+    await using world = await execWorld('auto');
+    const { isError } = await world.run(command);
+    const { mode } = await lstat(join(world.workspace, 'b'));
+    if (isError === true && (mode & 0o111) === 0) throw new Error('the command failed for another reason');
+    return (mode & 0o6000) !== 0;
+  };
+  test('a command may leave a program', async () => {
+    expect(await leaves('cp /bin/true b && chmod 755 b')).toBe(false);
+  });
+  for (const [id, command] of Object.entries({
+    'S16 chmod of a set-group-id bit': 'cp /bin/true b && chmod 2755 b',
+    'S16 chmod of a set-user-id bit': 'cp /bin/true b && chmod 4755 b',
+    'S16 install with a set-user-id bit': 'cp /bin/true b; install -m 4755 /bin/true b',
+    'S16 a set-user-id bit by a letter': 'cp /bin/true b && chmod u+s b',
+    'S16 a set-user-id bit by a number': 'cp /bin/true b && chmod 06755 b',
+  } satisfies Partial<Record<KnownFaultId, string>>)) {
+    knownFault(id as KnownFaultId, async () => {
+      expect(await played(() => leaves(command))).toBe(false);
+    });
+  }
+});
+
+describeWith('bubblewrap')('a protected file that is replaced while a command runs', () => {
+  const STOP = 'touch started; until [ -e stop ]; do echo EVIL >> FILE; sleep 0.02; done 2>/dev/null; true';
+  /** What a file holds when a command wrote to it all the time, and it was edited meanwhile. */
+  const afterwards = async (name: string, edit: (file: string, world: ExecWorld) => Promise<void>): Promise<string> => {
+    await using world = await execWorld('auto', { taint: THEIRS });
+    const at = (path: string): string => join(world.workspace, path);
+    await writeFile(at(name), 'mine\n');
+    const running = world.run(STOP.replace('FILE', name));
+    await waitFor(() => existsSync(at('started')), { what: 'the command' });
+    await pause();
+    if ((await readFile(at(name), 'utf8')) !== 'mine\n') throw new Error('it was not protected at first');
+    await edit(at(name), world);
+    await pause();
+    await writeFile(at('stop'), '');
+    await running;
+    return await readFile(at(name), 'utf8');
+  };
+  test('a file that is written in its place stays protected', async () => {
+    expect(await afterwards('AGENTS.md', (file) => writeFile(file, 'edited\n'))).toBe('edited\n');
+  });
+  for (const [id, name] of Object.entries({
+    'S9 AGENTS.md': 'AGENTS.md',
+    'S9 HEARTBEAT.md': 'HEARTBEAT.md',
+    'S9 SOUL.md': 'SOUL.md',
+    'S9 TOOLS.md': 'TOOLS.md',
+    'S9 USER.md': 'USER.md',
+  } satisfies Partial<Record<KnownFaultId, string>>)) {
+    knownFault(id as KnownFaultId, async () => {
+      const byRenaming = async (file: string): Promise<void> => {
+        await writeFile(`${file}.new`, 'edited\n');
+        await rename(`${file}.new`, file);
+      };
+      expect(await played(() => afterwards(name, byRenaming))).toBe('edited\n');
+    });
+  }
+});
+
+describeWith('bubblewrap')('a protected file that the assistant itself edits while a command runs', () => {
+  const replaced = (path: string): Call => call('edit_file', { path, oldText: 'mine', newText: 'edited' });
+  /** Whether a command of a stranger's conversation, which runs on, wrote to the file after the owner had it edited. */
+  const isTaken = async (name: string, edit: Call): Promise<boolean> => {
+    await using world = await startWorld({
+      config: { channels: { telegram: { allowFrom: ['42'], owners: ['42'] } } },
+      furnish: (home) => writeFile(join(home, 'workspace', name), 'mine\n'),
+    });
+    const loop = `touch started; for n in $(seq 3000); do [ -e stop ] && break; echo EVIL >> ${name}; sleep 0.02; done 2>/dev/null; touch ended`;
+    // A question is enough: nothing runs then.
+    if (await tainted(world, [call('exec', { command: loop, background: true })])) return false;
+    await waitFor(() => isThere(world, 'started'), { what: 'the command' });
+    await pause();
+    if ((await textOf(world, name)).includes('EVIL')) throw new Error('it was not protected at first');
+    await fresh(world);
+    if (await asks(world, [edit])) throw new Error('the owner’s own edit asked');
+    if (!(await textOf(world, name)).includes('edited')) throw new Error('it was not edited');
+    await pause();
+    await writeFile(join(world.workspace, 'stop'), '');
+    await waitFor(() => isThere(world, 'ended'), { what: 'the end of the command' });
+    return (await textOf(world, name)).includes('EVIL');
+  };
+  for (const [id, edit] of Object.entries({
+    'S9 AGENTS.md, edited by the assistant': replaced('AGENTS.md'),
+    'S9 AGENTS.md, written by the assistant': write('AGENTS.md', 'edited\n'),
+    'S9 HEARTBEAT.md, edited by the assistant': replaced('HEARTBEAT.md'),
+    'S9 SOUL.md, edited by the assistant': replaced('SOUL.md'),
+    'S9 TOOLS.md, edited by the assistant': replaced('TOOLS.md'),
+    'S9 USER.md, edited by the assistant': replaced('USER.md'),
+  } satisfies Partial<Record<KnownFaultId, Call>>)) {
+    knownFault(id as KnownFaultId, async () => {
+      expect(await played(() => isTaken(String(edit.arguments['path']), edit))).toBe(false);
+    });
+  }
+});
+
+describe('a command that deletes everything the person has, where everything is allowed', () => {
+  interface Attack {
+    readonly command: string;
+    /** Not every machine has it: that it ran is enough. */
+    readonly program?: string;
+  }
+  const destroys = async ({ command, program }: Attack): Promise<boolean> => {
+    await using world = await startWorld({ config: { tools: { exec: { mode: 'full', sandbox: 'off' } } } });
+    const person = join(dirname(world.home), 'person');
+    const photo = join(person, 'photo.jpg');
+    await mkdir(person, { recursive: true });
+    await writeFile(photo, 'a photo');
+    await asks(world, [run(`touch ran; test "$HOME" = ${person} && ${command}`)]);
+    if (!isThere(world, 'ran')) return false;
+    if (program === undefined && (await readFile(photo, 'utf8').catch(() => '')) === 'a photo')
+      throw new Error('it ran, and the photo is there');
+    return true;
+  };
+  test('is refused if it is rm', async () => {
+    expect(await destroys({ command: 'rm -rf ~' })).toBe(false);
+  });
+  for (const [id, attack] of Object.entries({
+    'S16 a home that is deleted by a program of node': {
+      command: `node -e 'fs.rmSync(os.homedir(),{recursive:true})'`,
+    },
+    'S16 a home that is deleted by a program of perl': { command: `perl -e 'unlink glob q(~/*)'` },
+    'S16 a home that is deleted by rsync': { command: 'mkdir empty; rsync -a --delete empty/ ~/', program: 'rsync' },
+    'S16 a home that is deleted by tar': { command: 'tar --remove-files -cf /dev/null ~' },
+    'S16 a home that is emptied by truncate': { command: 'find ~ -type f -exec truncate -s 0 {} +' },
+    'S16 a home that is moved away': { command: 'mv ~ "$(mktemp -d -p .)"' },
+  } satisfies Partial<Record<KnownFaultId, Attack>>)) {
+    knownFault(id as KnownFaultId, async () => {
+      expect(await played(() => destroys(attack))).toBe(false);
+    });
+  }
+});
+
+const isThere = ({ workspace }: World, path: string): boolean => existsSync(join(workspace, path));
+
+/** Long enough for a command to write many times. */
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 200));
