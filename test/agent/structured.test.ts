@@ -98,10 +98,30 @@ describe('a question with an answer of a shape', () => {
   });
 
   test('plain text is read by the caller', async () => {
-    expect((await ask([refuses(), text('FACT likes tea')])).answer).toMatchObject({ value: { facts: ['likes tea'] } });
     const { answer, seen } = await ask([refuses(), refuses(), text('<think>hm</think>FACT likes tea')]);
     expect(answer).toMatchObject({ value: { facts: ['likes tea'] } });
     expect(seen).toEqual(['save', 'auto', 'plain']);
+  });
+
+  test.each<[string, readonly Reply[]]>([
+    ['a forced call', []],
+    ['a free choice', [refuses()]],
+  ])('text after %s may be chat, so it is asked for again', async (_title, before) => {
+    const called = await ask([...before, text('FACT chat'), calls({ facts: ['likes tea'] })]);
+    expect(called.answer).toMatchObject({ value: { facts: ['likes tea'] } });
+    expect(called.seen.at(-1)).toBe('auto');
+    const told = await ask([...before, text('FACT chat'), text('FACT likes tea')]);
+    expect(told.answer).toMatchObject({ value: { facts: ['likes tea'] } });
+  });
+
+  test.each([
+    ['its arguments', '{"facts": ["likes tea"]}'],
+    ['fenced arguments', '```json\n{"facts": ["likes tea"]}\n```'],
+    ['the whole call', '{"name": "save", "arguments": {"facts": ["likes tea"]}}'],
+  ])('a call that the model writes as text is a call: %s', async (_title, words) => {
+    const { answer, seen } = await ask([text(words)]);
+    expect(answer).toMatchObject({ value: { facts: ['likes tea'] } });
+    expect(seen).toEqual(['save']);
   });
 
   test.each<[string, Reply]>([

@@ -4,6 +4,7 @@ import { parseArguments } from '../../tools/registry/arguments.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
 import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
 import type { ChosenModel } from '../turn/current-turn.ts';
+import { withoutFence } from '../../util/text.ts';
 import { stripReasoning } from '../turn/strip-reasoning.ts';
 
 export interface StructuredQuestion<Schema extends z.ZodObject> {
@@ -60,13 +61,15 @@ export class ToolChoices {
 }
 
 const MAX_OUTPUT_TOKENS = 2048;
+const WITHOUT_TOOLS = 'You have no tools here: write what you would give the tool as plain text, and nothing else.';
 /** Matches errors of servers that support no forced choice or no tools but report another kind of error. */
 const REFUSES_TOOLS = /tool_choice|toolchoice|tool choice|does not support|should be \["none", ?"auto"\]|thinking/iu;
 
 /**
  * Asks a model for a value that matches a schema: with a forced tool call; if the model refuses that, with a free
- * choice; if it supports no tools or does not call, by its plain text. An answer that does not match is sent back once
- * with the problem.
+ * choice; if it supports no tools, by its plain text. An answer that doesn't match is sent back once with the problem,
+ * and so is text from a model that could have called the tool: it may be chat instead of an answer. Only the second
+ * text is read by `fallback`.
  */
 export async function askStructured<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
@@ -76,13 +79,13 @@ export async function askStructured<Schema extends z.ZodObject>(
   let messages = question.messages;
   let reason = '';
   for (let tries = 0; tries < 2; tries += 1) {
-    const outcome = await askBestWay(question, messages, ports);
+    const outcome = await askBestWay(question, messages, { ...ports, isAgain: tries > 0 });
     if ('kind' in outcome) return { ok: false, reason: outcome.message, kind: outcome.kind, usage };
     usage = addUsage(usage, outcome.usage ?? noUsage);
     if (outcome.scripted === true) {
       return { ok: false, reason: 'The demo is not a model and cannot do this.', scripted: true, usage };
     }
-    const read = readAnswer(outcome, question);
+    const read = readAnswer(outcome, question, tries > 0 || ports.choices.best(question.model) === 'plain');
     if ('value' in read) return { ok: true, value: read.value, usage };
     reason = read.problem;
     messages = [
@@ -98,10 +101,12 @@ export async function askStructured<Schema extends z.ZodObject>(
 async function askBestWay<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
   messages: readonly ModelMessage[],
-  { choices, signal }: StructuredPorts,
+  { choices, signal, isAgain }: StructuredPorts & { readonly isAgain: boolean },
 ): Promise<ModelResponse | ModelError> {
   const { model } = question;
-  const methods = METHODS.slice(METHODS.indexOf(choices.best(model)));
+  const best = choices.best(model);
+  // Some servers silently read a forced choice as a free one, others fail at it in other ways.
+  const methods = METHODS.slice(METHODS.indexOf(isAgain && best === 'forced' ? 'free' : best));
   for (const method of methods) {
     const outcome = await ask(requestOf(question, messages, method), model, signal);
     if ('kind' in outcome && method !== 'plain' && refusesTools(outcome)) continue;
@@ -123,7 +128,7 @@ function requestOf<Schema extends z.ZodObject>(
 ): ModelRequest {
   return {
     model: model.model,
-    system,
+    system: method === 'plain' ? [...system, WITHOUT_TOOLS] : system,
     messages,
     tools: method === 'plain' ? [] : [{ name, description, parameters: toJsonSchema(schema) }],
     toolChoice: method === 'forced' ? { tool: name } : 'auto',
@@ -148,6 +153,7 @@ async function ask(
 function readAnswer<Schema extends z.ZodObject>(
   { content }: ModelResponse,
   { schema, name, fallback }: StructuredQuestion<Schema>,
+  takesText: boolean,
 ): { readonly value: z.output<Schema> } | { readonly problem: string } {
   const call = content.find((part) => part.type === 'tool-call' && part.name === name);
   if (call?.type === 'tool-call') {
@@ -158,9 +164,30 @@ function readAnswer<Schema extends z.ZodObject>(
     return { problem: z.prettifyError(checked.error) };
   }
   const text = stripReasoning(textIn(content)).trim();
-  const value = text === '' ? undefined : fallback(text);
+  const written = writtenCall(text);
+  const typed = written === undefined ? undefined : schema.safeParse(written);
+  if (typed?.success === true) return { value: typed.data };
+  const value = text === '' || !takesText ? undefined : fallback(text);
   return value === undefined ? { problem: `the tool ${name} was not called` } : { value };
 }
+
+/** The arguments of a call that a model wrote as text, e.g. `{"name": "save_memory", "arguments": {…}}`. */
+function writtenCall(text: string): unknown {
+  const json = withoutFence(text);
+  if (!json.startsWith('{')) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(json);
+    const call = WRITTEN_CALL.safeParse(parsed);
+    return call.success ? (call.data.arguments ?? call.data.parameters ?? parsed) : parsed;
+  } catch {
+    return undefined;
+  }
+}
+
+const WRITTEN_CALL = z.object({
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  parameters: z.record(z.string(), z.unknown()).optional(),
+});
 
 function textIn(content: ModelResponse['content']): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');

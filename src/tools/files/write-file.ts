@@ -27,7 +27,7 @@ export function writeFileTool(files: FileAccess): Tool {
       const bytes = Buffer.from(content, 'utf8');
       const diff = await replacement(files.guard, { path, after: content }, context);
       const { created, note } = await writeThrough(files, { path, bytes }, context);
-      const lines = content === '' ? 0 : content.replace(/\n$/u, '').split('\n').length;
+      const lines = content === '' ? 0 : content.replace(/(?:\r\n|\r|\n)$/u, '').split(/\r\n|\r|\n/u).length;
       return {
         title: `${created ? 'created' : 'replaced'} ${path}`,
         output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
