@@ -25,7 +25,7 @@ export const jobSchema = z
     /** The moment that the steps of `every` are counted from. */
     from: field.optional(),
     cron: field.optional(),
-    /** Of `at` and `cron`; without it the person's. */
+    /** Of this job's times, also where they are shown; without it the person's. */
     zone: field.optional(),
     /** Where its words go: `channel:chat` or `channel:chat:thread`. */
     chat: field,

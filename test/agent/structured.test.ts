@@ -27,7 +27,11 @@ const refuses = (message = ''): Reply => ({ error: 'unsupported-tool-choice', me
 /** Asks with a model that gives these replies; returns the answer and how each request chose the tool. */
 async function ask(
   replies: readonly Reply[],
-  { choices = new ToolChoices(), model = 'm' }: { choices?: ToolChoices; model?: string } = {},
+  {
+    choices = new ToolChoices(),
+    model = 'm',
+    takesAnyText = false,
+  }: { choices?: ToolChoices; model?: string; takesAnyText?: boolean } = {},
 ): Promise<{
   answer: Awaited<ReturnType<typeof askStructured<typeof schema>>>;
   seen: readonly string[];
@@ -51,6 +55,7 @@ async function ask(
     schema,
     name: 'save',
     description: 'Saves facts',
+    takesAnyText,
     fallback: (words) => (words.startsWith('FACT ') ? { facts: [words.slice(5)] } : undefined),
   };
   const answer = await askStructured(question, { choices, signal: new AbortController().signal });
@@ -98,6 +103,7 @@ describe('a question with an answer of a shape', () => {
   });
 
   test('plain text is read by the caller', async () => {
+    expect((await ask([refuses(), text('FACT likes tea')])).answer).toMatchObject({ value: { facts: ['likes tea'] } });
     const { answer, seen } = await ask([refuses(), refuses(), text('<think>hm</think>FACT likes tea')]);
     expect(answer).toMatchObject({ value: { facts: ['likes tea'] } });
     expect(seen).toEqual(['save', 'auto', 'plain']);
@@ -106,11 +112,11 @@ describe('a question with an answer of a shape', () => {
   test.each<[string, readonly Reply[]]>([
     ['a forced call', []],
     ['a free choice', [refuses()]],
-  ])('text after %s may be chat, so it is asked for again', async (_title, before) => {
-    const called = await ask([...before, text('FACT chat'), calls({ facts: ['likes tea'] })]);
+  ])('text after %s may be chat where any text would do, so it is asked for again', async (_title, before) => {
+    const called = await ask([...before, text('FACT chat'), calls({ facts: ['likes tea'] })], { takesAnyText: true });
     expect(called.answer).toMatchObject({ value: { facts: ['likes tea'] } });
     expect(called.seen.at(-1)).toBe('auto');
-    const told = await ask([...before, text('FACT chat'), text('FACT likes tea')]);
+    const told = await ask([...before, text('FACT chat'), text('FACT likes tea')], { takesAnyText: true });
     expect(told.answer).toMatchObject({ value: { facts: ['likes tea'] } });
   });
 

@@ -18,6 +18,8 @@ export interface StructuredQuestion<Schema extends z.ZodObject> {
   readonly description: string;
   /** Reads an answer in plain text, for models that do not call the tool; undefined when it cannot. */
   readonly fallback: (text: string) => z.output<Schema> | undefined;
+  /** `fallback` takes any text. Chat would pass too, so text is asked for again before it is taken. @default false */
+  readonly takesAnyText?: boolean;
   /** @default 2048 */
   readonly maxOutputTokens?: number;
 }
@@ -68,8 +70,7 @@ const REFUSES_TOOLS = /tool_choice|toolchoice|tool choice|does not support|shoul
 /**
  * Asks a model for a value that matches a schema: with a forced tool call; if the model refuses that, with a free
  * choice; if it supports no tools, by its plain text. An answer that doesn't match is sent back once with the problem,
- * and so is text from a model that could have called the tool: it may be chat instead of an answer. Only the second
- * text is read by `fallback`.
+ * and with `takesAnyText` so is text from a model that could have called the tool.
  */
 export async function askStructured<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
@@ -85,7 +86,8 @@ export async function askStructured<Schema extends z.ZodObject>(
     if (outcome.scripted === true) {
       return { ok: false, reason: 'The demo is not a model and cannot do this.', scripted: true, usage };
     }
-    const read = readAnswer(outcome, question, tries > 0 || ports.choices.best(question.model) === 'plain');
+    const mayBeChat = question.takesAnyText === true && tries === 0 && ports.choices.best(question.model) !== 'plain';
+    const read = readAnswer(outcome, question, !mayBeChat);
     if ('value' in read) return { ok: true, value: read.value, usage };
     reason = read.problem;
     messages = [

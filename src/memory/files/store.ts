@@ -194,6 +194,11 @@ export class MemoryStore {
     return this.#memory.propose(this.#redact(text), reason);
   }
 
+  /** Keeps the present MEMORY.md as a version. */
+  keepPresent(reason: string): Promise<void> {
+    return this.#memory.keepPresent(reason);
+  }
+
   /** Newest first. */
   log(): Promise<readonly Version[]> {
     return this.#memory.log();
