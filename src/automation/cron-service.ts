@@ -244,11 +244,12 @@ export class CronService {
     schedule: Schedule,
     { zone, isGiven }: { readonly zone: string; readonly isGiven: boolean },
   ): Pick<Job, 'at' | 'every' | 'from' | 'cron' | 'zone'> {
+    const own = isGiven ? { zone } : {};
     switch (schedule.type) {
       case 'at':
-        return { at: atText(schedule.at, zone), ...(isGiven ? { zone } : {}) };
+        return { at: atText(schedule.at, zone), ...own };
       case 'every':
-        return { every: durationText(schedule.stepMs), from: atText(schedule.from, zone) };
+        return { every: durationText(schedule.stepMs), from: atText(schedule.from, zone), ...own };
       case 'cron':
         return { cron: schedule.expression, zone };
     }

@@ -24,6 +24,7 @@ const foreignJob = z.object({
     kind: z.string(),
     message: absent(z.string()),
     text: absent(z.string()),
+    deliver: absent(z.boolean()),
     channel: absent(z.string()),
     to: absent(id),
   }),
@@ -33,6 +34,25 @@ const foreignJob = z.object({
 const foreignFile = z.object({ jobs: z.array(foreignJob).min(1) });
 
 type ForeignJob = z.output<typeof foreignJob>;
+
+/** What keeps a job from being imported, and the change that helps. `place`: the field that says where its result goes. */
+interface Obstacle {
+  readonly why: string;
+  readonly change: (place: string) => string;
+}
+
+const SILENT: Obstacle = {
+  why: 'sends its result to nobody, but here every job sends it to a chat',
+  change: (place) => `Remove the job, or let it deliver to the "channel" and "to" of its ${place}`,
+};
+const NO_CHAT: Obstacle = {
+  why: 'names no chat',
+  change: (place) => `Give its ${place} a "channel" and "to", such as "telegram" and "123456789"`,
+};
+const NO_SCHEDULE: Obstacle = {
+  why: 'has a schedule that can’t be used here',
+  change: () => 'Change its "schedule", or remove the job',
+};
 
 /**
  * Converts nanobot's or OpenClaw's list of jobs to this program's. Undefined for every other content. What has no
@@ -46,43 +66,65 @@ export function fromForeignJobs(
   const taken = new Set<string>();
   const jobs: object[] = [];
   for (const job of parsed.data.jobs) {
-    const program = job.payload.kind.includes('_') ? 'nanobot' : 'OpenClaw';
-    const chat = chatOf(job);
-    const when = whenOf(job);
-    const text = job.payload.message ?? job.payload.text ?? '';
-    const title = JSON.stringify(job.name ?? job.id);
-    const problem =
-      chat === null
-        ? `the job ${title} of ${program} names no chat: give it ${program === 'nanobot' ? '"payload"' : '"delivery"'} with "channel" and "to", such as "telegram" and "123456789", and save the file to import its jobs`
-        : (when ??
-          `the schedule of the job ${title} of ${program} can't be used here: change or remove the job and save the file to import the others`);
-    if (typeof problem === 'string') return { problem };
-    const own = idFrom(job.name === undefined || job.name.trim() === '' ? job.id : job.name, taken);
+    // nanobot keeps its own housekeeping in the list; those jobs have nothing to say.
+    if (job.payload.kind === 'system_event' && textOf(job) === '') continue;
+    const [chat, when] = [chatOf(job), whenOf(job)];
+    if (isSilent(job)) return { problem: problemWith(job, SILENT) };
+    if (chat === null) return { problem: problemWith(job, NO_CHAT) };
+    if (when === null) return { problem: problemWith(job, NO_SCHEDULE) };
+    const own = idFrom(nameOf(job), taken);
     taken.add(own);
     const session = job.sessionTarget === 'main' ? 'main' : 'own';
-    jobs.push({ id: own, kind: 'agent', text, ...problem, chat, session, enabled: job.enabled ?? true });
+    jobs.push({ id: own, kind: 'agent', text: textOf(job), ...when, chat, session, enabled: job.enabled ?? true });
   }
   return { jobs };
 }
 
-/** `at`, `every` or `cron` as this program has them; undefined when it has no such schedule. */
-function whenOf({ schedule, createdAtMs = 0 }: ForeignJob): object | undefined {
+function programOf({ payload }: ForeignJob): 'nanobot' | 'OpenClaw' {
+  return payload.kind.includes('_') ? 'nanobot' : 'OpenClaw';
+}
+
+function nameOf({ id: given, name = '' }: ForeignJob): string {
+  return name.trim() === '' ? given : name;
+}
+
+function textOf({ payload }: ForeignJob): string {
+  return payload.message ?? payload.text ?? '';
+}
+
+function problemWith(job: ForeignJob, { why, change }: Obstacle): string {
+  const program = programOf(job);
+  const next = change(program === 'nanobot' ? '"payload"' : '"delivery"');
+  return `the job ${JSON.stringify(nameOf(job))} of ${program} ${why}. ${next}, and save the file to import its jobs`;
+}
+
+/** The result is thrown away there. Nothing does that here, so the job may not turn into one that writes to people. */
+function isSilent(job: ForeignJob): boolean {
+  const { payload, delivery } = job;
+  if (programOf(job) === 'nanobot') return payload.deliver !== true;
+  return delivery === undefined ? payload.deliver === false : delivery.mode === 'none';
+}
+
+/** `at`, `every` or `cron` as this program has them; null when it has no such schedule. */
+function whenOf(job: ForeignJob): object | null {
+  const { schedule, createdAtMs = 0 } = job;
   const { kind, at, atMs, everyMs, anchorMs = createdAtMs, expr, tz } = schedule;
   const zone = tz === undefined ? {} : { zone: tz };
   switch (kind) {
     case 'at': {
       const moment = atMs ?? Date.parse(at === undefined || hasOffset(at) ? (at ?? '') : `${at}Z`);
-      return isTime(moment) ? { at: new Date(moment).toISOString(), ...zone } : undefined;
+      return isTime(moment) ? { at: new Date(moment).toISOString(), ...zone } : null;
     }
     case 'every':
       return everyMs !== undefined && everyMs > 0 && isTime(anchorMs)
         ? { every: durationText(everyMs), from: new Date(anchorMs).toISOString() }
-        : undefined;
+        : null;
     case 'cron': {
       const fields = expr?.trim().split(/\s+/u) ?? [];
-      // Six fields begin with the second, which there is none of here.
-      const five = fields.length === 6 && fields[0] === '0' ? fields.slice(1) : fields;
-      return five.length === 5 ? { cron: five.join(' '), ...zone } : undefined;
+      // Jobs have no seconds here. They are OpenClaw's first field and nanobot's last.
+      const second = programOf(job) === 'nanobot' ? 5 : 0;
+      const five = fields.length === 6 && fields[second] === '0' ? fields.toSpliced(second, 1) : fields;
+      return five.length === 5 ? { cron: five.join(' '), ...zone } : null;
     }
   }
 }
