@@ -1,4 +1,5 @@
 import { AppError } from '../../../util/errors.ts';
+import { cut } from '../../../util/text.ts';
 
 /** Longest pattern; what it is turned into grows with it. */
 const LONGEST = 1_000;
@@ -26,7 +27,7 @@ export function globMatcher(pattern: string, base = '/'): (path: string) => bool
 }
 
 function bad(pattern: string, why: string): AppError {
-  return new AppError('glob-pattern', `The pattern ${JSON.stringify(pattern.slice(0, 80))} cannot be used: ${why}.`);
+  return new AppError('glob-pattern', `The pattern ${JSON.stringify(cut(pattern, 80))} cannot be used: ${why}.`);
 }
 
 class Translation {
