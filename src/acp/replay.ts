@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
-import { oneLine } from '../util/text.ts';
+import { oneLine, cut } from '../util/text.ts';
 import { kindOf } from './tool-kinds.ts';
 import { text, type Step, type Updates } from './updates.ts';
 
@@ -59,7 +59,7 @@ function replayed(event: Event, updates: Updates): readonly SessionUpdate[] {
     }
     case 'result': {
       if (turn !== null) updates.replayed(turn, { ended: call });
-      const shown = event.text.slice(0, LONGEST_RESULT).toWellFormed();
+      const shown = cut(event.text, LONGEST_RESULT);
       const content = [{ type: 'content' as const, content: text(shown) }];
       return [
         { sessionUpdate: 'tool_call_update', toolCallId: call, status: isError ? 'failed' : 'completed', content },

@@ -238,7 +238,7 @@ export class CronScheduler {
       count,
       reason: why === 'late' ? 'not running at that time' : 'waiting after failures',
     }));
-    const facts = (dueAt: number): RunFacts => ({ job, dueAt, now: clock.now(), zone: jobStore.zone });
+    const facts = (dueAt: number): RunFacts => ({ job, dueAt, now: clock.now(), zone: job.zone ?? jobStore.zone });
     const at = missed.at(-1)?.last ?? 0;
     await runs.miss(job.id, rows, { last: once, notice: once ? missedNotice(facts(at), tooLate) : undefined });
     log.info('cron: runs missed', { job: job.id, runs: rows.reduce((sum, { count }) => sum + count, 0) });
@@ -295,7 +295,7 @@ export class CronScheduler {
       await this.#mayNot(entry, dueAt);
       return false;
     }
-    const facts = { job, dueAt, now: clock.now(), zone: jobStore.zone };
+    const facts = { job, dueAt, now: clock.now(), zone: job.zone ?? jobStore.zone };
     const claim = { job: job.id, dueAt, lateMs: facts.now - dueAt, last };
     if (job.kind === 'message') {
       const run = { id: runId(job.id, dueAt), session: jobSession(job.id) };

@@ -90,7 +90,6 @@ export class CronService {
     const { jobStore, clock, cron } = this.#ports;
     await jobStore.refresh();
     const { job, schedule } = this.#build(by, wanted);
-    if (wanted.zone !== undefined && this.#isZoneUnknown() && by.role === 'owner') await jobStore.setZone(wanted.zone);
     await jobStore.add(job, { creator: by.creator, role: by.role }, clock.now(), by.record);
     await cron.look();
     const zone = wanted.zone ?? jobStore.zone;
@@ -127,11 +126,15 @@ export class CronService {
     if (entry === undefined && all.length === 0) throw this.#unknown(by, id);
     if (entry !== undefined && !mayTouch(by, entry)) throw this.#unknown(by, id);
     const head = entry === undefined ? [`\`${id}\` is over.`] : [this.#line(entry), entry.job.text];
-    const past = all.map((run) => this.#runLine(run));
+    const past = all.map((run) => this.#runLine(run, this.#zoneOf(entry?.job)));
     const text = [...head, past.length === 0 ? 'It has not run yet.' : `Its last runs:\n${past.join('\n')}`].join(
       '\n\n',
     );
-    return { text, jobs: entry === undefined ? [] : [this.#facts(entry)], runs: all.map((run) => this.#runFact(run)) };
+    return {
+      text,
+      jobs: entry === undefined ? [] : [this.#facts(entry)],
+      runs: all.map((run) => this.#runFact(run, this.#zoneOf(entry?.job))),
+    };
   }
 
   /** Puts another job into the place of one, under its id; what is not said stays, and so does whether it is on. */
@@ -173,7 +176,9 @@ export class CronService {
     }
     await cron.look();
     const now = jobStore.entry(id) ?? entry;
-    return this.#answer(`\`${id}\` is on: ${this.#times(now.schedule).join(', ')}.`, [this.#facts(now)]);
+    return this.#answer(`\`${id}\` is on: ${this.#times(now.schedule, this.#zoneOf(now.job)).join(', ')}.`, [
+      this.#facts(now),
+    ]);
   }
 
   async disable(by: CronCaller, id: string): Promise<CronAnswer> {
@@ -211,7 +216,7 @@ export class CronService {
     if (!parsed.ok) throw refused(parsed.reason);
     if (parsed.local && wanted.zone === undefined && this.#isZoneUnknown()) {
       throw refused(
-        'The person’s time zone is not known (this machine runs on UTC). Ask the person where they are, then call again with their zone, such as "Europe/Vienna"; it is remembered.',
+        'The person’s time zone is not known (this machine runs on UTC). Ask the person where they are, then call again with their zone, such as "Europe/Vienna". The zone is for this job only; the owner can set agent.timezone for all of them.',
       );
     }
     const { schedule } = parsed;
@@ -219,7 +224,14 @@ export class CronService {
     const id = wanted.id ?? idFrom(text, taken);
     if (taken.has(id))
       throw refused(`There is a job ${JSON.stringify(id)} already: remove it first, or choose another name.`);
-    const job = jobSchema.safeParse({ id, kind, text, chat, session, ...this.#written(schedule, zone) });
+    const job = jobSchema.safeParse({
+      id,
+      kind,
+      text,
+      chat,
+      session,
+      ...this.#written(schedule, { zone, isGiven: wanted.zone !== undefined }),
+    });
     const problem = job.success
       ? problemOf(job.data, zone)
       : (job.error.issues[0]?.message ?? 'it does not have the fields of a job');
@@ -228,12 +240,16 @@ export class CronService {
   }
 
   /** The fields of a schedule as jobs.json has them. */
-  #written(schedule: Schedule, zone: string): Pick<Job, 'at' | 'every' | 'from' | 'cron' | 'zone'> {
+  #written(
+    schedule: Schedule,
+    { zone, isGiven }: { readonly zone: string; readonly isGiven: boolean },
+  ): Pick<Job, 'at' | 'every' | 'from' | 'cron' | 'zone'> {
+    const own = isGiven ? { zone } : {};
     switch (schedule.type) {
       case 'at':
-        return { at: atText(schedule.at, zone) };
+        return { at: atText(schedule.at, zone), ...own };
       case 'every':
-        return { every: durationText(schedule.stepMs), from: atText(schedule.from, zone) };
+        return { every: durationText(schedule.stepMs), from: atText(schedule.from, zone), ...own };
       case 'cron':
         return { cron: schedule.expression, zone };
     }
@@ -257,21 +273,26 @@ export class CronService {
     return this.#ports.jobStore.knownZone === null && UTC.test(this.#ports.machineZone);
   }
 
-  #times(schedule: Schedule, zone = this.#ports.jobStore.zone): readonly string[] {
+  /** The zone of a job's times: its own, else the person's. */
+  #zoneOf(job: Job | undefined): string {
+    return job?.zone ?? this.#ports.jobStore.zone;
+  }
+
+  #times(schedule: Schedule, zone: string): readonly string[] {
     return nextRuns(schedule, this.#ports.clock.now(), SHOWN_NEXT).map((at) => localText(at, zone));
   }
 
   #line(entry: StoredJob): string {
     const { job, schedule, state } = entry;
-    const [next] = this.#times(schedule);
+    const zone = this.#zoneOf(job);
+    const [next] = this.#times(schedule, zone);
     const when = state === 'active' && next !== undefined ? `next ${next}` : '';
     const how = state === 'waiting' ? `waits for the owner: /cron enable ${job.id}` : state === 'off' ? 'off' : when;
     const what = oneLine(job.text, 80).replaceAll('`', "'");
-    return `- \`${job.id}\` ${job.kind}, ${scheduleText(schedule, this.#ports.jobStore.zone)}, to ${job.chat}; ${how}: ${what}`;
+    return `- \`${job.id}\` ${job.kind}, ${scheduleText(schedule, zone)}, to ${job.chat}; ${how}: ${what}`;
   }
 
-  #runLine({ dueAt, lastDue, count, execution, delivery, reason, lateMs }: CronRun): string {
-    const { zone } = this.#ports.jobStore;
+  #runLine({ dueAt, lastDue, count, execution, delivery, reason, lateMs }: CronRun, zone: string): string {
     const due =
       count === 1 ? localText(dueAt, zone) : `${count} times, ${localText(dueAt, zone)} to ${localText(lastDue, zone)}`;
     const late = lateMs > 60_000 ? `, ${durationText(lateMs)} late` : '';
@@ -279,14 +300,13 @@ export class CronService {
     return `- ${due}: ${execution}${late}${sent}${reason === null ? '' : ` (${oneLine(reason, 200)})`}`;
   }
 
-  #runFact(run: CronRun): RunFact {
-    const { zone } = this.#ports.jobStore;
+  #runFact(run: CronRun, zone: string): RunFact {
     const { count, execution, delivery, reason, lateMs, turnId } = run;
     const due = isoIn(run.dueAt, zone);
     return { due, lastDue: isoIn(run.lastDue, zone), count, execution, delivery, reason, lateMs, turnId };
   }
 
-  #facts({ job, hash, schedule, state, agreed }: StoredJob, zone = this.#ports.jobStore.zone): JobFacts {
+  #facts({ job, hash, schedule, state, agreed }: StoredJob, zone = this.#zoneOf(job)): JobFacts {
     const { clock } = this.#ports;
     const creator = agreed === null ? null : jobOwnerOf(agreed).creator;
     return {

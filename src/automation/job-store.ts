@@ -182,11 +182,6 @@ export class JobStore {
     await this.#join();
   }
 
-  async setZone(zone: string): Promise<void> {
-    await this.#options.file.update((list) => ({ ...list, zone }));
-    await this.#join();
-  }
-
   async #record(record: JobRecorder | undefined, id: string, after: Omit<JobState, 'place'> | null): Promise<void> {
     const before = this.state(id);
     const place = before?.place ?? this.#options.file.list.jobs.length;

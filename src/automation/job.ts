@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { parseChat, type Role } from '../bus/messages.ts';
 import { parseCron, parseEvery, parseMoment, type Schedule } from './schedule.ts';
 import { isZone } from '../util/time-zone.ts';
+import { cut } from '../util/text.ts';
 
 /** Most jobs in a file. */
 export const MOST_JOBS = 200;
@@ -25,7 +26,7 @@ export const jobSchema = z
     /** The moment that the steps of `every` are counted from. */
     from: field.optional(),
     cron: field.optional(),
-    /** Of `at` and `cron`; without it the person's. */
+    /** Of this job's times, also where they are shown; without it the person's. */
     zone: field.optional(),
     /** Where its words go: `channel:chat` or `channel:chat:thread`. */
     chat: field,
@@ -81,7 +82,7 @@ export function problemOf(job: Job, zone: string): string | null {
   }
   if (job.zone !== undefined && !isZone(job.zone)) return `there is no time zone ${JSON.stringify(job.zone)}`;
   if (job.kind === 'command' && !/^,[a-z]\w*(?:\s|$)/iu.test(job.text)) {
-    return `the text of a command is a comma and a tool, such as ",list_dir path=notes", but ${JSON.stringify(job.text.slice(0, 80))} was given`;
+    return `the text of a command is a comma and a tool, such as ",list_dir path=notes", but ${JSON.stringify(cut(job.text, 80))} was given`;
   }
   const schedule = scheduleOf(job, zone);
   return 'problem' in schedule ? schedule.problem : null;

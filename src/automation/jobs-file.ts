@@ -5,6 +5,7 @@ import { fileStampOf, watchFile } from '../storage/watched-file.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
+import { fromForeignJobs } from './foreign-jobs.ts';
 import { jobSchema, MOST_JOBS, problemOf, type Job } from './job.ts';
 import { isZone } from '../util/time-zone.ts';
 
@@ -80,14 +81,21 @@ export class JobsFile {
     this.#stamp = stamp;
     if (text === this.#text && text !== undefined) return false;
     this.#text = text;
-    const parsed = text === undefined ? NOTHING : parseJobs(text, this.#options.zone);
+    const parsed: ReturnType<typeof parseJobs> = text === undefined ? NOTHING : parseJobs(text, this.#options.zone);
     if ('problem' in parsed) {
       const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
       this.#broken = { reason: parsed.problem, copy };
       return true;
     }
+    const { imported = false, ...list } = parsed;
+    if (imported) {
+      // The original is kept, because from now on the file is this program's.
+      await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
+      await this.#write(list);
+      return true;
+    }
     this.#broken = null;
-    this.#list = parsed;
+    this.#list = list;
     return true;
   }
 
@@ -110,13 +118,17 @@ export class JobsFile {
   }
 
   async #update(change: (list: JobList) => JobList): Promise<void> {
-    const { path } = this.#options;
     await this.#look();
     const next = change(this.#list);
     if (next === this.#list && this.#broken === null) return;
     if (next.jobs.length > MOST_JOBS) {
       throw new AppError('cron-full', `There are ${MOST_JOBS} jobs already: remove some first.`);
     }
+    await this.#write(next);
+  }
+
+  async #write(next: JobList): Promise<void> {
+    const { path } = this.#options;
     const text = `${JSON.stringify({ version: VERSION, zone: next.zone, jobs: next.jobs }, null, 2)}\n`;
     await ensureDirectory(dirname(path));
     await replaceDurable(path, text);
@@ -128,14 +140,19 @@ export class JobsFile {
 }
 
 /** The jobs of a file, or what is wrong with it. `machineZone`: time zone of jobs without one if the file has none either. Pure. */
-export function parseJobs(text: string, machineZone: string): JobList | { readonly problem: string } {
+export function parseJobs(
+  text: string,
+  machineZone: string,
+): (JobList & { /** It was another program's. */ readonly imported?: boolean }) | { readonly problem: string } {
   let data: unknown;
   try {
     data = JSON.parse(text.replace(/^\uFEFF/u, ''));
   } catch (error) {
     return { problem: `it is not JSON: ${oneLine(errorMessage(error), 200)}` };
   }
-  const parsed = fileSchema.safeParse(data);
+  const foreign = fromForeignJobs(data);
+  if (foreign !== undefined && 'problem' in foreign) return foreign;
+  const parsed = fileSchema.safeParse(foreign === undefined ? data : { version: VERSION, jobs: foreign.jobs });
   if (!parsed.success) return { problem: firstIssue(parsed.error) };
   const { zone, jobs } = parsed.data;
   const ids = new Set<string>();
@@ -144,7 +161,7 @@ export function parseJobs(text: string, machineZone: string): JobList | { readon
     if (problem !== null) return { problem: `the job ${job.id}: ${problem}` };
     ids.add(job.id);
   }
-  return { ...(zone === undefined ? {} : { zone }), jobs };
+  return { ...(zone === undefined ? {} : { zone }), jobs, ...(foreign === undefined ? {} : { imported: true }) };
 }
 
 function firstIssue({ issues }: z.ZodError): string {

@@ -3,6 +3,7 @@ import { errorMessage } from '../util/errors.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import { durationText, parseDuration } from './durations.ts';
 import { instantOf, isZone, localText, zoneTimeOf, isoIn } from '../util/time-zone.ts';
+import { cut } from '../util/text.ts';
 
 /** When something is due. Times are milliseconds since 1970. */
 export type Schedule =
@@ -230,5 +231,5 @@ function refuse(reason: string): ParsedSchedule {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 80));
+  return JSON.stringify(cut(text, 80));
 }

@@ -1,4 +1,4 @@
-import { cut, plural } from '../util/text.ts';
+import { cut, plural, cutStart } from '../util/text.ts';
 import { countInvisible } from './fields.ts';
 import { putTogether, revealed, standInsOf, type StandIns } from './put-together.ts';
 import { PROGRAMS, RISKY_PATTERNS, type RiskKind } from './risky-patterns.ts';
@@ -148,7 +148,7 @@ function firstHidden(text: string): number {
 /** The part of a line around what was found. */
 function around(text: string, start: number, length: number): string {
   const from = Math.max(0, Math.min(start - 20, start + length - LONGEST_EXCERPT));
-  const part = text.slice(from, from + LONGEST_EXCERPT).toWellFormed();
+  const part = cut(cutStart(text, text.length - from), LONGEST_EXCERPT);
   const more = from + LONGEST_EXCERPT < text.length;
   return `${from > 0 ? '…' : ''}${cut(spelledOut(part.trim()), 3 * LONGEST_EXCERPT)}${more ? '…' : ''}`;
 }

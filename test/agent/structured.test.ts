@@ -27,7 +27,11 @@ const refuses = (message = ''): Reply => ({ error: 'unsupported-tool-choice', me
 /** Asks with a model that gives these replies; returns the answer and how each request chose the tool. */
 async function ask(
   replies: readonly Reply[],
-  { choices = new ToolChoices(), model = 'm' }: { choices?: ToolChoices; model?: string } = {},
+  {
+    choices = new ToolChoices(),
+    model = 'm',
+    takesAnyText = false,
+  }: { choices?: ToolChoices; model?: string; takesAnyText?: boolean } = {},
 ): Promise<{
   answer: Awaited<ReturnType<typeof askStructured<typeof schema>>>;
   seen: readonly string[];
@@ -51,6 +55,7 @@ async function ask(
     schema,
     name: 'save',
     description: 'Saves facts',
+    takesAnyText,
     fallback: (words) => (words.startsWith('FACT ') ? { facts: [words.slice(5)] } : undefined),
   };
   const answer = await askStructured(question, { choices, signal: new AbortController().signal });
@@ -102,6 +107,27 @@ describe('a question with an answer of a shape', () => {
     const { answer, seen } = await ask([refuses(), refuses(), text('<think>hm</think>FACT likes tea')]);
     expect(answer).toMatchObject({ value: { facts: ['likes tea'] } });
     expect(seen).toEqual(['save', 'auto', 'plain']);
+  });
+
+  test.each<[string, readonly Reply[]]>([
+    ['a forced call', []],
+    ['a free choice', [refuses()]],
+  ])('text after %s may be chat where any text would do, so it is asked for again', async (_title, before) => {
+    const called = await ask([...before, text('FACT chat'), calls({ facts: ['likes tea'] })], { takesAnyText: true });
+    expect(called.answer).toMatchObject({ value: { facts: ['likes tea'] } });
+    expect(called.seen.at(-1)).toBe('auto');
+    const told = await ask([...before, text('FACT chat'), text('FACT likes tea')], { takesAnyText: true });
+    expect(told.answer).toMatchObject({ value: { facts: ['likes tea'] } });
+  });
+
+  test.each([
+    ['its arguments', '{"facts": ["likes tea"]}'],
+    ['fenced arguments', '```json\n{"facts": ["likes tea"]}\n```'],
+    ['the whole call', '{"name": "save", "arguments": {"facts": ["likes tea"]}}'],
+  ])('a call that the model writes as text is a call: %s', async (_title, words) => {
+    const { answer, seen } = await ask([text(words)]);
+    expect(answer).toMatchObject({ value: { facts: ['likes tea'] } });
+    expect(seen).toEqual(['save']);
   });
 
   test.each<[string, Reply]>([

@@ -1,3 +1,5 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isoIn } from '../../src/util/time-zone.ts';
 import { CronService } from '../../src/automation/cron-service.ts';
@@ -353,11 +355,8 @@ describe('the file', () => {
   });
 });
 
-describe('the zone of a local time without one, where none is configured', () => {
-  test.each([
-    ['UTC', 'Asia/Tokyo'],
-    ['Europe/Berlin', 'Europe/Berlin'],
-  ])('on a machine in %s is %s after a job for Tokyo', async (machineZone, zone) => {
+describe('a time zone given to one job', () => {
+  test.each(['UTC', 'Europe/Berlin'])('is that job’s only, on a machine in %s', async (machineZone) => {
     await using world = await CronWorld.open(START);
     world.zones = { timezone: null, machineZone };
     await world.start();
@@ -366,9 +365,155 @@ describe('the zone of a local time without one, where none is configured', () =>
     const by = { creator: entryCreator, role: 'owner', chat: 'terminal:main' } as const;
     const nine = { when: 'tomorrow at 9', kind: 'message' } as const;
     await service.add(by, { ...nine, text: 'Sushi', zone: 'Asia/Tokyo' });
-    const { text } = await service.add(by, { ...nine, text: 'Dentist' });
-    expect(text).toMatch(/^Set `dentist` for Sun 2026-11-22 09:00/u);
-    expect(text).toContain(`(${zone})`);
+    await service.add(by, { when: '0 9 * * *', kind: 'message', text: 'Rise', zone: 'Asia/Tokyo' });
+    expect(JSON.parse(await readFile(world.path, 'utf8'))).not.toHaveProperty('zone');
+    const other = service.add(by, { ...nine, text: 'Dentist' });
+    if (machineZone === 'UTC') await expect(other).rejects.toThrow('time zone is not known');
+    else expect((await other).text).toContain('09:00 (Europe/Berlin)');
+    const { text } = await service.list(by);
+    expect(text.match(/`sushi`.*/u)?.[0]).toContain('once, Sun 2026-11-22 09:00 (Asia/Tokyo)');
+    expect(text.match(/`rise`.*/u)?.[0]).toContain('next Sun 2026-11-22 09:00 (Asia/Tokyo)');
+    await service.add(by, { when: 'every 2h', kind: 'message', text: 'Drink', zone: 'Asia/Tokyo' });
+    const shown = await service.show(by, 'drink');
+    expect(shown.text).toMatch(/next Sat 2026-11-21 23:00 \(Asia\/Tokyo\)/u);
+    expect((await service.show(by, 'sushi')).jobs[0]?.next[0]).toContain('T09:00:00+09:00');
+  });
+});
+
+describe('another program’s jobs.json', () => {
+  const nanobot = {
+    version: 1,
+    jobs: [
+      {
+        id: 'a1b2c3d4',
+        name: 'Water the plants',
+        enabled: true,
+        schedule: { kind: 'cron', atMs: null, everyMs: null, expr: '0 9 * * 1-5', tz: 'Asia/Tokyo' },
+        payload: { kind: 'agent_turn', message: 'Water!', deliver: true, channel: 'telegram', to: '42' },
+        state: { nextRunAtMs: 1, lastRunAtMs: null, lastStatus: null, lastError: null },
+        createdAtMs: 1_700_000_000_000,
+        updatedAtMs: 1_700_000_000_000,
+        deleteAfterRun: false,
+      },
+      {
+        id: 'e5f6a7b8',
+        name: 'Drink',
+        enabled: false,
+        schedule: { kind: 'every', atMs: null, everyMs: 7_200_000, expr: null, tz: null },
+        payload: { kind: 'agent_turn', message: 'Drink!', deliver: true, channel: 'cli', to: 'direct' },
+        state: {},
+        createdAtMs: 1_700_000_000_000,
+      },
+      {
+        id: 'dream',
+        name: 'dream',
+        enabled: true,
+        schedule: { kind: 'cron', atMs: null, everyMs: null, expr: '0 */2 * * *', tz: 'UTC' },
+        payload: { kind: 'system_event', message: '', deliver: false, channel: null, to: null },
+        state: {},
+        createdAtMs: 1_700_000_000_000,
+      },
+    ],
+  };
+  const openClaw = {
+    version: 1,
+    jobs: [
+      {
+        id: '0b9e4a10-0000-4000-8000-000000000000',
+        agentId: 'main',
+        name: 'Report',
+        enabled: true,
+        deleteAfterRun: true,
+        createdAtMs: 1_700_000_000_000,
+        updatedAtMs: 1_700_000_000_000,
+        schedule: { kind: 'at', at: '2027-03-01T09:00:00' },
+        sessionTarget: 'isolated',
+        wakeMode: 'now',
+        payload: { kind: 'agentTurn', message: 'Report.' },
+        delivery: { mode: 'announce', channel: 'telegram', to: 'telegram:-100:topic:7' },
+        state: {},
+      },
+    ],
+  };
+
+  test('of nanobot is imported, and runs nothing before the owner approves it', async () => {
+    await using world = await CronWorld.open(START);
+    await writeFile(world.path, JSON.stringify(nanobot));
+    await world.start();
+    expect(world.jobStore.broken).toBeNull();
+    expect(world.jobStore.entries.map(({ state }) => state)).toEqual(['waiting', 'waiting']);
+    expect(JSON.parse(await readFile(world.path, 'utf8'))).toMatchObject({
+      version: 1,
+      jobs: [
+        {
+          id: 'water-the-plants',
+          kind: 'agent',
+          text: 'Water!',
+          cron: '0 9 * * 1-5',
+          zone: 'Asia/Tokyo',
+          chat: 'telegram:42',
+        },
+        { id: 'drink', every: '2h', chat: 'terminal:main', enabled: false },
+      ],
+    });
+    await world.clock.advance(3 * 86_400_000);
+    expect(world.requests).toEqual([]);
+    expect(await readdir(join(world.folder, 'quarantine'))).toHaveLength(1);
+  });
+
+  test('of OpenClaw is imported, with its bare times in UTC', async () => {
+    await using world = await CronWorld.open(START);
+    await writeFile(world.path, JSON.stringify(openClaw));
+    await world.start();
+    expect(world.jobStore.entries).toMatchObject([
+      { state: 'waiting', job: { id: 'report', at: '2027-03-01T09:00:00.000Z', chat: 'telegram:-100:7' } },
+    ]);
+  });
+
+  test('that replaces the list of a running assistant is imported too, and its jobs run once they are approved', async () => {
+    await using world = await CronWorld.open(START);
+    await world.start();
+    await world.edit(JSON.stringify(nanobot));
+    await world.clock.advance(3 * 86_400_000);
+    expect(world.requests).toEqual([]);
+    const [plants] = world.jobStore.entries;
+    if (plants === undefined) throw new Error('no job was imported');
+    await world.jobStore.agree(plants, entryCreator);
+    await world.clock.advance(3 * 86_400_000);
+    expect(world.requests.length).toBeGreaterThan(0);
+  });
+
+  const [fromOpenClaw] = openClaw.jobs;
+  const [fromNanobot] = nanobot.jobs;
+  const cron = (expr: string): object => ({ schedule: { kind: 'cron', expr } });
+  const payload = (part: object): object => ({ payload: { ...fromNanobot?.payload, ...part } });
+
+  test.each([
+    ['OpenClaw', '0 30 9 * * *'],
+    ['nanobot', '30 9 * * * 0'],
+  ])('of %s may name the second 0 in a cron expression', async (program, expr) => {
+    await using world = await CronWorld.open(START);
+    const job = program === 'nanobot' ? fromNanobot : fromOpenClaw;
+    await writeFile(world.path, JSON.stringify({ version: 1, jobs: [{ ...job, ...cron(expr) }] }));
+    await world.start();
+    expect(world.jobStore.entries).toMatchObject([{ job: { cron: '30 9 * * *' } }]);
+  });
+
+  test.each([
+    ['whose chat is not said', fromOpenClaw, { delivery: { mode: 'announce', channel: 'last' } }, 'names no chat'],
+    ['without a chat', fromNanobot, payload({ to: null }), 'names no chat'],
+    ['with seconds', fromOpenClaw, cron('30 0 9 * * *'), 'the job "Report" of OpenClaw has a schedule'],
+    ['that delivers to nobody', fromOpenClaw, { delivery: { mode: 'none' } }, 'sends its result to nobody'],
+    ['that must not deliver', fromNanobot, payload({ deliver: false }), 'sends its result to nobody'],
+    ['that does not say that it delivers', fromNanobot, payload({ deliver: undefined }), 'sends its result to nobody'],
+  ])('with a job %s is refused with what to change', async (_title, job, part, sentence) => {
+    await using world = await CronWorld.open(START);
+    await writeFile(world.path, JSON.stringify({ version: 1, jobs: [{ ...job, ...part }] }));
+    await world.start();
+    expect(world.jobStore.broken?.reason).toContain(sentence);
+    expect(world.jobStore.broken?.reason).toMatch(/save the file to import/u);
+    await world.clock.advance(3 * 86_400_000);
+    expect(world.requests).toEqual([]);
   });
 });
 

@@ -68,6 +68,30 @@ describe('changing a fact', () => {
     expect(edited({ replaces: 'LIKES tea', fact: 'likes milk' })).toBe(MEMORY.replace('- likes tea', '- likes milk'));
   });
 
+  test.each([
+    ['the start of a comment', 'x <!-- y', 'x <!-- y'],
+    ['a whole comment', 'x <!-- y --> z', 'X <!-- y --> z'],
+    ['the end of a comment', 'x --> y', 'x --> y'],
+    ['a list mark', '- - x', '- x'],
+    ['a heading', '## x y', '## x y'],
+    ['emphasis', 'likes **green** apples', 'likes green apples'],
+    ['code', 'runs `npm test` first', 'runs npm test first'],
+    ['quotation marks', 'is called “Bo”', 'is called "Bo"'],
+    ['a line break', 'lives in\nRome', 'lives in\nRome'],
+  ])('finds a fact with %s by its own words', (_name, fact, replaces) => {
+    const { text } = editFact(MEMORY, { fact });
+    expect(editFact(text, { fact: 'is new', replaces })).toMatchObject({ outcome: 'changed', fact: 'is new' });
+    expect(editFact(text, { fact: '', replaces })).toMatchObject({ outcome: 'removed' });
+    expect(editFact(text, { fact })).toMatchObject({ outcome: 'unchanged' });
+  });
+
+  test('finds a line that a person wrote with a comment in it', () => {
+    const text = `${MEMORY}- has a dog <!-- since May -->\n`;
+    const change = { fact: 'has two dogs', replaces: 'has a dog <!-- since May -->' };
+    expect(editFact(text, change)).toMatchObject({ outcome: 'changed' });
+    expect(editFact(text, { fact: 'has a dog <!-- since May -->' })).toMatchObject({ outcome: 'unchanged' });
+  });
+
   test('moves it when it belongs under another heading', () => {
     expect(edited({ replaces: 'Ming', fact: 'is called Mia', section: 'Work' })).toBe(
       `${MEMORY.replace('- is called Ming\n', '')}- is called Mia\n`,

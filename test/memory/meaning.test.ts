@@ -233,3 +233,27 @@ test('the nearest by 8 bits, looked at with all digits, are the nearest', () => 
     expect(near.map(({ id }) => id)).toEqual(exact.map(({ id }) => id));
   }
 });
+
+describe('a fact that was just told', () => {
+  const hasVectors = async (world: MeaningWorld, count: number): Promise<boolean> => {
+    try {
+      return Object.values(world.vectors()).reduce((sum, n) => sum + n, 0) >= count;
+    } catch {
+      // The index isn't there yet.
+      return false;
+    }
+  };
+
+  test('has its vector within 5 s, also while the home says something every moment', async () => {
+    await using world = await worldWith();
+    const search = await world.open();
+    await world.note('MEMORY.md', '- A tooth was pulled.\n');
+    const busy = setInterval(() => search.scheduleSync(), 100);
+    try {
+      search.scheduleSync();
+      await waitFor(() => hasVectors(world, 1), { timeoutMs: 5_000, what: 'the vector of the fact' });
+    } finally {
+      clearInterval(busy);
+    }
+  });
+});

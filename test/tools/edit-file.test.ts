@@ -115,6 +115,25 @@ describe('the form of a file is kept', () => {
   });
 
   test.each([
+    ['lone CR, asked for with \\n', 'a\rb\rc\r', { oldText: 'a\nb', newText: 'x\ny\nz' }, 'x\ry\rz\rc\r'],
+    ['lone CR, asked for with CRLF', 'a\rb\rc\r', { oldText: 'a\r\nb', newText: 'x\r\ny' }, 'x\ry\rc\r'],
+    ['lone CR, within one line', 'a\rb\rc', { oldText: 'b', newText: 'x\ny' }, 'a\rx\ry\rc'],
+    ['LF, asked for with CRLF', 'a\nb\nc\n', { oldText: 'a\r\nb', newText: 'x\r\ny' }, 'x\ny\nc\n'],
+    ['mixed, over several lines', 'a\r\nb\nc\rd\n', { oldText: 'a\nb\nc\nd', newText: 'a\nB\nc\nD' }, 'a\r\nB\nc\rD\n'],
+    ['mixed, with a new line', 'a\nb\r\nc\n', { oldText: 'c', newText: 'c\nd' }, 'a\nb\r\nc\r\nd\n'],
+    ['lone CR everywhere', 'x\ry\rx\r', { oldText: 'x\n', newText: 'z\n', replaceAll: true }, 'z\ry\rz\r'],
+    ['changed to LF on request', 'a\r\nb\r\n', { oldText: 'a\r\nb\r\n', newText: 'a\nb\n' }, 'a\nb\n'],
+    ['a CR that is data in new text', 'a\nb\n', { oldText: 'b', newText: '10%\r20%' }, 'a\n10%\r20%\n'],
+  ])('line ends: %s', async (_name, content, change, expected) => {
+    expect((await edit(content, change)).after.toString()).toBe(expected);
+  });
+
+  test('lines that end with a lone CR are counted', async () => {
+    const { answer } = await edit('a\rb\rc\r', { oldText: 'c', newText: 'd' });
+    expect(answer.output).toBe('Replaced 1 occurrence at line 3.');
+  });
+
+  test.each([
     ['UTF-8 with a byte-order mark', (text: string) => Buffer.from(`\ufeff${text}`)],
     ['UTF-16 little endian', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')],
     ['UTF-16 big endian', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16()],

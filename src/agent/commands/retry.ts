@@ -1,6 +1,6 @@
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { ClosedTurn } from '../../journal/turns.ts';
-import { oneLine } from '../../util/text.ts';
+import { cut, oneLine } from '../../util/text.ts';
 import type { ChatCommand } from './command.ts';
 
 interface RetryPorts {
@@ -74,8 +74,8 @@ function isAbout({ messages }: ClosedTurn, words: string): boolean {
 function opening(text: string): string {
   const flat = text.replace(/\s+/gu, ' ').trim();
   if (flat.length <= QUOTED) return flat;
-  const cut = flat.slice(0, QUOTED);
-  return cut.includes(' ') ? cut.slice(0, cut.lastIndexOf(' ')) : cut;
+  const begun = cut(flat, QUOTED);
+  return begun.includes(' ') ? begun.slice(0, begun.lastIndexOf(' ')) : begun;
 }
 
 /** A text for comparing, without quotes, formatting and case. */

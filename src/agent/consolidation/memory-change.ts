@@ -78,7 +78,8 @@ export async function changeMemory(
     const now = await memory.read();
     if (isSame(now.text, change.update)) return 'changed';
     const again = change.askedAgain ? undefined : await ports.askAgain(now);
-    const update = again === undefined ? mergeFacts(change.base, change.update, now.text) : (again ?? now.text);
+    // "No change" the second time doesn't take back what the first answer added, e.g. when the file was deleted.
+    const update = again ?? mergeFacts(change.base, change.update, now.text);
     const told = again == null ? change.told : ports.toldIn(now.text, again);
     change = { ...change, base: now.text, hash: now.hash, update, askedAgain: true, told };
     await ports.keep(change);

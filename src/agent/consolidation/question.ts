@@ -156,6 +156,7 @@ interface ConsolidationPrompt {
   readonly name: 'save_memory';
   readonly description: string;
   readonly fallback: (text: string) => { history_entry: string };
+  readonly takesAnyText: true;
 }
 
 /** Characters of a history entry; a longer one is cut. */
@@ -178,6 +179,7 @@ export function consolidationPrompt(input: PromptInput): ConsolidationPrompt {
     name: 'save_memory',
     description: 'Save what is to be kept of this part of the conversation. Use it once, as your whole answer.',
     fallback: (text) => ({ history_entry: text }),
+    takesAnyText: true,
   };
 }
 

@@ -6,6 +6,7 @@ import type { SkillCatalog } from '../../skills/catalog.ts';
 import type { ActiveSkills } from '../../tools/tool.ts';
 import { parseCommand } from '../commands/parse.ts';
 import { resultOf } from '../subagents/task.ts';
+import { cut } from '../../util/text.ts';
 
 /** A skill that a message calls. */
 export interface CalledSkill {
@@ -102,7 +103,7 @@ function namesIn(message: InboundMessage): readonly string[] {
 
 function block({ name, folder, file }: { name: string; folder: string; file: string }, text: string): string {
   const rest = `\n[Cut here: ${text.length} characters, ${MOST_TEXT} shown; read the rest in ${file}.]`;
-  const shown = text.length <= MOST_TEXT ? text : text.slice(0, MOST_TEXT).toWellFormed() + rest;
+  const shown = text.length <= MOST_TEXT ? text : cut(text, MOST_TEXT) + rest;
   const note = 'The message above calls this skill: follow it. Its relative paths start in its folder.';
   return `<skill name="${name}" folder="${folder}" note="${note}">\n${shown.trim()}\n</skill>`;
 }

@@ -1,3 +1,5 @@
+import { cut } from '../../util/text.ts';
+
 /** What the identity layer tells the model about the machine that it runs on. */
 export interface HostFacts {
   /** e.g. `Linux x64`. */
@@ -115,7 +117,7 @@ function bootstrap(files: readonly BootstrapFile[], cap: number): string {
     if (trimmed === '') continue;
     const limit = Math.min(cap, left);
     left -= Math.min(trimmed.length, limit);
-    shown.push(`## ${name}\n\n${cut(trimmed, limit, name)}`);
+    shown.push(`## ${name}\n\n${shortened(trimmed, limit, name)}`);
   }
   return shown.length === 0 ? '' : [FILES, ...shown].join('\n\n');
 }
@@ -123,15 +125,15 @@ function bootstrap(files: readonly BootstrapFile[], cap: number): string {
 function memory(text: string): string {
   const trimmed = text.replaceAll(/<!--.*?-->/gsu, '').trim();
   if (!/^(?!#|\s*$)/mu.test(trimmed)) return '';
-  return `# Memory\n\nWhat you noted about the owner in earlier conversations. The tool memory_write changes it.\n\n## Long-term Memory\n\n${cut(trimmed, MEMORY_CAP, 'memory/MEMORY.md')}`;
+  return `# Memory\n\nWhat you noted about the owner in earlier conversations. The tool memory_write changes it.\n\n## Long-term Memory\n\n${shortened(trimmed, MEMORY_CAP, 'memory/MEMORY.md')}`;
 }
 
 function skills(index: string): string {
   return `# Skills\n\nWhen one of these fits a task for which the tool descriptions are not enough, load it with the skill tool first. One with available="false" lacks what its <requires> names.\n\n${index}`;
 }
 
-function cut(text: string, limit: number, name: string): string {
+function shortened(text: string, limit: number, name: string): string {
   if (text.length <= limit) return text;
   const notice = `[${name} is cut here: it has ${text.length} characters, ${limit} of them are shown; read_file shows the rest.]`;
-  return limit === 0 ? notice : `${text.slice(0, limit).toWellFormed()}\n\n${notice}`;
+  return limit === 0 ? notice : `${cut(text, limit)}\n\n${notice}`;
 }

@@ -13,6 +13,7 @@ import { resultOf, subagentOf, type SubagentResult } from '../subagents/task.ts'
 import { sourceOfMessage } from './text-sources.ts';
 import * as z from 'zod';
 import type { TaintBits } from '../../security/access/taint.ts';
+import { cut } from '../../util/text.ts';
 
 const bits = z.object({ untrusted: z.boolean(), private: z.boolean() });
 
@@ -218,7 +219,7 @@ function senderLabel({ sender, role }: InboundMessage): string {
 /** Text of a person for inside `<context>`: on one line, with no tag that could close the block, at most `limit` characters. */
 function inline(text: string, limit: number): string {
   const flat = harmless(text).replace(/\s+/gu, ' ').replaceAll('<', '‹').replaceAll('>', '›').trim();
-  return flat.length <= limit ? flat : `${flat.slice(0, limit - 1)}…`;
+  return flat.length <= limit ? flat : `${cut(flat, limit - 1)}…`;
 }
 
 /** Names the chat as tools take it, with its type: `telegram:42 (direct)`, `slack:C1:1700.01 (group)`. */

@@ -4,6 +4,7 @@ import { parseArguments } from '../../tools/registry/arguments.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
 import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
 import type { ChosenModel } from '../turn/current-turn.ts';
+import { withoutFence } from '../../util/text.ts';
 import { askOnce } from './ask-once.ts';
 import { stripReasoning } from '../turn/strip-reasoning.ts';
 
@@ -18,6 +19,8 @@ export interface StructuredQuestion<Schema extends z.ZodObject> {
   readonly description: string;
   /** Reads an answer in plain text, for models that do not call the tool; undefined when it cannot. */
   readonly fallback: (text: string) => z.output<Schema> | undefined;
+  /** `fallback` takes any text. Chat would pass too, so text is asked for again before it is taken. @default false */
+  readonly takesAnyText?: boolean;
   /** @default 2048 */
   readonly maxOutputTokens?: number;
 }
@@ -61,13 +64,14 @@ export class ToolChoices {
 }
 
 const MAX_OUTPUT_TOKENS = 2048;
+const WITHOUT_TOOLS = 'You have no tools here: write what you would give the tool as plain text, and nothing else.';
 /** Matches errors of servers that support no forced choice or no tools but report another kind of error. */
 const REFUSES_TOOLS = /tool_choice|toolchoice|tool choice|does not support|should be \["none", ?"auto"\]|thinking/iu;
 
 /**
  * Asks a model for a value that matches a schema: with a forced tool call; if the model refuses that, with a free
- * choice; if it supports no tools or does not call, by its plain text. An answer that does not match is sent back once
- * with the problem.
+ * choice; if it supports no tools, by its plain text. An answer that doesn't match is sent back once with the problem,
+ * and with `takesAnyText` so is text from a model that could have called the tool.
  */
 export async function askStructured<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
@@ -77,13 +81,14 @@ export async function askStructured<Schema extends z.ZodObject>(
   let messages = question.messages;
   let reason = '';
   for (let tries = 0; tries < 2; tries += 1) {
-    const { outcome, usage: used } = await askBestWay(question, messages, ports);
+    const { outcome, usage: used } = await askBestWay(question, messages, { ...ports, isAgain: tries > 0 });
     usage = addUsage(usage, used);
     if ('kind' in outcome) return { ok: false, reason: outcome.message, kind: outcome.kind, usage };
     if (outcome.scripted === true) {
       return { ok: false, reason: 'The demo is not a model and cannot do this.', scripted: true, usage };
     }
-    const read = readAnswer(outcome, question);
+    const mayBeChat = question.takesAnyText === true && tries === 0 && ports.choices.best(question.model) !== 'plain';
+    const read = readAnswer(outcome, question, !mayBeChat);
     if ('value' in read) return { ok: true, value: read.value, usage };
     reason = read.problem;
     messages = [
@@ -99,11 +104,13 @@ export async function askStructured<Schema extends z.ZodObject>(
 async function askBestWay<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
   messages: readonly ModelMessage[],
-  { choices, signal }: StructuredPorts,
+  { choices, signal, isAgain }: StructuredPorts & { readonly isAgain: boolean },
 ): Promise<{ readonly outcome: ModelResponse | ModelError; readonly usage: Usage }> {
   const { model } = question;
   let usage = noUsage;
-  const methods = METHODS.slice(METHODS.indexOf(choices.best(model)));
+  const best = choices.best(model);
+  // Some servers silently read a forced choice as a free one, others fail at it in other ways.
+  const methods = METHODS.slice(METHODS.indexOf(isAgain && best === 'forced' ? 'free' : best));
   for (const method of methods) {
     const asked = await askOnce(model.provider, requestOf(question, messages, method), signal);
     const outcome = asked.outcome.type === 'end' ? asked.outcome.response : asked.outcome;
@@ -127,7 +134,7 @@ function requestOf<Schema extends z.ZodObject>(
 ): ModelRequest {
   return {
     model: model.model,
-    system,
+    system: method === 'plain' ? [...system, WITHOUT_TOOLS] : system,
     messages,
     tools: method === 'plain' ? [] : [{ name, description, parameters: toJsonSchema(schema) }],
     toolChoice: method === 'forced' ? { tool: name } : 'auto',
@@ -139,6 +146,7 @@ function requestOf<Schema extends z.ZodObject>(
 function readAnswer<Schema extends z.ZodObject>(
   { content }: ModelResponse,
   { schema, name, fallback }: StructuredQuestion<Schema>,
+  takesText: boolean,
 ): { readonly value: z.output<Schema> } | { readonly problem: string } {
   const call = content.find((part) => part.type === 'tool-call' && part.name === name);
   if (call?.type === 'tool-call') {
@@ -149,9 +157,30 @@ function readAnswer<Schema extends z.ZodObject>(
     return { problem: z.prettifyError(checked.error) };
   }
   const text = stripReasoning(textIn(content)).trim();
-  const value = text === '' ? undefined : fallback(text);
+  const written = writtenCall(text);
+  const typed = written === undefined ? undefined : schema.safeParse(written);
+  if (typed?.success === true) return { value: typed.data };
+  const value = text === '' || !takesText ? undefined : fallback(text);
   return value === undefined ? { problem: `the tool ${name} was not called` } : { value };
 }
+
+/** The arguments of a call that a model wrote as text, e.g. `{"name": "save_memory", "arguments": {…}}`. */
+function writtenCall(text: string): unknown {
+  const json = withoutFence(text);
+  if (!json.startsWith('{')) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(json);
+    const call = WRITTEN_CALL.safeParse(parsed);
+    return call.success ? (call.data.arguments ?? call.data.parameters ?? parsed) : parsed;
+  } catch {
+    return undefined;
+  }
+}
+
+const WRITTEN_CALL = z.object({
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  parameters: z.record(z.string(), z.unknown()).optional(),
+});
 
 function textIn(content: ModelResponse['content']): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');

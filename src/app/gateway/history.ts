@@ -5,6 +5,7 @@ import { hasTape, readTape } from '../../session/reader.ts';
 import { AppError } from '../../util/errors.ts';
 import { markOf, unknownSession } from '../requests/session-log.ts';
 import type { BesideTape } from './watching.ts';
+import { cut } from '../../util/text.ts';
 
 const LONGEST_TEXT = 20_000;
 const ENTRY_PAGE = 100_000;
@@ -169,9 +170,7 @@ class Reading {
 }
 
 function cutItem(item: HistoryItem): HistoryItem {
-  return item.text.length <= LONGEST_TEXT
-    ? item
-    : { ...item, text: item.text.slice(0, LONGEST_TEXT).toWellFormed(), cut: true };
+  return item.text.length <= LONGEST_TEXT ? item : { ...item, text: cut(item.text, LONGEST_TEXT), cut: true };
 }
 
 /** What an entry means to people, in order, with whole texts. */

@@ -4,7 +4,7 @@ import type { Row, WaitingQuestion } from '../../gateway/http/wire.ts';
 import type { FeedRow } from '../../journal/feed.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { QuestionRow } from '../../journal/questions.ts';
-import { shellWord } from '../../util/text.ts';
+import { cut as shortened, shellWord } from '../../util/text.ts';
 
 const LONGEST_TEXT = 20_000;
 /** Of each direction, for a page of a history. */
@@ -38,7 +38,7 @@ function toRow({ session, state, turn, at, ...row }: FeedRow, redact: Redact): R
     row.direction === 'out' && row.message.kind === 'approval' ? SHOWS_RUNS : undefined,
   );
   const cut = whole.length > LONGEST_TEXT;
-  const text = cut ? whole.slice(0, LONGEST_TEXT).toWellFormed() : whole;
+  const text = shortened(whole, LONGEST_TEXT);
   const facts = { id, session, channel, chat, text, turn, at, state, ...(cut ? { cut } : {}) };
   if (row.direction === 'in') {
     const { origin, externalId, sender, media } = row.message;

@@ -1,4 +1,4 @@
-import { indented } from '../../util/text.ts';
+import { indented, cut } from '../../util/text.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import { readSession, type SessionEvent } from './session-log.ts';
 
@@ -40,5 +40,5 @@ function fenced(text: string): string {
 
 function cutLong(text: string): string {
   if (text.length <= LONGEST_RESULT) return text;
-  return `${text.slice(0, LONGEST_RESULT).toWellFormed()}\n… ${text.length - LONGEST_RESULT} more characters`;
+  return `${cut(text, LONGEST_RESULT)}\n… ${text.length - LONGEST_RESULT} more characters`;
 }

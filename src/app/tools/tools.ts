@@ -13,6 +13,9 @@ import { STAY_SILENT } from '../../tools/stay-silent.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { Base } from '../base.ts';
 import { ownerTrouble } from '../people/owners.ts';
+import { losesMoreThanHalf } from '../../memory/files/facts.ts';
+import { realFile } from '../../memory/files/memory-file.ts';
+import type { FileAccess, VersionedFile } from '../../tools/files/access.ts';
 import type { Stores } from '../storage/stores.ts';
 import type { BrowserPart, OpenBrowser } from './browser.ts';
 
@@ -103,7 +106,13 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool,
   const searchHosts = web.searchUrl === null ? [] : [hostAndPort(web.searchUrl)];
   const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searchHosts], clock });
   const search = { ...web, fetch: searchFetch };
-  const files = { guard, changes, origins, keepImage: (bytes: Uint8Array) => media.keep(bytes) };
+  const files = {
+    guard,
+    changes,
+    origins,
+    versioned: versionedFiles(stores),
+    keepImage: (bytes: Uint8Array) => media.keep(bytes),
+  };
   const facts: FactStore = {
     change: (change, { sessionKey, turnId, id: callId }) =>
       memory.change(change, {
@@ -118,6 +127,22 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool,
   const browser = openBrowser?.(base, { stores, fetch, files, ...shown }) ?? null;
   if (browser?.tool != null) registry.register(browser.tool);
   return { registry, guard, sandbox, browser };
+}
+
+/** MEMORY.md and the owner's other files: each change has a version. */
+function versionedFiles({ memory, files }: Stores): FileAccess['versioned'] {
+  const losesTooMuch = async (after: string): Promise<boolean> => losesMoreThanHalf((await memory.read()).text, after);
+  const all: readonly (VersionedFile & { readonly path: string })[] = [
+    { path: memory.path, keepPresent: (reason) => memory.keepPresent(reason), losesTooMuch },
+    ...Object.values(files).map((file) => ({
+      path: file.path,
+      keepPresent: (reason: string) => file.keepPresent(reason),
+    })),
+  ];
+  return async (path) => {
+    for (const file of all) if (file.path === path || (await realFile(file.path)) === path) return file;
+    return undefined;
+  };
 }
 
 function hostAndPort(address: string): string {

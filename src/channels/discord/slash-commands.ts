@@ -3,6 +3,7 @@ import type { Clock } from '../../util/clock.ts';
 import type { MenuCommand, OutgoingPart } from '../channel.ts';
 import type { RequestBody } from './api.ts';
 import type { Address } from './channel-cache.ts';
+import { cut } from '../../util/text.ts';
 
 /** What Discord takes for a command's name; others can be typed all the same. */
 const NAME = /^[-_a-z0-9]{1,32}$/u;
@@ -29,7 +30,7 @@ export function menuOf(commands: readonly MenuCommand[]): readonly RequestBody[]
     .map(({ name, description, isOwners }) => ({
       type: CHAT_INPUT,
       name,
-      description: description.slice(0, LONGEST_DESCRIPTION),
+      description: cut(description, LONGEST_DESCRIPTION),
       options: [{ type: STRING, name: 'text', description: 'What comes after the command', required: false }],
       ...(isOwners ? { default_member_permissions: NOBODY_ELSE } : {}),
     }));

@@ -11,6 +11,7 @@ import type { Random } from '../../util/random.ts';
 import { SendError, type Channel } from '../channel.ts';
 import type { GuestFiles } from './guest-files.ts';
 import type { Outlets } from '../delivery/next-part.ts';
+import { cut } from '../../util/text.ts';
 
 /** Cap of one file. */
 const MOST_BYTES = 25 * 1024 * 1024;
@@ -194,7 +195,7 @@ function safeName({ name = '', kind, mediaType }: Media, bytes: Uint8Array): str
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
     .replace(/^\.+/u, '');
   const given = ENDING.exec(plain)?.[0] ?? '';
-  const stem = plain.slice(0, plain.length - given.length).slice(0, LONGEST_NAME);
+  const stem = cut(plain.slice(0, plain.length - given.length), LONGEST_NAME);
   return `${stem === '' ? kind : stem}${given === '' ? `.${fileEnding(mediaType, bytes)}` : given}`;
 }
 

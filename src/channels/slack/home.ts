@@ -3,6 +3,7 @@ import { withCommandPrefix } from '../../bus/commands.ts';
 import type { Logger } from '../../util/log.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { MenuCommand } from '../channel.ts';
+import { cut } from '../../util/text.ts';
 
 export interface HomeFacts {
   /** What the bot is called. */
@@ -27,7 +28,7 @@ export function addListeners(app: App, { name, commands, commandPrefix, roleOf, 
       .join('\n');
     const text = `*Hello, I am ${name}.* Write to me under Messages, mention me in a channel, or use a command:\n${list}`;
     try {
-      const section = { type: 'section' as const, text: { type: 'mrkdwn' as const, text: text.slice(0, 3_000) } };
+      const section = { type: 'section' as const, text: { type: 'mrkdwn' as const, text: cut(text, 3_000) } };
       await client.views.publish({ user_id: event.user, view: { type: 'home', blocks: [section] } });
     } catch (error) {
       log.debug('slack: app home not shown', { reason: errorMessage(error) });

@@ -3,6 +3,7 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { MenuCommand } from '../channel.ts';
 import type { GrammySignal } from './transport.ts';
+import { cut } from '../../util/text.ts';
 
 /** Names that the Bot API takes into the menu. Commands with other names can still be typed. */
 const NAME = /^[a-z0-9_]{1,32}$/u;
@@ -19,7 +20,7 @@ export async function showMenu(
     list
       .filter(({ name }) => NAME.test(name))
       .slice(0, MOST)
-      .map(({ name, description }) => ({ command: name, description: description.slice(0, LONGEST_DESCRIPTION) }));
+      .map(({ name, description }) => ({ command: name, description: cut(description, LONGEST_DESCRIPTION) }));
   try {
     await api.raw.setMyCommands({ commands: shown(commands.filter(({ isOwners }) => !isOwners)) }, signal);
     for (const owner of owners.filter((id) => /^\d+$/u.test(id))) {

@@ -1,5 +1,5 @@
 import type { LiveReplay, TurnSide } from '../../app/traces/live.ts';
-import { countText, dollars, oneLine } from '../../util/text.ts';
+import { countText, dollars, oneLine, cut } from '../../util/text.ts';
 
 /** Columns of one side. */
 const WIDTH = 44;
@@ -20,7 +20,7 @@ export function liveLines({ recorded, now }: LiveReplay): readonly string[] {
     ...row('tokens', ({ usage }) => [`${countText(usage.input)} in, ${countText(usage.output)} out`]),
     ...row('cost', ({ costUsd }) => [costUsd === null ? 'price unknown' : dollars(costUsd)]),
     ...row('length', ({ answer }) => [`${countText(answer.length)} characters`]),
-    ...row('answer', ({ answer }) => wrapped(answer.slice(0, LONGEST_ANSWER))),
+    ...row('answer', ({ answer }) => wrapped(cut(answer, LONGEST_ANSWER))),
   ];
 }
 

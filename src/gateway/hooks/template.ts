@@ -1,4 +1,5 @@
 import { boundaryFor, fence } from '../../security/text/untrusted.ts';
+import { cut } from '../../util/text.ts';
 
 /** Characters of one value, and of all values of a message. */
 const LONGEST_VALUE = 4_000;
@@ -20,7 +21,7 @@ export function messageOf(
   const value = (text: string): string => {
     const most = Math.max(0, Math.min(LONGEST_VALUE, left));
     left -= Math.min(text.length, most);
-    const shown = text.length <= most ? text : `${text.slice(0, most)}… (${text.length - most} more characters)`;
+    const shown = text.length <= most ? text : `${cut(text, most)}… (${text.length - most} more characters)`;
     return fence(shown, { source: `webhook ${name}`, boundary: boundaryFor(secret, shown) });
   };
   if (template === null) return `The webhook "${name}" was called with this body:\n${value(body)}`;

@@ -1,5 +1,15 @@
 import { nearFacts } from '../facts/near.ts';
-import { addHeading, addToSection, bulletOf, endOfSection, factKey, factLines, factOf, headingOf } from './facts.ts';
+import {
+  addHeading,
+  addToSection,
+  bulletOf,
+  endOfSection,
+  factKey,
+  factLines,
+  factOf,
+  headingOf,
+  recordKey,
+} from './facts.ts';
 
 /** One change of MEMORY.md. */
 export interface FactChange {
@@ -38,7 +48,7 @@ export function editFact(text: string, change: FactChange): FactOutcome & { read
     .slice(0, LONGEST_SECTION)
     .trim();
   const facts = factLines(text);
-  const present = facts.find((line) => factKey(line.fact) === factKey(fact));
+  const present = facts.find((line) => lineKey(line.fact) === factKey(fact));
   if (change.replaces === undefined || factKey(change.replaces) === '') {
     if (present !== undefined) return { outcome: 'unchanged', fact: present.fact, text };
     const near = nearFacts(fact, besides(text, facts, section));
@@ -84,10 +94,20 @@ function harmless(text: string): string {
 
 type FactLine = ReturnType<typeof factLines>[number];
 
+/** `factKey` of a line as it would be written here. A person may have put marks into it that are never written. */
+function lineKey(line: string): string {
+  return factKey(harmless(line));
+}
+
+/** Lines that are the words, else lines that contain them, else the same without regard to emphasis and quotation marks. */
 function matches(facts: readonly FactLine[], words: string): readonly FactLine[] {
-  const wanted = factKey(words);
-  const exact = facts.filter(({ fact }) => factKey(fact) === wanted);
-  return exact.length > 0 ? exact : facts.filter(({ fact }) => factKey(fact).includes(wanted));
+  for (const keyOf of [lineKey, (line: string) => recordKey(harmless(line))]) {
+    const wanted = keyOf(words);
+    const exact = facts.filter(({ fact }) => keyOf(fact) === wanted);
+    const found = exact.length > 0 ? exact : facts.filter(({ fact }) => wanted !== '' && keyOf(fact).includes(wanted));
+    if (found.length > 0) return found;
+  }
+  return [];
 }
 
 /** The facts beside which one in this section stands: of another heading's facts some other person or thing may be meant. */

@@ -114,6 +114,15 @@ export class KeptText {
     });
   }
 
+  /** Keeps the present text as a version, for what is about to change the file in another way. */
+  keepPresent(reason: string): Promise<void> {
+    return this.alone(async () => {
+      const { text } = await this.read();
+      if (text.trim() !== '') await this.#versions.keep(text, 'kept', reason);
+      await this.#prune();
+    });
+  }
+
   /** Runs while no other change does. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return this.#lock.run(work);

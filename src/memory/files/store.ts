@@ -127,7 +127,7 @@ export class MemoryStore {
   /** Adds, changes or removes one fact, keeping all other changes of the file. `record` and `by`: see `PutReason`. */
   change(change: FactChange, { record, by }: Pick<PutReason, 'record' | 'by'> = {}): Promise<FactOutcome> {
     return this.#memory.settle(async (now) => {
-      const { text, ...edit } = editFact(now.text, { ...change, fact: this.#redact(change.fact) });
+      const { text, ...edit } = editFact(now.text, this.#redacted(change));
       if (text === now.text) return edit;
       const reason = 'fact' in edit ? `memory_write, ${edit.outcome}: ${edit.fact}` : '';
       const replacement = edit.outcome === 'changed' ? edit.fact : undefined;
@@ -194,6 +194,11 @@ export class MemoryStore {
     return this.#memory.propose(this.#redact(text), reason);
   }
 
+  /** Keeps the present MEMORY.md as a version. */
+  keepPresent(reason: string): Promise<void> {
+    return this.#memory.keepPresent(reason);
+  }
+
   /** Newest first. */
   log(): Promise<readonly Version[]> {
     return this.#memory.log();
@@ -232,6 +237,12 @@ export class MemoryStore {
         throw unwritable(`${this.historyPath} could not be added to`, error);
       }
     });
+  }
+
+  /** `replaces` as well: it names a line from which a secret has been taken out. */
+  #redacted({ fact, replaces, ...change }: FactChange): FactChange {
+    const named = replaces === undefined ? {} : { replaces: this.#redact(replaces) };
+    return { ...change, fact: this.#redact(fact), ...named };
   }
 
   async #put(next: string, now: MemoryText, why: PutReason): Promise<KeptResult> {

@@ -55,6 +55,8 @@ export class Meaning implements AsyncDisposable {
   readonly #ask: Ask;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
+  /** `schedule` was called while it ran: what is new since may not have been seen. */
+  #isBehind = false;
   #retry: Disposable | undefined;
   #failures = 0;
   #retryAt = 0;
@@ -84,9 +86,13 @@ export class Meaning implements AsyncDisposable {
     return { model: `${embedder.model}/${vector.length}`, vector: unit(vector) };
   }
 
-  /** Embeds what is missing, in the background. Does nothing while it does. */
+  /** Embeds what is missing, in the background. While it does, it looks once more at the end. */
   schedule(): void {
-    if (this.#running !== undefined || this.#closing.signal.aborted || this.#embedder() === null) return;
+    if (this.#running !== undefined) {
+      this.#isBehind = true;
+      return;
+    }
+    if (this.#closing.signal.aborted || this.#embedder() === null) return;
     this.#retry?.[Symbol.dispose]();
     this.#running = this.#embedMissing()
       .catch((error: unknown) => {
@@ -122,7 +128,9 @@ export class Meaning implements AsyncDisposable {
       const model = `${embedder.model}/${this.#dimensions}`;
       const { texts, ...counts } = await this.#ask('missing', { model, ...BATCH });
       this.#state = { ...this.#state, counts };
-      if (texts.length === 0) return;
+      if (texts.length === 0 && !this.#isBehind) return;
+      this.#isBehind = false;
+      if (texts.length === 0) continue;
       const paused = await embedder.refusal();
       this.#state = { ...this.#state, paused };
       if (paused !== null) return this.#again(PAUSE_MS);

@@ -1,5 +1,6 @@
 import type { MemoryHit } from './retriever.ts';
 import { fold, type Term } from './words.ts';
+import { cut, cutStart } from '../../util/text.ts';
 
 /** Length of a snippet, in characters. */
 const SNIPPET = 240;
@@ -59,7 +60,7 @@ function snippetOf(text: string, wanted: readonly FoundBy[]): string {
   if (flat.length <= SNIPPET) return flat;
   const at = Math.max(0, firstOf(flat, wanted) - SNIPPET / 3);
   const start = at === 0 ? 0 : flat.indexOf(' ', at) + 1 || Math.floor(at);
-  const shown = flat.slice(start, start + SNIPPET).toWellFormed();
+  const shown = cut(cutStart(flat, flat.length - start), SNIPPET);
   return `${start > 0 ? '…' : ''}${shown}${start + SNIPPET < flat.length ? '…' : ''}`;
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { SearchSource } from './retriever.ts';
 import { singlesOf, wordsOf } from './words.ts';
+import { cut } from '../../util/text.ts';
 
 /** Something that can be found. */
 export interface SearchDocument {
@@ -52,7 +53,7 @@ export class IndexWriter {
 
   /** A document that is there already stays as it is. */
   add(file: string, document: SearchDocument): void {
-    const text = document.text.slice(0, LONGEST).toWellFormed();
+    const text = cut(document.text, LONGEST).toWellFormed();
     if (text.trim() === '') return;
     const { key, source, session, turn, at, role, untrusted } = document;
     const { changes, lastInsertRowid } = this.#run(

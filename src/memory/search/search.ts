@@ -16,13 +16,13 @@ export interface MemorySearchOptions extends SearchFiles {
   readonly timeoutMs?: number;
   /** An idle worker is ended after this many ms. @default 1 min */
   readonly idleMs?: number;
-  /** Debounce between the last `scheduleSync` and the update of the index, ms. @default 1 min */
+  /** Time between the first `scheduleSync` and the update of the index, ms; calls in between add nothing. @default 2 s */
   readonly settleMs?: number;
 }
 
 const TIMEOUT_MS = 10_000;
 const IDLE_MS = 60_000;
-const SETTLE_MS = 60_000;
+const SETTLE_MS = 2_000;
 
 interface Running {
   readonly worker: Worker;
@@ -70,16 +70,16 @@ export class MemorySearch implements Retriever, AsyncDisposable {
     return this.#meaning?.state ?? null;
   }
 
-  /** Something was said: the index follows in a while. */
+  /** Something was said: the index follows shortly, however much more is said until then. */
   scheduleSync(): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#settling !== undefined) return;
     const { clock, log, settleMs = SETTLE_MS } = this.#options;
-    this.#settling?.[Symbol.dispose]();
     this.#settling = clock.timer(settleMs, () => {
-      this.#ask('sync', {}).then(
-        () => this.#meaning?.schedule(),
-        (error: unknown) => log.warn('search: index not updated', { reason: errorMessage(error) }),
-      );
+      this.#settling = undefined;
+      this.#ask('sync', {})
+        .catch((error: unknown) => log.warn('search: index not updated', { reason: errorMessage(error) }))
+        // A long update may be over when the first texts are asked for.
+        .finally(() => this.#meaning?.schedule());
     });
   }
 

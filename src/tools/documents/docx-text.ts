@@ -1,6 +1,7 @@
 import type { DocumentText } from './pdf-text.ts';
 import { OfficeArchive } from './office-archive.ts';
 import { xmlEvents } from './xml-events.ts';
+import { cut as shortened } from '../../util/text.ts';
 
 /** Parts with text for people beside the body, in the order of the result. */
 const NOTES = ['word/footnotes.xml', 'word/endnotes.xml'];
@@ -57,7 +58,7 @@ class BodyReader {
   }
 
   end(): { readonly text: string; readonly cut: boolean } {
-    return { text: this.#lines.join('\n').slice(0, this.#mostChars), cut: this.#isFull };
+    return { text: shortened(this.#lines.join('\n'), this.#mostChars), cut: this.#isFull };
   }
 
   #open(name: string, attribute: (name: string) => string | undefined): void {

@@ -1,6 +1,7 @@
 import type { getDocumentProxy } from 'unpdf';
 import { systemClock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
+import { cut as shortened } from '../../util/text.ts';
 
 /** The text of a document, in the order in which it is read. */
 export interface DocumentText {
@@ -48,7 +49,7 @@ async function textOf(
     page.cleanup();
   }
   const cut = number <= pdf.numPages;
-  return { title: await titleOf(pdf), text: pages.join('\n\n').slice(0, mostChars), cut };
+  return { title: await titleOf(pdf), text: shortened(pages.join('\n\n'), mostChars), cut };
 }
 
 async function titleOf(pdf: { getMetadata(): Promise<{ info: object }> }): Promise<string | null> {

@@ -1,6 +1,7 @@
 import type { DocumentText } from './pdf-text.ts';
 import { localName, OfficeArchive, type OfficeBounds } from './office-archive.ts';
 import { xmlEvents } from './xml-events.ts';
+import { cut as shortened } from '../../util/text.ts';
 
 const MAIN = 'ppt/presentation.xml';
 
@@ -31,7 +32,7 @@ export function pptxText(bytes: Uint8Array, { mostChars, hasTime }: OfficeBounds
     cut ||= slide.isFull || length > mostChars || !hasTime();
     if (cut) break;
   }
-  return { text: texts.join('\n\n').slice(0, mostChars), cut, title: archive.title() };
+  return { text: shortened(texts.join('\n\n'), mostChars), cut, title: archive.title() };
 }
 
 /** The parts of the slides, in the order in which they are shown. */

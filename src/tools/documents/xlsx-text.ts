@@ -3,6 +3,7 @@ import { localName, OfficeArchive, type OfficeBounds } from './office-archive.ts
 import { readStyles, shownNumber, type NumberKind } from './xlsx-numbers.ts';
 import { SheetTable } from './xlsx-table.ts';
 import { xmlEvents, type XmlEvent } from './xml-events.ts';
+import { cut as shortened } from '../../util/text.ts';
 
 const MAIN = 'xl/workbook.xml';
 /** Events between two looks at the clock. */
@@ -48,7 +49,7 @@ export function xlsxText(bytes: Uint8Array, bounds: OfficeBounds): DocumentText 
     cut ||= table.isFull || length > bounds.mostChars;
     if (cut) break;
   }
-  return { text: texts.join('\n').slice(0, bounds.mostChars), cut, title: archive.title() };
+  return { text: shortened(texts.join('\n'), bounds.mostChars), cut, title: archive.title() };
 }
 
 function readBook(archive: OfficeArchive): { readonly sheets: readonly Sheet[]; readonly is1904: boolean } {

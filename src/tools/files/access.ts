@@ -1,4 +1,4 @@
-import { relative, resolve } from 'node:path';
+import { basename, relative, resolve } from 'node:path';
 import type { PathAccess, PathDecision } from '../../security/paths/rules.ts';
 import type { PathGuard, PathUse } from '../../security/paths/guard.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
@@ -9,8 +9,18 @@ import type { EffectTarget, ToolContext, ToolDecision } from '../tool.ts';
 /** Where what a tool is about to replace is written down, durably, before it is replaced. */
 export type ChangeRecorder = Pick<ChangeLog, 'recordChange'>;
 
+/** A file whose earlier texts are kept for the owner, such as MEMORY.md. */
+export interface VersionedFile {
+  /** Keeps the present text. */
+  readonly keepPresent: (reason: string) => Promise<void>;
+  /** True for a change that loses so much that the owner is asked. @default never */
+  readonly losesTooMuch?: ((after: string) => Promise<boolean>) | undefined;
+}
+
 /** What a tool that changes files is given. */
 export interface FileAccess {
+  /** The versioned file at a path; undefined for any other. @default no file has versions */
+  readonly versioned?: ((path: string) => Promise<VersionedFile | undefined>) | undefined;
   readonly guard: PathGuard;
   readonly changes: ChangeRecorder;
   /** Remembers what strangers had a part in. @default it is forgotten */
@@ -55,6 +65,26 @@ export async function decidePathUse(
       return { decision: 'ask', reason, request: { title, detail, reason, path: real } };
     }
   }
+}
+
+/** Asks about a change that loses too much of a versioned file; else null. `after`: the new text. */
+export async function decideLoss(
+  { guard, versioned }: FileAccess,
+  {
+    path,
+    after,
+    preview,
+  }: { readonly path: string; readonly after: string; readonly preview: () => string | Promise<string> },
+  context: ToolContext,
+): Promise<ToolDecision | null> {
+  const place = await guard.check(path, 'write', useOf(context));
+  if (place.decision === 'deny') return place;
+  const real = place.path;
+  const file = await versioned?.(real);
+  if ((await file?.losesTooMuch?.(after)) !== true) return null;
+  const reason = `less than half of ${basename(real)} would be left`;
+  const detail = `${escapeControlChars(real)}\n${await preview()}`;
+  return { decision: 'ask', reason, request: { title: 'Change a file', detail, reason, path: real } };
 }
 
 /** The file of a path as a receipt names it: from the workspace on where it lies in it. */

@@ -10,7 +10,7 @@ import { replaceFile, type ShownFile } from './editor-buffer.ts';
 import { bitsOfFiles } from './taint.ts';
 import { errorResult, failureLine } from '../registry/result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolDecision } from '../tool.ts';
-import { draftPatch, type DraftedFile, type FileEdit } from './patch-draft.ts';
+import { decideLosses, draftPatch, type DraftedFile, type FileEdit } from './patch-draft.ts';
 import { fileEditSchema } from './text-edit.ts';
 import { writeThrough } from './whole-file.ts';
 
@@ -69,11 +69,8 @@ export function applyPatchTool(files: FileAccess): Tool {
 }
 
 /** A yes opens one file, so at most one of them may need it. */
-async function decidePatch(
-  edits: readonly FileEdit[],
-  { guard }: FileAccess,
-  context: ToolContext,
-): Promise<ToolDecision> {
+async function decidePatch(edits: readonly FileEdit[], files: FileAccess, context: ToolContext): Promise<ToolDecision> {
+  const { guard } = files;
   const asked = new Map<string, string>();
   for (const path of new Set(edits.map((edit) => edit.path))) {
     const decision = await guard.check(path, 'write', useOf(context));
@@ -81,7 +78,7 @@ async function decidePatch(
     if (decision.decision === 'ask') asked.set(decision.path, decision.reason);
   }
   const [first] = asked;
-  if (first === undefined) return { decision: 'allow' };
+  if (first === undefined) return await decideLosses(edits, files, { context, preview: () => previewOfEdits(edits) });
   const [path, reason] = first;
   if (asked.size > 1) {
     return {

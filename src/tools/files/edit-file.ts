@@ -7,6 +7,7 @@ import { decidePathUse, fileTarget, type FileAccess } from './access.ts';
 import { bitsOfFile } from './taint.ts';
 import { decodeText, encodeText } from './file-text.ts';
 import { editText, fileEditSchema } from './text-edit.ts';
+import { decideLosses } from './patch-draft.ts';
 import { readWhole, writeThrough } from './whole-file.ts';
 import { errorResult } from '../registry/result.ts';
 import { defineTool, type Tool } from '../tool.ts';
@@ -24,8 +25,11 @@ export function editFileTool(files: FileAccess): Tool {
     // What does not fit is answered with the lines that stand there.
     shows: ({ path, oldText, newText }) =>
       oldText === '' ? null : `${escapeControlChars(path)}\n${previewOf(oldText, newText)}`,
-    decide: ({ path, oldText, newText }, context) =>
-      decidePathUse(guard, path, 'write', context, () => previewOf(oldText, newText)),
+    decide: async (edit, context) => {
+      const preview = (): string => previewOf(edit.oldText, edit.newText);
+      const decided = await decidePathUse(guard, edit.path, 'write', context, preview);
+      return decided.decision === 'allow' ? await decideLosses([edit], files, { context, preview }) : decided;
+    },
     // What becomes of the file depends on what it holds now.
     binds: async ({ path }) => ({ content: await filePeek.look(guard.resolve(path)) }),
     execute: async ({ path, ...edit }, context) => {

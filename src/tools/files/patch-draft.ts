@@ -1,8 +1,8 @@
 import { AppError } from '../../util/errors.ts';
-import { useOf, type FileAccess } from './access.ts';
+import { decideLoss, useOf, type FileAccess } from './access.ts';
 import type { ShownFile } from './editor-buffer.ts';
 import { decodeText, encodeText, type TextFormat } from './file-text.ts';
-import type { ToolContext } from '../tool.ts';
+import type { ToolContext, ToolDecision } from '../tool.ts';
 import { editText, type TextEdit } from './text-edit.ts';
 import { readWhole } from './whole-file.ts';
 
@@ -78,6 +78,23 @@ export async function draftPatch(
   }
   if (problems.length > 0) return { problems, shown };
   return { files: [...open.values()].map(drafted) };
+}
+
+/** Asks about the first file of which the edits would lose too much. What can't be edited is left to the run. */
+export async function decideLosses(
+  edits: readonly FileEdit[],
+  files: FileAccess,
+  { context, preview }: { readonly context: ToolContext; readonly preview: () => string },
+): Promise<ToolDecision> {
+  const allow = { decision: 'allow' } as const;
+  if (files.versioned === undefined) return allow;
+  const draft = await draftPatch(edits, files, context).catch(() => null);
+  if (draft === null || 'problems' in draft) return allow;
+  for (const { path, bytes } of draft.files) {
+    const asked = await decideLoss(files, { path, after: Buffer.from(bytes).toString(), preview }, context);
+    if (asked !== null) return asked;
+  }
+  return allow;
 }
 
 function drafted({ path, read, format, text, positions }: OpenFile): DraftedFile {

@@ -15,7 +15,7 @@ export const fileEditSchema = z.object({
 
 /** One exact piece of a text, and what stands there afterwards. */
 export interface TextEdit {
-  /** Not empty. Its line ends may be bare where the text has CRLF. */
+  /** Not empty. Its line ends may be of another kind than the text's. */
   readonly oldText: string;
   readonly newText: string;
   /** @default false: it must occur exactly once */
@@ -27,28 +27,62 @@ type EditedText =
   /** `shows`: it repeats something of the text. */
   | { readonly problem: string; readonly shows: boolean };
 
+const LINE_END = /\r\n|\r|\n/gu;
+
 /** How many near misses are named. */
 const CANDIDATES = 5;
 /** How many lines of occurrences are named. */
 const MOST_POSITIONS = 20;
 
-/** The text with a piece replaced, its line ends kept; or one sentence that says why it is not, with line numbers. */
+/**
+ * Replaces a piece of a text and keeps the text's line ends, whichever of CR, CRLF and LF each line has. What can't be
+ * replaced is explained in one sentence with line numbers.
+ */
 export function editText(text: string, { oldText, newText, replaceAll = false }: TextEdit): EditedText {
-  // Line ends are read as \n; only a file of mixed ends may hold the text with bare ones.
-  const crlf = text.includes('\r\n') && (text.includes(toCrlf(oldText)) || !text.includes(oldText));
-  const wanted = crlf ? toCrlf(oldText) : oldText;
-  const positions = occurrences(text, wanted, replaceAll ? wanted.length : 1);
-  if (positions.length === 0) return { problem: notFound(text, oldText), shows: true };
-  const where = linesOf(text, positions);
+  const flat = toLf(text);
+  const wanted = toLf(oldText);
+  const positions = occurrences(flat, wanted, replaceAll ? wanted.length : 1);
+  if (positions.length === 0) return { problem: notFound(flat, wanted), shows: true };
+  const where = linesOf(flat, positions);
   if (positions.length > 1 && !replaceAll) {
     const problem = `oldText occurs ${positions.length} times, at ${where}. Add the lines around it to oldText, or set replaceAll to true.`;
     return { problem, shows: false };
   }
-  return { text: text.split(wanted).join(crlf ? toCrlf(newText) : newText), count: positions.length, where };
+  // An edit that changes nothing but line ends means exactly those.
+  const exact = oldText !== newText && toLf(newText) === wanted;
+  return {
+    text: replaced(text, wanted, exact ? () => newText : (ends) => withEnds(newText, ends)),
+    count: positions.length,
+    where,
+  };
 }
 
-function toCrlf(text: string): string {
-  return text.replace(/\r?\n/gu, '\r\n');
+function toLf(text: string): string {
+  return text.replace(LINE_END, '\n');
+}
+
+/** The text with each `wanted` (line ends as `\n`) replaced. `make` gets the line ends that the new piece should use. */
+function replaced(text: string, wanted: string, make: (ends: readonly string[]) => string): string {
+  const ends = text.match(LINE_END) ?? [];
+  const within = wanted.split('\n').length - 1;
+  let at = 0;
+  const pieces: string[] = [];
+  for (const [n, part] of toLf(text).split(wanted).entries()) {
+    if (n > 0) {
+      const own = ends.slice(at, at + within);
+      const nearest = ends[at - 1] ?? ends[at];
+      pieces.push(make(own.length > 0 || nearest === undefined ? own : [nearest]));
+      at += within;
+    }
+    pieces.push(part.replaceAll('\n', () => ends[at++] ?? '\n'));
+  }
+  return pieces.join('');
+}
+
+/** The text with these line ends in their order, the last one for the rest. A lone CR in it is kept, it may be data. */
+function withEnds(text: string, ends: readonly string[]): string {
+  let at = 0;
+  return text.replace(/\r?\n/gu, (end) => ends[Math.min(at++, ends.length - 1)] ?? end);
 }
 
 /** With a `step` below the length of `wanted` places may overlap. */

@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { OpenedFile, PathGuard } from '../../security/paths/guard.ts';
 import { LARGEST_COPY } from '../../storage/change-log.ts';
 import { ifThere } from '../../storage/files.ts';
@@ -52,7 +52,7 @@ interface FileWrite {
  * strangers' text is in the conversation, or made from what they had a part in, is marked as theirs too.
  */
 export async function writeThrough(
-  { guard, changes, origins }: FileAccess,
+  { guard, changes, origins, versioned }: FileAccess,
   { path, bytes, read: known }: FileWrite,
   context: ToolContext,
 ): Promise<WrittenFile> {
@@ -73,6 +73,7 @@ export async function writeThrough(
   const isTheirs =
     context.conversation.taint.untrusted || (read !== undefined && (await holdsStrangers(origins, read)));
   if (isTheirs) await origins?.mark(path, bytes);
+  await (await versioned?.(change.path))?.keepPresent(`a file tool changed ${basename(change.path)}`);
   const written = await replaceFile(
     guard,
     { path, real: change.path, bytes, before, isNewPlace: folders.length > 0 },

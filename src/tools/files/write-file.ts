@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { plural } from '../../util/text.ts';
 import { replacement } from './change-preview.ts';
-import { decidePathUse, fileTarget, type FileAccess } from './access.ts';
+import { decideLoss, decidePathUse, fileTarget, type FileAccess } from './access.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { writeThrough } from './whole-file.ts';
 
@@ -19,15 +19,17 @@ export function writeFileTool(files: FileAccess): Tool {
     // The same content may be written again after a crash.
     effect: 'idempotent',
     targets: ({ path }, context) => [fileTarget(path, context)],
-    decide: ({ path, content }, context) =>
-      decidePathUse(files.guard, path, 'write', context, () =>
-        replacement(files.guard, { path, after: content }, context),
-      ),
+    decide: async ({ path, content }, context) => {
+      const preview = (): Promise<string> => replacement(files.guard, { path, after: content }, context);
+      const decided = await decidePathUse(files.guard, path, 'write', context, preview);
+      if (decided.decision !== 'allow') return decided;
+      return (await decideLoss(files, { path, after: content, preview }, context)) ?? decided;
+    },
     execute: async ({ path, content }, context) => {
       const bytes = Buffer.from(content, 'utf8');
       const diff = await replacement(files.guard, { path, after: content }, context);
       const { created, note } = await writeThrough(files, { path, bytes }, context);
-      const lines = content === '' ? 0 : content.replace(/\n$/u, '').split('\n').length;
+      const lines = content === '' ? 0 : content.replace(/(?:\r\n|\r|\n)$/u, '').split(/\r\n|\r|\n/u).length;
       return {
         title: `${created ? 'created' : 'replaced'} ${path}`,
         output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,

@@ -16,6 +16,7 @@ import { FOREVER_MS, openConnection, type Connection } from './connection.ts';
 import { readElicitation, type Elicitation } from './elicitation.ts';
 import { correcting } from './messages.ts';
 import { type McpSettings, StdioTransport } from './stdio.ts';
+import { cut } from '../../util/text.ts';
 
 export interface ConnectOptions {
   readonly settings: McpSettings;
@@ -87,7 +88,7 @@ async function connectStdio(options: ConnectOptions, signal: AbortSignal): Promi
     });
   } catch (error) {
     if (transport.end !== undefined && !signal.aborted) {
-      const said = lastLine === '' ? '' : `, and its last words were: ${lastLine.slice(0, 300)}`;
+      const said = lastLine === '' ? '' : `, and its last words were: ${cut(lastLine, 300)}`;
       throw new AppError('mcp-start', `it ended with ${transport.end} before it could be used${said}`);
     }
     if (garbage === 0) throw error;

@@ -1,6 +1,7 @@
 import { isHidden, baseOf, linkTarget, markdownImage } from './links.ts';
 import { readHtml, VOID_ELEMENTS } from './html-tokens.ts';
 import type { PageText } from './page-task.ts';
+import { cut } from '../../util/text.ts';
 
 /** Never read: programs, drawings, controls. */
 const SKIPPED = new Set(
@@ -124,7 +125,7 @@ class PlainPage {
     const title = this.#title.replace(/\s+/gu, ' ').trim();
     return {
       title: title === '' ? null : title,
-      text: text.slice(0, mostChars),
+      text: cut(text, mostChars),
       published: null,
       hidden: this.#hidden,
       simple: true,

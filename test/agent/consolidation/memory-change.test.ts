@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../support/wait.ts';
@@ -123,6 +123,26 @@ describe('MEMORY.md', () => {
     expect(await world.memory()).toMatch(/^- FACT of old\.\n- Edited by hand\.\n- FACT number 0\./u);
     expect((await world.history()).match(/They spoke of/gu)).toHaveLength(1);
     expect(await world.anchors()).toHaveLength(1);
+  });
+
+  test.each<[string, Reply | null]>([
+    ['changes nothing the second time', saves('Log.')],
+    ['gives no answer the second time', { error: 'overloaded' }],
+    ['gives the new text the second time', null],
+  ])('that is deleted while the model thinks keeps the new fact, though the model %s', async (_title, second) => {
+    let asked = 0;
+    await using world: ConsolidationWorld = await ConsolidationWorld.open({
+      memory: TEN,
+      answer: async (request) => {
+        asked += 1;
+        if (asked > 1) return second ?? saves('Log.', '- Likes tea.');
+        await rm(world.store.path);
+        return saves('Log.', `${block(request, 'memory')}\n- Likes tea.`);
+      },
+    });
+    await talk(world);
+    await world.afterTurn();
+    expect(await world.memory()).toContain('- Likes tea.');
   });
 
   test('that is edited again and again is merged line by line', async () => {

@@ -28,6 +28,11 @@ describe('files', () => {
   test('are found by a whole path too', async () => {
     await using files = await fileTools();
     await withFiles(files, 'src/a.ts', 'a.ts');
+    const named = async (args: Record<string, string>): Promise<string> => (await files.call('glob', args)).output;
+    expect(await named({ pattern: join(files.workspace, '*.ts') })).toBe('a.ts');
+    expect(await named({ pattern: join(files.workspace, '*.ts'), path: '.' })).toBe('a.ts');
+    expect(await named({ pattern: join(files.workspace, 'src', '*.ts'), path: 'src' })).toBe('src/a.ts');
+    expect(await named({ pattern: './*.ts' })).toBe('a.ts');
     const answer = await files.call('glob', { pattern: join(files.workspace, 'src', '**', '*.ts') });
     expect(answer.output).toBe('src/a.ts');
     expect((await files.call('glob', { pattern: '/etc/*' })).output).toContain('outside the workspace');

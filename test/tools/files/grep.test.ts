@@ -68,6 +68,27 @@ describe('lines', () => {
     expect(output.length).toBeLessThan(330);
   });
 
+  test('of many megabytes are searched to their end', async () => {
+    const { output } = await grep({ 'a.json': `${'x'.repeat(5_000_000)}TODO` }, { pattern: 'TO[D]O' });
+    expect(output).toMatch(/^a\.json\n1: …x+TODO$/u);
+  });
+
+  test('of which only the beginning was searched are told of', async () => {
+    const { output } = await grep({ 'a.json': `${'x'.repeat(17_000_000)}TODO` }, { pattern: 'TODO' });
+    expect(output).toBe(
+      'No match in 1 file.\n\n(1 file with a line longer than 16 MB: only the beginning of that line was searched)',
+    );
+  });
+
+  test.each([
+    ['at its beginning', `${'\0'.repeat(5_000)}start\nERROR here\n`],
+    ['in its middle', `start\n${'\0'.repeat(5_000)}\nERROR here\n`],
+    ['here and there', 'start\0\nERR\0OR here\nend\0\n'],
+  ])('of a log with NUL bytes %s are found', async (_title, text) => {
+    expect((await grep({ 'a.log': text }, { pattern: 'ERROR' })).output).toMatch(/^a\.log\n\d: ERROR here$/u);
+    expect((await grep({ 'a.log': text }, { pattern: 'ERR[O]R' })).output).toContain('ERROR here');
+  });
+
   test('deep in a large file are found under their number', async () => {
     const { output } = await grep({ 'a.log': `${'some words\n'.repeat(300_000)}a TODO\nend` }, { pattern: 'T[O]DO' });
     expect(output).toBe('a.log\n300001: a TODO');
@@ -89,6 +110,24 @@ describe('files', () => {
     expect((await grep(contents, { pattern: '.', glob: '*.txt' })).output).toBe('c.txt\n1: y');
     expect((await grep(contents, { pattern: 'x', path: 'b.md' })).output).toBe('b.md\n1: x');
     expect((await grep({ 'd/e/f.md': 'x', 'x.md': 'x' }, { pattern: 'x', path: 'd' })).output).toBe('d/e/f.md\n1: x');
+  });
+
+  test('of a glob with a whole path are those that it names', async () => {
+    await using files = await fileTools();
+    for (const path of ['a.md', 'deep/b.md', 'deep/c.txt', 'deep/deeper/d.md']) await files.put(path, 'x');
+    const found = async (args: Args): Promise<string> =>
+      (await files.call('grep', { pattern: 'x', mode: 'files', ...args })).output;
+    expect(await found({ glob: join(files.workspace, '*.md') })).toBe('a.md');
+    expect(await found({ glob: join(files.workspace, 'deep', '*.md') })).toBe('deep/b.md');
+    expect(await found({ glob: join(files.workspace, '**', '*.md') })).toBe('a.md\ndeep/b.md\ndeep/deeper/d.md');
+    expect(await found({ glob: join(files.workspace, 'deep', '*.md'), path: 'deep' })).toBe('deep/b.md');
+    expect(await found({ glob: '/etc/*' })).toContain('outside the workspace');
+  });
+
+  test('that are binary are counted where nothing is found', async () => {
+    expect((await grep({ 'a.png': Buffer.from('TODO\0TODO'), 'b.md': 'x' }, { pattern: 'TODO' })).output).toBe(
+      'No match in 2 files.\n\n(1 binary file among them, not searched)',
+    );
   });
 
   test('where nothing is found the answer says in how many', async () => {

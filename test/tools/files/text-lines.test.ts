@@ -6,7 +6,7 @@ import { eachLine } from '../../../src/tools/files/search/text-lines.ts';
 function linesOf(bytes: Uint8Array, step = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY): string[] | null {
   let at = 0;
   const lines: string[] = [];
-  const isText = eachLine(
+  const read = eachLine(
     (buffer) => {
       const part = bytes.subarray(at, at + Math.min(step, buffer.length));
       buffer.set(part);
@@ -15,7 +15,7 @@ function linesOf(bytes: Uint8Array, step = Number.POSITIVE_INFINITY, most = Numb
     },
     (line) => lines.push(line) < most,
   );
-  return isText ? lines : null;
+  return read === 'binary' ? null : lines;
 }
 
 describe('lines', () => {
@@ -42,6 +42,8 @@ describe('lines', () => {
 
   test.each([
     ['NUL', Buffer.from('a\0b')],
+    ['UTF-16 without a mark', Buffer.from('a\nb\nc\n', 'utf16le')],
+    ['NUL and other control characters', Buffer.from('SQLite format 3\0\u0010\u0001\n')],
     ['control characters in what is no UTF-8', Buffer.from([0x89, 0x50, 0x01, 0x02, 0xff])],
   ])('are not there with %s', (_name, bytes) => {
     expect(linesOf(bytes)).toBeNull();
@@ -68,8 +70,8 @@ describe('lines', () => {
     expect(linesOf(Buffer.from('a\nb\nc\n'), 4, 2)).toEqual(['a', 'b']);
   });
 
-  test('of more than a megabyte are cut, and the next one keeps its number', () => {
-    const lines = linesOf(Buffer.from(`${'x'.repeat(3_000_000)}\nnext\n`)) ?? [];
-    expect(lines.map((line) => line.length)).toEqual([1024 * 1024, 4]);
+  test('of more than 16 MB are cut, and the next one keeps its number', () => {
+    const lines = linesOf(Buffer.from(`${'x'.repeat(17_000_000)}\nnext\n`)) ?? [];
+    expect(lines.map((line) => line.length)).toEqual([16 * 1024 * 1024, 4]);
   });
 });

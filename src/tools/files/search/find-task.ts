@@ -4,7 +4,6 @@ interface Common {
   readonly base: WalkBase;
   /** What stands before the names in the answer, with a slash at its end unless it is empty. */
   readonly prefix: string;
-  /** As it was given. */
   readonly pattern: string;
   /** Whether to look also at what git ignores. */
   readonly ignored: boolean;
@@ -58,6 +57,9 @@ export interface FoundFiles {
   readonly closed: number;
   /** Files and folders that `.gitignore` names, which were left out. */
   readonly ignored: number;
+  /** Files that could be opened and are binary, and those with a line of which only the beginning was searched. */
+  readonly binary: number;
+  readonly beginnings: number;
   /** Why it ended before everything was looked at. */
   readonly ended: 'time' | 'entries' | null;
 }

@@ -1,4 +1,4 @@
-import { relative, sep } from 'node:path';
+import { isAbsolute, relative, sep } from 'node:path';
 import * as z from 'zod';
 import type { WalkBase } from '../../../security/paths/guarded-walk.ts';
 import { within } from '../../../security/paths/rules.ts';
@@ -9,6 +9,7 @@ import { bitsOfFiles, type FileOrigins } from '../taint.ts';
 import type { ToolContext, ToolResult } from '../../tool.ts';
 import type { FoundFiles } from './find-task.ts';
 import type { FindFiles } from './find-thread.ts';
+import { LONGEST_LINE } from './text-lines.ts';
 
 /** The parameter of both tools that shows what git ignores. */
 export const IGNORED = z.boolean().optional().describe('True finds what .gitignore names too. Default: false.');
@@ -35,6 +36,12 @@ export async function searchBaseOf(
   return { base, prefix: isWhole ? name : `${name}/` };
 }
 
+/** Where a search with a pattern of files begins: at `path`, else in the folder before an absolute pattern's first wildcard. */
+export function placeOf(pattern: string | undefined, path: string | undefined): string {
+  if (path !== undefined || pattern === undefined || !isAbsolute(pattern)) return path ?? '.';
+  return /^[^*?[{\\]*\//u.exec(pattern)?.[0] ?? '/';
+}
+
 /** What was found as a result, with the marks of strangers' names and words. `what`: one of the results. */
 export async function foundResult(
   found: FoundFiles,
@@ -57,8 +64,14 @@ export async function foundResult(
   };
 }
 
-function notesOn({ next, closed, ignored, ended }: FoundFiles, what: string): string[] {
+function notesOn({ next, closed, ignored, results, binary, beginnings, ended }: FoundFiles, what: string): string[] {
   return [
+    ...(results > 0 || binary === 0 ? [] : [`(${plural(binary, 'binary file')} among them, not searched)`]),
+    ...(beginnings === 0
+      ? []
+      : [
+          `(${plural(beginnings, 'file')} with a line longer than ${LONGEST_LINE / 1024 / 1024} MB: only the beginning of that line was searched)`,
+        ]),
     ...(next === null ? [] : [`(there are more; continue at offset ${next})`]),
     ...(closed === 0
       ? []

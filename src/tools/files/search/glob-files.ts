@@ -12,7 +12,7 @@ interface Match {
 
 /** Files by their names, those that changed last first. */
 export function globFiles(task: GlobTask, { elapsed, progress }: FindPorts): FoundFiles {
-  const matches = globMatcher(task.pattern);
+  const matches = globMatcher(task.pattern, task.base.path);
   const left = newLeftOut();
   const found: Match[] = [];
   let searched = 0;
@@ -30,7 +30,15 @@ export function globFiles(task: GlobTask, { elapsed, progress }: FindPorts): Fou
   }
   const ended = left.ended === 'stopped' ? 'time' : left.ended;
   const sorted = found.toSorted((a, b) => b.mtimeMs - a.mtimeMs || (a.name < b.name ? -1 : 1));
-  return { ...page(sorted, task), searched, closed: left.closed, ignored: left.ignored, ended };
+  return {
+    ...page(sorted, task),
+    searched,
+    closed: left.closed,
+    ignored: left.ignored,
+    binary: 0,
+    beginnings: 0,
+    ended,
+  };
 }
 
 function page(

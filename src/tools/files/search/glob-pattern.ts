@@ -1,4 +1,5 @@
 import { AppError } from '../../../util/errors.ts';
+import { cut } from '../../../util/text.ts';
 
 /** Longest pattern; what it is turned into grows with it. */
 const LONGEST = 1_000;
@@ -6,12 +7,13 @@ const LONGEST = 1_000;
 /**
  * Matches paths with `/` against a pattern: `*` and `?` within a name, `**` over any folders, `[a-z]`, `[!a]`, `{a,b}`,
  * `\` before what is meant as it is. Without a slash it matches names in any folder; names that begin
- * with a dot are like any other. Throws a sentence for one that is not closed.
+ * with a dot are like any other. Paths are below `base`, and a pattern with a slash in front may name `base` or begin there.
+ * Throws a sentence for one that is not closed.
  */
-export function globMatcher(pattern: string): (path: string) => boolean {
+export function globMatcher(pattern: string, base = '/'): (path: string) => boolean {
   const source = pattern.replace(/^(?:\.?\/)+/u, '');
   if (source === '' || source.length > LONGEST) throw bad(pattern, `it must have 1 to ${LONGEST} characters`);
-  const whole = source.includes('/') ? source : `**/${source}`;
+  const whole = pattern.includes('/') ? source : `**/${source}`;
   let regex: RegExp;
   try {
     regex = new RegExp(`^${new Translation(whole, pattern).all()}$`, 'su');
@@ -19,11 +21,13 @@ export function globMatcher(pattern: string): (path: string) => boolean {
     if (error instanceof AppError) throw error;
     throw bad(pattern, 'it has a range in [ ] that makes no sense');
   }
-  return (path) => regex.test(path);
+  if (!pattern.startsWith('/') || base === '/') return (path) => regex.test(path);
+  const lead = `${base.slice(1)}/`;
+  return (path) => regex.test(path) || regex.test(lead + path);
 }
 
 function bad(pattern: string, why: string): AppError {
-  return new AppError('glob-pattern', `The pattern ${JSON.stringify(pattern.slice(0, 80))} cannot be used: ${why}.`);
+  return new AppError('glob-pattern', `The pattern ${JSON.stringify(cut(pattern, 80))} cannot be used: ${why}.`);
 }
 
 class Translation {

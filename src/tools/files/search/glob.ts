@@ -1,10 +1,9 @@
-import { isAbsolute } from 'node:path';
 import * as z from 'zod';
 import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { errorResult } from '../../registry/result.ts';
 import { defineTool, type Tool } from '../../tool.ts';
-import { searchBaseOf, foundResult, IGNORED, type FindToolOptions } from './find-tool.ts';
+import { searchBaseOf, foundResult, IGNORED, placeOf, type FindToolOptions } from './find-tool.ts';
 
 const LIMIT = 200;
 const MOST = 2_000;
@@ -28,10 +27,10 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
       'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. It skips .git, node_modules and what .gitignore names.',
     parameters,
     effect: 'none',
-    decide: (params, context) => decidePathUse(guard, placed(params).path, 'read', context),
-    execute: async ({ offset = 0, limit = LIMIT, ignored = false, ...params }, context) => {
-      const { path, pattern } = placed(params);
-      const title = `found ${oneLine(params.pattern, 60)}`;
+    decide: ({ pattern, path }, context) => decidePathUse(guard, placeOf(pattern, path), 'read', context),
+    execute: async ({ pattern, offset = 0, limit = LIMIT, ignored = false, ...params }, context) => {
+      const path = placeOf(pattern, params.path);
+      const title = `found ${oneLine(pattern, 60)}`;
       const { base, prefix } = await searchBaseOf(guard, path, context);
       if (!base.isFolder) return errorResult(title, `${path} is a file; a folder was expected.`);
       const found = await find(
@@ -41,14 +40,4 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
       return await foundResult(found, { title, what: 'such file', origins });
     },
   });
-}
-
-/** Splits an absolute pattern into the folder before its first wildcard and the pattern below it. */
-function placed({ pattern, path }: { readonly pattern: string; readonly path?: string | undefined }): {
-  readonly pattern: string;
-  readonly path: string;
-} {
-  if (path !== undefined || !isAbsolute(pattern)) return { pattern, path: path ?? '.' };
-  const plain = /^[^*?[{\\]*\//u.exec(pattern)?.[0] ?? '/';
-  return { path: plain, pattern: pattern.slice(plain.length) };
 }

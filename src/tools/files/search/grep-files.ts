@@ -6,7 +6,7 @@ import type { FoundFiles, GrepTask, ShownFile } from './find-task.ts';
 import { globMatcher } from './glob-pattern.ts';
 import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type FindPorts } from './finding.ts';
 import { searchPattern, type SearchPattern } from './search-pattern.ts';
-import { eachLine, reading } from './text-lines.ts';
+import { eachLine, reading, type LinesRead } from './text-lines.ts';
 
 const LONGEST_LINE = 300;
 /** Bytes; of larger files it is not known whether strangers wrote them: tools do not write such. */
@@ -17,12 +17,13 @@ const LEAD = 60;
 /** Searches the lines of files. Binary files are passed over. */
 export function grepFiles(task: GrepTask, { elapsed, progress }: FindPorts): FoundFiles {
   const pattern = searchPattern(task.pattern, task);
-  const wanted = task.glob === null ? () => true : globMatcher(task.glob);
+  const wanted = task.glob === null ? () => true : globMatcher(task.glob, task.base.path);
   const left = newLeftOut();
   const page = new Page(task);
   const late = (): boolean => elapsed() > task.budgetMs;
   let searched = 0;
   let isLate = false;
+  const parts: Record<LinesRead, number> = { all: 0, beginnings: 0, binary: 0 };
   const walk = walkFiles(
     task.base,
     {
@@ -40,10 +41,20 @@ export function grepFiles(task: GrepTask, { elapsed, progress }: FindPorts): Fou
   for (const file of walk) {
     searched += 1;
     progress(searched);
-    isLate ||= !searchFile(file, { task, pattern, page, late });
+    const read = searchFile(file, { task, pattern, page, late });
+    if (read === 'late') isLate = true;
+    else parts[read] += 1;
   }
   const ended = left.ended === 'entries' ? 'entries' : isLate ? 'time' : null;
-  return { ...page.result(), searched, closed: left.closed, ignored: left.ignored, ended };
+  return {
+    ...page.result(),
+    searched,
+    closed: left.closed,
+    ignored: left.ignored,
+    binary: parts.binary,
+    beginnings: parts.beginnings,
+    ended,
+  };
 }
 
 interface Search {
@@ -56,17 +67,18 @@ interface Search {
 /** Lines between two looks at the clock. */
 const LINES_AT_ONCE = 20_000;
 
-/** False when there was no time for all of it. */
-function searchFile(file: WalkedFile, { task, pattern, page, late }: Search): boolean {
+/** `late`: there was no time for all of it. */
+function searchFile(file: WalkedFile, { task, pattern, page, late }: Search): LinesRead | 'late' {
   const opened = file.open();
-  if (opened === undefined) return true;
+  if (opened === undefined) return 'all';
   const { fd, stat } = opened;
   const { literal, indexIn } = pattern;
   let isLate = false;
   let number = 0;
+  let read: LinesRead = 'all';
   try {
     const hits = page.begin(file);
-    eachLine(
+    read = eachLine(
       reading(fd),
       (line) => {
         number += 1;
@@ -81,7 +93,7 @@ function searchFile(file: WalkedFile, { task, pattern, page, late }: Search): bo
   } finally {
     closeSync(fd);
   }
-  return !isLate;
+  return isLate ? 'late' : read;
 }
 
 /** The result that is being put together. */

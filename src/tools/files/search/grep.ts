@@ -3,7 +3,7 @@ import { escapeControlChars } from '../../../security/text/control-characters.ts
 import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { defineTool, type Tool } from '../../tool.ts';
-import { searchBaseOf, foundResult, IGNORED, type FindToolOptions } from './find-tool.ts';
+import { searchBaseOf, foundResult, IGNORED, placeOf, type FindToolOptions } from './find-tool.ts';
 
 const LIMIT = 100;
 const MOST = 1_000;
@@ -43,10 +43,10 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
     parameters,
     effect: 'none',
     // Also which files match says what is in them.
-    shows: ({ pattern, path = '.' }) => escapeControlChars(`${path}: what matches ${pattern}`),
-    decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
-    execute: async ({ pattern, path = '.', glob, mode = 'lines', ...rest }, context) => {
-      const { base, prefix } = await searchBaseOf(guard, path, context);
+    shows: ({ pattern, glob, path }) => escapeControlChars(`${placeOf(glob, path)}: what matches ${pattern}`),
+    decide: ({ glob, path }, context) => decidePathUse(guard, placeOf(glob, path), 'read', context),
+    execute: async ({ pattern, path, glob, mode = 'lines', ...rest }, context) => {
+      const { base, prefix } = await searchBaseOf(guard, placeOf(glob, path), context);
       const task = {
         kind: 'grep' as const,
         base,

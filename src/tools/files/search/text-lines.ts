@@ -4,9 +4,13 @@ import { decodeText } from '../file-text.ts';
 
 const CHUNK = 256 * 1024;
 /** Bytes that are read of a line; the rest of a longer one is skipped. */
-const LONGEST_LINE = 1024 * 1024;
+export const LONGEST_LINE = 16 * 1024 * 1024;
 /** UTF-16 is read whole. */
-const MOST_UTF16 = 16 * 1024 * 1024;
+const MOST_UTF16 = LONGEST_LINE;
+/** What a log never holds, beside the NUL bytes that a crash or a rotation leaves in it. */
+const CONTROLS = /[\u0001-\u0007\u000b\u000e-\u001a\u001c-\u001f]/u;
+/** A larger share of NUL bytes, a run of them counted as one, is UTF-16 or data. */
+const MOST_NULS = 0.25;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const OTHER = new TextDecoder('windows-1252');
@@ -22,26 +26,36 @@ export function reading(fd: number): Read {
 /** The buffer of all files of a thread: only one is read at a time. */
 const chunk = Buffer.allocUnsafe(CHUNK);
 
+/** How much of a file was given: nothing of a binary one, and of a line longer than `LONGEST_LINE` only its beginning. */
+export type LinesRead = 'all' | 'beginnings' | 'binary';
+
 /**
- * Gives each line of a text without its end, as long as `onLine` says true; the memory that it takes does not grow with
- * the file. False: it is binary. `worthReading` may say of a file that fits into one piece that nothing is in it.
+ * Gives each line of a text without its end and without NUL bytes, as long as `onLine` says true; the memory that it takes
+ * does not grow with the file. `worthReading` may say of a file that fits into one piece that nothing is in it.
  */
 export function eachLine(
   read: Read,
   onLine: (line: string) => boolean,
   worthReading: (bytes: Buffer) => boolean = () => true,
-): boolean {
+): LinesRead {
   const first = chunk.subarray(0, fill(read, chunk));
   const isWhole = first.length < CHUNK;
   if (isUtf16(first)) return eachOfUtf16(first, read, onLine);
-  if (looksBinary(first)) return false;
-  if (isWhole && !worthReading(first)) return true;
+  if (looksBinary(first) && !isTextWithNuls(first)) return 'binary';
+  if (isWhole && !first.includes(0) && !worthReading(first)) return 'all';
   const pieces = new Pieces(onLine);
   for (let length = first.length; length > 0; length = isWhole ? 0 : read(chunk)) {
-    if (!pieces.take(chunk.subarray(0, length))) return true;
+    if (!pieces.take(chunk.subarray(0, length))) return pieces.read;
   }
   pieces.end();
-  return true;
+  return pieces.read;
+}
+
+/** A log may hold NUL bytes: where a machine lost power, or where the file was emptied while a program wrote to it. */
+function isTextWithNuls(bytes: Buffer): boolean {
+  const text = bytes.toString('latin1').replaceAll(/\0+/gu, '\0');
+  const count = text.split('\0').length - 1;
+  return count > 0 && count / text.length <= MOST_NULS && text.includes('\n') && !CONTROLS.test(text);
 }
 
 function fill(read: Read, buffer: Buffer): number {
@@ -58,7 +72,7 @@ function isUtf16(bytes: Buffer): boolean {
   return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 }
 
-function eachOfUtf16(first: Buffer, read: Read, onLine: (line: string) => boolean): boolean {
+function eachOfUtf16(first: Buffer, read: Read, onLine: (line: string) => boolean): LinesRead {
   const pieces = [Buffer.from(first)];
   let size = first.length;
   for (let length = read(chunk); length > 0 && size <= MOST_UTF16; length = read(chunk)) {
@@ -66,9 +80,9 @@ function eachOfUtf16(first: Buffer, read: Read, onLine: (line: string) => boolea
     size += length;
   }
   const decoded = size > MOST_UTF16 ? { binary: true as const } : decodeText(Buffer.concat(pieces));
-  if ('binary' in decoded) return false;
+  if ('binary' in decoded) return 'binary';
   if (decoded.text !== '') eachIn(decoded.text.replace(/\r?\n$/u, ''), onLine);
-  return true;
+  return 'all';
 }
 
 /** Puts lines together that reach over several pieces. */
@@ -77,6 +91,8 @@ class Pieces {
   /** The beginning of a line. */
   #open: Buffer[] = [];
   #length = 0;
+  /** What was given so far. */
+  read: LinesRead = 'all';
 
   constructor(onLine: (line: string) => boolean) {
     this.#onLine = onLine;
@@ -111,6 +127,7 @@ class Pieces {
 
   #keep(bytes: Buffer): void {
     const space = LONGEST_LINE - this.#length;
+    if (bytes.length > space) this.read = 'beginnings';
     if (bytes.length === 0 || space <= 0) return;
     const kept = Buffer.from(bytes.subarray(0, space));
     this.#open.push(kept);
@@ -131,6 +148,10 @@ function eachIn(text: string, onLine: (line: string) => boolean): boolean {
 }
 
 function decode(bytes: Buffer): string {
+  return decoded(bytes).replaceAll('\0', '');
+}
+
+function decoded(bytes: Buffer): string {
   try {
     return UTF8.decode(bytes);
   } catch {
