@@ -1,0 +1,2 @@
+import type { DatabaseSync } from 'node:sqlite';
+export function fillRareRows(_db: DatabaseSync, _now: number): void {}
