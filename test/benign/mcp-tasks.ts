@@ -35,7 +35,6 @@ export const MCP_TASKS: readonly Task[] = [
   {
     name: 'look whether I am free, and add an event',
     prompt: 'If I am free on 6 March 2027 at ten, put a run there',
-    asks: 1,
     calls: [mcp('calendar_list'), mcp('calendar_add', { when: '2027-03-06 10:00', title: 'Run' })],
     isDone: (_home, results) => last(results, 'Added'),
   },
@@ -47,7 +46,6 @@ export const MCP_TASKS: readonly Task[] = [
   },
   {
     name: 'answer a message that I ask to be read first',
-    asks: 1,
     calls: [
       mcp('mail_read', { number: '1' }),
       mcp('mail_send', { to: 'ann@example.com', subject: 'Re: Dinner', text: 'With pleasure.' }),

@@ -21,7 +21,10 @@ export async function furnishMonth({ world, write }: HomeWithFiles): Promise<voi
     await write(`skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: ${text}\n`);
   }
   await write('src/app/main.txt', 'one\n');
-  await write('src/app/package.json', '{"name":"app","version":"1.0.0","scripts":{"test":"node -e \\"console.log(1)\\""}}');
+  await write(
+    'src/app/package.json',
+    '{"name":"app","version":"1.0.0","scripts":{"test":"node -e \\"console.log(1)\\""}}',
+  );
   await write('src/leaf/package.json', '{"name":"leaf","version":"1.0.0"}');
   await write('src/leaf/index.js', 'module.exports = 7;\n');
   const at = join(world.workspace, 'src');
@@ -51,9 +54,12 @@ export function tasksOf(day: number): readonly Task[] {
     name: `install a package on day ${day}`,
     prepare: ({ write }) => write(`${folder}/shop/package.json`, '{"name":"shop","version":"1.0.0"}'),
     calls: [
-      exec('npm install --offline --no-audit --no-fund ../../../packages/leaf-1.0.0.tgz && node -p "require(\'leaf\')"', {
-        cwd: `${folder}/shop`,
-      }),
+      exec(
+        'npm install --offline --no-audit --no-fund ../../../packages/leaf-1.0.0.tgz && node -p "require(\'leaf\')"',
+        {
+          cwd: `${folder}/shop`,
+        },
+      ),
     ],
     isDone: (_home, results) => last(results, '7'),
   };

@@ -14,6 +14,7 @@ const missing = noBubblewrap ?? (['git', 'npm', 'node'].every(has) ? undefined :
 
 test.skipIf(missing !== undefined)(
   `a month in one home asks hardly anything${missing === undefined ? '' : ` (skipped: ${missing})`}`,
+  { timeout: 600_000 },
   async () => {
     const clock = new SkippingClock();
     await using home = await openHomeWithFiles(PAGES, { clock });
@@ -29,11 +30,14 @@ test.skipIf(missing !== undefined)(
         if (questions > 0) asking.push(task.name);
       }
       days.push(counts);
+      process.stdout.write(`day ${day}: ${Math.round(performance.now() / 1000)} s ${counts.join(' ')}\n`);
       clock.skip(DAY_MS);
     }
     const perDay = days.map((counts) => counts.reduce((sum, count) => sum + count, 0));
     const all = days.flat().toSorted((a, b) => a - b);
-    process.stdout.write(`a month: ${all.length} tasks; questions per day: ${perDay.join(' ')}; asked: ${asking.join(', ')}\n`);
+    process.stdout.write(
+      `a month: ${all.length} tasks; questions per day: ${perDay.join(' ')}; asked: ${asking.join(', ')}\n`,
+    );
     expect(all[Math.floor(all.length / 2)]).toBe(0);
     expect(all[Math.floor(all.length * 0.9)]).toBeLessThanOrEqual(1);
     expect(perDay.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(MOST_QUESTIONS);

@@ -53,7 +53,10 @@ export async function readManifest(): Promise<Manifest> {
 export async function contentsOf(home: string): Promise<HomeContents> {
   using db = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
   const all = (sql: string): readonly Readonly<Record<string, unknown>>[] =>
-    db.prepare(sql).all().map((row) => ({ ...row }));
+    db
+      .prepare(sql)
+      .all()
+      .map((row) => ({ ...row }));
   const tables = all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name");
   const counts = tables.map(({ name }) => {
     const table = String(name);
@@ -99,7 +102,9 @@ async function filesOf(home: string): Promise<Readonly<Record<string, string>>> 
     const path = join(entry.parentPath, entry.name);
     const name = relative(home, path);
     if (/^(?:state\.db|agents\/|prompts\/)/u.test(name) || !(await lstat(path)).isFile()) continue;
-    files[name] = createHash('sha256').update(await readFile(path)).digest('hex');
+    files[name] = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex');
   }
   return sorted(files);
 }

@@ -24,7 +24,9 @@ const GUEST = 44;
 const UNKNOWN = 45;
 const slow = { timeoutMs: 30_000 };
 
-const call = (name: string, given: Readonly<Record<string, unknown>>): Step => ({ calls: [{ name, arguments: given }] });
+const call = (name: string, given: Readonly<Record<string, unknown>>): Step => ({
+  calls: [{ name, arguments: given }],
+});
 
 /** What the model does when it is told these words; anything else it answers in words. */
 type Plan = Map<string, Step[]>;
@@ -100,8 +102,12 @@ async function furnish(home: string): Promise<void> {
   await put('workspace/skills/bread/SKILL.md', GOOD_MORNING);
   await put('workspace/HEARTBEAT.md', HEARTBEAT);
   await put('workspace/memory/MEMORY.md', '# Memory\n\n- The owner lives in Berlin.\n- Ann is the owner’s sister.\n');
-  await put('workspace/memory/HISTORY.md', '[2026-10-02 09:00] The owner and Ann booked the cabin in Tyrol for July.\n');
-  for (const file of ['package.json', 'index.js']) await put(`plugins/paper-mail/${file}`, await readFile(join(PLUGIN, file)));
+  await put(
+    'workspace/memory/HISTORY.md',
+    '[2026-10-02 09:00] The owner and Ann booked the cabin in Tyrol for July.\n',
+  );
+  for (const file of ['package.json', 'index.js'])
+    await put(`plugins/paper-mail/${file}`, await readFile(join(PLUGIN, file)));
   const path = join(home, 'config.json');
   const settings = JSON.parse(await readFile(path, 'utf8'));
   const server = (office: string): object => ({ command: 'node', args: ['office-server.ts', office] });
@@ -119,9 +125,18 @@ type Says = (words: string, ...steps: (Step | ScriptedCall)[]) => Promise<void>;
 
 /** Someone trusted, a guest, and someone whose code nobody has used. */
 async function people({ world }: Everywhere, says: Says): Promise<void> {
-  for (const [person, role] of [[TRUSTED, ''], [GUEST, ' guest'], [UNKNOWN, null]] as const) {
-    world.telegram.userSays(person, 'Hello, may I?', { from: { id: person, is_bot: false, first_name: `Person ${person}` } });
-    const code = await waitFor(() => /\b[A-HJ-NP-Z2-9]{6,10}\b/u.exec(chatOf(world, person).join(' '))?.[0], { ...slow, what: `a code for ${person}: ${chatOf(world, person).join(' ')}` });
+  for (const [person, role] of [
+    [TRUSTED, ''],
+    [GUEST, ' guest'],
+    [UNKNOWN, null],
+  ] as const) {
+    world.telegram.userSays(person, 'Hello, may I?', {
+      from: { id: person, is_bot: false, first_name: `Person ${person}` },
+    });
+    const code = await waitFor(() => /\b[A-HJ-NP-Z2-9]{6,10}\b/u.exec(chatOf(world, person).join(' '))?.[0], {
+      ...slow,
+      what: `a code for ${person}: ${chatOf(world, person).join(' ')}`,
+    });
     if (role === null) continue;
     await says(`/pair ${code}${role}`);
     const before = chatOf(world, person).length;
@@ -139,7 +154,11 @@ async function people({ world }: Everywhere, says: Says): Promise<void> {
 
 async function memory(_everywhere: Everywhere, says: Says): Promise<void> {
   await says('My car is in garage 4', call('memory_write', { fact: 'The car is in garage 4.' }), 'Noted.');
-  await says('I moved to Vienna', call('memory_write', { fact: 'The owner lives in Vienna.', replaces: 'lives in Berlin' }), 'Noted.');
+  await says(
+    'I moved to Vienna',
+    call('memory_write', { fact: 'The owner lives in Vienna.', replaces: 'lives in Berlin' }),
+    'Noted.',
+  );
   await says('/mem');
   await says('Something after the summary', 'Yes.');
   await says('/new');
@@ -149,10 +168,19 @@ async function memory(_everywhere: Everywhere, says: Says): Promise<void> {
 /** Files, tools, jobs, subagents, questions, commands. */
 async function work({ world }: Everywhere, says: Says): Promise<void> {
   await says('Write the list', call('write_file', { path: 'notes/list.md', content: '- milk\n' }), 'Written.');
-  await says('Add bread', call('edit_file', { path: 'notes/list.md', oldText: '- milk', newText: '- milk\n- bread' }), 'Added.');
+  await says(
+    'Add bread',
+    call('edit_file', { path: 'notes/list.md', oldText: '- milk', newText: '- milk\n- bread' }),
+    'Added.',
+  );
   await says('/undo');
   await writeFile(join(world.workspace, 'long.txt'), 'A line of a long file.\n'.repeat(6_000));
-  await says('Read the long file', call('grep', { pattern: 'line', path: 'long.txt' }), call('read_file', { path: 'long.txt' }), 'It is long.');
+  await says(
+    'Read the long file',
+    call('grep', { pattern: 'line', path: 'long.txt' }),
+    call('read_file', { path: 'long.txt' }),
+    'It is long.',
+  );
   await says('What is in my mail?', call('mcp_mail_list', {}), call('mcp_mail_read', { number: '2' }), 'A bill.');
   await says('Bake', call('skill', { name: 'bread' }), 'Forty minutes.');
   const add = (more: object): Step => call('cron', { action: 'add', ...more });
@@ -164,10 +192,25 @@ async function work({ world }: Everywhere, says: Says): Promise<void> {
   await waitFor(() => chatOf(world).includes('The second is over.'), slow);
   world.telegram.addFile('p1', PNG, 'photos/p1.png');
   const before = chatOf(world).length;
-  world.telegram.userSays(OWNER, '', { text: undefined, photo: [{ file_id: 'p1', file_size: PNG.length }], caption: 'What is this?' });
+  world.telegram.userSays(OWNER, '', {
+    text: undefined,
+    photo: [{ file_id: 'p1', file_size: PNG.length }],
+    caption: 'What is this?',
+  });
   await waitFor(() => chatOf(world).length > before, slow);
   await says('Count in the background', call('spawn', { task: 'count the files', label: 'counting' }), 'Started.');
-  for (const command of ['/status', '/tape', '/busy steer', '/model openai/scripted-model', '/why', '/cron', '/memory', ',list_dir path=notes', '/retry']) await says(command);
+  for (const command of [
+    '/status',
+    '/tape',
+    '/busy steer',
+    '/model openai/scripted-model',
+    '/why',
+    '/cron',
+    '/memory',
+    ',list_dir path=notes',
+    '/retry',
+  ])
+    await says(command);
   const replied = world.telegram.sentMessages.filter(({ chatId }) => chatId === OWNER).at(-1);
   if (replied !== undefined) world.telegram.userReacts(OWNER, replied.messageId, { after: ['👍'] });
   await says('Run a command (no)', call('exec', { command: 'echo no' }), 'It was not run.');
@@ -210,16 +253,28 @@ async function leftOpen(everywhere: Everywhere, plan: Plan): Promise<void> {
   plan.set('Run what waits', [call('exec', { command: 'echo waits' })]);
   const before = chatOf(world).length;
   world.telegram.userSays(OWNER, 'Run what waits');
-  await waitFor(() => chatOf(world).slice(before).some((line) => line.includes('/approve')), { ...slow, what: `the approval; the chat ends with: ${chatOf(world).slice(-6).join(' | ')}` });
+  await waitFor(
+    () =>
+      chatOf(world)
+        .slice(before)
+        .some((line) => line.includes('/approve')),
+    { ...slow, what: `the approval; the chat ends with: ${chatOf(world).slice(-6).join(' | ')}` },
+  );
   plan.set('Ask me in Discord', [call('ask_user', { question: 'Tea or coffee?', choices: ['Tea', 'Coffee'] })]);
   everywhere.sends('discord', 'Ask me in Discord');
-  await waitFor(() => everywhere.texts('discord').some((line) => line.includes('Tea or coffee?')), { ...slow, what: 'the question' });
+  await waitFor(() => everywhere.texts('discord').some((line) => line.includes('Tea or coffee?')), {
+    ...slow,
+    what: 'the question',
+  });
   const asked = world.model.requests.length;
   everywhere.sends('slack', 'Please hold on');
   await waitFor(() => world.model.requests.length > asked, { ...slow, what: 'the call that hangs' });
   everywhere.sends('slack', 'And a message behind it');
   const journal = join(world.home, 'state.db');
-  await waitFor(async () => (await readFile(`${journal}-wal`)).includes('And a message behind it'), { ...slow, what: 'the message' });
+  await waitFor(async () => (await readFile(`${journal}-wal`)).includes('And a message behind it'), {
+    ...slow,
+    what: 'the message',
+  });
 }
 
 /** By another process, as SQLite's locks are this one's. */

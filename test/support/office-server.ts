@@ -14,7 +14,10 @@ interface Tool {
 
 const sent: string[] = [];
 const events = ['2027-03-02 09:00 Dentist', '2027-03-03 14:00 Ann, coffee'];
-const issues = new Map([['12', 'Start is slow'], ['15', 'Typo on the front page']]);
+const issues = new Map([
+  ['12', 'Start is slow'],
+  ['15', 'Typo on the front page'],
+]);
 
 const OFFICES: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
   mail: {
