@@ -9,7 +9,7 @@ import { PAGES } from './web-tasks.ts';
 const DAYS = 30;
 const DAY_MS = 86_400_000;
 /** What was measured when the suite was frozen. May be lowered, never raised. */
-const MOST_QUESTIONS = 200;
+const MOST_QUESTIONS = 20;
 const missing = noBubblewrap ?? (['git', 'npm', 'node'].every(has) ? undefined : 'git, npm or node is not installed');
 
 test.skipIf(missing !== undefined)(
@@ -30,7 +30,6 @@ test.skipIf(missing !== undefined)(
         if (questions > 0) asking.push(task.name);
       }
       days.push(counts);
-      process.stdout.write(`day ${day}: ${Math.round(performance.now() / 1000)} s ${counts.join(' ')}\n`);
       clock.skip(DAY_MS);
     }
     const perDay = days.map((counts) => counts.reduce((sum, count) => sum + count, 0));
