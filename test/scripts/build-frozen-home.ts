@@ -18,6 +18,7 @@ const run = promisify(execFile);
 /** Locks, sockets, logs, and an index that is rebuilt from the tapes. */
 const NOT_KEPT = [
   'lock',
+  'lock.holder',
   'control.sock',
   'logs',
   'sandbox',

@@ -202,7 +202,7 @@ export function fillRareRows(db: DatabaseSync, now: number): void {
   add('allowances', {
     id: id(700),
     hash: 'f'.repeat(64),
-    program: '/usr/bin/uptime',
+    program: '["/usr/bin/uptime"]',
     folder: '/',
     created_by: 'telegram:42',
     created_at: now,
