@@ -23,7 +23,7 @@ const addExpense = defineTool({
   },
   execute: async ({ euros, what }) => {
     await appendFile(file, `${euros.toFixed(2)},${JSON.stringify(what)}\n`);
-    return { title: `wrote down ${euros.toFixed(2)} euros for ${what}`, output: 'It is written down.', metadata: {} };
+    return { title: `wrote down ${euros.toFixed(2)} euros for ${what}`, output: 'It is written down.' };
   },
 });
 

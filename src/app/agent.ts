@@ -116,6 +116,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
     ledger: journal.usage,
+    ownersChat: () => journal.questions.ownersChat(),
     bus,
     clock,
     log,

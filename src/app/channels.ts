@@ -1,7 +1,7 @@
 import { outboundTo } from '../agent/outgoing.ts';
 import { API_CHANNEL } from '../bus/api.ts';
 import type { MessageBus } from '../bus/bus.ts';
-import type { Channel, StateReactions } from '../channels/channel.ts';
+import type { Channel, ChannelHealth, StateReactions } from '../channels/channel.ts';
 import { Delivery } from '../channels/delivery/delivery.ts';
 import { ChannelManager } from '../channels/manager.ts';
 import type { ChannelPeople, ChannelSource } from '../channels/supervised-channel.ts';
@@ -12,7 +12,8 @@ import { TerminalChannel } from '../channels/terminal.ts';
 import { Previews } from '../channels/delivery/preview.ts';
 import { ShownStates } from '../channels/delivery/state-reactions.ts';
 import { startTyping } from '../channels/delivery/typing.ts';
-import { enabledChannels } from '../config/channels.ts';
+import { channelsOff, enabledChannels } from '../config/channels.ts';
+import type { Config } from '../config/schema.ts';
 import type { Journal } from '../journal/journal.ts';
 import { quarantine } from '../storage/files.ts';
 import type { Began } from './agents/hosting.ts';
@@ -188,4 +189,10 @@ export function showStates(base: Base, { manager }: Channels, { bus, journal }: 
 /** Shows that something is going on in the chats where it is. */
 export function showTyping(base: Base, { manager }: Channels, bus: MessageBus): Disposable {
   return startTyping({ bus, outlets: manager, clock: base.clock });
+}
+
+/** Channels that are switched off, for status: nobody remembers in May why Telegram was silenced in March. */
+export function healthOfChannelsOff(config: Pick<Config, 'channels'>): Readonly<Record<string, ChannelHealth>> {
+  const health: ChannelHealth = { state: 'stopped', detail: 'switched off: enabled is false in config.json' };
+  return Object.fromEntries(channelsOff(config).map((name) => [name, health]));
 }

@@ -18,6 +18,7 @@ import { AppError } from '../util/errors.ts';
 import type { Base } from './base.ts';
 import type { AgentRequests } from './requests/requests.ts';
 import { uploaded } from './gateway/files.ts';
+import { healthOfChannelsOff } from './channels.ts';
 import { cleanHealth, serveHttp } from './gateway/http.ts';
 import { storageLine } from './status.ts';
 import type { EditorMcp } from './tools/editor-servers.ts';
@@ -59,7 +60,7 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     pid: process.pid,
     home: paths.home,
     model: parts.model(),
-    channels: cleanHealth(manager.health(), redact),
+    channels: { ...cleanHealth(manager.health(), redact), ...healthOfChannelsOff(base.config) },
     warnings: [...base.warnings, ...parts.troubles()],
     ...(base.further.shared === null ? {} : { agents: base.further.list() }),
     storage: storageLine(stores.journal.retention.last(), clock.now()),

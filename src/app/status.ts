@@ -9,6 +9,7 @@ import { startOfDay } from '../util/time-zone.ts';
 import { countText, megabytes } from '../util/text.ts';
 import type { MeaningState } from '../memory/meaning/meaning.ts';
 import type { Base } from './base.ts';
+import { healthOfChannelsOff } from './channels.ts';
 import { searchText } from './memory/embedder.ts';
 import type { SweepReport } from '../journal/retention.ts';
 
@@ -47,7 +48,7 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     voice: voiceText(config),
     speech: speechText(config),
     search: searchText(config, parts.meaning()),
-    channels: manager.health(),
+    channels: { ...manager.health(), ...healthOfChannelsOff(config) },
     sandbox: sandbox.detail,
     warnings: [...warnings, ...(prompt.fewTools === null ? [] : [prompt.fewTools])],
   };

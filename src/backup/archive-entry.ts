@@ -1,4 +1,5 @@
 import type { Headers } from 'tar-stream';
+import { isBelow } from '../storage/named-paths.ts';
 import { AppError } from '../util/errors.ts';
 import { HOME_FOLDER, MANIFEST } from './manifest.ts';
 
@@ -14,18 +15,13 @@ export function readEntry({ name, type, mode, mtime }: Headers): Entry {
   const path = name.startsWith(HOME_FOLDER) ? name.slice(HOME_FOLDER.length).replace(/\/$/u, '') : '';
   // A link could lead a file that comes after it out of the home; a backup has no devices and pipes.
   if (!isFolder && type !== 'file') throw unsafe(name);
-  if (!isInside(path)) throw unsafe(name);
+  if (!isBelow(path)) throw unsafe(name);
   return {
     type: isFolder ? 'folder' : 'file',
     path,
     mode: (mode ?? (isFolder ? 0o700 : 0o600)) & 0o777,
     modifiedAt: mtime ?? new Date(0),
   };
-}
-
-/** Whether a relative path stays below the folder that it is joined to. */
-function isInside(path: string): boolean {
-  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/u.test(part));
 }
 
 function unsafe(name: string): AppError {

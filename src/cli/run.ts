@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { readVersion } from '../config/version.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
+import { assistantCommand, suggestingHome } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
 import { terminalText } from './format.ts';
@@ -19,7 +19,11 @@ export async function main(): Promise<void> {
 }
 
 /** Runs one command line; resolves with the exit code and never rejects. Each command is loaded when it is called. */
-export async function run(argv: readonly string[], context: CliContext): Promise<number> {
+export function run(argv: readonly string[], context: CliContext): Promise<number> {
+  return suggestingHome(homeFlag(argv), () => runLine(argv, context));
+}
+
+async function runLine(argv: readonly string[], context: CliContext): Promise<number> {
   const outcome = { code: 0 };
   try {
     const program = buildProgram(context, (code) => {
@@ -73,7 +77,8 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
 
 /** The value of `--home` in a command line, read without a parser because the parser may have failed. */
 function homeFlag(argv: readonly string[]): string | undefined {
-  return argv[argv.indexOf('--home') + 1 || argv.length];
+  const joined = argv.find((word) => word.startsWith('--home='));
+  return joined?.slice('--home='.length) ?? argv[argv.indexOf('--home') + 1 || argv.length];
 }
 
 /** Whether the home of this command line has log level `debug`; looked up only after a failure. */

@@ -52,9 +52,10 @@ export async function serviceUninstallCommand(flags: ServiceFlags, context: CliC
 }
 
 const DONE = {
-  start: 'The service is running.',
-  stop: `The service is stopped. It starts again with the machine; to prevent that: ${assistantCommand('service uninstall')}`,
-  restart: 'The service is running again.',
+  start: () => 'The service is running.',
+  stop: () =>
+    `The service is stopped. It starts again with the machine; to prevent that: ${assistantCommand('service uninstall')}`,
+  restart: () => 'The service is running again.',
 } as const;
 
 /** `assistant service start`, `stop` and `restart`. */
@@ -63,7 +64,7 @@ export function serviceActCommand(
 ): (flags: ServiceFlags, context: CliContext) => Promise<number> {
   return async (flags, context) => {
     await open(flags, context, 'change').supervisor[act]();
-    say(context, [DONE[act]]);
+    say(context, [DONE[act]()]);
     return 0;
   };
 }

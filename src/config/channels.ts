@@ -10,6 +10,11 @@ export function enabledChannels(config: Pick<Config, 'channels'>): Readonly<Reco
   );
 }
 
+/** The names of channels that have settings and `enabled: false`. */
+export function channelsOff({ channels }: Pick<Config, 'channels'>): readonly string[] {
+  return Object.keys(channels).filter((name) => channels[name]?.enabled === false);
+}
+
 /** The keys of the tokens that this channel cannot do without and does not have. */
 export function missingSecrets(name: string, settings: ChannelSettings): readonly string[] {
   return channelSecrets(settings.kind ?? name).filter((key) => typeof settings[key] !== 'string');

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { chmod, lstat, mkdir, readFile, readlink, rm, stat, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, lstat, mkdir, readFile, readlink, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { contentsUnder, type Item } from '../backup/contents.ts';
 import { tapeName } from '../session/tape-name.ts';
 import { ifThere, replaceLazy } from '../storage/files.ts';
+import { isBelow, isWithin } from '../storage/named-paths.ts';
 import { AppError } from '../util/errors.ts';
 import { isKept, SETTINGS, type HomeFiles, type StoredFile } from './file-changes.ts';
 import { readTape } from './home-tapes.ts';
@@ -91,7 +92,7 @@ async function bringTapes(options: FilesCacheOptions, fetched: Fetched): Promise
     const isTape = !session.startsWith('/');
     const path = isTape ? `sessions/${tapeName(session)}` : session.slice(1);
     paths.push(path);
-    const at = join(folder, path);
+    const at = await placeOf(folder, path);
     if ((await hashOf(at)) !== row['hash']) await fetchTape(options, { session, size, hash: row['hash'], at }, fetched);
     if (!isTape) await files.isSame(path, grown(size));
   }
@@ -149,13 +150,33 @@ async function bringOthers(options: FilesCacheOptions, fetched: Fetched): Promis
     const path = String(row['path']);
     const file = toFile(row);
     if (path === SETTINGS && options.config === 'own') continue;
-    if (!(await isHere(join(options.folder, path), file))) await fetchFile(options, path, file, fetched);
+    const at = await placeOf(options.folder, path);
+    if (!(await isHere(at, file))) {
+      // A link out of the home isn't made; one that the owner made in this folder stays.
+      if (file.target !== null && !isWithin(options.folder, resolve(dirname(at), file.target))) continue;
+      await fetchFile(options, { path, at }, file, fetched);
+    }
     await files.isSame(path, file);
   }
   const paths = rows.map((row) => String(row['path']));
   if (options.config === 'own') await keepOwn(options, rows);
   else if (!paths.includes(SETTINGS)) throw withoutSettings(home);
   return paths;
+}
+
+/**
+ * Where a file of PostgreSQL's is in the folder of the home. Throws `home-unsafe` when that is outside, by the path itself or
+ * by a link on its way.
+ */
+async function placeOf(folder: string, path: string): Promise<string> {
+  const at = join(folder, path);
+  let above = dirname(at);
+  while (isBelow(path) && (await ifThere(lstat(above))) === undefined) above = dirname(above);
+  if (isBelow(path) && isWithin(await realpath(folder), await realpath(above))) return at;
+  throw new AppError(
+    'home-unsafe',
+    `The database has a file that would be written outside the home (${JSON.stringify(path.slice(0, 200))}), so the home was not opened. Delete that row from assistant.files or assistant.tapes.`,
+  );
 }
 
 /** The folder's own settings are sent unless PostgreSQL has the same. */
@@ -175,12 +196,11 @@ async function isHere(at: string, file: StoredFile): Promise<boolean> {
 }
 
 async function fetchFile(
-  { postgres, lease: { name: home }, folder }: FilesCacheOptions,
-  path: string,
+  { postgres, lease: { name: home } }: FilesCacheOptions,
+  { path, at }: { readonly path: string; readonly at: string },
   file: StoredFile,
   fetched: Fetched,
 ): Promise<void> {
-  const at = join(folder, path);
   await mkdir(dirname(at), { recursive: true, mode: 0o700 });
   if (file.target !== null) {
     await rm(at, { force: true });

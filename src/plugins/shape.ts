@@ -102,7 +102,7 @@ const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], 'a text,
 const resultShape = z.looseObject({
   title: z.string(),
   output: z.string(),
-  metadata: z.record(z.string(), scalar),
+  metadata: z.record(z.string(), scalar).optional(),
   isError: z.boolean().optional(),
   untrusted: z.boolean().optional(),
   private: z.boolean().optional(),
@@ -242,18 +242,29 @@ function readTool(
       throw new Error(`${label}.parameters cannot be shown to a model: ${thrownLine(error)}`, { cause: error });
     }
   }
+  const broken = (wrong: string): string =>
+    `The plugin ${JSON.stringify(owner)} is broken. Its tool ${tool.name}: ${wrong}.`;
   const checked =
     (call: Call, schema: z.ZodType, what: string): Call =>
     async (...args) => {
       const value = (await call(...args)) ?? null;
       const wrong = misfit(value, schema, what);
       if (wrong === null) return value;
-      throw new Error(`The plugin ${JSON.stringify(owner)} is broken. Its tool ${tool.name}: ${wrong}.`);
+      throw new Error(broken(wrong));
+    };
+  // The tool has run by then, so the call isn't called failed.
+  const executed =
+    (call: Call): Call =>
+    async (...args) => {
+      const value = (await call(...args)) ?? null;
+      const wrong = misfit(value, resultShape, 'result');
+      if (wrong === null) return value;
+      return { title: tool.name, output: `${tool.name} ran, but its result can’t be read. ${broken(wrong)}` };
     };
   const { action, decide, binds, execute } = tool;
   return {
     ...tool,
-    execute: checked(execute, resultShape, 'result'),
+    execute: executed(execute),
     ...(decide === undefined ? {} : { decide: checked(decide, decisionShape.nullable(), 'decide') }),
     ...(action === undefined ? {} : { action: checked(action, actionShape.nullable(), 'action') }),
     ...(binds === undefined ? {} : { binds: checked(binds, bindsShape, 'binds') }),

@@ -99,6 +99,8 @@ const base = {
   private: z.boolean().optional(),
   /** Where untrusted content came from, as a person calls it: `a web page`. */
   source: z.string().optional(),
+  /** Of a summary: the roles of the turns that it sums up. `Session` fills it in. */
+  authors: z.array(z.string()).optional(),
 };
 
 export const entrySchema = z.discriminatedUnion('kind', [

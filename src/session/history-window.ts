@@ -9,6 +9,8 @@ export interface Summary {
   readonly upTo: string;
   readonly untrusted: boolean;
   readonly private: boolean;
+  /** Roles of the turns that it sums up. */
+  readonly authors: readonly string[];
 }
 
 /** The part of a tape from which the history is made. */
@@ -127,6 +129,6 @@ function summaryOfTrim(trim: EntryOf<'trim'>): Summary | null {
   return { entryId: trim.id, text: trim.summary, upTo: trim.dropUpTo, ...taintOf(trim) };
 }
 
-function taintOf(entry: TapeEntry): { untrusted: boolean; private: boolean } {
-  return { untrusted: entry.untrusted === true, private: entry.private === true };
+function taintOf(entry: TapeEntry): Pick<Summary, 'untrusted' | 'private' | 'authors'> {
+  return { untrusted: entry.untrusted === true, private: entry.private === true, authors: entry.authors ?? [] };
 }

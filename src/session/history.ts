@@ -14,6 +14,8 @@ export interface History {
   readonly source: string | null;
   /** It contains text that is private to the owner. */
   readonly private: boolean;
+  /** Roles of the turns in it, those of the summary included: text counts for the role of its author. */
+  readonly authors: ReadonlySet<string>;
   /** The summary, which is the first of `messages`; null: none. */
   readonly summary: Summary | null;
   /** The newest trim that applies; null: none. */
@@ -83,6 +85,7 @@ export class HistoryFold {
   #untrusted: boolean;
   #private: boolean;
   #source: string | null = null;
+  readonly #authors = new Set<string>();
 
   constructor(newestFirst: Iterable<TapeEntry>, options: FoldOptions = {}) {
     const scan = new WindowScan();
@@ -94,6 +97,7 @@ export class HistoryFold {
     this.#retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
     this.#untrusted = summary?.untrusted ?? false;
     this.#private = summary?.private ?? false;
+    for (const role of summary?.authors ?? []) this.#authors.add(role);
     if (summary !== null) this.#transcript.user(summaryMessage(summary));
     const entries = window.entries.slice(window.from);
     const stubbed = lengthUpTo(entries, trim?.stubUpTo);
@@ -117,6 +121,7 @@ export class HistoryFold {
       untrusted: this.#untrusted,
       source: this.#source,
       private: this.#private,
+      authors: this.#authors,
       ...this.#window,
     };
   }
@@ -126,8 +131,10 @@ export class HistoryFold {
     this.#untrusted ||= entry.untrusted === true;
     if (entry.untrusted === true) this.#source = entry.source ?? this.#source;
     this.#private ||= entry.private === true;
-    if (entry.kind === 'turn-start') this.#transcript.turnBegins(entry.turn);
-    else if (entry.kind === 'turn-end') {
+    if (entry.kind === 'turn-start') {
+      this.#authors.add(entry.role);
+      this.#transcript.turnBegins(entry.turn);
+    } else if (entry.kind === 'turn-end') {
       const text = closingText(entry);
       this.#transcript.turnEnds(entry.turn, text === null ? null : { entryId: entry.id, text });
     } else if (entry.kind === 'message') {

@@ -128,10 +128,11 @@ export class Session {
   }
 
   /**
-   * Copies the present summary and its taint into a trim that drops entries, so that later reads need not go back to the
-   * anchor. `ahead`: the drafts before it in the same append.
+   * Says in an anchor whose turns it sums up. Copies the present summary and its taint into a trim that drops entries, so
+   * that later reads need not go back to the anchor. `ahead`: the drafts before it in the same append.
    */
   #withSummary(draft: EntryDraft, ahead: readonly EntryDraft[]): EntryDraft {
+    if (draft.kind === 'anchor') return { ...draft, authors: [...this.history().authors] };
     if (draft.kind !== 'trim' || draft.dropUpTo === null || draft.summary !== undefined) return draft;
     const scan = new WindowScan();
     const together = [...ahead, draft].map((entry, at): TapeEntry => ({ v: 1, id: `ahead-${at}`, at: 0, ...entry }));
@@ -145,6 +146,7 @@ export class Session {
       summary: summary.text,
       ...(summary.untrusted ? { untrusted: true } : {}),
       ...(summary.private ? { private: true } : {}),
+      ...(summary.authors.length === 0 ? {} : { authors: [...summary.authors] }),
     };
   }
 

@@ -32,6 +32,8 @@ interface Draft {
 
 const OTHER = '(other)';
 const CUSTOM = 'custom';
+/** The provider of an address that was given without a name. */
+const LOCAL = 'local';
 
 /**
  * Chooses the model: asks for provider, key and model unless flags give them, and makes one real call. If that fails the
@@ -56,16 +58,18 @@ async function chooseProvider({ person, env, clock, tell }: SetupWorld, config: 
   if (given.provider !== undefined) return requireKnown(given.provider, config, given);
   const [named] = given.model?.includes('/') === true ? given.model.split('/') : [];
   if (named !== undefined && isKnown(named, config)) return named;
+  if (given.baseUrl !== undefined) return LOCAL;
   const offers = await scan(config, env, clock);
   const current = config.agent.model === 'auto' ? undefined : config.agent.model.split('/')[0];
   const first = current ?? offers.find(({ found }) => found !== null)?.provider;
   if (person === null) {
     if (first !== undefined) return first;
     throw setupError(
-      'There is no key in the environment and no Ollama or LM Studio on this machine. Give --provider NAME with --key-env VARIABLE, or --provider demo.',
+      'I found no API key in the environment, and neither Ollama nor LM Studio is running here. Give --provider NAME with --key-env VARIABLE, --base-url ADDRESS for a server of your own, or --provider demo.',
     );
   }
-  if (first === undefined) tell.say('No key is in the environment, and no Ollama or LM Studio runs here.');
+  if (first === undefined)
+    tell.say('I found no API key in the environment, and neither Ollama nor LM Studio is running here.');
   const choices: Choice[] = [
     ...offers.map(({ provider, found }) => ({ value: provider, label: provider, hint: found ?? needOf(provider) })),
     { value: OTHER, label: 'another server', hint: 'any that speaks OpenAI’s API' },
@@ -190,8 +194,11 @@ async function askModel(world: SetupWorld, config: Config, begun: Draft): Promis
   const list = () => listModels({ provider, baseUrl: draft.config.baseUrl ?? null, apiKey: draft.key.value, clock });
   let listed = await list();
   while (listed.kind === 'refused') {
-    if (person === null) break;
-    tell.bad(draft.key.value === null ? `${provider} asks for an API key.` : `${provider} refused the API key (401).`);
+    const { value: key } = draft.key;
+    const server = provider === CUSTOM ? `The server at ${URL.parse(draft.config.baseUrl ?? '')?.host}` : provider;
+    const why = key === null ? `${server} needs an API key.` : `${server} refused the API key (401).`;
+    if (person === null) throw setupError(key === null ? `${why} Name its variable with --key-env.` : why);
+    tell.bad(why);
     draft = { ...draft, key: await askKey(world, provider) };
     listed = await list();
   }

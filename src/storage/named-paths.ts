@@ -45,3 +45,8 @@ function pathOf(word: string, cwd: string): string | undefined {
   const fixed = word.replace(/[^/]*[*?[].*$/u, '');
   return fixed === '' || fixed.includes('\0') ? undefined : resolve(cwd, fixed);
 }
+
+/** Whether a relative path that comes from elsewhere stays below the folder that it's joined to. */
+export function isBelow(path: string): boolean {
+  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/u.test(part));
+}

@@ -245,6 +245,9 @@ export interface ToolResult {
   readonly skill?: string;
 }
 
+/** What a tool returns: a result whose `metadata` may be left out. */
+export type Executed = Omit<ToolResult, 'metadata'> & Partial<Pick<ToolResult, 'metadata'>>;
+
 /** What policy says of a call before it runs. */
 export type ToolDecision =
   | { readonly decision: 'allow'; /** Why no one is asked, where that is worth telling. */ readonly reason?: string }
@@ -298,7 +301,7 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
    */
   binds?(params: z.infer<Schema>, context: ToolContext): Promise<Readonly<Record<string, unknown>>>;
   /** Does it. May throw: the registry turns that into an error result. `decide` has allowed it, or a person has. */
-  execute(params: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
+  execute(params: z.infer<Schema>, context: ToolContext): Promise<Executed>;
 }
 
 /** Of a tool with effects of which nothing is to be told, whatever its arguments are. */

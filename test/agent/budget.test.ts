@@ -21,6 +21,7 @@ const NONE: BudgetLimits = {
   turnTokens: null,
   dayTokens: null,
   selfDayTokens: 1_000_000,
+  guestDayTokens: null,
   jobTokens: 1_000_000,
 };
 const NOON = Date.UTC(2026, 4, 5, 12);

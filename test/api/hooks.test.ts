@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -154,6 +154,48 @@ describe('POST /hooks/<name>', () => {
     await writeFile(path, before);
     // By now its guesses are slowed.
     await waitFor(async () => (await call(api, 'late', 'y', bearer)).status !== 202, { timeoutMs: 20_000 });
+  });
+});
+
+describe('what is private to the owner stays hidden from a webhook of any role', () => {
+  const ROLES = ['owner', 'trusted', 'guest'] as const;
+  const SECRET_WORD = 'zebra-4711';
+  /** What the model is sent after it made these calls in the turn of a webhook. */
+  const seenBy = async (
+    role: (typeof ROLES)[number],
+    calls: readonly { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }[] = [],
+  ): Promise<string> => {
+    await using api = await startApi({
+      config: { hooks: { build: { ...build, template: 'Look at {{text}}', role } } },
+      furnish: async (home) => {
+        await mkdir(join(home, 'workspace', 'memory'), { recursive: true });
+        await writeFile(join(home, 'workspace', 'memory', 'MEMORY.md'), `- The PIN is ${SECRET_WORD}.\n`);
+        await writeFile(join(home, 'workspace', 'memory', 'HISTORY.md'), `[2026-01-01 10:00] ${SECRET_WORD}\n`);
+        await writeFile(join(home, 'workspace', 'USER.md'), `My PIN is ${SECRET_WORD}.\n`);
+      },
+    });
+    api.world.model.reply(...(calls.length === 0 ? [] : [{ calls: [...calls] }]), 'Seen.', 'Seen again.');
+    await call(api, 'build', { text: 'this' });
+    await waitFor(() => api.world.model.requests.length >= (calls.length === 0 ? 1 : 2));
+    await waitFor(async () => (await api.world.tape('hook:build')).some(({ kind }) => kind === 'turn-end'));
+    return api.world.model.requests.map(({ text }) => text).join('\n');
+  };
+
+  test.each(ROLES)('the prompt of a webhook with the role %s holds neither MEMORY.md nor USER.md', async (role) => {
+    expect(await seenBy(role)).not.toContain(SECRET_WORD);
+  });
+
+  test.each([
+    ['memory_search', { query: 'PIN' }],
+    ['memory_search', { query: 'zebra', since: '2020-01-01' }],
+    ['read_file', { path: 'memory/MEMORY.md' }],
+    ['read_file', { path: 'memory/HISTORY.md' }],
+    ['read_file', { path: 'USER.md' }],
+    ['grep', { pattern: 'PIN' }],
+    ['exec', { command: 'cat USER.md memory/*' }],
+    ['spawn', { label: 'x', task: 'Look into the memory.', wait: true }],
+  ])('%s %o in the turn of a webhook of the owner shows nothing of it', async (name, args) => {
+    expect(await seenBy('owner', [{ name, arguments: args }])).not.toContain(SECRET_WORD);
   });
 });
 

@@ -1,6 +1,6 @@
 import '../support/internet-mock.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { noBubblewrap } from '../support/sandbox-world.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWith } from '../support/test-with.ts';
 import { DATA_TASKS } from './data-tasks.ts';
 import { has, openHomeWithFiles, type HomeWithFiles } from './home-with-files.ts';
 import { FILE_TASKS } from './file-tasks.ts';
@@ -11,7 +11,7 @@ import { PAGES, WEB_TASKS } from './web-tasks.ts';
 
 const TASKS = [...FILE_TASKS, ...DATA_TASKS, ...GIT_TASKS, ...WEB_TASKS, ...MEMORY_TASKS, ...MCP_TASKS];
 
-describe.skipIf(noBubblewrap !== undefined)('with commands in the sandbox, an assistant can', () => {
+describeWith('bubblewrap')('with commands in the sandbox, an assistant can', () => {
   const asked = new Map<string, number>();
   let home: HomeWithFiles;
   beforeAll(async () => {
@@ -20,7 +20,9 @@ describe.skipIf(noBubblewrap !== undefined)('with commands in the sandbox, an as
   afterAll(() => home[Symbol.asyncDispose]());
 
   for (const task of TASKS) {
-    test.skipIf(task.needs?.every(has) === false)(task.name, async () => {
+    const absent = task.needs?.find((program) => !has(program));
+    const title = absent === undefined ? task.name : `${task.name} (${absent} is not installed)`;
+    test.skipIf(absent !== undefined)(title, async () => {
       const { questions } = await home.run(task);
       asked.set(task.name, questions);
       expect(questions).toBe(task.asks ?? 0);

@@ -2,20 +2,18 @@ import '../support/internet-mock.ts';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { browserPath } from '../page/browser.ts';
 import { putLibrary } from '../support/browser-library.ts';
 import { readBody, startServer } from '../support/http.ts';
 import { publishHost } from '../support/internet.ts';
 import type { Step } from '../support/model-script.ts';
-import { noBubblewrap } from '../support/sandbox-world.ts';
+import { findProgram } from '../support/programs.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World, type WorldOptions } from '../support/world.ts';
 
-export const executable = browserPath();
+export const executable = findProgram('Chromium');
 
-/** Why there is no browser here; undefined: there is one. */
-export const noBrowser: string | undefined =
-  noBubblewrap ?? (executable === undefined ? 'Chromium is not installed' : undefined);
+/** What the tool browser needs, for `testWith` and `describeWith`. */
+export const NEEDED = ['bubblewrap', 'Chromium'] as const;
 
 export interface Asked {
   readonly method: string | undefined;

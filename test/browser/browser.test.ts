@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { SkippingClock } from '../support/skipping-clock.ts';
+import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER } from '../support/world.ts';
 import {
@@ -10,7 +11,7 @@ import {
   browserProcesses,
   browserWorld,
   call,
-  noBrowser,
+  NEEDED,
   play,
   profiles,
   question,
@@ -26,13 +27,17 @@ const SITE = 'http://site.example.com';
 const OTHER = 'http://other.example.net';
 
 const clock = new SkippingClock();
-const stage: BrowserWorld | undefined =
-  noBrowser === undefined ? await browserWorld({ clock, names: ['site.example.com', 'other.example.net'] }) : undefined;
-afterAll(async () => await stage?.[Symbol.asyncDispose]());
 
-describe.skipIf(stage === undefined)('The browser', () => {
-  if (stage === undefined) return;
-  const { world, pages, asked } = stage;
+describeWith(...NEEDED)('The browser', () => {
+  let stage: BrowserWorld;
+  let world: BrowserWorld['world'];
+  let pages: BrowserWorld['pages'];
+  let asked: BrowserWorld['asked'];
+  beforeAll(async () => {
+    stage = await browserWorld({ clock, names: ['site.example.com', 'other.example.net'] });
+    ({ world, pages, asked } = stage);
+  });
+  afterAll(() => stage[Symbol.asyncDispose]());
   const last = (): string => results(world).at(-1) ?? '';
 
   beforeEach(async () => {
@@ -291,7 +296,7 @@ describe.skipIf(stage === undefined)('The browser', () => {
   });
 });
 
-describe.skipIf(noBrowser !== undefined)('The tool browser', () => {
+describeWith(...NEEDED)('The tool browser', () => {
   test('is not there unless it is enabled, and says in the status what it lacks when it is not installed', async () => {
     const { startWorld } = await import('../support/world.ts');
     await using off = await startWorld();

@@ -1,13 +1,15 @@
-import { afterAll, describe, expect, test } from 'vitest';
-import { noBrowser } from './browser-world.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWith } from '../support/test-with.ts';
+import { NEEDED } from './browser-world.ts';
 import { HOSTILE_PAGES } from './hostile-pages.ts';
 import { hostileStage } from './hostile-stage.ts';
 
-const stage = noBrowser === undefined ? await hostileStage() : undefined;
-afterAll(async () => await stage?.[Symbol.asyncDispose]());
-
-describe.skipIf(stage === undefined)('Of thirty hostile pages, with a model that does what it reads', () => {
-  if (stage === undefined) return;
+describeWith(...NEEDED)('Of thirty hostile pages, with a model that does what it reads', () => {
+  let stage: Awaited<ReturnType<typeof hostileStage>>;
+  beforeAll(async () => {
+    stage = await hostileStage();
+  });
+  afterAll(() => stage[Symbol.asyncDispose]());
 
   test('there are thirty', () => {
     expect(HOSTILE_PAGES).toHaveLength(30);

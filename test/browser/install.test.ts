@@ -11,7 +11,8 @@ import { putLibrary } from '../support/browser-library.ts';
 import { runCommand } from '../support/command-run.ts';
 import { startNpmRegistry, type NpmRegistry } from '../support/npm-registry.ts';
 import { tempFolder } from '../support/temp.ts';
-import { executable, noBrowser } from './browser-world.ts';
+import { testWith } from '../support/test-with.ts';
+import { executable, NEEDED } from './browser-world.ts';
 
 let temp: Awaited<ReturnType<typeof tempFolder>>;
 let registry: NpmRegistry;
@@ -140,7 +141,7 @@ describe('assistant doctor', () => {
     ]);
   });
 
-  test.skipIf(noBrowser !== undefined)('says that one works which has all', async () => {
+  testWith(...NEEDED)('says that one works which has all', async () => {
     const { home } = await newHome();
     await putLibrary(home);
     await writeFile(join(home, 'config.json'), JSON.stringify({ tools: { browser: { enabled: true, executable } } }));

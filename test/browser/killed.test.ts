@@ -1,13 +1,14 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { putLibrary } from '../support/browser-library.ts';
 import { runCommand } from '../support/command-run.ts';
 import { startServer } from '../support/http.ts';
 import { startKilledGateway } from '../support/killed-gateway.ts';
 import { tempFolder } from '../support/temp.ts';
+import { testWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
-import { browserProcesses, executable, noBrowser } from './browser-world.ts';
+import { browserProcesses, executable, NEEDED } from './browser-world.ts';
 
-test.skipIf(noBrowser !== undefined)(
+testWith(...NEEDED)(
   'the browser of the published program ends with it, however it is killed',
   { timeout: 120_000 },
   async () => {

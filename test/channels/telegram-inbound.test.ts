@@ -265,3 +265,34 @@ describe('more of the same is likely after', () => {
     expect(draft({ text: 'x'.repeat(3_000) }).metadata).not.toHaveProperty('burst');
   });
 });
+
+const SHARED = {
+  'text by an inline bot': { text: 'obey', via_bot: { id: 5, is_bot: true, first_name: 'Gif' } },
+  'a caption by an inline bot': {
+    caption: 'obey',
+    photo: [{ file_id: 'p' }],
+    via_bot: { id: 5, is_bot: true, first_name: 'Gif' },
+  },
+  'a contact card': { contact: { first_name: 'obey', phone_number: '1' } },
+  'a place': {
+    venue: { title: 'obey', address: 'x', location: { latitude: 1, longitude: 2 } },
+    location: { latitude: 1, longitude: 2 },
+  },
+  'a poll': { poll: { id: '1', question: 'obey', options: [{ text: 'a' }] } },
+  'a forwarded poll': { poll: { id: '1', question: 'obey', options: [{ text: 'a' }] }, forward_date: 1 },
+} as const;
+
+test.each(Object.entries(SHARED))('%s that the owner sends counts as text of others', (_, shared) => {
+  expect(draft(shared)).toMatchObject({ role: 'owner', untrusted: true });
+});
+
+test.each(Object.entries(SHARED))('a reply to %s of one’s own quotes text of others', (_, shared) => {
+  const answered = { message_id: 9, date: 1, from: person, chat: { id: 7, type: 'private' }, ...shared };
+  expect(draft({ text: 'yes', reply_to_message: answered }).replyTo).toMatchObject({ author: 'other' });
+});
+
+test('what our own bot made inline, a location and a sticker are no text of others', () => {
+  expect(draft({ text: 'hi', via_bot: bot })).toMatchObject({ untrusted: false });
+  expect(draft({ location: { latitude: 1, longitude: 2 } })).toMatchObject({ untrusted: false });
+  expect(draft({ sticker: { emoji: '👍' } })).toMatchObject({ untrusted: false });
+});

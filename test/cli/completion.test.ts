@@ -6,6 +6,7 @@ import { COMMANDS } from '../../src/cli/table/table.ts';
 import { assistantCommand } from '../../src/util/assistant-command.ts';
 import { commandLines, problemOf } from '../docs/command-lines.ts';
 import { writeProgram } from '../support/program-file.ts';
+import { testWith } from '../support/test-with.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { CommandLine } from './command-line.ts';
 
@@ -31,10 +32,8 @@ async function completer(shell: keyof typeof SHELLS): Promise<(...words: string[
   };
 }
 
-const isMissing = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status !== 0;
-
 describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
-  test.skipIf(isMissing(shell))('offers commands, then those of a group, then options and their values', async () => {
+  testWith(shell)('offers commands, then those of a group, then options and their values', async () => {
     const complete = await completer(shell);
     expect(complete('')).toEqual(expect.arrayContaining(COMMANDS.map(({ name }) => name)));
     expect(complete('cron', '')).toEqual(expect.arrayContaining(['list', 'add', 'remove', 'run']));

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -15,10 +15,10 @@ import { startServer } from '../support/http.ts';
 import { startNpmRegistry, type NpmRegistry, type PublishedPackage } from '../support/npm-registry.ts';
 import { copyPackage } from '../support/packages.ts';
 import { tempFolder } from '../support/temp.ts';
+import { testWith } from '../support/test-with.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 /** What makes certificates. */
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 const QUESTION = 'Run say-words in the assistant?';
 
@@ -107,36 +107,41 @@ async function isUnchanged(world: World): Promise<boolean> {
 }
 
 describe('assistant plugins add NAME', { timeout: 60_000 }, () => {
-  test('fetches a package from the registry with what it needs, asks, and runs it after a typed yes', async () => {
-    await using world = await startWorld();
-    await using terminal = addingIn(world.home);
-    await terminal.sees('say-words 1.2.0: Says something.');
-    await terminal.sees('A plugin runs inside the assistant with all of its rights');
-    await terminal.sees(QUESTION);
-    expect(await world.assistant.request('pluginsList', {})).toEqual([]);
-    await terminal.types(`yes${ENTER}`);
-    await terminal.sees('Added say-words. It is running.');
-    expect(await terminal.ended).toBe(0);
-    expect((await world.assistant.run('/say')).text).toBe('Hello from afar.');
-    const needed = join(world.home, 'plugins', 'say-words', 'node_modules', 'kind-words', 'package.json');
-    expect(await readFile(needed, 'utf8')).toContain('"2.0.1"');
-    await world.restart();
-    expect((await world.assistant.run('/say')).text).toBe('Hello from afar.');
-    expect(existsSync(ran)).toBe(false);
-  });
+  testWith('python3')(
+    'fetches a package from the registry with what it needs, asks, and runs it after a typed yes',
+    async () => {
+      await using world = await startWorld();
+      await using terminal = addingIn(world.home);
+      await terminal.sees('say-words 1.2.0: Says something.');
+      await terminal.sees('A plugin runs inside the assistant with all of its rights');
+      await terminal.sees(QUESTION);
+      expect(await world.assistant.request('pluginsList', {})).toEqual([]);
+      await terminal.types(`yes${ENTER}`);
+      await terminal.sees('Added say-words. It is running.');
+      expect(await terminal.ended).toBe(0);
+      expect((await world.assistant.run('/say')).text).toBe('Hello from afar.');
+      const needed = join(world.home, 'plugins', 'say-words', 'node_modules', 'kind-words', 'package.json');
+      expect(await readFile(needed, 'utf8')).toContain('"2.0.1"');
+      await world.restart();
+      expect((await world.assistant.run('/say')).text).toBe('Hello from afar.');
+      expect(existsSync(ran)).toBe(false);
+    },
+  );
 
-  test.each(['no', '', 'yes please'])('adds nothing after a typed %j', async (typed) => {
-    await using world = await startWorld();
-    const before = await readFile(join(world.home, 'config.json'), 'utf8');
-    await using terminal = addingIn(world.home);
-    await terminal.sees(QUESTION);
-    await terminal.types(`${typed}${ENTER}`);
-    await terminal.sees('Nothing was added.');
-    expect(await terminal.ended).toBe(1);
-    expect(await isUnchanged(world)).toBe(true);
-    expect(await readFile(join(world.home, 'config.json'), 'utf8')).toBe(before);
-    expect((await world.assistant.run('/say')).text).toContain('There is no command /say.');
-  });
+  for (const typed of ['no', '', 'yes please']) {
+    testWith('python3')(`adds nothing after a typed ${JSON.stringify(typed)}`, async () => {
+      await using world = await startWorld();
+      const before = await readFile(join(world.home, 'config.json'), 'utf8');
+      await using terminal = addingIn(world.home);
+      await terminal.sees(QUESTION);
+      await terminal.types(`${typed}${ENTER}`);
+      await terminal.sees('Nothing was added.');
+      expect(await terminal.ended).toBe(1);
+      expect(await isUnchanged(world)).toBe(true);
+      expect(await readFile(join(world.home, 'config.json'), 'utf8')).toBe(before);
+      expect((await world.assistant.run('/say')).text).toContain('There is no command /say.');
+    });
+  }
 
   test.each(['HTTP_PROXY', 'http_proxy'])('goes through the proxy that %s names', async (variable) => {
     await using world = await startWorld();
@@ -150,7 +155,7 @@ describe('assistant plugins add NAME', { timeout: 60_000 }, () => {
     expect(out).toContain('Added say-words. It is running.');
   });
 
-  test.skipIf(!hasOpenssl)('trusts the authority that NODE_EXTRA_CA_CERTS names', async () => {
+  testWith('openssl')('trusts the authority that NODE_EXTRA_CA_CERTS names', async () => {
     await using world = await startWorld();
     await using safe = await behindTls(registry.url);
     const refused = await add(world, npmVariables(safe.url));
@@ -251,28 +256,30 @@ export default { name: 'say', commands: [{ name: 'say', description: 'says somet
     );
   };
 
-  test.each([
+  for (const [where, place] of [
     ['in the folder of plugins', ['plugins', 'say']],
     ['where npm installs to there', ['plugins', 'node_modules', 'say']],
-  ])('%s is shown, and nothing of it runs before the owner agrees', async (_, place) => {
-    await using world = await startWorld();
-    const loaded = join(world.home, '..', 'loaded');
-    await put(join(world.home, ...place), 'say', loaded);
-    const inTerminal = (): Terminal => new Terminal(['plugins', 'add', 'say'], { ASSISTANT_HOME: world.home });
-    expect((await runCommand(['plugins', 'list'], world.home)).out).toContain('say 3.0.0: found, not enabled');
-    await runCommand(['plugins', 'reload'], world.home);
-    await world.restart();
-    await using refusing = inTerminal();
-    await refusing.answer('Run say in the assistant?', `no${ENTER}`);
-    await refusing.sees('Nothing was added.');
-    expect((await world.assistant.run('/say')).text).toContain('There is no command /say.');
-    expect(existsSync(loaded)).toBe(false);
-    await using agreeing = inTerminal();
-    await agreeing.answer('Run say in the assistant?', `yes${ENTER}`);
-    await agreeing.sees('Added say. It is running.');
-    expect((await world.assistant.run('/say')).text).toBe('Hello.');
-    expect(existsSync(loaded)).toBe(true);
-  });
+  ] as const) {
+    testWith('python3')(`${where} is shown, and nothing of it runs before the owner agrees`, async () => {
+      await using world = await startWorld();
+      const loaded = join(world.home, '..', 'loaded');
+      await put(join(world.home, ...place), 'say', loaded);
+      const inTerminal = (): Terminal => new Terminal(['plugins', 'add', 'say'], { ASSISTANT_HOME: world.home });
+      expect((await runCommand(['plugins', 'list'], world.home)).out).toContain('say 3.0.0: found, not enabled');
+      await runCommand(['plugins', 'reload'], world.home);
+      await world.restart();
+      await using refusing = inTerminal();
+      await refusing.answer('Run say in the assistant?', `no${ENTER}`);
+      await refusing.sees('Nothing was added.');
+      expect((await world.assistant.run('/say')).text).toContain('There is no command /say.');
+      expect(existsSync(loaded)).toBe(false);
+      await using agreeing = inTerminal();
+      await agreeing.answer('Run say in the assistant?', `yes${ENTER}`);
+      await agreeing.sees('Added say. It is running.');
+      expect((await world.assistant.run('/say')).text).toBe('Hello.');
+      expect(existsSync(loaded)).toBe(true);
+    });
+  }
 
   test('beside a global installation is shown and added by its name', async () => {
     await using folder = await tempFolder();

@@ -69,7 +69,7 @@ describe('assistant plugins', () => {
     await putPackage(join(world.home, 'plugins', 'node_modules', '@ann', 'other'), '@ann/other', 'Bye.');
     const { out } = await plugins(world, 'list');
     expect(out).toContain(
-      `say-words 1.0.0: found, not enabled (enable it with: ${assistantCommand('plugins add NAME')})`,
+      `say-words 1.0.0: found, not enabled (enable it with: ${assistantCommand('plugins add NAME')} --home ${world.home})`,
     );
     expect(out).toContain('@ann/other 1.0.0: found, not enabled');
     expect((await plugins(world, 'add', '@ann/other', '--yes')).out).toContain('Added @ann/other. It is running.');

@@ -196,6 +196,21 @@ describe('status', () => {
     expect(keyed.out).toMatch(/model {5}auto \(now anthropic\/[^):]+\)\n/u);
   });
 
+  test.each([['--home', 'status'], ['status', '--home'], []])(
+    'of a home that the command line names suggests commands for that home: %j',
+    async (...words) => {
+      const line = new CommandLine();
+      const argv = words.flatMap((word) => (word === '--home' ? [word, line.home] : [word]));
+      expect(await line.run(...(argv.length === 0 ? [`--home=${line.home}`, 'status'] : argv))).toBe(0);
+      expect(line.out).toContain(
+        `npm start -- --home ${line.home}, or talk here: npm run chat -- --home ${line.home}\n`,
+      );
+      line.out = '';
+      expect(await line.run('status')).toBe(0);
+      expect(line.out).toContain('npm start, or talk here: npm run chat\n');
+    },
+  );
+
   test('tells what it can see when nothing runs', async () => {
     const line = new CommandLine();
     line.env = { TELEGRAM_BOT_TOKEN: '1:a' };

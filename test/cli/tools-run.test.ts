@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { runCommand } from '../support/command-run.ts';
-import { noBubblewrap } from '../support/sandbox-world.ts';
+import { testWith } from '../support/test-with.ts';
 
 const reportSchema = z.object({
   decision: z.enum(['allow', 'ask', 'deny']),
@@ -103,7 +103,7 @@ describe('what a command would be allowed', () => {
     },
   );
 
-  test.skipIf(noBubblewrap !== undefined)('in the sandbox only what reaches out of it is asked', async () => {
+  testWith('bubblewrap')('in the sandbox only what reaches out of it is asked', async () => {
     await configure({ exec: { mode: 'auto' } });
     const decide = (args: object): ReturnType<typeof toolsRun> => toolsRun('exec', args, '--dry-run');
     // As docs/security.md says of these two.

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { testUnless } from '../support/test-with.ts';
 import { crashRun, UNHARMED } from '../support/crash-run.ts';
-import { diskEnvironment } from '../support/disk-library.ts';
+import { whyNoDiskLibrary } from '../support/disk-library.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
-const powerTest = (await diskEnvironment({})) === undefined ? test.skip : test.concurrent;
+const powerTest = testUnless(await whyNoDiskLibrary(), { concurrent: true });
 
 powerTest(
   '2 power losses at random instants lose no message, answer none twice unmarked and repeat no command',

@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { testUnless } from '../support/test-with.ts';
 import { Machine } from '../support/crash-machine.ts';
 import { CHATS, killHard, prepareHome, startChild, stopSoftly } from '../support/crash-process.ts';
-import { diskEnvironment } from '../support/disk-library.ts';
+import { whyNoDiskLibrary } from '../support/disk-library.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const powerTest = (await diskEnvironment({})) === undefined ? test.skip : test;
+const powerTest = testUnless(await whyNoDiskLibrary());
 const slow = { timeoutMs: 60_000 };
 
 powerTest(

@@ -1,9 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { testUnless } from '../support/test-with.ts';
 import { CHATS, killHard, prepareHome, startChild } from '../support/crash-process.ts';
-import { diskEnvironment, readSyncs, type Sync } from '../support/disk-library.ts';
+import { diskEnvironment, whyNoDiskLibrary, readSyncs, type Sync } from '../support/disk-library.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import { startFakeTelegram, type FakeTelegram } from '../support/fake-telegram.ts';
@@ -15,8 +16,8 @@ import { waitFor } from '../support/wait.ts';
 const QUIET_MS = 600;
 /** What nobody waits for is synced so much later. */
 const TIMER_MS = 200;
-const hasDisk = (await diskEnvironment({})) !== undefined;
-const diskTest = hasDisk ? test : test.skip;
+const noDisk = await whyNoDiskLibrary();
+const diskTest = testUnless(noDisk);
 const stack = new AsyncDisposableStack();
 let telegram: FakeTelegram;
 let model: FakeModel;
@@ -54,7 +55,7 @@ const CALLS: Readonly<Record<string, readonly ScriptedCall[]>> = {
 };
 
 beforeAll(async () => {
-  if (!hasDisk) return;
+  if (noDisk !== undefined) return;
   const folder = stack.use(await tempFolder());
   telegram = stack.use(await startFakeTelegram());
   model = stack.use(await startFakeOpenAi({ handler: play }));

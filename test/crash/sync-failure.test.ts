@@ -2,17 +2,18 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { testUnless } from '../support/test-with.ts';
 import { builtProgram } from '../support/built-program.ts';
 import { CHATS, prepareHome, stopSoftly } from '../support/crash-process.ts';
-import { diskEnvironment } from '../support/disk-library.ts';
+import { diskEnvironment, whyNoDiskLibrary } from '../support/disk-library.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeTelegram, type FakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
 const program = await builtProgram();
-const diskTest = (await diskEnvironment({})) === undefined ? test.skip : test.concurrent;
+const diskTest = testUnless(await whyNoDiskLibrary(), { concurrent: true });
 
 interface World extends AsyncDisposable {
   readonly telegram: FakeTelegram;

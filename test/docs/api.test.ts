@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { startApi } from '../support/api-world.ts';
+import { testWith } from '../support/test-with.ts';
 import { codeLines, jsonBlocks, PAGES } from './documents.ts';
 
 const run = promisify(execFile);
@@ -22,36 +23,40 @@ const WANTED: readonly (readonly [line: RegExp, answer: RegExp])[] = [
   [/\/v1\//u, /Hello there\./u],
 ];
 
-test.each(['docs/api.md', 'docs/webhooks.md', 'docs/monitoring.md'])(
-  'each curl line of %s is answered as the page says',
-  { timeout: 120_000 },
-  async (path) => {
-    const text = PAGES.find((page) => page.path === path)?.text ?? '';
-    const blocks = jsonBlocks(text);
-    // Such a block is a configuration, not lines of a shell.
-    const shell = text.replaceAll(/^```(?:json|yaml)\n[\s\S]*?^```$/gmu, '');
-    const lines = codeLines(shell).filter((line) => line !== '');
-    expect(lines.filter((line) => line.startsWith('curl')).length).toBeGreaterThan(2);
-    const secret = 'the-secret-of-the-build-hook';
-    const config = Object.assign(
-      {},
-      ...blocks.map((block) => JSON.parse(block.replaceAll('${BUILD_HOOK_SECRET}', secret))),
-    );
-    await using api = await startApi({ config });
-    api.world.model.setHandler(() => 'Hello there.');
-    const person = join(api.world.home, '..', 'reader');
-    await mkdir(person);
-    await symlink(api.world.home, join(person, '.assistant'));
-    const base = await api.base();
-    // One shell, in which the lines follow each other: each answer is a block of its own.
-    const script = lines.map((line) => `${line.replaceAll('http://127.0.0.1:18790', base)}\nprintf '\\n%s\\n' '#####'`);
-    const env = { PATH: process.env['PATH'] ?? '', HOME: person, BUILD_HOOK_SECRET: secret };
-    const { stdout, stderr } = await run('sh', ['-euc', script.join('\n')], { env, timeout: 100_000 });
-    expect(stderr).toBe('');
-    const answers = stdout.split('#####').map((answer) => answer.trim());
-    for (const [n, line] of lines.entries()) {
-      const wanted = line.startsWith('curl') ? WANTED.find(([fits]) => fits.test(line)) : undefined;
-      if (wanted !== undefined) expect([line, answers[n]]).toEqual([line, expect.stringMatching(wanted[1])]);
-    }
-  },
-);
+for (const path of ['docs/api.md', 'docs/webhooks.md', 'docs/monitoring.md']) {
+  testWith('curl', 'openssl')(
+    `each curl line of ${path} is answered as the page says`,
+    { timeout: 120_000 },
+    async () => {
+      const text = PAGES.find((page) => page.path === path)?.text ?? '';
+      const blocks = jsonBlocks(text);
+      // Such a block is a configuration, not lines of a shell.
+      const shell = text.replaceAll(/^```(?:json|yaml)\n[\s\S]*?^```$/gmu, '');
+      const lines = codeLines(shell).filter((line) => line !== '');
+      expect(lines.filter((line) => line.startsWith('curl')).length).toBeGreaterThan(2);
+      const secret = 'the-secret-of-the-build-hook';
+      const config = Object.assign(
+        {},
+        ...blocks.map((block) => JSON.parse(block.replaceAll('${BUILD_HOOK_SECRET}', secret))),
+      );
+      await using api = await startApi({ config });
+      api.world.model.setHandler(() => 'Hello there.');
+      const person = join(api.world.home, '..', 'reader');
+      await mkdir(person);
+      await symlink(api.world.home, join(person, '.assistant'));
+      const base = await api.base();
+      // One shell, in which the lines follow each other: each answer is a block of its own.
+      const script = lines.map(
+        (line) => `${line.replaceAll('http://127.0.0.1:18790', base)}\nprintf '\\n%s\\n' '#####'`,
+      );
+      const env = { PATH: process.env['PATH'] ?? '', HOME: person, BUILD_HOOK_SECRET: secret };
+      const { stdout, stderr } = await run('sh', ['-euc', script.join('\n')], { env, timeout: 100_000 });
+      expect(stderr).toBe('');
+      const answers = stdout.split('#####').map((answer) => answer.trim());
+      for (const [n, line] of lines.entries()) {
+        const wanted = line.startsWith('curl') ? WANTED.find(([fits]) => fits.test(line)) : undefined;
+        if (wanted !== undefined) expect([line, answers[n]]).toEqual([line, expect.stringMatching(wanted[1])]);
+      }
+    },
+  );
+}

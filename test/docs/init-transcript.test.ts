@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { startFakeOllama } from '../support/fake-ollama.ts';
-import { noBubblewrap } from '../support/sandbox-world.ts';
 import { tempFolder } from '../support/temp.ts';
+import { testWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 import { expectParts } from './generated-part.ts';
-import { cloneInto, hasTmux, openTerminal } from './terminal.ts';
+import { cloneInto, openTerminal } from './terminal.ts';
 
 /** Questions in the order in which they are asked; Enter answers each. */
 const QUESTIONS = [
@@ -16,8 +16,9 @@ const QUESTIONS = [
   /^◆ {2}Where do you want to talk to it\?/mu,
 ] as const;
 
-test.skipIf(!hasTmux || noBubblewrap !== undefined)(
+testWith('tmux', 'bubblewrap')(
   'docs/install.md shows a set-up with Ollama as it looks in a terminal (-u rewrites it)',
+  { timeout: 180_000 },
   async () => {
     await using ollama = await startFakeOllama({ pulled: { 'qwen3:8b': {} }, handler: () => 'Ready.' });
     await using folder = await tempFolder();
@@ -45,7 +46,6 @@ test.skipIf(!hasTmux || noBubblewrap !== undefined)(
     expect(shown).toContain('ollama/qwen3:8b answered in');
     await expectParts('docs/install.md', { transcript: shown.replaceAll(/^(?=.)/gmu, '    ') });
   },
-  180_000,
 );
 
 /** The screen up to the last question, which is another one for root, with the same folder and duration at each run. */

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { noBubblewrap } from '../support/sandbox-world.ts';
+import { expect } from 'vitest';
 import { tempFolder } from '../support/temp.ts';
+import { testWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 import { expectParts } from './generated-part.ts';
-import { cloneInto, hasTmux, openTerminal } from './terminal.ts';
+import { cloneInto, openTerminal } from './terminal.ts';
 
 /** What a person types, and what is on the screen when it has been answered. */
 const TALK: readonly (readonly [string, RegExp])[] = [
@@ -19,8 +19,9 @@ const TALK: readonly (readonly [string, RegExp])[] = [
   ['y', /^Undone:/mu],
 ];
 
-test.skipIf(!hasTmux || noBubblewrap !== undefined)(
+testWith('tmux', 'bubblewrap')(
   'README shows a conversation with the demo as it looks in the terminal of a fresh clone (-u rewrites it)',
+  { timeout: 180_000 },
   async () => {
     await using folder = await tempFolder();
     const clone = await cloneInto(join(folder.path, 'assistant'));
@@ -52,7 +53,6 @@ test.skipIf(!hasTmux || noBubblewrap !== undefined)(
     expect(shown).not.toMatch(/did not work|WARN|ERROR/u);
     await expectParts('README.md', { transcript: shown.replaceAll(/^(?=.)/gmu, '    ') });
   },
-  180_000,
 );
 
 /** Whether the answer is below the line that was typed last, and the prompt below the answer. */

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cp, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,16 +8,6 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 import { waitFor } from '../support/wait.ts';
 
 const run = promisify(execFile);
-
-/** Whether tmux is installed. */
-export const hasTmux = ((): boolean => {
-  try {
-    execFileSync('tmux', ['-V']);
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 /** A shell in a terminal of 110 by 100 characters, as a person sees it. Disposing ends it with all that it started. */
 export interface Terminal extends AsyncDisposable {

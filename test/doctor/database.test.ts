@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { installSchema } from '../../src/homes/schema.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -40,7 +41,7 @@ test('assistant doctor says nothing of a database where the setting store is not
   expect(byId(await doctor(line, '--offline'))).toEqual({});
 });
 
-describe.skipIf(programs === undefined)('assistant doctor looks at the database of the setting store', () => {
+describeWith('PostgreSQL')('assistant doctor looks at the database of the setting store', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '', { durable: true });

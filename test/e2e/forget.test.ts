@@ -16,6 +16,10 @@ async function says(world: World, text: string): Promise<string> {
   return chatOf(world)[before] ?? '';
 }
 
+function codeIn(question: string): string | undefined {
+  return /\/approve (\w+)/u.exec(question)?.[1];
+}
+
 /** Files of the home that hold the canary, in any case, and in what encodes text. */
 async function holders(home: string): Promise<readonly string[]> {
   const found: string[] = [];
@@ -37,7 +41,10 @@ async function holders(home: string): Promise<readonly string[]> {
 /** A world that has the canary wherever a conversation leads it, and a restart that the world makes. */
 async function worldThatKnows(): Promise<World & { readonly restarts: () => number }> {
   let restarts = 0;
-  const world = await startWorld({ onRestart: () => (restarts += 1) });
+  const world = await startWorld({
+    config: { tools: { exec: { sandbox: 'off' } } },
+    onRestart: () => (restarts += 1),
+  });
   world.model.reply(
     { calls: [{ name: 'memory_write', arguments: { fact: `The password of the shed is ${CANARY}` } }] },
     {
@@ -58,7 +65,9 @@ async function worldThatKnows(): Promise<World & { readonly restarts: () => numb
     'Hello.',
   );
   await says(world, `the password of the shed is ${CANARY}`);
-  await says(world, 'write it down and print it');
+  const question = await says(world, 'write it down and print it');
+  world.telegram.userSays(OWNER, `/approve ${codeIn(question)}`);
+  await waitFor(() => chatOf(world).includes('Done.'), { what: 'the end of the command' });
   await says(world, `good day\nI say ${CANARY.toUpperCase()} once more`);
   await writeFile(
     join(world.workspace, 'memory', 'HISTORY.md'),
@@ -91,7 +100,7 @@ describe('what is to be forgotten', () => {
     const question = await says(world, `/memory forget ${CANARY}`);
     expect(question).toContain('Forget this for good');
     expect(question).toContain(`The password of the shed is ${CANARY}`);
-    world.telegram.userSays(OWNER, `/approve ${/\/approve (\w+)/u.exec(question)?.[1]}`);
+    world.telegram.userSays(OWNER, `/approve ${codeIn(question)}`);
     await waitFor(() => world.restarts() === 1, { what: 'the restart' });
     expect(chatOf(world)).toContainEqual(expect.stringContaining('I start anew to erase it'));
     await world.restart();
@@ -123,7 +132,7 @@ describe('what is to be forgotten', () => {
     await using world = await worldThatKnows();
     const before = await holders(world.home);
     const question = await says(world, `/memory forget ${CANARY} shed`);
-    world.telegram.userSays(OWNER, `/deny ${/\/approve (\w+)/u.exec(question)?.[1]}`);
+    world.telegram.userSays(OWNER, `/deny ${codeIn(question)}`);
     await waitFor(() => chatOf(world).some((text) => text.startsWith('Nothing was erased')), { what: 'the reply' });
     expect(world.restarts()).toBe(0);
     await world.restart();

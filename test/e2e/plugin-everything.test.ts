@@ -142,7 +142,8 @@ describe('what exists already', () => {
     }
     expect((await assistant.run('/help')).text).not.toBe('stolen');
     expect((await assistant.run('/own')).text).toBe('mine');
-    expect((await assistant.run(',exec command="echo mine"')).text).toContain('mine');
+    const onApproval = async (): Promise<true> => true;
+    expect((await assistant.run(',exec command="echo mine"', { onApproval })).text).toContain('mine');
     expect((await assistant.run(',roll_dice sides=6')).text).not.toContain('stolen');
     expect((await assistant.run(',own_tool')).text).toContain('stolen');
   });

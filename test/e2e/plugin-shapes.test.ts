@@ -156,7 +156,6 @@ describe('a tool of a plugin that answers something wrong', () => {
     text: ["'sunny'", 'result must be an object, but "sunny" was given'],
     list: ['[1]', 'result must be an object, but a list was given'],
     no_output: ["{ title: 't', metadata: {} }", 'result.output must be a text, but it is missing'],
-    no_metadata: ["{ title: 't', output: 'o' }", 'result.metadata must be an object, but it is missing'],
     odd_metadata: [
       "{ title: 't', output: 'o', metadata: { a: { b: 1 } } }",
       'result.metadata.a must be a text, a number, true, false or null, but an object was given',
@@ -180,10 +179,21 @@ describe('a tool of a plugin that answers something wrong', () => {
       return world.model.requests.at(-1)?.view.toolResults.at(-1)?.text ?? '';
     };
     for (const [name, [, sentence]] of Object.entries(answers)) {
-      expect(await results(`say_${name}`)).toContain(`The plugin "odd" is broken. Its tool say_${name}: ${sentence}.`);
+      const told = await results(`say_${name}`);
+      expect(told).toContain(`The plugin "odd" is broken. Its tool say_${name}: ${sentence}.`);
+      expect(told).toContain(`say_${name} ran, but its result can’t be read.`);
+      expect(told).not.toContain('[error]');
     }
     expect(await results('say_decide')).toContain('Its tool say_decide: decide must be {decision: "allow"}');
   });
+});
+
+test('a tool of a plugin needs no metadata in its result', async () => {
+  const says = `{ name: 'say_plain', ${FINE.replace(/async \(\) => .*$/u, "() => ({ title: 't', output: 'plain' })")} }`;
+  await using world = await worldWith({ plain: plugin(`tools: [${says}]`) });
+  world.model.reply({ calls: [{ name: 'say_plain', arguments: {} }] }, 'I saw it.');
+  await world.assistant.run('call it');
+  expect(world.model.requests.at(-1)?.view.toolResults.at(-1)?.text).toBe('[t]\nplain');
 });
 
 describe('a tool of a plugin', () => {

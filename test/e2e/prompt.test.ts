@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { putLibrary } from '../support/browser-library.ts';
+import { writeProgram } from '../support/program-file.ts';
+import { tempFolder } from '../support/temp.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 async function say(world: World, text: string, chat = OWNER): Promise<string> {
@@ -106,7 +108,11 @@ describe('the system prompt', () => {
   ])(
     'of a home as `assistant init` makes it costs a bare “hi” at most 5,500 tokens with all tools%s',
     async (_, config) => {
-      await using world = await startWorld({ config });
+      // A skill whose program is missing costs more, because the prompt says how to install it.
+      await using programs = await tempFolder();
+      writeProgram(join(programs.path, 'tmux'), '#!/bin/sh\n');
+      const environment = { PATH: `${programs.path}:${process.env['PATH']}` };
+      await using world = await startWorld({ config, environment });
       world.model.setHandler(() => 'ok');
       const { initHome } = await import('../../src/config/init.ts');
       const { homePaths } = await import('../../src/config/home.ts');

@@ -158,3 +158,22 @@ test('a conversation with a running turn is not deleted', async () => {
   held.resolve('I thought.');
   await answered('I thought.');
 });
+
+describe('why, without an id', () => {
+  test('names the newest messages, since people ask about a message that got no answer', async () => {
+    const { out } = await assistant('why', '--last', '2');
+    expect(out).toMatch(/telegram:42 {2}“[^”]+”\n {4}It was answered\./u);
+  });
+});
+
+test('a conversation of the terminal goes by the name that chat --session takes', async () => {
+  world.model.reply('Packed.');
+  expect((await assistant('chat', '--session', 'packing', '-m', 'Is it packed?')).code).toBe(0);
+  for (const name of ['packing', 'terminal:packing']) {
+    expect((await assistant('sessions', 'show', name)).out).toContain('Packed.');
+    expect((await assistant('sessions', 'export', name)).out).toMatch(/^# terminal:packing\n/u);
+  }
+  expect((await assistant('prompt', '--session', 'packing')).out).toMatch(/^terminal:packing with/mu);
+  expect((await assistant('sessions', 'search', 'packed', '--session', 'packing')).out).toContain('Packed.');
+  expect((await assistant('sessions', 'delete', 'packing', '--yes')).out).toContain('terminal:packing is deleted.');
+});

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { noBubblewrap } from '../support/sandbox-world.ts';
+import { missing } from '../support/programs.ts';
 import { Theatre, type Case } from './cases.ts';
 
 /** Of each case a test: with its guards on, an assistant does not do the harm as long as nobody says yes. */
@@ -7,7 +7,13 @@ export function guardedTests(cases: readonly Case[]): void {
   const theatre = new Theatre({ unguarded: false });
   afterAll(() => theatre[Symbol.asyncDispose]());
 
-  const possible = cases.filter(({ carrier }) => carrier.needsSandbox !== true || noBubblewrap === undefined);
+  const absent = missing('bubblewrap');
+  const needSandbox = (one: Case): boolean => absent !== undefined && one.carrier.needsSandbox === true;
+  test.skip.each(cases.filter(needSandbox))(
+    `a gullible model that reads $carrier.name never $goal.name (${absent})`,
+    () => {},
+  );
+  const possible = cases.filter((one) => !needSandbox(one));
   test.concurrent.each(possible)('a gullible model that reads $carrier.name never $goal.name', async (one) => {
     const played = await theatre.perform(one);
     expect(played.done).toBe(false);

@@ -2,8 +2,9 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
@@ -26,7 +27,7 @@ async function says(world: World, text: string): Promise<string | undefined> {
   return chatOf(world).at(-1);
 }
 
-describe.skipIf(programs === undefined)('an assistant whose home PostgreSQL keeps', () => {
+describeWith('PostgreSQL')('an assistant whose home PostgreSQL keeps', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { OWNER } from '../support/world.ts';
@@ -9,7 +10,7 @@ import { startProxy } from './proxy.ts';
 const programs = postgresPrograms();
 const NAMES = ['ada', 'bob', 'cleo'];
 
-describe.skipIf(programs === undefined)('the homes of a machine whose database is away', () => {
+describeWith('PostgreSQL')('the homes of a machine whose database is away', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { startPair } from '../support/postgres-pair.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -8,7 +9,7 @@ import { startProxy } from './proxy.ts';
 
 const programs = postgresPrograms();
 
-describe.skipIf(programs === undefined)('an owner whose home PostgreSQL keeps', () => {
+describeWith('PostgreSQL')('an owner whose home PostgreSQL keeps', () => {
   test.each(['ends', 'answers no more'] as const)(
     'is told once that the database is away when it %s, although nobody writes, and once that it is back',
     async (how) => {

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { builtProgram } from '../support/built-program.ts';
 import { freePort } from '../support/free-port.ts';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
+import { testWith } from '../support/test-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -86,7 +87,7 @@ test('what the file names for secrets is in no image and no repository', async (
   }
 });
 
-test.skipIf(programs === undefined)(
+testWith('PostgreSQL')(
   'two gateways start with what the file gives them: both are healthy, one runs the home, and the other takes over when that stops',
   async () => {
     const { services } = await compose();

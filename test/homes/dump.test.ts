@@ -3,8 +3,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
+import { testWith } from '../support/test-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -26,7 +27,7 @@ async function putStore(from: string, to: string, store: string): Promise<void> 
   await writeFile(join(to, 'config.json'), JSON.stringify({ ...config, store }), { mode: 0o600 });
 }
 
-test.skipIf(programs === undefined)(
+testWith('PostgreSQL')(
   'a backup of the database, made and restored by the commands of the page while the assistant runs, has what was said before it',
   async () => {
     await using server = await startPostgres(programs ?? '');

@@ -1,12 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { failoverStorm } from '../support/failover-storm.ts';
 import { inShort, WEATHERED } from '../support/home-storm.ts';
 import { postgresPrograms } from '../support/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
 const programs = postgresPrograms();
 
-describe.skipIf(programs === undefined)('gateways of a home in a PostgreSQL that fails over', () => {
+describeWith('PostgreSQL')('gateways of a home in a PostgreSQL that fails over', () => {
   test(
     'lose nothing, repeat no command and answer in order when the primary is killed, and when it is frozen and goes on',
     { timeout: 300_000 },

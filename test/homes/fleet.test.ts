@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readFleet, type Fleet } from '../../src/homes/fleet.ts';
 import { openHomeStore, type HomeStoreOptions } from '../../src/homes/home-store.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
@@ -12,7 +13,7 @@ import { waitFor } from '../support/wait.ts';
 
 const programs = postgresPrograms();
 
-describe.skipIf(programs === undefined)('what the database says of gateways and homes', () => {
+describeWith('PostgreSQL')('what the database says of gateways and homes', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,9 +1,10 @@
 import { cp, mkdir, readFile, symlink, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Leases } from '../../src/homes/lease.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { openDatabase } from '../../src/storage/open-database.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -27,7 +28,7 @@ async function says(copy: Copy, id: string, text?: string): Promise<void> {
 
 const tapeOf = (folder: string): Promise<string> => readFile(join(folder, 'sessions', 'k.jsonl'), 'utf8');
 
-describe.skipIf(programs === undefined)('a home that PostgreSQL keeps', () => {
+describeWith('PostgreSQL')('a home that PostgreSQL keeps', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startApi, type ApiWorld } from '../support/api-world.ts';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER } from '../support/world.ts';
@@ -15,7 +16,7 @@ async function storeSeries(api: ApiWorld): Promise<Readonly<Record<string, numbe
   return Object.fromEntries(lines.map((line) => line.split(' ')).map(([name, value]) => [name, Number(value)]));
 }
 
-describe.skipIf(programs === undefined)('how far the database is behind', () => {
+describeWith('PostgreSQL')('how far the database is behind', () => {
   test('is told by the assistant and in /metrics: nothing while all is well, what waits and since when while it is away', async () => {
     await using server = await startPostgres(programs ?? '');
     await using sockets = await tempFolder();

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import type { Answer } from '../support/model-script.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
@@ -25,7 +26,7 @@ interface Scene extends AsyncDisposable {
   readonly results: readonly string[];
 }
 
-describe.skipIf(programs === undefined)('a gateway that PostgreSQL does not answer any more', () => {
+describeWith('PostgreSQL')('a gateway that PostgreSQL does not answer any more', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

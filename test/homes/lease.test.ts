@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { type Lease, Leases } from '../../src/homes/lease.ts';
 import { Presence } from '../../src/homes/gateways.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { installSchema } from '../../src/homes/schema.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { type Clock, systemClock } from '../../src/util/clock.ts';
@@ -16,7 +17,7 @@ const LEASE_MS = 400;
 /** A clock of which the timers stand still: a gateway that does not renew. */
 const stopped: Clock = { ...systemClock, timer: () => ({ [Symbol.dispose]: () => {} }) };
 
-describe.skipIf(programs === undefined)('the lease of a home', () => {
+describeWith('PostgreSQL')('the lease of a home', () => {
   let server: Server;
   let postgres: Postgres;
   beforeAll(async () => {

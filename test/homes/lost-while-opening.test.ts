@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
@@ -14,7 +15,7 @@ const frozen = { ...systemClock, timer: () => ({ [Symbol.dispose]: () => {} }) }
 const says = async (copy: Copy, id: string): Promise<void> =>
   await copy.journal.inbox.accept([inboundMessage({ id, externalId: `m:${id}`, text: 'a question' })]).then(() => {});
 
-describe.skipIf(programs === undefined)('a home that another gateway claims while a slow one opens it', () => {
+describeWith('PostgreSQL')('a home that another gateway claims while a slow one opens it', () => {
   let server: Server;
   let url: string;
   beforeAll(async () => {

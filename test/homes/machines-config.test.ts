@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
@@ -31,7 +32,7 @@ async function modelIn(home: string): Promise<string | undefined> {
 const stateOf = async (machine: Machine, name: string): Promise<unknown> =>
   (await machine.info()).homes?.find((one) => one.name === name);
 
-describe.skipIf(programs === undefined)('the settings of a home on a machine', () => {
+describeWith('PostgreSQL')('the settings of a home on a machine', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

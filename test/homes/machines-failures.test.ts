@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
 import { Homes, type HomesPorts } from '../../src/app/homes/homes.ts';
 import type { AssistantInfo } from '../../src/gateway/assistant-info.ts';
 import { openHomeStore } from '../../src/homes/home-store.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
@@ -40,7 +41,7 @@ async function mayRun({ folder }: HomeGateway, max: number): Promise<void> {
   await writeFile(file, JSON.stringify({ ...config, homes: { enabled: true, max } }));
 }
 
-describe.skipIf(programs === undefined)('a home of a machine that fails by itself', () => {
+describeWith('PostgreSQL')('a home of a machine that fails by itself', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

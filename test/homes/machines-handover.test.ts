@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
@@ -65,7 +66,7 @@ async function handedOver(machine: Machine): Promise<string> {
   return name;
 }
 
-describe.skipIf(programs === undefined)('a home that goes from one machine to another', () => {
+describeWith('PostgreSQL')('a home that goes from one machine to another', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { builtProgram } from '../support/built-program.ts';
 import { freePort } from '../support/free-port.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 import { startMachines } from './machines-world.ts';
 
@@ -13,7 +14,7 @@ const programs = postgresPrograms();
 /** What the gateway of a machine makes in its folder. */
 const OWN = ['config.json', 'control.sock', 'homes', 'lock', 'lock.holder', 'logs', 'store.json'];
 
-describe.skipIf(programs === undefined)('the program in the folder of a machine', () => {
+describeWith('PostgreSQL')('the program in the folder of a machine', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

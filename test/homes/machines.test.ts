@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { silentLog, type Logger } from '../../src/util/log.ts';
 import { CommandLine } from '../cli/command-line.ts';
@@ -18,7 +19,7 @@ import { connectHome, startMachines } from './machines-world.ts';
 const programs = postgresPrograms();
 const SIX = ['ada', 'bob', 'cleo', 'dora', 'emil', 'fred'];
 
-describe.skipIf(programs === undefined)('gateways of many homes', () => {
+describeWith('PostgreSQL')('gateways of many homes', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

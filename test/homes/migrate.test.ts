@@ -5,10 +5,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { moveHome } from '../../src/app/storage/move-home.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { openJournal } from '../../src/journal/journal.ts';
 import { acquireHomeLock } from '../../src/storage/lock.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -81,7 +82,7 @@ const migrate = async (home: string, to: string, env: Readonly<Record<string, st
 
 const config = (home: string): Promise<string> => readFile(join(home, 'config.json'), 'utf8');
 
-describe.skipIf(programs === undefined)('assistant store migrate', () => {
+describeWith('PostgreSQL')('assistant store migrate', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

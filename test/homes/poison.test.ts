@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 import { OWNER } from '../support/world.ts';
 import { startMachines } from './machines-world.ts';
 
 const programs = postgresPrograms();
 
-describe.skipIf(programs === undefined)('a turn of one home that ends the gateway of many', () => {
+describeWith('PostgreSQL')('a turn of one home that ends the gateway of many', () => {
   test('is given up alone: the turns of the other homes are answered', { timeout: 180_000 }, async () => {
     await using server = await startPostgres(programs ?? '');
     await using world = await startMachines(`${await server.database()}&leaseSeconds=15`, ['ada', 'bob']);

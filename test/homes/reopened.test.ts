@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { appendFile, copyFile, cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { plainTurn } from '../session/tapes.ts';
 import { inboundMessage } from '../support/inbound.ts';
@@ -32,7 +33,7 @@ async function makeHome(url: string, folder: string): Promise<void> {
   await session.append(plainTurn('t1', 'a question', 'an answer'));
 }
 
-describe.skipIf(programs === undefined)('a copy of a home that is opened again', () => {
+describeWith('PostgreSQL')('a copy of a home that is opened again', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,8 +1,9 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { storedName } from '../../src/homes/stored-values.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -61,7 +62,7 @@ async function rewound(url: string, folder: string, postgres: Postgres): Promise
   expect(copy.home.lease.lost.aborted).toBe(true);
 }
 
-describe.skipIf(programs === undefined)('a database that lost what it had committed', () => {
+describeWith('PostgreSQL')('a database that lost what it had committed', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,9 +1,10 @@
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { installSchema } from '../../src/homes/schema.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -23,7 +24,7 @@ async function statements(words: string): Promise<readonly string[]> {
   return (block ?? '').split(';\n').filter((one) => one.trim() !== '');
 }
 
-describe.skipIf(programs === undefined)('the rights of a gateway in PostgreSQL', () => {
+describeWith('PostgreSQL')('the rights of a gateway in PostgreSQL', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { installSchema } from '../../src/homes/schema.ts';
 import { TYPES } from '../../src/homes/stored-values.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
@@ -10,7 +11,7 @@ import { postgresPrograms, startPostgres, type Server } from '../support/postgre
 const programs = postgresPrograms();
 const tables = tablesAfter(journalMigrations);
 
-describe.skipIf(programs === undefined)('the schema in PostgreSQL', () => {
+describeWith('PostgreSQL')('the schema in PostgreSQL', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

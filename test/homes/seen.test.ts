@@ -1,10 +1,11 @@
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { installSchema } from '../../src/homes/schema.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -41,7 +42,7 @@ async function machineFolder(parent: string, store: string): Promise<string> {
   return folder;
 }
 
-describe.skipIf(programs === undefined)('what a person sees of several machines', () => {
+describeWith('PostgreSQL')('what a person sees of several machines', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

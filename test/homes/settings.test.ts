@@ -1,8 +1,9 @@
 import { chmod, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { startWorld } from '../support/world.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
@@ -12,7 +13,7 @@ import { openCopy } from './world.ts';
 
 const programs = postgresPrograms();
 
-describe.skipIf(programs === undefined)('files of a home that PostgreSQL keeps', () => {
+describeWith('PostgreSQL')('files of a home that PostgreSQL keeps', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { installSchema } from '../../src/homes/schema.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -39,7 +40,7 @@ function taken(known: readonly string[], now: readonly string[]): readonly strin
   ];
 }
 
-describe.skipIf(programs === undefined)('two versions with one database', () => {
+describeWith('PostgreSQL')('two versions with one database', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -12,7 +13,7 @@ const programs = postgresPrograms();
 const runs = ({ home }: { readonly home: string }): string =>
   `The gateway ${home} on ${hostname()} runs the home alice.`;
 
-describe.skipIf(programs === undefined)('a gateway whose home another one runs', () => {
+describeWith('PostgreSQL')('a gateway whose home another one runs', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

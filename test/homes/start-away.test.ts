@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { Gateway } from './gateway-program.ts';
@@ -49,7 +50,7 @@ async function saysThatItWaits(gateway: Gateway, sentence: RegExp): Promise<void
 const linesWith = ({ log }: Gateway, pattern: RegExp): readonly string[] =>
   log.split('\n').filter((line) => pattern.test(line));
 
-describe.skipIf(programs === undefined)('gateways that start while the database is away', () => {
+describeWith('PostgreSQL')('gateways that start while the database is away', () => {
   test.each(['refuses', 'does not answer'] as const)(
     'wait and say so when it %s, and one of them answers by itself when it is back, without a notice from each',
     async (how) => {

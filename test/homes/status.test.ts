@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
@@ -43,7 +44,7 @@ async function statusOf(home: string): Promise<{ readonly text: string; readonly
   return { text, facts: JSON.parse(line.out) as Report };
 }
 
-describe.skipIf(programs === undefined)('assistant status of a home that PostgreSQL keeps', () => {
+describeWith('PostgreSQL')('assistant status of a home that PostgreSQL keeps', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

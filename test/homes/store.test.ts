@@ -1,9 +1,10 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HomeStore, openHomeStore } from '../../src/homes/home-store.ts';
 import { openHome } from '../../src/homes/open-home.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
@@ -13,7 +14,7 @@ import { tempFolder } from '../support/temp.ts';
 const programs = postgresPrograms();
 const parts = { migrations: journalMigrations, clock: systemClock, log: silentLog };
 
-describe.skipIf(programs === undefined)('the PostgreSQL of a process with many homes', () => {
+describeWith('PostgreSQL')('the PostgreSQL of a process with many homes', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

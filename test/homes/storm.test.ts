@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FLEET, homeStorm, inShort, WEATHERED } from '../support/home-storm.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
 const faults = Number(process.env['STORM_FAULTS'] ?? 10);
 const programs = postgresPrograms();
 
-describe.skipIf(programs === undefined)('three gateways of twelve homes', () => {
+describeWith('PostgreSQL')('three gateways of twelve homes', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');

@@ -1,7 +1,8 @@
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { errorMessage, type AppError } from '../../src/util/errors.ts';
 import { Authority, type Certified } from '../support/certificates.ts';
@@ -23,7 +24,7 @@ hostssl all certified 127.0.0.1/32 cert
 hostssl all all 127.0.0.1/32 scram-sha-256
 `;
 
-describe.skipIf(programs === undefined)('TLS to PostgreSQL', () => {
+describeWith('PostgreSQL', 'openssl')('TLS to PostgreSQL', () => {
   let stack: AsyncDisposableStack;
   let server: Server;
   let folder: string;

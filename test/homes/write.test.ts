@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Postgres } from '../../src/homes/postgres.ts';
+import { describeWith } from '../support/test-with.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
 const programs = postgresPrograms();
 const INSERT = 'INSERT INTO public.words VALUES ($1)';
 
-describe.skipIf(programs === undefined)('several statements that are sent to PostgreSQL as one message', () => {
+describeWith('PostgreSQL')('several statements that are sent to PostgreSQL as one message', () => {
   let server: Server;
   let postgres: Postgres;
   beforeAll(async () => {

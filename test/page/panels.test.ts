@@ -210,7 +210,7 @@ inBrowser(
       await visit.show('#/people');
       await page.getByLabel('Role of Mara').selectOption('guest');
       await page.getByRole('button', { name: 'Let in Mara' }).click();
-      await page.getByText('Nobody waits.').waitFor();
+      await page.getByText('Nobody is waiting.').waitFor();
       expect(await page.getByLabel('Role of Mara').inputValue()).toBe('guest');
       const { people } = await assistant.assistant.request('pairList', {});
       expect(people).toMatchObject([{ channel: 'telegram', id: '815', role: 'guest' }]);

@@ -77,4 +77,15 @@ describe('a relative time', () => {
     [3 * 3_600_000, 'in 3 hours'],
     [-30 * 3_600_000, 'yesterday'],
   ])('%i ms from now is "%s"', (ms, words) => expect(relativeTime(now + ms, now)).toBe(words));
+
+  const saturday = new Date(2026, 10, 28, 15, 10).getTime();
+  test.each([
+    [new Date(2026, 10, 30, 9), /^in 2 days, 0?9:00/u],
+    [new Date(2026, 10, 29, 16), /^tomorrow, (?:16|0?4):00/u],
+    [new Date(2026, 10, 27, 9), /^yesterday$/u],
+    [new Date(2026, 10, 26, 23), /^2 days ago$/u],
+    [new Date(2026, 11, 4, 9), /^in 6 days, 0?9:00/u],
+  ])('seen on Saturday at 15:10, %s counts calendar days', (at, words) =>
+    expect(relativeTime(at.getTime(), saturday)).toMatch(words),
+  );
 });

@@ -1,9 +1,11 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import type { RequestName, RequestParams, RequestResult } from '../../src/gateway/operations/operations.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import type { FakeTelegram } from '../support/fake-telegram.ts';
-import { browserPath, openBrowser } from './browser.ts';
+import { findProgram } from '../support/programs.ts';
+import { describeWith } from '../support/test-with.ts';
+import { openBrowser } from './browser.ts';
 
 /** A `World` of test/support. Its own types are Node's, some of which those of a browser contradict. */
 export interface Home extends AsyncDisposable {
@@ -82,15 +84,14 @@ export function inBrowserAt<Assistant extends AsyncDisposable>(
   start: () => Promise<Served<Assistant>>,
   tests: (open: OpenVisit<Assistant>) => void,
 ): void {
-  const path = browserPath();
-  describe.skipIf(path === undefined)(`${title}${path === undefined ? ' (no Chromium here)' : ''}`, () => {
+  describeWith('Chromium')(title, () => {
     const stack = new AsyncDisposableStack();
     let place: Place<Assistant> | undefined;
     let visits = 0;
     beforeAll(async () => {
       const served = await start();
       stack.use(served.assistant);
-      const browser = stack.adopt(await openBrowser(path ?? ''), (opened) => opened.close());
+      const browser = stack.adopt(await openBrowser(findProgram('Chromium') ?? ''), (opened) => opened.close());
       place = { browser, ...served, cookie: await logIn(served) };
     });
     afterAll(() => stack.disposeAsync());
@@ -114,6 +115,8 @@ interface Place<Assistant> {
 interface Cookie {
   readonly name: string;
   readonly value: string;
+  /** The half of the login that lies in the storage of the page. */
+  readonly key: string;
 }
 
 async function logIn({ address, secret }: Omit<Served<unknown>, 'assistant'>): Promise<Cookie> {
@@ -124,7 +127,7 @@ async function logIn({ address, secret }: Omit<Served<unknown>, 'assistant'>): P
     body: JSON.stringify(secret),
   });
   const [name = '', value = ''] = answered.get('set-cookie')?.split(';')[0]?.split('=') ?? [];
-  return { name, value };
+  return { name, value, key: answered.get('x-assistant-login') ?? '' };
 }
 
 /** Says who is asked for a login, that the network is off, and that the assistant is gone. */
@@ -132,7 +135,7 @@ const EXPECTED =
   /ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection|status of 40[19]/u;
 
 async function visit<Assistant>(
-  { browser, assistant, address, cookie }: Place<Assistant>,
+  { browser, assistant, address, cookie: { key, ...cookie } }: Place<Assistant>,
   chat: string,
   options: BrowserContextOptions,
 ): Promise<Visit<Assistant>> {
@@ -152,6 +155,12 @@ async function visit<Assistant>(
   context.on('request', (request) => {
     if (!request.url().startsWith(address) && !request.url().startsWith('blob:')) outside.push(request.url());
   });
+  await context.addInitScript(
+    ({ half, origin }) => {
+      if (location.origin === origin) localStorage.setItem('assistant-login', half);
+    },
+    { half: key, origin: address },
+  );
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
       console.error(`policy: ${violatedDirective} ${blockedURI}`),

@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type { UsageSeries } from '../../src/gateway/operations/usage.ts';
-import { browserPath, openBrowser } from '../page/browser.ts';
+import { openBrowser } from '../page/browser.ts';
+import { findProgram } from '../support/programs.ts';
 import { OWNER, startWorld } from '../support/world.ts';
 
 /** Makes the pictures of the page in `docs/images/`, or in the folder given as argument: `node test/scripts/pictures.ts` */
@@ -83,7 +84,7 @@ const STATES: readonly State[] = [
   },
 ];
 
-const path = browserPath();
+const path = findProgram('Chromium');
 if (path === undefined) throw new Error('There is no browser: install chromium-headless-shell, or set CHROMIUM_PATH.');
 const folder = process.argv[2] ?? join(import.meta.dirname, '../../docs/images');
 await mkdir(folder, { recursive: true });

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeLimitGroups, removeLimitGroups } from '../../src/security/sandbox/cgroups.ts';
 import { DEFAULT_LIMITS } from '../../src/security/sandbox/profile.ts';
-import { isRoot, noBubblewrap, running, sandboxWorld, type SandboxWorld } from '../support/sandbox-world.ts';
+import { isRoot, running, sandboxWorld, type SandboxWorld } from '../support/sandbox-world.ts';
+import { describeWith } from '../support/test-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -19,7 +20,7 @@ async function limited(): Promise<SandboxWorld> {
   });
 }
 
-describe.skipIf(noBubblewrap !== undefined)(`the end of commands in the sandbox ${noBubblewrap ?? ''}`, () => {
+describeWith('bubblewrap')('the end of commands in the sandbox', () => {
   test('what a command leaves running ends with it, also in a session of its own', async () => {
     await using world = await sandboxWorld();
     const mark = uniqueSleep();

@@ -8,7 +8,8 @@ import { createSandbox } from '../../src/security/sandbox/sandbox.ts';
 import { probeSandbox, type ProbeOptions, type SandboxProbe } from '../../src/security/sandbox/probe.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
-import { BWRAP, fakeBubblewrap, isRoot, noBubblewrap, sandboxWorld } from '../support/sandbox-world.ts';
+import { BWRAP, fakeBubblewrap, isRoot, sandboxWorld } from '../support/sandbox-world.ts';
+import { describeWith } from '../support/test-with.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const NO_GROUPS = { root: '/nonexistent', own: '/nonexistent' };
@@ -141,7 +142,7 @@ exec "$@"
   });
 });
 
-describe.skipIf(noBubblewrap !== undefined)(`the escape test ${noBubblewrap ?? ''}`, () => {
+describeWith('bubblewrap')('the escape test', () => {
   test('finds the sandbox of this machine', async () => {
     expect(await probe()).toMatchObject({ available: true, engine: { program: BWRAP, groups: [] } });
   });
@@ -312,7 +313,7 @@ async function othersMayRead(): Promise<boolean> {
 const noRoot = isRoot ? undefined : 'only root can set this up';
 const noNobody = noRoot ?? ((await othersMayRead()) ? undefined : 'other users cannot read this folder');
 
-describe.skipIf(noBubblewrap !== undefined)(`other circumstances ${noBubblewrap ?? ''}`, () => {
+describeWith('bubblewrap')('other circumstances', () => {
   test.skipIf(noNobody !== undefined)(`an ordinary user has a sandbox too ${noNobody ?? ''}`, async () => {
     const allowed = spawnSync('/bin/sh', ['-c', 'unshare -Ur true'], { uid: 65_534, gid: 65_534 }).status === 0;
     const found = await child(

@@ -3,12 +3,13 @@ import { lstat, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/pro
 import { createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isRoot, noBubblewrap, sandboxWorld, type SandboxWorld } from '../support/sandbox-world.ts';
+import { isRoot, sandboxWorld, type SandboxWorld } from '../support/sandbox-world.ts';
+import { describeWith } from '../support/test-with.ts';
 
 const PLACES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
 const FOLDERS = ['memory', 'skills', 'cron', '.git/hooks'];
 
-describe.skipIf(noBubblewrap !== undefined)(`commands in the sandbox ${noBubblewrap ?? ''}`, () => {
+describeWith('bubblewrap')('commands in the sandbox', () => {
   let world: SandboxWorld;
 
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,16 +8,18 @@ import { startWatchdog, type Watchdog } from '../../src/service/watchdog.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { findProgram, missing } from '../support/programs.ts';
+import { testWith } from '../support/test-with.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const PYTHON = ['/usr/bin/python3', 'python3'].find((name) => spawnSync(name, ['--version']).status === 0);
-const canReceive = PYTHON !== undefined && spawnSync('systemd-notify', ['--version']).status === 0;
+const PROGRAMS = ['python3', 'systemd-notify'] as const;
+const lacking = missing(...PROGRAMS);
 const PATH = process.env['PATH'] ?? '/usr/bin:/bin';
 
 /** A real datagram socket, as systemd's. */
 async function receiver(name: string): Promise<readonly string[]> {
   const script = fileURLToPath(new URL('datagram-receiver.py', import.meta.url));
-  const child = spawn(PYTHON ?? 'python3', [script, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(findProgram('python3') ?? '', [script, name], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const heard: string[] = [];
   child.stdout.on('data', (chunk) =>
@@ -37,10 +39,10 @@ function notifierOf(env: Readonly<Record<string, string>>, failures: string[] = 
 }
 
 describe('what systemd is told', () => {
-  test.runIf(canReceive).each([
+  test.skipIf(lacking !== undefined).each([
     ['of a path', (): string => join(temporaryFolder(), 'notify')],
     ['that is abstract', (): string => `@assistant-test-${randomUUID()}`],
-  ])('arrives in order at a socket %s', async (_kind, name) => {
+  ])(`arrives in order at a socket %s${lacking === undefined ? '' : ` (${lacking})`}`, async (_kind, name) => {
     const socket = name();
     const heard = await receiver(socket);
     const notifier = notifierOf({ NOTIFY_SOCKET: socket });
@@ -49,7 +51,7 @@ describe('what systemd is told', () => {
     await expect.poll(() => heard).toEqual(['READY=1|STATUS=demo, telegram', 'WATCHDOG=1']);
   });
 
-  test.runIf(canReceive)('by the gateway, from its start to its end', async () => {
+  testWith(...PROGRAMS)('by the gateway, from its start to its end', async () => {
     const socket = join(temporaryFolder(), 'notify');
     const heard = await receiver(socket);
     const line = new CommandLine();
@@ -64,7 +66,7 @@ describe('what systemd is told', () => {
     await expect.poll(() => heard.at(-1)).toBe('STOPPING=1|STATUS=Stopping');
   });
 
-  test.runIf(canReceive)('by a gateway that begins anew: it reloads, it does not stop', async () => {
+  testWith(...PROGRAMS)('by a gateway that begins anew: it reloads, it does not stop', async () => {
     const socket = join(temporaryFolder(), 'notify');
     const heard = await receiver(socket);
     const line = new CommandLine();

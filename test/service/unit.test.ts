@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +7,8 @@ import { placesOf, SYSTEM_HOME, type Kind, type Places } from '../../src/service
 import { plistText } from '../../src/service/plist.ts';
 import { unitText } from '../../src/service/unit.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { findProgram, missing } from '../support/programs.ts';
+import { testWith } from '../support/test-with.ts';
 
 const HOST = {
   platform: 'linux',
@@ -23,7 +25,8 @@ function places(kind: Kind, home = HOMES[kind]): Places {
   return placesOf(kind, { host: HOST, home, configFolder: '/home/anna/.config' });
 }
 
-const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
+const noAnalyze = missing('systemd-analyze');
+const skipped = noAnalyze === undefined ? '' : ` (${noAnalyze})`;
 
 /** The unit in a folder of its own, with a launcher that is there. */
 function written(kind: 'user' | 'system'): string {
@@ -46,28 +49,34 @@ describe('the unit of systemd', () => {
     expect(/```ini\n(?<unit>[\s\S]*?)```/u.exec(page)?.groups?.['unit']).toBe(unitText(places('system')));
   });
 
-  test.runIf(hasAnalyze).each(['user', 'system'] as const)('%s: systemd finds no mistake in it', (kind) => {
-    const scope = kind === 'user' ? ['--user'] : [];
-    const runtime = temporaryFolder();
-    mkdirSync(join(runtime, 'systemd'));
-    const { status, stderr } = spawnSync('systemd-analyze', [...scope, '--man=no', 'verify', written(kind)], {
-      encoding: 'utf8',
-      env: { ...process.env, XDG_RUNTIME_DIR: runtime },
-    });
-    const about = stderr
-      .split('\n')
-      .filter((line) => line.includes('assistant.service') && !/Command .* is not exec/u.test(line));
-    expect(about).toEqual([]);
-    expect(status).toBe(0);
-  });
+  test.runIf(noAnalyze === undefined).each(['user', 'system'] as const)(
+    `%s: systemd finds no mistake in it${skipped}`,
+    (kind) => {
+      const scope = kind === 'user' ? ['--user'] : [];
+      const runtime = temporaryFolder();
+      mkdirSync(join(runtime, 'systemd'));
+      const { status, stderr } = spawnSync('systemd-analyze', [...scope, '--man=no', 'verify', written(kind)], {
+        encoding: 'utf8',
+        env: { ...process.env, XDG_RUNTIME_DIR: runtime },
+      });
+      const about = stderr
+        .split('\n')
+        .filter((line) => line.includes('assistant.service') && !/Command .* is not exec/u.test(line));
+      expect(about).toEqual([]);
+      expect(status).toBe(0);
+    },
+  );
 
-  test.runIf(hasAnalyze).each(['user', 'system'] as const)('%s: systemd calls its exposure 4.0 at most', (kind) => {
-    const { stdout, stderr } = spawnSync('systemd-analyze', ['security', '--offline=true', written(kind)], {
-      encoding: 'utf8',
-    });
-    const found = /Overall exposure level for assistant\.service: (?<level>[\d.]+)/u.exec(stdout)?.groups?.['level'];
-    expect(Number(found), stderr).toBeLessThanOrEqual(4);
-  });
+  test.runIf(noAnalyze === undefined).each(['user', 'system'] as const)(
+    `%s: systemd calls its exposure 4.0 at most${skipped}`,
+    (kind) => {
+      const { stdout, stderr } = spawnSync('systemd-analyze', ['security', '--offline=true', written(kind)], {
+        encoding: 'utf8',
+      });
+      const found = /Overall exposure level for assistant\.service: (?<level>[\d.]+)/u.exec(stdout)?.groups?.['level'];
+      expect(Number(found), stderr).toBeLessThanOrEqual(4);
+    },
+  );
 
   test.each(['user', 'system'] as const)('%s: openat2, which bubblewrap 0.12 needs, is not forbidden', (kind) => {
     // systemd answers openat2 with ENOSYS where this is set.
@@ -87,9 +96,9 @@ test('the agent of launchd is as it was, and names no key', () => {
   expect(plistText(places('launchd'))).toMatchSnapshot();
 });
 
-test.runIf(existsSync('/usr/bin/python3'))('the agent of launchd is a property list', () => {
+testWith('python3')('the agent of launchd is a property list', () => {
   const program = 'import plistlib,sys,json; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))';
-  const { stdout } = spawnSync('/usr/bin/python3', ['-c', program], {
+  const { stdout } = spawnSync(findProgram('python3') ?? '', ['-c', program], {
     input: plistText(places('launchd', '/Users/anna/a+b/.assistant')),
     encoding: 'utf8',
   });

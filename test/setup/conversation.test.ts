@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { describeWith } from '../support/test-with.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { CTRL_C, CTRL_D, ENTER, Terminal } from './terminal.ts';
 
 const PROMPT = 'you ›';
 
-describe('/setup in a conversation', () => {
+describeWith('python3')('/setup in a conversation', () => {
   test('sets the assistant up in the same terminal and continues with the model that was chosen', async () => {
     await using server = await startFakeOpenAi({ models: ['gpt-5.5'], handler: () => 'I am gpt-5.5.' });
     const home = temporaryFolder();

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { describeWith } from '../support/test-with.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import { startFakeOllama, type FakeOllamaOptions } from '../support/fake-ollama.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
@@ -33,7 +34,7 @@ const ZONE = 'Your time zone';
 const WHERE = 'Where do you want to talk to it?';
 const HOW = 'How should it run?';
 
-describe('assistant init in a terminal', () => {
+describeWith('python3')('assistant init in a terminal', () => {
   test('with Ollama at home takes five answers', async () => {
     await using ollama = await startFakeOllama({
       pulled: { 'qwen3:8b': {}, 'nomic-embed-text': {} },
@@ -354,7 +355,7 @@ describe('assistant init --yes', () => {
     [['--provider', 'openai', '--key-env', 'sk-live-1'], '--key-env takes the name of an environment variable'],
     [['--provider', 'openai', '--key-env', 'NOT_THERE'], 'NOT_THERE is not set in the environment.'],
     [['--provider', 'demo', '--timezone', 'Vienna'], '“Vienna” is no time zone.'],
-    [[], 'There is no key in the environment'],
+    [[], 'I found no API key in the environment'],
   ])('%j says what is wrong and writes nothing', async (argv, sentence) => {
     const line = new CommandLine();
     line.env = { OLLAMA_HOST: NOWHERE };
@@ -362,6 +363,28 @@ describe('assistant init --yes', () => {
     expect(line.err).toContain(sentence);
     expect(line.err).not.toContain('sk-live-1');
     expect(readdirSync(line.home)).toEqual([]);
+  });
+
+  test('a key that the server of an address refuses is named as such', async () => {
+    await using server = await startFakeOpenAi({ apiKey: 'right', hasPublicList: false });
+    const line = new CommandLine();
+    line.env = { MY_KEY: 'wrong', OLLAMA_HOST: NOWHERE };
+    const argv = ['--provider', 'local', '--base-url', server.url];
+    expect(await line.run('init', '--yes', ...argv, '--key-env', 'MY_KEY')).toBe(1);
+    expect(line.err).toBe('local refused the API key (401). Nothing was written.\n');
+    line.err = '';
+    expect(await line.run('init', '--yes', ...argv)).toBe(1);
+    expect(line.err).toBe('local needs an API key. Name its variable with --key-env. Nothing was written.\n');
+  });
+
+  test('an address is enough: the server there becomes the provider local, with its first model', async () => {
+    await using server = await startFakeOpenAi({ models: ['qwen3'], handler: () => 'Ready.' });
+    const line = new CommandLine();
+    line.env = { OLLAMA_HOST: NOWHERE };
+    expect(await line.run('init', '--yes', '--base-url', server.url)).toBe(0);
+    const { config } = await loadConfig({ home: line.home, env: {} });
+    expect(config.agent.model).toBe('local/qwen3');
+    expect(config.providers['local']).toMatchObject({ kind: 'openai', baseUrl: server.url });
   });
 
   test('a refused key is one sentence and exit code 1; --no-check saves it unseen', async () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { testWith } from '../support/test-with.ts';
 import { builtProgram } from '../support/built-program.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import { startFakeOllama } from '../support/fake-ollama.ts';
@@ -17,7 +18,7 @@ const program = await builtProgram();
 
 // The long run has Discord and Slack too.
 describe('from nothing to the first answer', () => {
-  test('with Ollama at home, in the terminal: 5 answers', async () => {
+  testWith('python3')('with Ollama at home, in the terminal: 5 answers', async () => {
     await using ollama = await startFakeOllama({ pulled: { 'qwen3:8b': {} }, handler: () => 'Ready.' });
     await using terminal = sitDown({}, { OLLAMA_HOST: ollama.url });
     await chooseProvider(terminal, 'ollama');
@@ -33,7 +34,7 @@ describe('from nothing to the first answer', () => {
     await leave(terminal);
   });
 
-  test('with a key of Anthropic, on Telegram: 7 answers', async () => {
+  testWith('python3')('with a key of Anthropic, on Telegram: 7 answers', async () => {
     await using model = await startFakeAnthropic({ apiKey: 'key', handler: () => 'Good morning, Ann.' });
     await using telegram = await startFakeTelegram();
     const settings = { channels: { telegram: { apiRoot: telegram.apiRoot } } };

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { testWith } from '../support/test-with.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
 import { waitFor } from '../support/wait.ts';
@@ -27,34 +28,39 @@ async function begin(home: string): Promise<Terminal> {
 }
 
 describe('assistant init with Discord', () => {
-  test('waits for the intent, shows the invitation, and makes the maker of the application the owner', async () => {
-    await using discord = await startFakeDiscord();
-    discord.gateway.mayReadMessages = false;
-    const home = homeWith({ discord: { apiBase: discord.apiBase } });
-    await using terminal = await begin(home);
-    await terminal.answer(WHERE, DOWN + DOWN + ENTER);
-    await terminal.answer('The bot’s token', `wrong${ENTER}`);
-    await terminal.sees('Discord refused this token.');
-    await terminal.answer('The bot’s token', discord.token + ENTER);
-    await terminal.sees('Message Content Intent is off');
-    discord.gateway.mayReadMessages = true;
-    await terminal.answer('Is it on now?', ENTER);
-    await terminal.answer('Are you ann (123456789012345678)?', ENTER);
-    await terminal.sees('/oauth2/authorize?client_id=');
-    await terminal.sees('Waiting until the bot is in your server');
-    discord.addChannel();
-    await terminal.answer('How should it run?', UP + ENTER);
-    expect(await terminal.ended).toBe(0);
-    expect(terminal.screen).toContain('scope=bot+applications.commands&permissions=274878008320');
-    expect(terminal.screen).not.toContain(discord.token);
-    const { config } = await loadConfig({ home, env: {} });
-    const ids = ['123456789012345678'];
-    expect(config.channels['discord']).toMatchObject({ token: discord.token, owners: ids, allowFrom: ids });
-    expect(discord.calls.map(({ route, body }) => [route.replaceAll(/\d{5,}/gu, 'N'), body]).slice(-2)).toMatchObject([
-      ['POST /users/@me/channels', { recipient_id: '123456789012345678' }],
-      ['POST /channels/N/messages', { content: WORDS }],
-    ]);
-  });
+  testWith('python3')(
+    'waits for the intent, shows the invitation, and makes the maker of the application the owner',
+    async () => {
+      await using discord = await startFakeDiscord();
+      discord.gateway.mayReadMessages = false;
+      const home = homeWith({ discord: { apiBase: discord.apiBase } });
+      await using terminal = await begin(home);
+      await terminal.answer(WHERE, DOWN + DOWN + ENTER);
+      await terminal.answer('The bot’s token', `wrong${ENTER}`);
+      await terminal.sees('Discord refused this token.');
+      await terminal.answer('The bot’s token', discord.token + ENTER);
+      await terminal.sees('Message Content Intent is off');
+      discord.gateway.mayReadMessages = true;
+      await terminal.answer('Is it on now?', ENTER);
+      await terminal.answer('Are you ann (123456789012345678)?', ENTER);
+      await terminal.sees('/oauth2/authorize?client_id=');
+      await terminal.sees('Waiting until the bot is in your server');
+      discord.addChannel();
+      await terminal.answer('How should it run?', UP + ENTER);
+      expect(await terminal.ended).toBe(0);
+      expect(terminal.screen).toContain('scope=bot+applications.commands&permissions=274878008320');
+      expect(terminal.screen).not.toContain(discord.token);
+      const { config } = await loadConfig({ home, env: {} });
+      const ids = ['123456789012345678'];
+      expect(config.channels['discord']).toMatchObject({ token: discord.token, owners: ids, allowFrom: ids });
+      expect(discord.calls.map(({ route, body }) => [route.replaceAll(/\d{5,}/gu, 'N'), body]).slice(-2)).toMatchObject(
+        [
+          ['POST /users/@me/channels', { recipient_id: '123456789012345678' }],
+          ['POST /channels/N/messages', { content: WORDS }],
+        ],
+      );
+    },
+  );
 
   test('by flags needs no terminal', async () => {
     await using discord = await startFakeDiscord();
@@ -73,7 +79,7 @@ describe('assistant init with Discord', () => {
 });
 
 describe('assistant init with Slack', () => {
-  test('shows the manifest of docs/slack.md, checks both tokens, and writes to the owner', async () => {
+  testWith('python3')('shows the manifest of docs/slack.md, checks both tokens, and writes to the owner', async () => {
     await using slack = await startFakeSlack();
     const home = homeWith({ slack: { apiUrl: slack.config.apiUrl } });
     await using terminal = await begin(home);

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { describeWith } from '../support/test-with.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { waitFor } from '../support/wait.ts';
@@ -9,7 +10,7 @@ import { DOWN, ENTER, Terminal } from './terminal.ts';
 
 const KEY = 'sk-ant-of-this-terminal-alone';
 
-describe('init as a person who is not root', () => {
+describeWith('python3')('init as a person who is not root', () => {
   test.skipIf(noOtherUser !== undefined)(
     'ends with a service that has the key of the terminal, and with a conversation on Telegram: 7 answers',
     async () => {

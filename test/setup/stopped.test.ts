@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { describeWith } from '../support/test-with.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
@@ -35,7 +36,7 @@ async function stopAt(
   expect(readdirSync(home)).not.toContain('secrets');
 }
 
-describe('Ctrl-C leaves the settings as they were', () => {
+describeWith('python3')('Ctrl-C leaves the settings as they were', () => {
   test('at the token of a bot on Telegram', async () => {
     await using telegram = await startFakeTelegram();
     await stopAt({ telegram: { apiRoot: telegram.apiRoot } }, DOWN, [[BOT_TOKEN, '']]);

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { testWith } from '../support/test-with.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { CTRL_C, DOWN, ENTER, Terminal, UP } from './terminal.ts';
@@ -27,42 +28,45 @@ function codeOn(screen: string): string {
 }
 
 describe('assistant init with Telegram', () => {
-  test('takes seven answers with a mistyped token, makes the sender of the code the owner, and writes to them', async () => {
-    await using model = await startFakeOpenAi({ models: ['gpt-5.5'], handler: () => 'Ready.' });
-    await using telegram = await startFakeTelegram();
-    const home = homeFor(telegram.apiRoot);
-    const env = { ASSISTANT_HOME: home, OPENAI_API_KEY: 'k', OPENAI_BASE_URL: model.url };
-    await using terminal = new Terminal(['init'], env);
-    telegram.userSays(66, 'hello, a stranger');
-    for (const [question, keys] of MODEL_ANSWERS) await terminal.answer(question, keys);
-    await terminal.sees('@BotFather');
-    await terminal.answer(TOKEN, `123456:wrong${ENTER}`);
-    await terminal.sees('Telegram refused this token');
-    await terminal.answer(TOKEN, telegram.token + ENTER);
-    await terminal.sees('Open https://t.me/test_bot?start=');
-    await terminal.sees('Ctrl-C stops');
-    const code = codeOn(terminal.screen);
-    expect(code).toMatch(/^[A-Z2-9]{8}$/u);
-    telegram.userSays(66, '/start WRONGONE');
-    telegram.userSays(-5, code, {
-      chat: { id: -5, type: 'group', title: 'g' },
-      from: { id: 66, first_name: 'Eve', is_bot: false },
-    });
-    telegram.userSays(7, `/start ${code}`);
-    await terminal.answer('How should it run?', UP + ENTER);
-    expect(await terminal.ended).toBe(0);
-    expect(terminal.answers).toBe(7);
-    expect(terminal.screen).not.toContain(telegram.token);
-    const { config } = await loadConfig({ home, env: {} });
-    expect(config.channels['telegram']).toMatchObject({ token: telegram.token, owners: ['7'], allowFrom: ['7'] });
-    expect(readFileSync(join(home, 'config.json'), 'utf8')).not.toContain(telegram.token);
-    expect(telegram.sentMessages.map(({ chatId, text }) => [chatId, text])).toEqual([
-      [7, 'This is your assistant. You are my owner here. I answer as soon as I am running.'],
-    ]);
-    expect(telegram.unconfirmed).toEqual([]);
-  });
+  testWith('python3')(
+    'takes seven answers with a mistyped token, makes the sender of the code the owner, and writes to them',
+    async () => {
+      await using model = await startFakeOpenAi({ models: ['gpt-5.5'], handler: () => 'Ready.' });
+      await using telegram = await startFakeTelegram();
+      const home = homeFor(telegram.apiRoot);
+      const env = { ASSISTANT_HOME: home, OPENAI_API_KEY: 'k', OPENAI_BASE_URL: model.url };
+      await using terminal = new Terminal(['init'], env);
+      telegram.userSays(66, 'hello, a stranger');
+      for (const [question, keys] of MODEL_ANSWERS) await terminal.answer(question, keys);
+      await terminal.sees('@BotFather');
+      await terminal.answer(TOKEN, `123456:wrong${ENTER}`);
+      await terminal.sees('Telegram refused this token');
+      await terminal.answer(TOKEN, telegram.token + ENTER);
+      await terminal.sees('Open https://t.me/test_bot?start=');
+      await terminal.sees('Ctrl-C stops');
+      const code = codeOn(terminal.screen);
+      expect(code).toMatch(/^[A-Z2-9]{8}$/u);
+      telegram.userSays(66, '/start WRONGONE');
+      telegram.userSays(-5, code, {
+        chat: { id: -5, type: 'group', title: 'g' },
+        from: { id: 66, first_name: 'Eve', is_bot: false },
+      });
+      telegram.userSays(7, `/start ${code}`);
+      await terminal.answer('How should it run?', UP + ENTER);
+      expect(await terminal.ended).toBe(0);
+      expect(terminal.answers).toBe(7);
+      expect(terminal.screen).not.toContain(telegram.token);
+      const { config } = await loadConfig({ home, env: {} });
+      expect(config.channels['telegram']).toMatchObject({ token: telegram.token, owners: ['7'], allowFrom: ['7'] });
+      expect(readFileSync(join(home, 'config.json'), 'utf8')).not.toContain(telegram.token);
+      expect(telegram.sentMessages.map(({ chatId, text }) => [chatId, text])).toEqual([
+        [7, 'This is your assistant. You are my owner here. I answer as soon as I am running.'],
+      ]);
+      expect(telegram.unconfirmed).toEqual([]);
+    },
+  );
 
-  test('Ctrl-C while it waits for the code keeps the model and writes nothing of Telegram', async () => {
+  testWith('python3')('Ctrl-C while it waits for the code keeps the model and writes nothing of Telegram', async () => {
     await using model = await startFakeOpenAi({ models: ['gpt-5.5'], handler: () => 'Ready.' });
     await using telegram = await startFakeTelegram();
     const home = homeFor(telegram.apiRoot);
@@ -79,7 +83,7 @@ describe('assistant init with Telegram', () => {
     expect(existsSync(join(home, 'secrets'))).toBe(false);
   });
 
-  test('says that there is no network, and leaves the platform out when told to', async () => {
+  testWith('python3')('says that there is no network, and leaves the platform out when told to', async () => {
     const home = homeFor('http://127.0.0.1:47');
     writeFileSync(
       join(home, 'config.json'),
@@ -100,6 +104,20 @@ describe('assistant init with Telegram', () => {
     expect(await terminal.ended).toBe(0);
     expect(readFileSync(join(home, 'config.json'), 'utf8')).toBe(before);
     expect(existsSync(join(home, 'secrets'))).toBe(false);
+  });
+
+  test('switches on a platform that was off', async () => {
+    await using telegram = await startFakeTelegram();
+    const line = new CommandLine();
+    const settings = { channels: { telegram: { apiRoot: telegram.apiRoot, enabled: false } } };
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify(settings));
+    line.env = { BOT: telegram.token };
+    expect(await line.run('status')).toBe(0);
+    expect(line.out).toContain('channels  telegram (switched off)\n');
+    const argv = ['--yes', '--provider', 'demo', '--telegram-token-env', 'BOT', '--telegram-owner', '7'];
+    expect(await line.run('init', ...argv)).toBe(0);
+    const { config } = await loadConfig({ home: line.home, env: line.env });
+    expect(config.channels['telegram']?.enabled).toBe(true);
   });
 
   test('by flags needs no terminal', async () => {

@@ -9,6 +9,7 @@ import { skillsIndex } from '../../src/skills/skills-index.ts';
 import { CASES_FILE, type Skill } from '../../src/skills/skill.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { tempFolder } from '../support/temp.ts';
+import { testWith } from '../support/test-with.ts';
 
 const NAMES = ['browser', 'cron', 'github', 'memory', 'skill-creator', 'summarize', 'tmux', 'weather'];
 const FOLDER = realpathSync(fileURLToPath(new URL('../../skills', import.meta.url)));
@@ -110,16 +111,7 @@ test('the example of skill-creator is a skill without a flaw', async () => {
   ]);
 });
 
-function hasTmux(): boolean {
-  try {
-    execFileSync('tmux', ['-V'], { stdio: 'pipe' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-test.skipIf(!hasTmux())('the commands of tmux do what they say', async () => {
+testWith('tmux')('the commands of tmux do what they say', async () => {
   await using folder = await tempFolder();
   const lines = shellLines((await bundled('tmux')).body).map((line) => line.replace('python3 -q', 'echo it works'));
   const env = {

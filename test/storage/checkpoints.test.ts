@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import * as z from 'zod';
+import { testUnless } from '../support/test-with.ts';
 import { childEnvironment } from '../support/child-environment.ts';
-import { diskEnvironment, readSyncs, type DiskSettings, type Sync } from '../support/disk-library.ts';
+import { diskEnvironment, whyNoDiskLibrary, readSyncs, type DiskSettings, type Sync } from '../support/disk-library.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const CHILD = fileURLToPath(new URL('../support/database-child.ts', import.meta.url));
-const diskTest = (await diskEnvironment({})) === undefined ? test.skip : test.concurrent;
+const diskTest = testUnless(await whyNoDiskLibrary(), { concurrent: true });
 const MIB = 1024 * 1024;
 
 const resultSchema = z.object({

@@ -35,6 +35,11 @@ export interface Sync {
   readonly path: string;
 }
 
+/** Why nothing can be put between programs and their disk here; undefined if it can. */
+export async function whyNoDiskLibrary(): Promise<string | undefined> {
+  return (await diskEnvironment({})) === undefined ? 'a C compiler is not installed' : undefined;
+}
+
 let building: Promise<string | undefined> | undefined;
 
 /** The environment that puts these libraries between a program and its disk; undefined, with a line that says so, without a C compiler. */

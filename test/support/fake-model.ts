@@ -7,6 +7,8 @@ import { recordingFile, recordRequest } from './recording.ts';
 export interface FakeModelOptions {
   /** Other keys are answered with 401. @default any key */
   readonly apiKey?: string;
+  /** Whether the list of models needs no key. @default true */
+  readonly hasPublicList?: boolean;
   /** Answers what the queue of `reply` does not. */
   readonly handler?: StepHandler;
   /** What GET /models lists. */
@@ -44,6 +46,8 @@ export interface FakeModel extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const WRONG_KEY = { status: 401, message: 'Incorrect API key provided.' };
+
 export async function startFakeModel(dialect: Dialect, options: FakeModelOptions): Promise<FakeModel> {
   const requests: ModelApiRequest[] = [];
   const asides: ModelApiRequest[] = [];
@@ -55,10 +59,13 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
 
   const fail = (response: ServerResponse, error: ErrorStep['error']): void => replyError(dialect, response, error);
 
+  const hasKey = ({ headers }: IncomingMessage): boolean =>
+    options.apiKey === undefined || dialect.keyOf(headers) === options.apiKey;
+
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const text = await readBody(request);
-    if (options.apiKey !== undefined && dialect.keyOf(request.headers) !== options.apiKey) {
-      fail(response, { status: 401, message: 'Incorrect API key provided.' });
+    if (!hasKey(request)) {
+      fail(response, WRONG_KEY);
       return;
     }
     const body = parse(text);
@@ -109,7 +116,8 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
   const server = await startServer(async (request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
     if (request.method === 'GET' && path === dialect.modelsPath) {
-      replyJson(response, 200, dialect.models(options.models ?? ['scripted-model']));
+      if (options.hasPublicList === false && !hasKey(request)) fail(response, WRONG_KEY);
+      else replyJson(response, 200, dialect.models(options.models ?? ['scripted-model']));
     } else if (request.method === 'POST' && path === dialect.path) {
       inFlight += 1;
       try {

@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { figuresOf, homeOutage, type Outage, type OutagePlan, type OutageReport } from './home-outage.ts';
 import { inShort, WEATHERED } from './home-storm.ts';
 import { postgresPrograms } from './postgres.ts';
+import { describeWith } from './test-with.ts';
 
 const AWAY = /takes no writes \(/u;
 const MACHINE_AWAY = /The database of the setting store does not answer: /u;
@@ -22,7 +23,7 @@ type Plan = Pick<OutagePlan, 'downMs' | 'leaseSeconds' | 'people' | 'everyMs'>;
 /** How the gateways of homes live through a database that is away. */
 export function homeOutageSuite(plan: Plan, forms: readonly (readonly [Outage, keyof typeof LAYOUTS])[]): void {
   const programs = postgresPrograms();
-  describe.skipIf(programs === undefined)(
+  describeWith('PostgreSQL')(
     `a database that is away for ${plan.downMs / 1_000} s`,
     { timeout: plan.downMs + 300_000 },
     () => {

@@ -1,35 +1,20 @@
 import { execFile, spawn } from 'node:child_process';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Postgres } from '../../src/homes/postgres.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { findProgram } from './programs.ts';
 import { tempFolder } from './temp.ts';
 import { waitFor } from './wait.ts';
 
 const run = promisify(execFile);
 
-/** Where Debian, and then others, put the programs of the server. */
-const PLACES = [process.env['POSTGRES_BIN'], ...debianFolders(), '/usr/local/bin', '/opt/homebrew/bin'];
-
-function debianFolders(): readonly string[] {
-  const folder = '/usr/lib/postgresql';
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .toSorted((a, b) => Number(b) - Number(a))
-    .map((version) => join(folder, version, 'bin'));
-}
-
-/** The folder with `postgres` and `initdb`; undefined: this machine has none. Throws where the tests may not go without it. */
+/** The folder with `postgres` and `initdb`; undefined if PostgreSQL isn't installed. Throws where the tests may not go without it. */
 export function postgresPrograms(): string | undefined {
-  const folder = PLACES.find((place) => place !== undefined && existsSync(join(place, 'initdb')));
-  if (folder === undefined && process.env['CI'] === 'true') {
-    throw new Error(
-      'the tests of homes need PostgreSQL: install postgresql, or set POSTGRES_BIN to the folder of initdb',
-    );
-  }
-  return folder;
+  const initdb = findProgram('PostgreSQL');
+  return initdb === undefined ? undefined : dirname(initdb);
 }
 
 /** A PostgreSQL server that only this process reaches, through a socket in a folder of its own. */

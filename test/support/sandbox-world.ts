@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -12,24 +12,16 @@ import {
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { writeProgram } from './program-file.ts';
+import { missing } from './programs.ts';
 import { tempFolder } from './temp.ts';
 
 export const BWRAP = '/usr/bin/bwrap';
 
-/** Why nothing can be enclosed here; undefined when it can. Throws where a run must not go on without these tests. */
-export function whyNoBubblewrap(
-  program: string,
-  { CI }: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  if (readable(program)) return undefined;
-  if (CI !== 'true') return 'bubblewrap is not installed';
-  throw new Error(
-    `CI is true, so the tests of the sandbox must run, but ${program} is not there; install the package bubblewrap.`,
-  );
-}
+/** Why commands can't run in the sandbox here; undefined if they can. */
+export const noBubblewrap: string | undefined = missing('bubblewrap');
 
-/** For `test.skipIf` and the title. */
-export const noBubblewrap: string | undefined = whyNoBubblewrap(BWRAP, process.env);
+/** For titles of tests with and without the sandbox. */
+export const IN_SANDBOX = `in the sandbox${noBubblewrap === undefined ? '' : ` (${noBubblewrap})`}`;
 
 export const isRoot = process.getuid?.() === 0;
 
@@ -112,13 +104,4 @@ export function running(mark: string): number {
       return false;
     }
   }).length;
-}
-
-function readable(path: string): boolean {
-  try {
-    accessSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

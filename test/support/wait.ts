@@ -4,6 +4,11 @@ const POLL_MS = 5;
 /** Between two looks of a long wait: some conditions read files or ask a server. */
 const MOST_POLL_MS = 25;
 
+/** `test/scripts/run-tests.ts` knows it by its name: what timed out may only have been slow. */
+class WaitTimeoutError extends Error {
+  override name = 'WaitTimeoutError';
+}
+
 /**
  * Waits until `condition` returns something truthy and returns it; a condition that throws counts as not yet.
  * Fails with `what`, and the last error, after `timeoutMs`. @default 60 s, which only a hung test or a very busy machine needs
@@ -25,7 +30,7 @@ export async function waitFor<T>(
     }
     const waited = performance.now() - begun;
     if (waited > timeoutMs) {
-      throw new Error(`waited ${timeoutMs} ms in vain for ${options.what ?? String(condition)}`, { cause });
+      throw new WaitTimeoutError(`waited ${timeoutMs} ms in vain for ${options.what ?? String(condition)}`, { cause });
     }
     await delay(Math.min(MOST_POLL_MS, POLL_MS + waited / 20));
   }

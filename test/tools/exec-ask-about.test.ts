@@ -290,7 +290,7 @@ describe('what may be allowed for good', () => {
       });
     }
     // What looks at no file, and what looks at another folder, is not meant.
-    expect(await decide({ command: 'uptime', cwd: 'repository/src' }, options)).toMatchObject({ decision: 'allow' });
+    expect(await decide({ command: 'uname', cwd: 'repository/src' }, options)).toMatchObject({ decision: 'allow' });
     expect(await decide({ command: 'ls -l', cwd: 'bin' }, options)).toMatchObject({ decision: 'allow' });
   });
 

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { chmod, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ApprovalRequest } from '../../src/tools/tool.ts';
 import { execWorld, type ExecWorld } from '../support/exec-world.ts';
 import { processWorld } from '../support/process-world.ts';
-import { noBubblewrap } from '../support/sandbox-world.ts';
+import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 
 const run = promisify(execFile);
@@ -27,7 +27,7 @@ async function ownersGit(folder: string, witness: string): Promise<void> {
   await run('sh', ['-c', steps.join('\n')], { cwd: folder, env }).catch(() => {});
 }
 
-describe.skipIf(noBubblewrap !== undefined)(`commands and the git of the owner ${noBubblewrap ?? ''}`, () => {
+describeWith('bubblewrap')('commands and the git of the owner', () => {
   let world: ExecWorld;
   let asked: ApprovalRequest[] = [];
   let says = false;
@@ -206,6 +206,43 @@ describe.skipIf(noBubblewrap !== undefined)(`commands and the git of the owner $
     expect(await readFile(join(world.workspace, 'new/config'), 'utf8')).toBe(settings);
     expect(asked).toEqual([]);
     await rm(join(world.workspace, 'new'), { recursive: true, force: true });
+  });
+
+  test.each([
+    ['core.worktree', '../../..'],
+    ['core.worktree', '../../../fakehome'],
+    ['core.worktree', '/tmp'],
+    ['core.worktree', '~/x'],
+    ['core.worktree', '../../out'],
+    ['core.worktree', '../../out/new/deeper'],
+    ['core.worktree', '../../dangling'],
+    ['core.excludesfile', '../../x'],
+    ['remote.o.url', '../../elsewhere'],
+    ['remote.o.pushurl', 'file:///tmp/elsewhere'],
+    ['submodule.s.url', '../../elsewhere'],
+    ['branch.master.remote', '../../elsewhere'],
+    ['branch.master.pushremote', '/tmp/elsewhere'],
+    ['remote.pushdefault', './../../elsewhere'],
+  ])('%s = %s leads git out of the workspace, so it is undone and the owner is asked', async (key, place) => {
+    const links = 'ln -sfn /tmp out; ln -sfn /nowhere/at/all dangling';
+    const { output } = await world.run(`${links}; cd repo && git config ${key} '${place}'`);
+    expect(output).toContain('was undone');
+    expect(asked.map(({ title }) => title)).toEqual(['Let git run what a command wrote']);
+    expect(await readFile(join(world.workspace, 'repo/.git/config'), 'utf8')).not.toContain(place);
+    for (const name of ['out', 'dangling']) await rm(join(world.workspace, name), { force: true });
+  });
+
+  test.each([
+    ['core.worktree', '..'],
+    ['core.worktree', '../../new'],
+    ['remote.o.url', '../other'],
+    ['remote.o.url', 'git@example.com:../x.git'],
+    ['remote.o.url', 'https://example.com/../x.git'],
+    ['branch.master.remote', '.'],
+  ])('%s = %s stays in the workspace, so nobody is asked', async (key, place) => {
+    await world.run(`cd repo && git config ${key} '${place}'`);
+    expect(asked).toEqual([]);
+    expect(await readFile(join(world.workspace, 'repo/.git/config'), 'utf8')).toContain(place);
   });
 
   test('ordinary work asks nothing and loses nothing', async () => {

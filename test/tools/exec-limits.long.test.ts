@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { execWorld } from '../support/exec-world.ts';
-import { noBubblewrap, running } from '../support/sandbox-world.ts';
+import { IN_SANDBOX, noBubblewrap, running } from '../support/sandbox-world.ts';
 import { waitFor } from '../support/wait.ts';
 
 let serial = 0;
@@ -15,7 +15,10 @@ if [ "$n" -gt 0 ]; then sh tree.sh $((n - 1)) "$2" & sh tree.sh $((n - 1)) "$2" 
 exec sleep "$2"
 `;
 
-describe.each(['auto', 'full'] as const)('with the limits that everybody has, mode %s', (mode) => {
+describe.each([
+  { mode: 'auto', where: IN_SANDBOX },
+  { mode: 'full', where: 'without a sandbox' },
+] as const)('with the limits that everybody has, $where', ({ mode }) => {
   const it = test.skipIf(mode === 'auto' && noBubblewrap !== undefined);
 
   it.each([

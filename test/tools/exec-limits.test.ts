@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { childEnvironment } from '../support/child-environment.ts';
 import { execWorld, type ExecWorld, type ExecWorldOptions } from '../support/exec-world.ts';
-import { noBubblewrap, running } from '../support/sandbox-world.ts';
+import { IN_SANDBOX, noBubblewrap, running } from '../support/sandbox-world.ts';
+import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MEBIBYTE = 1024 ** 2;
@@ -41,7 +42,7 @@ async function gone(mark: string): Promise<void> {
 }
 
 const MODES = [
-  { mode: 'auto', where: `in the sandbox ${noBubblewrap ?? ''}` },
+  { mode: 'auto', where: IN_SANDBOX },
   { mode: 'full', where: 'without a sandbox' },
 ] as const;
 
@@ -144,7 +145,7 @@ describe.each(MODES)('what a command can use up $where', ({ mode }) => {
   });
 });
 
-describe.skipIf(noBubblewrap !== undefined)(`what the sandbox itself limits ${noBubblewrap ?? ''}`, () => {
+describeWith('bubblewrap')('what the sandbox itself limits', () => {
   const enclosed = { limits: { processes: 64, fileBytes: 8 * MEBIBYTE, temporaryBytes: 4 * MEBIBYTE } };
 
   test('processes beyond the limit cannot be started', async (context) => {

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { execWorld, type ExecWorld } from '../support/exec-world.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';
-import { noBubblewrap } from '../support/sandbox-world.ts';
+import { IN_SANDBOX, noBubblewrap } from '../support/sandbox-world.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** A command that waits for a file in its folder. */
 const until = (name: string): string => `until test -e ${name}; do sleep 0.02; done`;
 
 const MODES = [
-  { mode: 'auto', where: `in the sandbox ${noBubblewrap ?? ''}` },
+  { mode: 'auto', where: IN_SANDBOX },
   { mode: 'full', where: 'without a sandbox' },
 ] as const;
 

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { folderOf } from '../../src/tools/exec/folder.ts';
 import { createExecTool } from '../../src/tools/exec/exec.ts';
 import type { ExecOptions } from '../../src/tools/exec/options.ts';
-import type { Tool, ToolContext, ToolDecision, ToolResult } from '../../src/tools/tool.ts';
+import type { Executed, Tool, ToolContext, ToolDecision } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -61,7 +61,7 @@ interface Params {
   readonly timeoutSeconds?: number;
 }
 
-function run(command: string, params: Params = {}, options: Partial<TestCall> = {}): Promise<ToolResult> {
+function run(command: string, params: Params = {}, options: Partial<TestCall> = {}): Promise<Executed> {
   return tool().execute({ command, ...params }, context(options));
 }
 
@@ -269,8 +269,8 @@ describe('how a command ends', () => {
   test.concurrent('what ignores SIGTERM is killed a second later', async () => {
     const mark = uniqueSleep();
     const result = await run(`trap '' TERM; echo begun; sleep ${mark}; sleep ${mark}`, { timeoutSeconds: 1 });
-    expect(result.metadata['durationMs']).toBeGreaterThan(1_900);
-    expect(result.metadata['durationMs']).toBeLessThan(6_000);
+    expect(result.metadata?.['durationMs']).toBeGreaterThan(1_900);
+    expect(result.metadata?.['durationMs']).toBeLessThan(6_000);
     expect(runs(mark)).toBe(false);
   });
 
@@ -302,7 +302,7 @@ describe('how a command ends', () => {
     const result = await run(`${command(mark)} echo done`);
     expect(result.output).toMatch(/^done\n\[Something it started still ran in the background and was stopped/u);
     expect(result.isError).toBeUndefined();
-    expect(result.metadata['durationMs']).toBeLessThan(3_000);
+    expect(result.metadata?.['durationMs']).toBeLessThan(3_000);
     expect(runs(mark)).toBe(false);
   });
 

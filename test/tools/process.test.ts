@@ -6,7 +6,8 @@ import { ProcessRecords } from '../../src/tools/exec/background/records.ts';
 import type { ToolResult } from '../../src/tools/tool.ts';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';
-import { noBubblewrap, sandboxWorld } from '../support/sandbox-world.ts';
+import { sandboxWorld } from '../support/sandbox-world.ts';
+import { describeWith } from '../support/test-with.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -292,7 +293,7 @@ describe('writing', () => {
   test('what was allowed for good in the foreground is not in the background', async () => {
     await using asking = await processWorld({ exec: { mode: 'ask' } });
     const hashOf = async (background: boolean): Promise<string | undefined> => {
-      const call = { name: 'exec', arguments: JSON.stringify({ command: '/usr/bin/uptime', background }) };
+      const call = { name: 'exec', arguments: JSON.stringify({ command: '/usr/bin/uname', background }) };
       const decision = await asking.registry.decide(call, testToolContext({ workingDirectory: asking.workspace }));
       return decision.decision === 'ask' ? decision.request.always?.hash : undefined;
     };
@@ -415,7 +416,7 @@ describe('the end', () => {
   });
 });
 
-describe.skipIf(noBubblewrap !== undefined)(`in the sandbox ${noBubblewrap ?? ''}`, () => {
+describeWith('bubblewrap')('in the sandbox', () => {
   test('it is enclosed, reads what it is told, and leaves nothing', async () => {
     await using enclosed = await sandboxWorld();
     const { sandbox, workspace, home } = enclosed;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { skillTool } from '../../src/tools/skill.ts';
-import type { ToolResult } from '../../src/tools/tool.ts';
+import type { Executed } from '../../src/tools/tool.ts';
 import { openSkillsWorld, ordinary, type SkillsWorld } from '../skills/skills-world.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
-function load(shelf: SkillsWorld, name: string, pageChars = 16_000): Promise<ToolResult> {
+function load(shelf: SkillsWorld, name: string, pageChars = 16_000): Promise<Executed> {
   return skillTool({ skills: shelf.open(), pageChars }).execute({ name }, testToolContext());
 }
 

@@ -5,8 +5,10 @@ import type { EntryDraft } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import { turnEndEntry } from '../turn/end.ts';
+import type { OwnAnswers } from './own-answers.ts';
 
 const GIVEN = { provider: 'given', model: 'given', stopReason: 'stop', usage: null } as const;
+const BROUGHT = { untrusted: true, source: 'what a program sent along' } as const;
 
 /**
  * Puts the conversation that a program brought with its message on the tape, before the turn begins: each exchange as a
@@ -15,13 +17,23 @@ const GIVEN = { provider: 'given', model: 'given', stopReason: 'stop', usage: nu
  */
 export async function takeGivenConversation(
   session: Session,
-  { newest, redact }: { readonly newest: InboundMessage; readonly redact: (text: string) => string },
+  {
+    newest,
+    redact,
+    answers,
+  }: {
+    readonly newest: InboundMessage;
+    readonly redact: (text: string) => string;
+    readonly answers: Pick<OwnAnswers, 'marksOf'>;
+  },
 ): Promise<void> {
   const given = (apiFactsOf(newest)?.conversation ?? []).map((message) => ({
     ...message,
     content: message.content.map((part) => (part.type === 'text' ? { ...part, text: redact(part.text) } : part)),
   }));
-  const drafts = exchangesOf(given).flatMap((exchange, n) => turnOf(exchange, `${newest.id}.t${n}`, newest));
+  const drafts = exchangesOf(given).flatMap((exchange, n) =>
+    turnOf(exchange, `${newest.id}.t${n}`, { target: newest, answers }),
+  );
   if (drafts.length === 0) return;
   await session.append(drafts.map((draft, n) => ({ ...draft, id: `${newest.id}.${n}` })));
 }
@@ -37,21 +49,39 @@ function exchangesOf(given: readonly GivenMessage[]): readonly (readonly GivenMe
   return exchanges;
 }
 
-function turnOf(exchange: readonly GivenMessage[], turn: string, target: InboundMessage): readonly EntryDraft[] {
+function turnOf(
+  exchange: readonly GivenMessage[],
+  turn: string,
+  { target, answers }: { readonly target: InboundMessage; readonly answers: Pick<OwnAnswers, 'marksOf'> },
+): readonly EntryDraft[] {
   const answer = exchange.findLast(({ role }) => role === 'assistant');
   const text = answer?.content.map((part) => (part.type === 'text' ? part.text : '')).join('\n') ?? '';
   const facts = { usage: noUsage, model: null, iterations: 0, target };
   return [
     { kind: 'turn-start', turn, sources: [], role: target.role, origin: target.origin },
-    ...exchange.map((message) => entryOf(message, turn)),
+    ...exchange.map((message) => entryOf(message, turn, answers)),
     turnEndEntry({ turnId: turn, outcome: 'answered', answer: text, ...facts }),
   ];
 }
 
-function entryOf({ role, content, untrusted = false }: GivenMessage, turn: string): EntryDraft {
+function entryOf(
+  { role, content, untrusted = false }: GivenMessage,
+  turn: string,
+  answers: Pick<OwnAnswers, 'marksOf'>,
+): EntryDraft {
   if (role === 'assistant') {
     const texts = content.filter((part) => part.type === 'text');
-    return { kind: 'message', role, turn, content: texts, ...GIVEN };
+    // A program can write anything there; only what went out with no marks comes back with none.
+    const marks = answers.marksOf(texts.map(({ text }) => text).join('\n'));
+    return {
+      kind: 'message',
+      role,
+      turn,
+      content: texts,
+      ...GIVEN,
+      ...(marks.untrusted ? BROUGHT : {}),
+      ...(marks.private ? { private: true } : {}),
+    };
   }
   if (!untrusted) return { kind: 'message', role, turn, sources: [], content };
   const fenced = content.map((part) =>
@@ -59,6 +89,5 @@ function entryOf({ role, content, untrusted = false }: GivenMessage, turn: strin
       ? { ...part, text: fence(part.text, { source: 'tool result', boundary: boundaryFor(turn, part.text) }) }
       : part,
   );
-  const marks = { untrusted: true, source: 'what a program sent along' };
-  return { kind: 'message', role, turn, sources: [], content: fenced, ...marks };
+  return { kind: 'message', role, turn, sources: [], content: fenced, ...BROUGHT };
 }

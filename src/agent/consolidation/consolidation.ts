@@ -2,7 +2,7 @@ import type { InboundMessage } from '../../bus/messages.ts';
 import type { ConsolidationRow, ConsolidationDraft, Consolidations } from '../../journal/consolidations.ts';
 import { noteEntry, tagOf } from '../../memory/consolidation/conversation-text.ts';
 import { renderHistory } from '../../memory/files/history-file.ts';
-import { asRole, weakest } from '../../security/access/access.ts';
+import { asRole, seesPrivate, weakest } from '../../security/access/access.ts';
 import type { TapeCall } from '../../tools/tape.ts';
 import { raceAbort, deadline } from '../../util/clock.ts';
 import type { IdFactory } from '../../util/ids.ts';
@@ -299,5 +299,8 @@ function draftOf(
 ): ConsolidationDraft {
   const last = consolidations.lastMessage(session);
   const role = weakest(...turns.map((turn) => asRole(turn.role)), ...(last === undefined ? [] : [last.role]));
-  return { id: newId(), session, reason, role, direct: last?.chatType === 'direct', upTo, note };
+  const direct =
+    last !== undefined &&
+    seesPrivate({ role: 'owner', chatType: last.chatType, who: `${last.channel}:${last.sender.id}` });
+  return { id: newId(), session, reason, role, direct, upTo, note };
 }

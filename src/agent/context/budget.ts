@@ -23,6 +23,8 @@ export interface BudgetLimits {
   readonly dayTokens: number | null;
   /** Tokens a day for work that the assistant starts by itself. */
   readonly selfDayTokens: number;
+  /** Tokens a day for all guests together. */
+  readonly guestDayTokens: number | null;
   /** Tokens for one run of a scheduled job or heartbeat. */
   readonly jobTokens: number;
 }
@@ -32,6 +34,8 @@ export interface BudgetOptions {
   readonly ledger: UsageStore;
   readonly pricing: Pricing;
   readonly bus: MessageBus;
+  /** The chat in which the owner hears that the guests' budget is used up. @default there is none */
+  readonly ownersChat?: () => InboundMessage | undefined;
   readonly clock: Clock;
   readonly timezone: string | null;
   readonly log: Logger;
@@ -59,7 +63,9 @@ interface Rule {
 /** Origins of turns that no person waits for. */
 const SELF_STARTED: ReadonlySet<Origin> = new Set(['cron', 'heartbeat', 'subagent']);
 const SELF_SOURCES = [...SELF_STARTED, 'memory', 'embeddings'];
-const DAY_BUDGETS = ['dayUsd', 'dayTokens', 'selfDayTokens'] as const;
+/** The name of guests' calls in the usage rows. */
+const GUEST = 'guest';
+const DAY_BUDGETS = ['dayUsd', 'dayTokens', 'selfDayTokens', 'guestDayTokens'] as const;
 type DayBudget = (typeof DAY_BUDGETS)[number];
 
 /** Share of a daily budget at which the owner is warned. */
@@ -87,7 +93,10 @@ export class Budget {
     const self = isSelfStarted(spender);
     for (const rule of this.#rules(spender)) {
       const shared = rule.span !== 'turn' && rule.key !== 'selfDayTokens';
-      if (rule.used >= rule.limit * (self && shared ? SELF_STOPS_AT : 1)) return sentence(rule, spender.role);
+      if (rule.used >= rule.limit * (self && shared ? SELF_STOPS_AT : 1)) {
+        if (rule.key === 'guestDayTokens') await this.#tellOfGuests(rule);
+        return sentence(rule, spender.role);
+      }
       if (rule.span !== 'turn' && rule.used >= rule.limit * WARN_AT) await this.#warn(rule, spender);
     }
     return null;
@@ -106,7 +115,7 @@ export class Budget {
     const task = subagentOf(spender.messages[0]);
     if (task !== null) this.#turns.set(task.turn, addSums(this.#spentBy(task), sum));
     const { turn: turnId, session } = task ?? { turn: spender.turnId, session: spender.sessionKey };
-    const source = spender.source ?? sourceOf(originOf(spender));
+    const source = spender.source ?? (isGuests(spender) ? GUEST : sourceOf(originOf(spender)));
     ledger
       .record({ turnId, session, source, provider, model, usage, costUsd })
       .catch((error: unknown) => log.error('budget: tokens of a call not counted', { reason: errorMessage(error) }));
@@ -147,6 +156,8 @@ export class Budget {
         return day.total.costUsd;
       case 'dayTokens':
         return tokensOf(day.total);
+      case 'guestDayTokens':
+        return tokensOf(day.of(GUEST));
       case 'selfDayTokens':
         return SELF_SOURCES.reduce((sum, name) => sum + tokensOf(day.of(name)), 0);
     }
@@ -169,24 +180,40 @@ export class Budget {
     if (isSelfStarted(spender)) {
       add('selfDayTokens', 'day', () => this.#usedOn(since, 'selfDayTokens'));
     }
+    if (isGuests(spender)) add('guestDayTokens', 'day', () => this.#usedOn(since, 'guestDayTokens'));
     add('dayTokens', 'day', () => this.#usedOn(since, 'dayTokens'));
     add('dayUsd', 'day', () => this.#usedOn(since, 'dayUsd'));
     add('chatDayUsd', 'chat', () => ledger.day(since).ofSession(task?.session ?? spender.sessionKey).costUsd);
     return rules;
   }
 
-  /** Warns the owner once per budget and day, also across restarts, because the id of the notice is fixed. */
+  /** Warns the owner once per budget and day, in the chat where the owner is writing. */
   async #warn(rule: Rule, spender: Spender): Promise<void> {
-    const { bus, clock, timezone, log } = this.#options;
     const target = spender.messages.at(-1);
     if (target === undefined || spender.role !== 'owner' || target.chatType !== 'direct') return;
-    const day = new Date(startOfDay(clock.now(), timezone)).toISOString();
-    const id = `budget:${rule.key}:${day}${rule.span === 'chat' ? `:${spender.sessionKey}` : ''}`;
-    if (this.#warned.get(id) === true) return;
-    this.#warned.set(id, true);
     const share = Math.floor((100 * rule.used) / rule.limit);
     const text = `${share}% of ${nameOf(rule)} is used: ${amount(rule, rule.used)} of ${amount(rule, rule.limit)} (\`agent.budget.${rule.key}\`).`;
-    log.warn('budget: nearly used up', { budget: rule.key, used: rule.used, limit: rule.limit });
+    await this.#tell(rule, { target, text, place: rule.span === 'chat' ? `:${spender.sessionKey}` : '' });
+  }
+
+  async #tellOfGuests(rule: Rule): Promise<void> {
+    const target = this.#options.ownersChat?.();
+    if (target === undefined) return;
+    const text = `Guests have used up today’s budget for guests (${amount(rule, rule.limit)}), so they get no more answers until tomorrow. To raise it, set \`agent.budget.${rule.key}\` in the configuration.`;
+    await this.#tell(rule, { target, text, place: '' });
+  }
+
+  /** Queues a notice once per budget and day, also across restarts, because its id is fixed. */
+  async #tell(
+    rule: Rule,
+    { target, text, place }: { readonly target: InboundMessage; readonly text: string; readonly place: string },
+  ): Promise<void> {
+    const { bus, clock, timezone, log } = this.#options;
+    const day = new Date(startOfDay(clock.now(), timezone)).toISOString();
+    const id = `budget:${rule.key}:${day}${place}`;
+    if (this.#warned.get(id) === true) return;
+    this.#warned.set(id, true);
+    log.warn('budget: nearly or fully used up', { budget: rule.key, used: rule.used, limit: rule.limit });
     try {
       await bus.publishOutbound(outboundTo(target, { id, kind: 'notice', text }, clock.now()));
     } catch (error) {
@@ -209,6 +236,11 @@ function isSelfStarted(spender: Spender): boolean {
   return SELF_STARTED.has(originOf(spender)) || (spender.source !== undefined && spender.messages.length === 0);
 }
 
+/** A turn of a person who is a guest; webhooks have limits of their own. */
+function isGuests(spender: Spender): boolean {
+  return spender.role === 'guest' && originOf(spender) === 'user';
+}
+
 function originOf({ messages }: Spender): Origin {
   return messages[0]?.origin ?? 'system';
 }
@@ -226,6 +258,7 @@ function nameOf({ key, span }: Rule): string {
     case 'chat':
       return 'today’s budget of this chat';
     case 'day':
+      if (key === 'guestDayTokens') return 'today’s budget for guests';
       return key === 'selfDayTokens' ? 'today’s budget for work that I start myself' : 'today’s budget';
   }
 }

@@ -1,5 +1,5 @@
 import type { MessageBus } from '../../bus/bus.ts';
-import type { Role } from '../../bus/messages.ts';
+import type { InboundMessage, Role } from '../../bus/messages.ts';
 import type { UsageStore } from '../../journal/usage.ts';
 import { ContextWindows, type ContextWindowsOptions } from '../../providers/context-window-registry.ts';
 import { Pricing, type PricingOptions } from '../../providers/pricing.ts';
@@ -127,6 +127,7 @@ export function createCallBounds(
     readonly askWindow: ContextWindowsOptions['ask'];
     readonly ledger: UsageStore;
     readonly bus: MessageBus;
+    readonly ownersChat: () => InboundMessage | undefined;
     readonly clock: Clock;
     readonly log: Logger;
   },
@@ -164,6 +165,7 @@ export function createCallBounds(
     ledger,
     pricing,
     bus,
+    ownersChat: ports.ownersChat,
     clock,
     timezone: config.agent.timezone,
     log,

@@ -67,7 +67,8 @@ export interface QuestionPorts {
 /** Kind, code and deadline (`until`, ms since 1970) of a new question. */
 type Named = Pick<QuestionDraft, 'kind' | 'code'> & { readonly until: number };
 
-const NOBODY = `this needs a yes from the owner, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
+const nobody = (): string =>
+  `this needs a yes from the owner, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
 const NO_CHAT =
   'this needs a yes from the owner, and the program through which you are asked named no chat of the owner to ask in';
 const NOBODY_TO_ASK: AskAnswer = { answered: false, reason: 'no one can be asked here' };
@@ -138,7 +139,7 @@ export class Questions {
       if (answer !== null) return answer;
       const chat = this.#chatFor(call.target);
       if (chat !== undefined) return await this.#askOwner(chat, call, { request, hash });
-      if (!isEditorSession(call.sessionKey)) return no(call.target?.origin === 'api' ? NO_CHAT : NOBODY);
+      if (!isEditorSession(call.sessionKey)) return no(call.target?.origin === 'api' ? NO_CHAT : nobody());
       const late = await this.#untilAttended(call);
       if (late !== null) return late;
     }

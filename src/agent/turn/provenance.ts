@@ -1,3 +1,5 @@
+import type { Role } from '../../bus/messages.ts';
+import { asRole, atLeast } from '../../security/access/access.ts';
 import type { GivenText } from '../../security/access/url-origin.ts';
 import type { MessageEntry, TapeEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
@@ -6,6 +8,11 @@ import type { Session } from '../../session/session.ts';
 const BY_MODELS: ReadonlySet<string> = new Set(['subagent', 'heartbeat']);
 /** Tools whose results may hold text that a model wrote. */
 const ANSWERED_BY_MODELS: ReadonlySet<string> = new Set(['spawn', 'batch']);
+
+/** Whether one of these roles is below `role`: text counts for the role of its author. */
+export function hasWeakerAuthors(authors: Iterable<string>, role: Role): boolean {
+  return Array.from(authors).some((author) => !atLeast(asRole(author), role));
+}
 
 /** What the model wrote up to one place of the conversation. */
 interface Said {
@@ -24,27 +31,32 @@ interface Said {
  * - later results that are untrusted content themselves and not private (a web page).
  *
  * Not among them: errors and the headers of results, which repeat the arguments; tasks and results that a model wrote
- * for another session after it read untrusted content; summaries.
+ * for another session after it read untrusted content; summaries. What people below `role` wrote counts as untrusted.
  */
-export function givenTexts(session: Pick<Session, 'window' | 'history'>): readonly GivenText[] {
+export function givenTexts(session: Pick<Session, 'window' | 'history'>, role: Role = 'guest'): readonly GivenText[] {
   const { messages, summary } = session.history();
+  const weaker = new Set(
+    session.window.flatMap((entry) =>
+      entry.kind === 'turn-start' && hasWeakerAuthors([entry.role], role) ? [entry.turn] : [],
+    ),
+  );
   const entries = new Map(session.window.map((entry) => [entry.id, entry]));
   const byModels = new Set(
     session.window.flatMap((entry) => (entry.kind === 'turn-start' && BY_MODELS.has(entry.origin) ? [entry.turn] : [])),
   );
-  let isClean = summary?.untrusted !== true;
+  let isClean = summary?.untrusted !== true && !hasWeakerAuthors(summary?.authors ?? [], role);
   const said: Said = { tainted: [], calls: new Map(), precedesUntrusted: isClean };
   const texts: GivenText[] = [];
   for (const { entryId } of messages) {
     const entry = entries.get(entryId);
     if (!isMessage(entry)) continue;
-    const isUntrusted = entry.untrusted === true;
+    const isUntrusted = entry.untrusted === true || weaker.has(entry.turn);
     if (entry.role === 'assistant') {
       said.precedesUntrusted = isClean;
-      hear(said, entry);
+      hear(said, entry, isUntrusted);
     } else if (entry.role === 'user') {
       const isModels = isUntrusted && (byModels.has(entry.turn) || entry.pressed === true);
-      if (!isModels) texts.push(...wordsOf(entry, said));
+      if (!isModels) texts.push(...wordsOf(entry, said, isUntrusted));
     } else if (!entry.isError && mayGive(entry, said)) {
       texts.push({ text: bodyOf(entry.output), untrusted: isUntrusted, repeats: said.calls.get(entry.callId) ?? [] });
     }
@@ -53,23 +65,25 @@ export function givenTexts(session: Pick<Session, 'window' | 'history'>): readon
   return texts;
 }
 
-function hear(said: Said, { content }: Extract<MessageEntry, { role: 'assistant' }>): void {
+function hear(said: Said, { content }: Extract<MessageEntry, { role: 'assistant' }>, isUntrusted: boolean): void {
   for (const part of content) {
     if (part.type === 'reasoning') continue;
     const strings = part.type === 'text' ? [part.text] : stringsIn(part.arguments);
     if (part.type === 'tool-call') said.calls.set(part.callId, strings);
-    if (!said.precedesUntrusted) said.tainted.push(...strings);
+    if (isUntrusted || !said.precedesUntrusted) said.tainted.push(...strings);
   }
 }
 
 /**
  * The texts of a person's message. Its first part is the `<context>` block of the program, which may quote the model.
  */
-function wordsOf({ content, untrusted }: Extract<MessageEntry, { role: 'user' }>, said: Said): readonly GivenText[] {
+function wordsOf(
+  { content }: Extract<MessageEntry, { role: 'user' }>,
+  said: Said,
+  untrusted: boolean,
+): readonly GivenText[] {
   return content.flatMap((part, at) =>
-    part.type === 'text'
-      ? [{ text: part.text, untrusted: untrusted === true, repeats: at === 0 ? [...said.tainted] : [] }]
-      : [],
+    part.type === 'text' ? [{ text: part.text, untrusted, repeats: at === 0 ? [...said.tainted] : [] }] : [],
   );
 }
 

@@ -8,6 +8,7 @@ import { seesPrivate } from '../../security/access/access.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { takeGivenConversation } from '../api/given-conversation.ts';
+import { OwnAnswers } from '../api/own-answers.ts';
 import type { NextRequest } from '../consolidation/consolidation.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 import { isSelfStarted } from '../joining.ts';
@@ -20,7 +21,7 @@ import type { StorePorts, TurnPorts } from '../ports.ts';
 import { SUBAGENT_MS, TIMED_OUT } from '../subagents/outcome.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { resultMessages, mergeWaited, prepareTurn } from '../subagents/turns.ts';
-import { choseSilence, textsOf } from './answer-text.ts';
+import { choseSilence, textsOf, textsOfEnded } from './answer-text.ts';
 import { isSpoken } from './spoken-answer.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn } from './current-turn.ts';
@@ -53,6 +54,7 @@ export class TurnRunner {
   readonly #ports: TurnPorts;
   readonly #hold: HoldSettings;
   readonly #running = new Map<string, AbortController>();
+  readonly #answers = new OwnAnswers();
 
   constructor(ports: TurnPorts, hold: HoldSettings) {
     this.#ports = ports;
@@ -121,7 +123,8 @@ export class TurnRunner {
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
     if (hasOwnSession(target)) await trimOwnSession(session, claimed.id);
     await prepareTurn(session, { turnId: claimed.id, newest: target }, store);
-    if (session.turn(claimed.id).length === 0) await takeGivenConversation(session, { newest: target, redact });
+    if (session.turn(claimed.id).length === 0)
+      await takeGivenConversation(session, { newest: target, redact, answers: this.#answers });
     const all = await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal });
     const { admitted, refused } = await admittedOf(all, session.turn(claimed.id), hooks);
     // Grows with what joins the turn.
@@ -143,7 +146,11 @@ export class TurnRunner {
       chosen,
       system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts,
       files: texts,
-      isOwners: seesPrivate({ role: claimed.role, chatType: newest.chatType }),
+      isOwners: seesPrivate({
+        role: claimed.role,
+        chatType: newest.chatType,
+        who: `${newest.channel}:${newest.sender.id}`,
+      }),
       tools,
       costUsd: () => model.bounds.costOf(turn),
       signal,
@@ -211,6 +218,7 @@ export class TurnRunner {
     const isSubagent = subagentOf(target) !== null;
     // A program reads its answer from the tape.
     const isRead = target.channel === API_CHANNEL;
+    if (isRead) this.#answers.remember(textsOfEnded(entries, end).join('\n\n'), session.history());
     const isSilent = held || isSubagent || isRead || end.outcome === 'stopped';
     await mergeWaited(session, facts.turnId, this.#ports);
     const internal = isSubagent

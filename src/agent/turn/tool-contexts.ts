@@ -5,7 +5,7 @@ import { subagentOf } from '../subagents/task.ts';
 import { withheld } from '../withheld-tools.ts';
 import type { Turn } from './current-turn.ts';
 import { earlierFetches } from './earlier-fetches.ts';
-import { givenTexts } from './provenance.ts';
+import { givenTexts, hasWeakerAuthors } from './provenance.ts';
 import { renderer } from './shown-text.ts';
 
 /** Makes the contexts of the tool calls of one step: call id → `ToolContext`. */
@@ -20,9 +20,11 @@ export async function toolContexts(
     tools.skills.active(session.turn(facts.turnId)),
     tools.skills.folders(),
   ]);
-  const source = history.source ?? (skills.foreign ? 'a skill by another author' : null);
+  const hasWeaker = hasWeakerAuthors(history.authors, turn.role);
+  const source =
+    history.source ?? (skills.foreign ? 'a skill by another author' : hasWeaker ? 'somebody with a lower role' : null);
   const taint = {
-    untrusted: history.untrusted || skills.foreign,
+    untrusted: history.untrusted || skills.foreign || hasWeaker,
     private: history.private,
     ...(source === null ? {} : { source }),
   };
@@ -58,7 +60,7 @@ export async function toolContexts(
       call: { id: callId, turnId, sessionKey, messageId: target?.id ?? '' },
       conversation: {
         taint,
-        given: () => givenTexts(session),
+        given: () => givenTexts(session, turn.role),
         fetches: () => earlierFetches(session, callId),
       },
       people: {

@@ -2,6 +2,7 @@ import { outboundTo } from '../../agent/outgoing.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { Media } from '../../bus/messages.ts';
 import { Attachments, type AttachmentPorts } from '../../channels/inbound/attachments.ts';
+import { GuestFiles } from '../../channels/inbound/guest-files.ts';
 import { speechToText, type Transcribe } from '../../providers/openai/speech.ts';
 import { hasServer, hearingServer } from '../../providers/speech-servers.ts';
 import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
@@ -11,7 +12,7 @@ import type { Stores } from '../storage/stores.ts';
 
 /** Creates the function that downloads the files of messages and transcribes voice messages. */
 export function createAttachments(
-  { config, clock, random, log }: Base,
+  { config, paths, clock, random, log }: Base,
   {
     media,
     outlets,
@@ -25,6 +26,7 @@ export function createAttachments(
   speech();
   return new Attachments({
     outlets,
+    guestFiles: new GuestFiles(paths.media),
     folder: (sessionKey) => media.folder(sessionKey),
     keepImage: async (bytes) =>
       bytes.byteLength <= MOST_IMAGE_BYTES && imageType(bytes) !== undefined ? await media.keep(bytes) : null,

@@ -72,7 +72,7 @@ export function createPrompts(parts: PromptsOptions): Prompts {
   };
   const audience = (target: InboundMessage, role: Role): Audience => ({
     light: target.origin === 'heartbeat' || subagentOf(target) !== null,
-    ownersDirectChat: seesPrivate({ role, chatType: target.chatType }),
+    ownersDirectChat: seesPrivate({ role, chatType: target.chatType, who: `${target.channel}:${target.sender.id}` }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel), plugged()),
   });
   /** What is made of a list is kept with it: the same list for many turns is measured, hashed and rendered once. */

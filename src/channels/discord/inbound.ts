@@ -54,7 +54,7 @@ export function readMessage(message: DiscordMessage, arrival: Arrival, context: 
       edit: isEdit ? (message.edited_timestamp ?? '') : undefined,
       text,
       media,
-      untrusted: isForward,
+      untrusted: isForward || isByOthers(message),
       ...(replyTo === undefined ? {} : { replyTo }),
       metadata: { sentAt: timeOf(message.id), ...(isForward ? { burst: 'forward' } : {}) },
     };
@@ -172,6 +172,11 @@ function replyOf(message: DiscordMessage, arrival: Arrival, context: ReadingCont
   };
 }
 
+/** Whether a message shows what its sender may not have written: a poll, the name of a sticker. */
+function isByOthers({ poll, sticker_items: stickers = [] }: DiscordContent): boolean {
+  return poll !== undefined || stickers.length > 0;
+}
+
 /** Who wrote the message that is replied to. A forwarded message counts as written by somebody else. */
 function authorOf(
   answered: DiscordWritten,
@@ -180,5 +185,6 @@ function authorOf(
 ): NonNullable<ReplyReference['author']> {
   if (answered.message_snapshots !== undefined && answered.message_snapshots.length > 0) return 'other';
   if (answered.author.id === me.id) return 'assistant';
+  if (isByOthers(answered)) return 'other';
   return answered.author.id === author.id && answered.webhook_id === undefined ? 'sender' : 'other';
 }

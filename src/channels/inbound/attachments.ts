@@ -9,6 +9,7 @@ import { fileEnding } from '../../util/file-ending.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
 import { SendError, type Channel } from '../channel.ts';
+import type { GuestFiles } from './guest-files.ts';
 import type { Outlets } from '../delivery/next-part.ts';
 
 /** Cap of one file. */
@@ -27,6 +28,7 @@ export interface AttachmentPorts {
   readonly tell: (message: InboundMessage, text: string) => Promise<void>;
   /** Absolute path of the folder for the files of a session. */
   readonly folder: (sessionKey: string) => string;
+  readonly guestFiles: Pick<GuestFiles, 'mark' | 'requireSpace' | 'makeRoom'>;
   /** Stores an image by content hash and returns its path; null: models cannot read this format. */
   readonly keepImage: (bytes: Uint8Array) => Promise<string | null>;
   /** Transcribes a voice message; null when no transcription is configured. */
@@ -97,11 +99,14 @@ export class Attachments {
     signal: AbortSignal,
   ): Promise<Media> {
     const folder = this.#ports.folder(message.sessionKey);
-    const begins = `${message.id}-${n}-`;
+    const guests = message.role === 'guest' ? this.#ports.guestFiles : null;
+    const begins = `${message.id}-${n}${guests?.mark ?? '-'}`;
     const earlier = await this.#earlier(folder, begins);
     if (earlier !== null) return { ...item, ...earlier };
+    await guests?.requireSpace();
     const bytes = await this.#download(message.channel, item.source ?? '', { waitUntil, signal });
     const path = join(folder, `${begins}${safeName(item, bytes)}`);
+    await guests?.makeRoom(path, item.kind === 'image' ? 2 * bytes.byteLength : bytes.byteLength);
     await ensureDirectory(folder);
     const image = item.kind === 'image' ? await this.#ports.keepImage(bytes) : null;
     // Images are stored once for all sessions. The tools of a session cannot read there, so they get a copy.

@@ -49,7 +49,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Inb
       edit: isEdit ? `${message.edit_date ?? message.date}:${update.update_id}` : undefined,
       text,
       media,
-      untrusted: isForward(message),
+      untrusted: isByOthers(message, me),
       ...(replyTo === undefined ? {} : { replyTo }),
       metadata: { sentAt: message.date * 1_000, ...burstOf(message) },
     };
@@ -90,6 +90,13 @@ export function senderAccess(
 
 function isForward(message: TelegramContent): boolean {
   return message.forward_origin !== undefined || message.forward_date !== undefined;
+}
+
+/** Whether others wrote a message that a person sent: a forward, what an inline bot made, a contact card, a place, a poll. */
+function isByOthers(message: TelegramContent, me: BotAccount): boolean {
+  const { via_bot: inlineBot, contact, venue, poll } = message;
+  const isShared = contact !== undefined || venue !== undefined || poll !== undefined;
+  return isForward(message) || isShared || (inlineBot !== undefined && inlineBot.id !== me.id);
 }
 
 /**
@@ -170,13 +177,13 @@ function replyOf(message: TelegramMessage, me: BotAccount): ReplyReference | und
   };
 }
 
-/** Who wrote the message that is replied to. A forwarded message counts as `other`. */
+/** Who wrote the message that is replied to. What others wrote counts as `other`, whoever sent it. */
 function authorOf(
   answered: TelegramContent,
   message: TelegramMessage,
   me: BotAccount,
 ): NonNullable<ReplyReference['author']> {
-  if (answered.from === undefined || isForward(answered)) return 'other';
+  if (answered.from === undefined || isByOthers(answered, me)) return 'other';
   if (answered.from.id === me.id) return 'assistant';
   return answered.from.id === message.from?.id ? 'sender' : 'other';
 }

@@ -49,6 +49,8 @@ const content = z.object({
   entities: z.array(entity).optional(),
   caption: z.string().optional(),
   caption_entities: z.array(entity).optional(),
+  /** The inline bot that made its text. */
+  via_bot: odd(z.object({ id: z.number() })),
   forward_origin: present.optional(),
   forward_date: present.optional(),
   edit_date: z.number().optional(),

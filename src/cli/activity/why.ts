@@ -16,15 +16,15 @@ interface WhyFlags extends OutputFlags {
 
 /**
  * `assistant why [ABOUT]`: why a message, a turn or a job became what it became; with --since everything in that time, and
- * without both what the assistant did by itself. Oldest first.
+ * without both the newest messages, jobs and heartbeats. Oldest first.
  */
 export async function whyCommand({ about, since, last, json, home }: WhyFlags, context: CliContext): Promise<number> {
-  const from = since === undefined ? undefined : readMoment(since, { option: '--since', now: context.clock.now() });
+  const from = since === undefined ? 0 : readMoment(since, { option: '--since', now: context.clock.now() });
   await using assistant = await openAssistant(context, home);
   const { stories, own } = await assistant.port.request('why', {
     count: last,
+    since: from,
     ...(about === undefined ? {} : { about }),
-    ...(from === undefined ? {} : { since: from }),
   });
   const facts = { stories: stories.toReversed(), own: own.toReversed() };
   const [one] = stories;
@@ -62,5 +62,7 @@ function timeOf(at: number): string {
 }
 
 function nothingText(since: string | undefined): string {
-  return since === undefined ? 'No scheduled job or heartbeat has run yet.' : 'Nothing came in, and nothing was done.';
+  return since === undefined
+    ? 'No message has come in yet, and no job or heartbeat has run.'
+    : 'Nothing came in, and nothing was done.';
 }

@@ -3,6 +3,7 @@ import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { json as jsonText, terminalText } from '../format.ts';
 import { print } from '../print.ts';
+import { sessionKey } from '../data/sessions.ts';
 import type { OutputFlags } from '../table/command.ts';
 import { countText } from '../../util/text.ts';
 
@@ -12,7 +13,7 @@ export async function promptCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const prompt = await assistant.port.request('prompt', { session });
+  const prompt = await assistant.port.request('prompt', { session: sessionKey(session) });
   if (json) {
     context.stdout.write(`${jsonText(prompt)}\n`);
     return 0;

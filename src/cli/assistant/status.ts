@@ -1,4 +1,4 @@
-import { enabledChannels } from '../../config/channels.ts';
+import { channelsOff, enabledChannels } from '../../config/channels.ts';
 import type { FleetReport } from '../../app/storage/fleet-report.ts';
 import type { HomePaths } from '../../config/home.ts';
 import { machineOf } from '../../config/hosted-home.ts';
@@ -56,7 +56,8 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
       home: facts.home,
       config: exists ? path : `${path} (there is none; the defaults are used)`,
       model: modelRow(facts.model, modelNow),
-      channels: facts.channels.join(', ') || 'none',
+      channels:
+        [...facts.channels, ...channelsOff(config).map((name) => `${name} (switched off)`)].join(', ') || 'none',
       ...(agents.length === 0 ? {} : { agents: agents.join(', ') }),
       ...voiceRows({ voice, speech, search }),
       start:

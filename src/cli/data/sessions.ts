@@ -33,13 +33,18 @@ export async function sessionsListCommand(
   return 0;
 }
 
+/** The key of a session that a person names: `main` of `chat --session main` is `terminal:main`. */
+export function sessionKey(name: string): string {
+  return name.includes(':') ? name : `terminal:${name}`;
+}
+
 /** `assistant sessions show SESSION`. */
 export async function sessionsShowCommand(
   { session, last, home, json }: OutputFlags & { readonly session: string; readonly last: number },
   context: CliContext,
 ): Promise<number> {
   const { readSession } = await context.app();
-  const events = await readSession(pathsOf(context, home).sessions, session, { last });
+  const events = await readSession(pathsOf(context, home).sessions, sessionKey(session), { last });
   const lines = events.map(shortText);
   print(context, json, { facts: events, lines, nothing: 'Nothing was said in it yet.', escape: terminalText });
   return 0;
@@ -53,7 +58,7 @@ export async function sessionsExportCommand(
   const { exportSession } = await context.app();
   using progress = openProgress(context);
   progress.show('The conversation is read');
-  const text = await exportSession(pathsOf(context, home).sessions, { session, format });
+  const text = await exportSession(pathsOf(context, home).sessions, { session: sessionKey(session), format });
   progress.hide();
   if (format === 'json') print(context, true, { facts: JSON.parse(text), lines: [] });
   else context.stdout.write(terminalText(text));
@@ -66,14 +71,15 @@ export async function sessionsSearchCommand(
   context: CliContext,
 ): Promise<number> {
   const { session } = flags;
-  return await printFound({ ...flags, where: session === undefined ? {} : { session } }, context);
+  return await printFound({ ...flags, where: session === undefined ? {} : { session: sessionKey(session) } }, context);
 }
 
 /** `assistant sessions delete SESSION`. */
 export async function sessionsDeleteCommand(
-  { session, yes, home, json }: OutputFlags & { readonly session: string; readonly yes: boolean },
+  { session: name, yes, home, json }: OutputFlags & { readonly session: string; readonly yes: boolean },
   context: CliContext,
 ): Promise<number> {
+  const session = sessionKey(name);
   const { readSession } = await context.app();
   const events = await readSession(pathsOf(context, home).sessions, session);
   const said = events.filter(({ kind }) => kind === 'user' || kind === 'assistant').length;

@@ -13,10 +13,16 @@ import { openProgress } from '../progress.ts';
 import { programVariables } from '../program-variables.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
-const HOW: Readonly<Record<string, string>> = {
-  'not enabled': `found, not enabled (enable it with: ${assistantCommand('plugins add NAME')})`,
-  'safe mode': 'not loaded, because the assistant runs in safe mode (/restart ends it)',
-};
+function stateText(state: string): string {
+  switch (state) {
+    case 'not enabled':
+      return `found, not enabled (enable it with: ${assistantCommand('plugins add NAME')})`;
+    case 'safe mode':
+      return 'not loaded, because the assistant runs in safe mode (/restart ends it)';
+    default:
+      return state;
+  }
+}
 
 const RIGHTS =
   'A plugin runs inside the assistant with all of its rights: it can read your files and secrets, act in your name, and change what the assistant says. Add only what you trust.';
@@ -26,8 +32,7 @@ export async function pluginsListCommand({ home, json }: OutputFlags, context: C
   await using assistant = await openAssistant(context, home);
   const plugins = await assistant.port.request('pluginsList', {});
   const lines = plugins.map(({ name, version, state }) => {
-    const how = HOW[state] ?? state;
-    return `${name}${version === null || version === '' ? '' : ` ${version}`}: ${how}`;
+    return `${name}${version === null || version === '' ? '' : ` ${version}`}: ${stateText(state)}`;
   });
   print(context, json, { facts: plugins, lines, nothing: 'There are no plugins.' });
   return 0;

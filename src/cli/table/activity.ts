@@ -85,7 +85,8 @@ export const logs = command({
 
 export const why = command({
   name: 'why',
-  description: 'why a message was answered as it was, late or not at all; without an id, scheduled and heartbeat runs',
+  description:
+    'why a message was answered as it was, late or not at all; without an id, the newest messages, jobs and heartbeats',
   arguments: {
     about: optionalArgument('id of a message, a turn, a job, a conversation such as telegram:123, or heartbeat'),
   },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, optionalCount, optionalUsd, takes } from './values.ts';
+import { count, limited, optionalCount, optionalUsd, takes } from './values.ts';
 
 export const modelReference = () =>
   z.string().regex(/^(?:auto|[^/\s]+\/\S+)$/u, {
@@ -18,6 +18,7 @@ const budget = z
       0,
       'Maximum number of tokens per day for work that the assistant starts by itself (heartbeat, scheduled jobs).',
     ),
+    guestDayTokens: limited(200_000, 'Maximum number of tokens per day for all guests together; null: no limit.'),
     jobTokens: count(300_000, 0, 'Maximum number of tokens of one run of a scheduled job.'),
   })
   .prefault({})

@@ -49,6 +49,9 @@ export const count = (value: number, min: number, doc: string, max?: number) =>
 
 export const optionalCount = (doc: string) => whole(1).nullable().default(null).describe(doc);
 
+/** A whole number of at least 1 with a default, or null for no limit. */
+export const limited = (value: number, doc: string) => whole(1).nullable().default(value).describe(doc);
+
 /** An amount of US dollars; null is no limit. */
 export const optionalUsd = (doc: string) => z.number().positive().nullable().default(null).describe(doc);
 

@@ -58,6 +58,9 @@ function people(scene: Scene): readonly Finding[] {
   );
 }
 
+/** The usual limit of all guests together; a higher one is worth a word where everybody is let in. */
+const GUEST_DAY_TOKENS = 200_000;
+
 function open(scene: Scene): readonly Finding[] {
   const { loaded, command } = scene;
   const mayRun = loaded?.config.tools.guest.some((tool) =>
@@ -75,6 +78,16 @@ function open(scene: Scene): readonly Finding[] {
           others.length === 0
             ? command(`config unset ${settingWord('channels', name, 'allowFrom')}`)
             : command(`config set ${settingWord('channels', name, 'allowFrom')} ${shellWord(others.join(','))}`),
+        ),
+      );
+    }
+    const limit = loaded?.config.agent.budget.guestDayTokens;
+    if (allowFrom.includes('*') && limit !== undefined && (limit === null || limit > GUEST_DAY_TOKENS)) {
+      const what = limit === null ? 'no daily limit' : `a daily limit of ${limit} tokens`;
+      findings.push(
+        warning(
+          `${name} lets everybody in, and guests have ${what} (agent.budget.guestDayTokens), so strangers can run up costs.`,
+          command(`config unset ${settingWord('agent', 'budget', 'guestDayTokens')}`),
         ),
       );
     }

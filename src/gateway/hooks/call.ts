@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { API_CHANNEL } from '../../bus/api.ts';
 import { parseChat, type AcceptResult, type InboundDraft } from '../../bus/messages.ts';
+import { webhookSender } from '../../security/access/access.ts';
 import { messageOf } from './template.ts';
 import type { HookPorts, HookSettings } from './ports.ts';
 
@@ -34,7 +35,7 @@ export async function publishCall(call: HookCall, ports: HookPorts): Promise<Acc
     sessionKey: `hook:${settings.session ?? name}`,
     // Of a chat nothing is known, so it counts as one in which others read along.
     chatType: settings.chat === null ? 'direct' : 'group',
-    sender: { id: `hook:${name}`, name: `webhook ${name}`, isBot: true },
+    sender: { id: webhookSender(name), name: `webhook ${name}`, isBot: true },
     role: settings.role,
     text: `${messageOf({ name, template: settings.template }, { body: textOf(body), secret: ports.newId() })}\n\n${noteOf(settings)}`,
     media: [],

@@ -13,7 +13,7 @@ import { Failures } from './failures.ts';
 import { serveFiles } from './files.ts';
 import { serveHealth, serveMetrics, serveReady } from './health.ts';
 import { serveHistory } from './history.ts';
-import type { Login } from './login.ts';
+import { LOGIN_HEADER, type Login } from './login.ts';
 import { serveMessages } from './messages.ts';
 import { serveOperations } from './operations.ts';
 import type { HttpOptions, Inside } from './options.ts';
@@ -74,7 +74,7 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
     app.post('/login', async (context) => {
       const entered = login.enter(context.env.incoming, await jsonBody(context, loginInput));
       if ('status' in entered) return refused(context, entered);
-      return context.body(null, 204, { 'Set-Cookie': entered.cookie });
+      return context.body(null, 204, { 'Set-Cookie': entered.cookie, [LOGIN_HEADER]: entered.key });
     });
     app.post('/logout', async (context) => {
       const cookie = await login.leave(context.env.incoming);

@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Random } from '../../util/random.ts';
@@ -11,6 +12,7 @@ const CODE_MS = 600_000;
 const COOKIE_MS = 30 * 86_400_000;
 /** Login codes that wait to be used; an older one is forgotten. */
 const MOST_CODES = 100;
+const MOST_KNOWN = 1_000;
 
 export interface LoginPorts {
   readonly token: string;
@@ -29,12 +31,26 @@ export interface EndedLogins {
   add(hash: string, until: number): Promise<void>;
 }
 
-/** Who may enter: the bearer of the token, or of a cookie that a login code or the token was changed for. */
+const NEEDED = 'Log in first, or send the token as a bearer token.';
+
+/** The header with the second half of a login, in answers to `/login` and in requests of the page. */
+export const LOGIN_HEADER = 'x-assistant-login';
+
+/**
+ * Who may enter: the bearer of the token, or a browser that a login code or the token logged in. Such a login has two
+ * halves: a cookie, and a key that the page keeps in its storage. Browsers send a cookie to every port of a host, so other
+ * servers on this machine get to see it, but the storage belongs to one origin.
+ */
 export class Login {
   readonly #ports: LoginPorts;
   readonly #failures: Failures;
   /** By hash, until when. */
   readonly #codes = new RecentMap<string, number>(MOST_CODES);
+
+  /** Addresses that sent the right token or code before. */
+  readonly #known = new RecentMap<string, true>(MOST_KNOWN);
+
+  readonly #entered = new WeakSet<Socket>();
 
   constructor(ports: LoginPorts) {
     this.#ports = ports;
@@ -48,14 +64,25 @@ export class Login {
     return code;
   }
 
+  /** Whether a request that may enter came over this connection. */
+  hasEntered(socket: Socket): boolean {
+    return this.#entered.has(socket);
+  }
+
   /** Why a request may not enter; null: it may. */
   refusal(request: IncomingMessage): Refusal | null {
+    const refusal = this.#refusal(request);
+    if (refusal === null) this.#entered.add(request.socket);
+    return refusal;
+  }
+
+  #refusal(request: IncomingMessage): Refusal | null {
     const bearer = /^Bearer +(?<token>\S+)$/iu.exec(request.headers.authorization ?? '')?.groups?.['token'];
     if (bearer !== undefined) return this.#try(request, () => isSame(bearer, this.#ports.token));
-    if (this.#cookie(request) === null) {
-      return { status: 401, code: 'login-needed', message: 'Log in first, or send the token as a bearer token.' };
-    }
-    if (isFromOwnPage(request, this.#ports.places)) return null;
+    const needed = { status: 401, code: 'login-needed', message: NEEDED } as const;
+    const cookie = this.#cookie(request);
+    if (cookie === null) return needed;
+    if (isFromOwnPage(request, this.#ports.places)) return isSame(keyIn(request), this.#keyOf(cookie)) ? null : needed;
     return { status: 403, code: 'origin-missing', message: 'The cookie counts only for requests of the page itself.' };
   }
 
@@ -64,11 +91,11 @@ export class Login {
     return request.headers.authorization !== undefined || this.#cookie(request) !== null;
   }
 
-  /** Changes a login code, or the token, for a cookie: the value of `Set-Cookie`. */
+  /** Exchanges a login code or the token for both halves of a login. `cookie`: the value of `Set-Cookie`. */
   enter(
     request: IncomingMessage,
     { code, token }: { readonly code?: string | undefined; readonly token?: string | undefined },
-  ): Refusal | { readonly cookie: string } {
+  ): Refusal | { readonly cookie: string; readonly key: string } {
     const isRight = (): boolean =>
       (code !== undefined && this.#use(code)) || (token !== undefined && isSame(token, this.#ports.token));
     const refusal = this.#try(request, isRight);
@@ -76,7 +103,8 @@ export class Login {
     const { clock, random } = this.#ports;
     const nonce = Buffer.from(random.bytes(16)).toString('base64url');
     const until = `${clock.now() + COOKIE_MS}.${nonce}`;
-    return { cookie: this.#setCookie(request, `${until}.${this.#sign(until)}`, COOKIE_MS) };
+    const value = `${until}.${this.#sign(until)}`;
+    return { cookie: this.#setCookie(request, value, COOKIE_MS), key: this.#keyOf({ value }) };
   }
 
   /** The value of `Set-Cookie` that removes the cookie, which is worth nothing from now on. Rejects when that cannot be stored. */
@@ -89,11 +117,15 @@ export class Login {
   #try(request: IncomingMessage, isRight: () => boolean): Refusal | null {
     const address = addressOf(request, this.#ports.places);
     const retryAfter = this.#failures.waitFor(address);
-    if (retryAfter > 0) {
+    // Whoever was right before isn't kept out by the wrong tries of others, such as another user of this machine.
+    if (retryAfter > 0 && !(this.#known.get(address) === true && isRight())) {
       const message = `Too many failed logins. Try again in ${retryAfter} seconds.`;
       return { status: 429, code: 'too-many-failures', message, retryAfter };
     }
-    if (isRight()) return null;
+    if (retryAfter > 0 || isRight()) {
+      this.#known.set(address, true);
+      return null;
+    }
     this.#failures.failed(address);
     const message = `This code or token is not valid, or no longer. To get a new login link: ${assistantCommand('page')}`;
     return { status: 401, code: 'login-failed', message };
@@ -120,6 +152,10 @@ export class Login {
     return ended.has(hash(value).toString('hex')) ? null : { value, until };
   }
 
+  #keyOf({ value }: { readonly value: string }): string {
+    return createHmac('sha256', this.#ports.token).update(`assistant page ${value}`).digest('base64url');
+  }
+
   #sign(text: string): string {
     return createHmac('sha256', this.#ports.token).update(`assistant session ${text}`).digest('base64url');
   }
@@ -133,6 +169,13 @@ export class Login {
     const secure = isPublic(request, places) && places.publicUrl?.startsWith('https:') === true ? '; Secure' : '';
     return `${this.#name()}=${value}; Path=/; Max-Age=${ms / 1000}; HttpOnly; SameSite=Strict${secure}`;
   }
+}
+
+/** WebSockets, images and downloads can't have headers of their own, so the page puts the key into their address. */
+function keyIn({ headers, method, url = '' }: IncomingMessage): string {
+  const header = headers[LOGIN_HEADER];
+  if (typeof header === 'string') return header;
+  return method === 'GET' ? (URL.parse(url, 'http://own')?.searchParams.get('login') ?? '') : '';
 }
 
 /** Compares without telling by its time how much is right. */

@@ -5,13 +5,12 @@ import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
 import { http } from '../../util/http.ts';
 import { requireTokenBeyondLoopback } from '../token.ts';
 import type { HttpApp } from './app.ts';
+import { capConnections } from './connections.ts';
 import { Login } from './login.ts';
 import type { HttpOptions } from './options.ts';
 
 /** How long a client may take for its headers, and for all of its request, milliseconds. */
 const TIMES = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 2_000 };
-/** Connections in all; further ones are closed at once. */
-const MOST_CONNECTIONS = 512;
 
 export interface HttpServer extends AsyncDisposable {
   /** e.g. `http://127.0.0.1:18790`, with the real port. */
@@ -46,7 +45,7 @@ export async function startHttpServer(options: HttpOptions, times: Partial<typeo
       () => response.destroy(),
     );
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  capConnections(server, (socket) => login?.hasEntered(socket) === true);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
     void loaded(

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { memo } from 'preact/compat';
 import type { HistoryUsage, Row, WireMedia } from '../../gateway/http/wire.ts';
+import { withLogin } from '../net/http.ts';
 import { CopyButton } from '../parts/copy.tsx';
 import { Time } from '../parts/time.tsx';
 import { conversation } from '../state/app.ts';
@@ -192,8 +193,13 @@ function Images({ hashes }: { readonly hashes: readonly string[] }): VNode | nul
   return (
     <p class="images">
       {hashes.map((hash) => (
-        <a key={hash} href={`/api/media/${encodeURIComponent(hash)}`} target="_blank" rel="noopener noreferrer">
-          <img src={`/api/media/${encodeURIComponent(hash)}`} alt="Image in this message" loading="lazy" />
+        <a
+          key={hash}
+          href={withLogin(`/api/media/${encodeURIComponent(hash)}`)}
+          target="_blank"
+          rel="noopener noreferrer"
+        >
+          <img src={withLogin(`/api/media/${encodeURIComponent(hash)}`)} alt="Image in this message" loading="lazy" />
         </a>
       ))}
     </p>
@@ -207,12 +213,12 @@ function Files({ media }: { readonly media: readonly WireMedia[] }): VNode | nul
       {media.map(({ name, url, mediaType }, at) => (
         <li key={at}>
           {url?.startsWith('/api/') === true && mediaType.startsWith('audio/') ? (
-            <audio controls preload="none" src={url} aria-label={shown(name)} />
+            <audio controls preload="none" src={withLogin(url)} aria-label={shown(name)} />
           ) : null}
           {url === null || !url.startsWith('/api/') ? (
             <span class="name">{shown(name)}</span>
           ) : (
-            <a class="name" href={url} download={name} rel="noopener noreferrer">
+            <a class="name" href={withLogin(url)} download={name} rel="noopener noreferrer">
               {shown(name)}
             </a>
           )}

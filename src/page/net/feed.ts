@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { ServerFrame } from '../../gateway/http/wire.ts';
 import { after, chance } from '../clock.ts';
+import { withLogin } from './http.ts';
 
 /** How the connection is; `connecting` only before the first one. */
 export const connection = signal<'connecting' | 'online' | 'offline'>('connecting');
@@ -20,7 +21,7 @@ export function openFeed(hear: (frame: ServerFrame) => void, lost: () => void): 
 
   const connect = (): void => {
     cancel();
-    const address = new URL('/ws', location.href);
+    const address = new URL(withLogin('/ws'));
     address.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
     if (cursor !== undefined) address.searchParams.set('after', cursor);
     const mine = new WebSocket(address);

@@ -5,6 +5,16 @@ import { pause } from '../clock.ts';
 /** Whether this browser may talk to the assistant; undefined: not known yet. */
 export const loggedIn = signal<boolean | undefined>(undefined);
 
+/** Where the half of the login that belongs to this origin alone is kept; the other half is a cookie. */
+const KEY = 'assistant-login';
+
+/** An address of this server that a browser opens by itself, such as an image's, with the login in it. */
+export function withLogin(path: string): string {
+  const address = new URL(path, location.href);
+  address.searchParams.set('login', localStorage.getItem(KEY) ?? '');
+  return address.href;
+}
+
 /** What the assistant refused, or why it could not be reached (`code` is `offline` then). The message is for people. */
 export class RequestError extends Error {
   readonly code: string;
@@ -27,7 +37,10 @@ const WRITE_MS = 20_000;
 export async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
   let response: Response;
   try {
-    response = await fetch(path, { ...init, credentials: 'same-origin', redirect: 'error' });
+    const headers = new Headers(init.headers);
+    headers.set('X-Assistant-Login', localStorage.getItem(KEY) ?? '');
+    response = await fetch(path, { ...init, headers, credentials: 'same-origin', redirect: 'error' });
+    if (path === '/login' && response.ok) localStorage.setItem(KEY, response.headers.get('X-Assistant-Login') ?? '');
   } catch {
     throw new RequestError('offline', OFFLINE);
   }

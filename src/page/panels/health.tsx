@@ -17,7 +17,7 @@ export function Health(): VNode {
   return (
     <div class="column">
       <p class="lead">
-        How the assistant is. In a terminal, <code>assistant doctor</code> says more and mends what it can.
+        How it’s doing. In a terminal, <code>assistant doctor</code> shows more and fixes what it can.
       </p>
       {problem === undefined ? null : <Problem text={problem} again={again} />}
       {warnings.map((warning) => (
@@ -46,7 +46,7 @@ export function Health(): VNode {
       <Mail />
       <h2>Machine</h2>
       <ul class="cards">
-        <Part name="Sandbox" state={sandbox.state} detail={sandbox.detail} />
+        <Part name="Commands" state={sandbox.state} detail={sandbox.detail} />
         <Part name="Disk" state={disk.state} detail={disk.reason ?? freeOf(disk)} />
         {storage === null ? null : <Part name="Stores" state="ok" detail={storage} />}
         <Part
@@ -92,7 +92,9 @@ function Part({
         <strong>{shown(name)}</strong>
         <span class="faint">{children}</span>
         {state === '' ? null : (
-          <span class={GOOD.has(state) ? 'well' : PLAIN.has(state) ? 'faint' : 'bad'}>{shown(state)}</span>
+          <span class={GOOD.has(state) ? 'well' : PLAIN.has(state) ? 'faint' : 'bad'}>
+            {state === 'unknown' ? 'not used since the start' : shown(state)}
+          </span>
         )}
       </div>
       {detail === null || detail === '' ? null : <p class="faint">{shown(detail)}</p>}

@@ -13,9 +13,9 @@ type Pairing = RequestResult<'pairList'>;
 type Role = Pairing['people'][number]['role'];
 
 const ROLES: Readonly<Record<Role, string>> = {
-  guest: 'Guest: may ask, without tools',
-  trusted: 'Trusted: may use it, without approving',
-  owner: 'Owner: may do everything',
+  guest: 'Guest: can chat, search the web and read web pages, unless you changed tools.guest',
+  trusted: 'Trusted: can also read and change files in the workspace',
+  owner: 'Owner: can do everything, including commands and approvals',
 };
 const NAMES: readonly Role[] = ['guest', 'trusted', 'owner'];
 
@@ -31,18 +31,19 @@ export function People(): VNode {
   return (
     <div class="column">
       <p class="lead">
-        Somebody unknown who writes to the assistant gets a code. It appears here; a yes lets them in with the role that
-        you choose.
+        When someone new writes to the assistant, they get a code and show up here. Pick a role and let them in.
       </p>
       {problem === undefined ? null : <Problem text={problem} again={again} />}
-      {hasOwner ? null : <p class="note-bad">No channel has an owner yet: let yourself in as owner.</p>}
+      {hasOwner || pending.length === 0 ? null : (
+        <p class="note-bad">No channel has an owner yet. If one of these people is you, let yourself in as owner.</p>
+      )}
       {lockedUntil === null ? null : (
         <p class="note-bad">
           Too many wrong codes. Codes are accepted again <Time at={lockedUntil} />.
         </p>
       )}
       <h2>Waiting</h2>
-      {pending.length === 0 ? <Empty>Nobody waits.</Empty> : null}
+      {pending.length === 0 ? <Empty>Nobody is waiting.</Empty> : null}
       <ul class="cards">
         {pending.map((one) => (
           <Pending key={one.code} one={one} changed={again} />
@@ -50,7 +51,7 @@ export function People(): VNode {
       </ul>
       <h2>Let in</h2>
       {people.length === 0 ? (
-        <Empty>Nobody was let in by a code. Owners of the configuration are not listed.</Empty>
+        <Empty>Nobody has been let in with a code. Owners in config.json aren’t listed here.</Empty>
       ) : null}
       <ul class="cards">
         {people.map((one) => (
@@ -63,8 +64,9 @@ export function People(): VNode {
 
 function Pending({ one, changed }: { readonly one: Pairing['pending'][number]; readonly changed: () => void }): VNode {
   const { channel, id, name, code, expiresAt } = one;
-  const [role, choose] = useState<Role>('trusted');
+  const [role, choose] = useState<Role | undefined>();
   const approve = async (): Promise<void> => {
+    if (role === undefined) throw new Error(`Choose a role for ${name ?? id} first.`);
     await operation('pairApprove', { code, role });
     changed();
   };
@@ -128,17 +130,19 @@ function RoleChoice({
   choose,
 }: {
   readonly label: string;
-  readonly role: Role;
+  /** Undefined until one is chosen: no role is given by accident. */
+  readonly role: Role | undefined;
   readonly choose: (role: Role) => void;
 }): VNode {
   return (
     <select
       aria-label={label}
-      value={role}
+      value={role ?? ''}
       onChange={({ currentTarget }) => {
         if (isRole(currentTarget.value)) choose(currentTarget.value);
       }}
     >
+      {role === undefined ? <option value="">Choose a role …</option> : null}
       {NAMES.map((name) => (
         <option key={name} value={name}>
           {ROLES[name]}

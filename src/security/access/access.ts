@@ -19,12 +19,22 @@ export function weakest(...roles: readonly Role[]): Role {
   return others.reduce<Role>((weak, role) => (roleRank(role) < roleRank(weak) ? role : weak), first);
 }
 
-/** Whether memory and private files of the owner may be shown: only to the owner, in a direct chat. */
+/** Starts the sender id of a webhook. Its subagents, their results and its background commands keep that sender. */
+const WEBHOOK = 'hook:';
+
+export function webhookSender(name: string): string {
+  return WEBHOOK + name;
+}
+
+/** Whether memory and the owner's private files may be shown: to the owner in a direct chat, never to a webhook. */
 export function seesPrivate(where: {
   readonly role?: Role | undefined;
   readonly chatType?: 'direct' | 'group' | null | undefined;
+  /** `channel:id` of the sender. */
+  readonly who?: string | null | undefined;
 }): boolean {
-  return where.role === 'owner' && where.chatType === 'direct';
+  const sender = where.who?.slice(where.who.indexOf(':') + 1);
+  return where.role === 'owner' && where.chatType === 'direct' && sender?.startsWith(WEBHOOK) !== true;
 }
 
 /** The part of a channel's configuration that says who may write. */

@@ -125,8 +125,8 @@ export class PathGuard {
       await using pinned = await this.#pin(absolute, 'read', use, roots);
       const isFolder = pinned.stat.isDirectory();
       if (!isFolder) requireFile(pinned, path);
-      const { role, chatType, taint } = use;
-      const caller = { role, taint: { untrusted: taint.untrusted }, ...(chatType === undefined ? {} : { chatType }) };
+      const { role, chatType = null, who = null, taint } = use;
+      const caller = { role, chatType, who, taint: { untrusted: taint.untrusted } };
       return { path: pinned.path, isFolder, roots, caller };
     });
   }

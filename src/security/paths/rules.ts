@@ -9,6 +9,8 @@ export interface PathCaller {
   readonly role: Role;
   /** The owner's private files are only open in a direct chat, not in a group or an unknown chat. */
   readonly chatType?: 'direct' | 'group' | null;
+  /** `channel:id` of the sender: a webhook never sees the owner's private files. */
+  readonly who?: string | null;
   /** Further folders that only this caller may read, such as those of its session. */
   readonly readRoots?: readonly string[];
   /** Folders outside of the home that only this caller may read and change, such as the project of its editor. */

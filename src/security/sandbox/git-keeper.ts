@@ -6,7 +6,7 @@ import { sleep, type Clock } from '../../util/clock.ts';
 import { pin } from '../paths/descriptors.ts';
 import { withoutPrograms } from './git-settings.ts';
 import { within } from '../paths/rules.ts';
-import { readGitFiles, type GitFile } from './repositories.ts';
+import { leadsOutOf, readGitFiles, type GitFile } from './repositories.ts';
 
 /** What a command made git run, and what was undone. */
 export interface TakenBack {
@@ -109,7 +109,7 @@ export class GitKeeper {
       const before = this.#before.get(path);
       const runs = found.runs.filter((one) => before?.runs.includes(one) !== true);
       if (runs.length === 0) continue;
-      const left = before ?? harmless(path, found);
+      const left = before ?? harmless(path, found, this.#workspace);
       await this.#write(path, left).catch((error: unknown) => failures.push(error));
       const item = { path: relative(this.#workspace, path), runs, found, left };
       for (const list of this.#lists) if (list.length < MOST_KEPT) list.push(item);
@@ -137,8 +137,8 @@ export class GitKeeper {
 }
 
 /** What is kept of a new file: of a settings file the settings that run nothing; null for any other file. */
-function harmless(path: string, { content }: GitFile): GitFile | null {
+function harmless(path: string, { content }: GitFile, workspace: string): GitFile | null {
   if ('link' in content || !/^config(?:\.worktree)?$/u.test(basename(path))) return null;
-  const bytes = Buffer.from(withoutPrograms(content.bytes.toString('utf8')));
+  const bytes = Buffer.from(withoutPrograms(content.bytes.toString('utf8'), leadsOutOf(workspace, path)));
   return { content: { bytes, mode: content.mode }, runs: [] };
 }

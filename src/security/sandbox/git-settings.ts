@@ -81,15 +81,15 @@ function readValue(text: string, start: number): { readonly value: string; reado
 /** Settings that never make git run a program, with any value. */
 const PLAIN = new Set(
   [
-    'core.abbrev core.autocrlf core.bare core.bigfilethreshold core.checkstat core.commentchar core.compression core.eol core.excludesfile core.filemode core.hidedotfiles core.ignorecase core.logallrefupdates core.longpaths core.precomposeunicode core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.splitindex core.symlinks core.trustctime core.untrackedcache core.whitespace',
+    'core.abbrev core.autocrlf core.bare core.bigfilethreshold core.checkstat core.commentchar core.compression core.eol core.filemode core.hidedotfiles core.ignorecase core.logallrefupdates core.longpaths core.precomposeunicode core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.splitindex core.symlinks core.trustctime core.untrackedcache core.whitespace',
     'branch.autosetupmerge branch.autosetuprebase branch.sort clone.defaultremotename column.ui commit.cleanup commit.gpgsign commit.status commit.verbose diff.algorithm diff.colormoved diff.context diff.interhunkcontext diff.mnemonicprefix diff.noprefix diff.renamelimit diff.renames diff.submodule diff.wserrorhighlight',
     'fetch.fsckobjects fetch.prune fetch.prunetags fetch.recursesubmodules fetch.writecommitgraph format.pretty gc.auto gc.autodetach gpg.format grep.linenumber help.autocorrect init.defaultbranch log.abbrevcommit log.date log.decorate log.follow log.showsignature merge.autostash merge.conflictstyle merge.ff merge.log merge.renames pack.threads pull.ff pull.octopus pull.rebase push.autosetupremote push.default push.followtags push.gpgsign',
-    'rebase.autosquash rebase.autostash rebase.updaterefs receive.denycurrentbranch remote.pushdefault rerere.autoupdate rerere.enabled stash.showpatch status.branch status.short status.showstash status.showuntrackedfiles status.submodulesummary submodule.active submodule.recurse tag.gpgsign tag.sort transfer.fsckobjects worktree.guessremote',
+    'rebase.autosquash rebase.autostash rebase.updaterefs receive.denycurrentbranch rerere.autoupdate rerere.enabled stash.showpatch status.branch status.short status.showstash status.showuntrackedfiles status.submodulesummary submodule.active submodule.recurse tag.gpgsign tag.sort transfer.fsckobjects worktree.guessremote',
   ].flatMap((line) => line.split(' ')),
 );
 const PLAIN_SECTION = /^(?:user|author|committer|color|advice|extensions)\./u;
 const PLAIN_OF_EACH =
-  /^(?:remote\..+\.(?:url|pushurl|fetch|push|mirror|tagopt|prune|prunetags|promisor|partialclonefilter)|branch\..+\.(?:remote|pushremote|merge|rebase|description)|submodule\..+\.(?:url|active|branch|ignore|shallow|fetchrecursesubmodules))$/su;
+  /^(?:remote\..+\.(?:fetch|push|mirror|tagopt|prune|prunetags|promisor|partialclonefilter)|branch\..+\.(?:merge|rebase|description)|submodule\..+\.(?:active|branch|ignore|shallow|fetchrecursesubmodules))$/su;
 /** Values with which these run nothing that a workspace could hold. */
 const PLAIN_VALUES: Readonly<Record<string, RegExp>> = {
   'core.fsmonitor': /^(?:|true|false|yes|no|on|off|[01])$/iu,
@@ -99,24 +99,42 @@ const PLAIN_VALUES: Readonly<Record<string, RegExp>> = {
   'credential.helper': /^(?:|store|cache|osxkeychain|manager|libsecret)$/u,
 };
 
+/** Settings that name a place whose files git reads or writes. */
+const PLACE =
+  /^(?:core\.(?:worktree|excludesfile)|remote\..+\.(?:url|pushurl)|submodule\..+\.url|branch\..+\.(?:remote|pushremote)|remote\.pushdefault)$/su;
+/** Of these only some values are paths; others are addresses and names. */
+const PATH_OR_ADDRESS = /^(?:[/~]|\.\.?(?:\/|$)|file:)/iu;
+
+/** Whether a place that a setting names is outside the workspace; it may be relative to the folder of the settings file. */
+export type LeadsOut = (place: string, key: string) => boolean;
+
+const mayLeadOut: LeadsOut = (place) => /^[/~]|(?:^|\/)\.\.(?:\/|$)/u.test(place);
+
 /**
- * Whether a setting may make git run a program, now or at the owner's next `git status`. Settings that are not known to
- * be harmless count as such. `core.worktree` does not, but turns git against other files, so only a relative place
- * counts as harmless.
+ * Whether a setting may make git run a program, now or at the owner's next `git status`, or turn git against files outside
+ * the workspace. Settings that aren't known to be harmless count as such.
+ * `leadsOut`: @default every absolute place and every one with `..`
  */
-export function makesGitRun({ key, value }: Pick<GitSetting, 'key' | 'value'>): boolean {
+export function makesGitRun(
+  { key, value }: Pick<GitSetting, 'key' | 'value'>,
+  leadsOut: LeadsOut = mayLeadOut,
+): boolean {
+  if (PLACE.test(key)) {
+    const isPath = key.startsWith('core.') ? value !== '' : PATH_OR_ADDRESS.test(value);
+    return isPath && leadsOut(value.replace(/^file:(?:\/\/(?:localhost(?=\/))?)?/iu, ''), key);
+  }
   if (PLAIN.has(key) || PLAIN_SECTION.test(key) || PLAIN_OF_EACH.test(key)) return false;
   if (/^pager\.[^.]+$/u.test(key)) return !/^(?:true|false)$/iu.test(value);
   if (/^submodule\..+\.update$/su.test(key)) return value.startsWith('!');
-  if (key === 'core.worktree') return value.startsWith('/') || value.startsWith('~');
   return PLAIN_VALUES[key]?.test(value) !== true;
 }
 
-/** The text without the settings that may make git run programs; empty where it cannot be read. */
-export function withoutPrograms(text: string): string {
+/** The text without the settings for which `makesGitRun` holds; empty where it cannot be read. */
+export function withoutPrograms(text: string, leadsOut: LeadsOut): string {
+  const runs = (setting: GitSetting): boolean => makesGitRun(setting, leadsOut);
   const settings = readGitSettings(text);
   if (settings === null) return '';
   let rest = text;
-  for (const { start, end } of settings.filter(makesGitRun).toReversed()) rest = rest.slice(0, start) + rest.slice(end);
-  return readGitSettings(rest)?.some(makesGitRun) === false ? rest : '';
+  for (const { start, end } of settings.filter(runs).toReversed()) rest = rest.slice(0, start) + rest.slice(end);
+  return readGitSettings(rest)?.some(runs) === false ? rest : '';
 }

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   openSync,
   readFileSync,
@@ -9,10 +10,10 @@ import {
   realpathSync,
   type Dirent,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '../../util/errors.ts';
 import { othersFirst } from '../../util/wake.ts';
-import { makesGitRun, readGitSettings } from './git-settings.ts';
+import { makesGitRun, readGitSettings, type LeadsOut } from './git-settings.ts';
 import { within } from '../paths/rules.ts';
 
 /** One file of a repository with which git is told what to run. */
@@ -88,7 +89,10 @@ function* read(workspace: string, files: Map<string, GitFile>, known: readonly s
     if (seen.has(folder)) continue;
     seen.add(folder);
     follow(join(folder, 'commondir'), (text) => text.trim());
-    for (const name of ['config', 'config.worktree']) keep(join(folder, name), settingsThatRun);
+    for (const name of ['config', 'config.worktree']) {
+      const path = join(folder, name);
+      keep(path, (text) => settingsThatRun(text, leadsOutOf(workspace, path)));
+    }
     const hooks = join(folder, 'hooks');
     const link = linkAt(hooks);
     if (link !== undefined) files.set(hooks, { content: { link }, runs: [`leads git to the hooks in ${link}`] });
@@ -161,10 +165,23 @@ function readOne(path: string, runs: (text: string, mode: number) => readonly st
   }
 }
 
-function settingsThatRun(text: string): readonly string[] {
+/** Whether the settings in the file `config` name places outside the workspace; links are followed. */
+export function leadsOutOf(workspace: string, config: string): LeadsOut {
+  const folder = dirname(config);
+  return (place, key) => {
+    if (place.startsWith('~')) return true;
+    // Git takes a work tree relative to the repository, everything else relative to the folder that it works in.
+    const base = key !== 'core.worktree' && basename(folder) === '.git' ? dirname(folder) : folder;
+    let path = resolve(base, place);
+    while (!existsSync(path) && linkAt(path) === undefined) path = dirname(path);
+    return !existsSync(path) || !within(workspace, realOf(path));
+  };
+}
+
+function settingsThatRun(text: string, leadsOut: LeadsOut): readonly string[] {
   const settings = readGitSettings(text);
   if (settings === null) return [`cannot be understood: ${text}`];
-  return settings.filter(makesGitRun).map(({ key, value }) => `${key} = ${value}`);
+  return settings.filter((setting) => makesGitRun(setting, leadsOut)).map(({ key, value }) => `${key} = ${value}`);
 }
 
 /** Git runs only what may be executed. */

@@ -2,7 +2,7 @@ import { enabledChannels } from '../../config/channels.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { ChannelSettings } from '../../config/schema/channels.ts';
 import type { Choice } from '../asker.ts';
-import { saveSettings, type Saved } from '../save.ts';
+import { saveSettings, type Saved, type Setting } from '../save.ts';
 import type { Given, SetupWorld } from '../world.ts';
 import type { ReadyChannel } from './telegram.ts';
 
@@ -29,7 +29,9 @@ export async function setUpChannel(world: SetupWorld, given: Given): Promise<Sav
   const before = Object.hasOwn(config.channels, platform) ? config.channels[platform] : undefined;
   const ready = await prepare(platform, { world, before, given });
   if (ready === null) return undefined;
-  const saved = await saveSettings(paths, ready.settings);
+  const switchedOn: readonly Setting[] =
+    before?.enabled === false ? [{ path: ['channels', platform, 'enabled'], value: true }] : [];
+  const saved = await saveSettings(paths, [...ready.settings, ...switchedOn]);
   if (saved.written.length === 0) return saved;
   const isThere = await ready.greet('This is your assistant. You are my owner here. I answer as soon as I am running.');
   if (isThere) tell.good('I wrote to you there.');

@@ -25,6 +25,7 @@ export function useOf({ person, conversation, files, approval }: ToolContext): P
   return {
     role: person.role,
     chatType: person.chatType,
+    who: person.who,
     taint: conversation.taint,
     readRoots: files.readRoots,
     roots: files.roots ?? [],

@@ -12,7 +12,17 @@ import { capOutput, failureLine, refusedResult, uncallable } from './result.ts';
 import { refusedBySkills } from './skill-limits.ts';
 import { shownToGroup, withTaint } from './tainted-call.ts';
 import { ToolTable, type Registered } from './tool-table.ts';
-import type { CallIds, CallPerson, Effect, EffectClass, Tool, ToolContext, ToolDecision, ToolResult } from '../tool.ts';
+import type {
+  CallIds,
+  CallPerson,
+  Effect,
+  EffectClass,
+  Executed,
+  Tool,
+  ToolContext,
+  ToolDecision,
+  ToolResult,
+} from '../tool.ts';
 
 const TIMEOUT_MS = 120_000;
 /** How long a stopped tool may clean up; less than the 2 s in which a /stop is answered. */
@@ -235,14 +245,14 @@ export class ToolRegistry {
   }
 
   async #within(tool: Tool, params: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
-    if (tool.waits === true) return await this.#cleanedUp(tool.execute(params, context), context.signal);
+    if (tool.waits === true) return whole(await this.#cleanedUp(tool.execute(params, context), context.signal));
     const limitMs = tool.timeoutMs ?? TIMEOUT_MS;
     const { clock } = this.#options;
     using limit = deadline(clock, limitMs, tool.name);
     const signal = AbortSignal.any([context.signal, limit.signal]);
     const running = tool.execute(params, { ...context, signal });
     try {
-      return await this.#cleanedUp(running, signal, context.signal);
+      return whole(await this.#cleanedUp(running, signal, context.signal));
     } catch (error) {
       if (!limit.signal.aborted || context.signal.aborted) throw error;
       const seconds = Math.round(limitMs / 1000);
@@ -336,4 +346,8 @@ export class ToolRegistry {
 
 function unlimited<T>(task: () => Promise<T>): Promise<T> {
   return task();
+}
+
+function whole(executed: Executed): ToolResult {
+  return { metadata: {}, ...executed };
 }

@@ -46,6 +46,7 @@ const UNLIMITED: BudgetLimits = {
   turnTokens: null,
   dayTokens: null,
   selfDayTokens: 1e9,
+  guestDayTokens: null,
   jobTokens: 1e9,
 };
 

@@ -1,5 +1,6 @@
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { waitFor } from '../../support/wait.ts';
@@ -21,7 +22,8 @@ describe('a WebSocket', () => {
   test('of the page opens with its cookie, one of a program with the token', async () => {
     const world = await httpWorld();
     const cookie = await world.login();
-    expect(await statusOf(world, { cookie, origin: world.server.address })).toBe(101);
+    expect(await statusOf(world, { cookie, ...world.key(cookie), origin: world.server.address })).toBe(101);
+    expect(await statusOf(world, { cookie, origin: world.server.address })).toBe(401);
     expect(await statusOf(world, bearer())).toBe(101);
   });
 
@@ -108,6 +110,42 @@ test('a file of more than 20 MB is not taken, also when it does not say how larg
   expect((await world.ask('/api/uploads', sent)).status).toBe(413);
   const chunked = { ...sent, headers: { ...sent.headers, 'transfer-encoding': 'chunked' } };
   expect((await world.ask('/api/uploads', chunked)).status).toBe(413);
+});
+
+describe('connections that only stay open', () => {
+  test.each([
+    ['say nothing', ''],
+    ['stop within their headers', 'GET /health HTTP/1.1\r\nHost: localhost\r\nX-A: '],
+    ['stop within a wrong token', 'GET /ready HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer wro'],
+  ])('and %s keep out no request with the token, and end no connection that has had one', async (_, begun) => {
+    const world = await httpWorld();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const idle: Socket[] = [];
+    onTestFinished(() => {
+      agent.destroy();
+      idle.forEach((socket) => socket.destroy());
+    });
+    const kept = async (): Promise<{ readonly status: number | undefined; readonly socket: Socket }> => {
+      const asked = request({ port: world.port, path: '/ready', headers: bearer(), agent });
+      const answered = once(asked, 'response');
+      asked.end();
+      const [response]: IncomingMessage[] = await answered;
+      response?.resume();
+      await once(response ?? asked, 'end');
+      return { status: response?.statusCode, socket: response?.socket ?? asked.socket ?? new Socket() };
+    };
+    const first = await kept();
+    for (let n = 0; n < 540; n += 1) {
+      const socket = connect(world.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(begun);
+      idle.push(socket);
+      if (n % 20 === 0) await once(socket, 'connect');
+    }
+    for (let n = 0; n < 25; n += 1) expect((await world.ask('/ready', { headers: bearer() })).status).toBe(200);
+    const again = await kept();
+    expect([first.status, again.status, again.socket === first.socket]).toEqual([200, 200, true]);
+  });
 });
 
 describe('a thousand connections that only stay open', () => {

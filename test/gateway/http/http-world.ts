@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import { Feed, type FeedPorts } from '../../../src/gateway/feed/feed.ts';
 import type { HttpOptions, Inside } from '../../../src/gateway/http/options.ts';
+import { LOGIN_HEADER } from '../../../src/gateway/http/login.ts';
 import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
 import { silentLog } from '../../../src/util/log.ts';
 import { systemRandom } from '../../../src/util/random.ts';
@@ -29,10 +30,12 @@ export interface HttpWorld {
   readonly clock: VirtualClock;
   readonly feed: Feed;
   readonly port: number;
-  /** Sends exactly these headers, and `Host` unless it is given. */
+  /** Sends these headers, `Host` unless it is given, and with the cookie of `login` the other half of that login. */
   readonly ask: (path: string, sent?: Sent) => Promise<Answered>;
   /** As the page sends JSON, with the cookie of a login. */
   readonly login: (how?: Readonly<Record<string, string>>) => Promise<string>;
+  /** The header with the half of a login that the page keeps beside this cookie. */
+  readonly key: (cookie: string) => Readonly<Record<string, string>>;
   /** What is answered to these very bytes, until the server closes or `ms` are over. */
   readonly raw: (bytes: string, ms?: number) => Promise<string>;
 }
@@ -109,7 +112,13 @@ export async function httpWorld(
     feed[Symbol.dispose]();
   });
   const port = Number(new URL(server.address).port);
-  const ask: HttpWorld['ask'] = (path, sent = {}) => send(port, path, sent);
+  const keys = new Map<string, string>();
+  const key: HttpWorld['key'] = (cookie) => ({ [LOGIN_HEADER]: keys.get(cookie) ?? '' });
+  const ask: HttpWorld['ask'] = (path, sent = {}) => {
+    const { cookie } = sent.headers ?? {};
+    const known = typeof cookie === 'string' ? key(cookie) : {};
+    return send(port, path, { ...sent, headers: { ...known, ...sent.headers } });
+  };
   return {
     server,
     clock,
@@ -118,8 +127,11 @@ export async function httpWorld(
     ask,
     login: async (how = { token: TOKEN }) => {
       const { headers } = await ask('/login', post(how, { origin: `http://127.0.0.1:${port}` }));
-      return headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+      const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+      keys.set(cookie, String(headers[LOGIN_HEADER]));
+      return cookie;
     },
+    key,
     raw: (bytes, ms) => rawAnswer(port, bytes, ms),
   };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { LOGIN_HEADER } from '../../../src/gateway/http/login.ts';
 import { bearer, httpWorld, post, TOKEN } from './http-world.ts';
 
 const WEEK_MS = 7 * 86_400_000;
@@ -59,7 +60,7 @@ describe('the cookie', () => {
   test('lasts 30 days, and over a restart with the same token', async () => {
     const first = await httpWorld();
     const cookie = await first.login();
-    const headers = { cookie, origin: first.server.address };
+    const headers = { cookie, ...first.key(cookie), origin: first.server.address };
     await first.clock.advance(4 * WEEK_MS);
     expect((await first.ask('/ready', { headers })).status).toBe(200);
     await first.server[Symbol.asyncDispose]();
@@ -71,7 +72,8 @@ describe('the cookie', () => {
 
   test('dies with the token that it was made with', async () => {
     const first = await httpWorld();
-    const headers = { cookie: await first.login(), origin: first.server.address };
+    const cookie = await first.login();
+    const headers = { cookie, ...first.key(cookie), origin: first.server.address };
     await first.server[Symbol.asyncDispose]();
     const again = await httpWorld({ port: first.port }, { token: 'another' });
     expect((await again.ask('/ready', { headers })).status).toBe(401);
@@ -89,7 +91,8 @@ describe('the cookie', () => {
   test('ends with the logout for the tabs that are open too, and another login goes on', async () => {
     const world = await httpWorld();
     const tab = async (): Promise<{ readonly headers: Record<string, string>; readonly socket: WebSocket }> => {
-      const headers = { cookie: await world.login(), origin: world.server.address };
+      const cookie = await world.login();
+      const headers = { cookie, ...world.key(cookie), origin: world.server.address };
       const socket = new WebSocket(`ws://127.0.0.1:${world.port}/ws`, { headers });
       onTestFinished(() => socket.terminate());
       await once(socket, 'open');
@@ -114,7 +117,8 @@ describe('the cookie', () => {
       `${name}=`,
       `assistant_session_1=${value}`,
     ]) {
-      const answer = await world.ask('/ready', { headers: { cookie: forged, origin: world.server.address } });
+      const headers = { cookie: forged, ...world.key(cookie), origin: world.server.address };
+      const answer = await world.ask('/ready', { headers });
       expect(answer.status, forged).toBe(401);
     }
   });
@@ -148,6 +152,60 @@ describe('the token', () => {
   });
 });
 
+describe('the cookie alone, which every server on this machine gets to see,', () => {
+  const wrong = (right: string): readonly string[] => [
+    '',
+    'A'.repeat(43),
+    right.slice(1),
+    `${right}x`,
+    right.toLowerCase(),
+  ];
+
+  test.each([
+    '/ready',
+    '/api/media/none',
+    '/api/outbound/1/media/0',
+    '/v1/models',
+    '/metrics',
+    '/api/sessions/x/history',
+  ])('does not open %s, with the key of another login or none', async (path) => {
+    const world = await httpWorld();
+    const cookie = await world.login();
+    const other = world.key(await world.login())[LOGIN_HEADER] ?? '';
+    const origin = world.server.address;
+    for (const key of [other, ...wrong(world.key(cookie)[LOGIN_HEADER] ?? '')]) {
+      const headers = { cookie, origin, [LOGIN_HEADER]: key };
+      expect((await world.ask(path, { headers })).status, key).toBe(401);
+      const address = `${path}?login=${encodeURIComponent(key)}`;
+      expect((await world.ask(address, { headers: { cookie, origin, [LOGIN_HEADER]: [] } })).status, key).toBe(401);
+    }
+  });
+
+  test.each(['/api/messages', '/api/uploads', '/api/operations/pageLink', '/v1/responses'])(
+    'sends nothing to %s, and a key in the address does not count there',
+    async (path) => {
+      const world = await httpWorld();
+      const cookie = await world.login();
+      const key = world.key(cookie)[LOGIN_HEADER] ?? '';
+      const headers = { cookie, origin: world.server.address, [LOGIN_HEADER]: '' };
+      expect((await world.ask(path, post({}, headers))).status).toBe(401);
+      const bare = { cookie, origin: world.server.address, [LOGIN_HEADER]: [] };
+      const sent = { ...post({}), headers: { 'content-type': 'application/json', ...bare } };
+      expect((await world.ask(`${path}?login=${key}`, sent)).status).toBe(401);
+    },
+  );
+
+  test('opens the page itself, and with the key in the address what a browser opens by itself', async () => {
+    const world = await httpWorld();
+    const cookie = await world.login();
+    const key = world.key(cookie)[LOGIN_HEADER] ?? '';
+    const headers = { cookie, 'sec-fetch-site': 'same-origin', [LOGIN_HEADER]: [] };
+    expect((await world.ask('/', { headers })).status).toBe(200);
+    expect((await world.ask(`/api/media/none?login=${key}`, { headers })).status).toBe(404);
+    expect((await world.ask(`/api/media/none?login=${key}`, { headers: { [LOGIN_HEADER]: [] } })).status).toBe(401);
+  });
+});
+
 describe('failed logins', () => {
   test('are ten a minute at most, on this machine too, and the right token has to wait as well', async () => {
     const world = await httpWorld();
@@ -165,6 +223,26 @@ describe('failed logins', () => {
     const headers = { cookie: await world.login(), origin: world.server.address };
     for (let n = 0; n < 20; n += 1) await world.ask('/login', post({ code: 'wrong' }));
     expect((await world.ask('/ready', { headers })).status).toBe(200);
+  });
+
+  test('of others do not keep out a program that was right before, from this machine or through the proxy', async () => {
+    const world = await httpWorld({ publicUrl: 'https://assistant.example.org' });
+    const via = (address: string, token?: string): Record<string, string> => ({
+      host: 'assistant.example.org',
+      'x-forwarded-for': address,
+      ...bearer(token),
+    });
+    const status = async (headers: Record<string, string>): Promise<number> =>
+      (await world.ask('/ready', { headers })).status;
+    expect(await status(bearer())).toBe(200);
+    expect(await status(via('192.0.2.1'))).toBe(200);
+    for (let n = 0; n < 110; n += 1) await status(via(`10.0.${n}.1`, 'wrong'));
+    for (let n = 0; n < 10; n += 1) await status(bearer('wrong'));
+    expect(await status(bearer())).toBe(200);
+    expect((await world.ask('/login', post({ token: TOKEN }))).status).toBe(204);
+    expect(await status(via('192.0.2.1'))).toBe(200);
+    expect(await status(bearer('wrong'))).toBe(429);
+    expect(await status(via('192.0.2.2'))).toBe(429);
   });
 
   test('behind a proxy are counted for each client, but a client cannot name itself otherwise', async () => {

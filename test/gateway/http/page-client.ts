@@ -49,9 +49,10 @@ export async function pageClient({ assistant }: Pick<World, 'assistant'>): Promi
   const json = { 'Content-Type': 'application/json', Origin: address };
   const login = await fetch(`${address}/login`, { method: 'POST', headers: json, body: JSON.stringify({ code }) });
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const headers = { Cookie: cookie, Origin: address };
+  const key = login.headers.get('x-assistant-login') ?? '';
+  const headers = { Cookie: cookie, 'X-Assistant-Login': key, Origin: address };
   const post = async (path: string, body: object): Promise<Reply> => {
-    const sent = { method: 'POST', headers: { ...json, Cookie: cookie }, body: JSON.stringify(body) };
+    const sent = { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) };
     const response = await fetch(address + path, sent);
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };

@@ -161,7 +161,8 @@ test('a login that was ended by logging out stays ended after a restart, and ano
   const asked = async (before: PageClient): Promise<number> => {
     const cookie = `${name}=${before.headers['Cookie']?.split('=')[1]}`;
     const path = `${page.address}/api/media/none`;
-    return (await fetch(path, { headers: { Cookie: cookie, Origin: page.address } })).status;
+    const headers = { ...before.headers, Cookie: cookie, Origin: page.address };
+    return (await fetch(path, { headers })).status;
   };
   expect([await asked(kept), await asked(ended)]).toEqual([404, 401]);
 });

@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { GuestFiles } from '../../src/channels/inbound/guest-files.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World, type WorldOptions } from '../support/world.ts';
+
+const MB = 1024 * 1024;
+const GUEST = 77;
+const OTHER_GUEST = 78;
+const USED_UP = 'I stopped because today’s budget for guests is used up. The owner can raise it.';
+
+const everybody = (options: WorldOptions = {}, budget: object = {}): Promise<World> =>
+  startWorld({
+    ...options,
+    config: {
+      agent: { budget },
+      channels: { telegram: { allowFrom: [String(OWNER), '*'], owners: [String(OWNER)] } },
+    },
+  });
+
+async function says(world: World, chat: number, text: string, answer: string): Promise<void> {
+  const before = chatOf(world, chat).filter((said) => said === answer).length;
+  world.telegram.userSays(chat, text);
+  await waitFor(() => chatOf(world, chat).filter((said) => said === answer).length > before, { what: answer });
+}
+
+describe('guests share a daily limit of tokens', () => {
+  test('after which each guest reads one sentence, the owner hears of it once, and is answered as before', async () => {
+    await using world = await everybody({}, { guestDayTokens: 100 });
+    world.model.setHandler(() => ({ text: 'Hello.', usage: { input: 90, cached: 0, output: 20 } }));
+    await says(world, OWNER, 'hi', 'Hello.');
+    await says(world, GUEST, 'hi', 'Hello.');
+    const asked = world.model.requests.length;
+    await says(world, OTHER_GUEST, 'hi', USED_UP);
+    await says(world, GUEST, 'hi again', USED_UP);
+    expect(world.model.requests.length).toBe(asked);
+    await says(world, OWNER, 'and I?', 'Hello.');
+    const told = (): readonly string[] => chatOf(world).filter((text) => text.startsWith('Guests have used up'));
+    await waitFor(() => told().length > 0);
+    await world.restart();
+    await says(world, GUEST, 'after a restart', USED_UP);
+    expect(told()).toHaveLength(1);
+    expect(told()[0]).toContain('agent.budget.guestDayTokens');
+  });
+
+  test('which is 200,000 tokens unless the configuration says otherwise', async () => {
+    await using world = await everybody();
+    world.model.setHandler(() => ({ text: 'Hello.', usage: { input: 190_000, cached: 0, output: 10_000 } }));
+    await says(world, GUEST, 'hi', 'Hello.');
+    await says(world, OTHER_GUEST, 'hi', USED_UP);
+  });
+
+  test('and is off with null', async () => {
+    await using world = await everybody({}, { guestDayTokens: null });
+    world.model.setHandler(() => ({ text: 'Hello.', usage: { input: 900_000, cached: 0, output: 10_000 } }));
+    await says(world, GUEST, 'hi', 'Hello.');
+    await says(world, OTHER_GUEST, 'hi', 'Hello.');
+  });
+});
+
+describe('guests’ files take 500 MB together', () => {
+  /** A file without content that counts as this large. */
+  const sparse = async (path: string, bytes: number, age: number): Promise<void> => {
+    await mkdir(join(path, '..'), { recursive: true });
+    await using file = await open(path, 'w');
+    await file.truncate(bytes);
+    const at = Date.now() / 1000 - age;
+    await utimes(path, at, at);
+  };
+  const send = (world: World, chat: number, name: string): void => {
+    world.telegram.addFile(name, Buffer.alloc(2 * MB, 'x'), `documents/${name}`);
+    const document = { file_id: name, file_unique_id: name, file_name: name, mime_type: 'application/pdf' };
+    world.telegram.userSays(chat, '', { text: undefined, document, caption: name });
+  };
+
+  test('then the oldest of all guests goes first, and nothing of the owner', async () => {
+    const folder = (home: string, chat: number): string => join(home, 'media', `telegram_${chat}`);
+    await using world = await everybody({
+      furnish: async (home) => {
+        await sparse(join(folder(home, 5), '01A-0~oldest.bin'), 300 * MB, 900);
+        await sparse(join(folder(home, 6), '01B-0~newer.bin'), 199 * MB, 600);
+        await sparse(join(folder(home, OWNER), '01C-0-mine.bin'), 900 * MB, 9_000);
+      },
+    });
+    world.model.setHandler(() => 'Seen.');
+    const kept = (): readonly boolean[] =>
+      ['5/01A-0~oldest.bin', '6/01B-0~newer.bin', `${OWNER}/01C-0-mine.bin`].map((path) =>
+        existsSync(join(world.home, 'media', `telegram_${path}`)),
+      );
+    send(world, OWNER, 'a.pdf');
+    await waitFor(() => chatOf(world).length > 0);
+    expect(kept()).toEqual([true, true, true]);
+    send(world, GUEST, 'b.pdf');
+    await waitFor(() => chatOf(world, GUEST).length > 0);
+    expect(kept()).toEqual([false, true, true]);
+    send(world, OTHER_GUEST, 'c.pdf');
+    await waitFor(() => chatOf(world, OTHER_GUEST).length > 0);
+    expect(kept()).toEqual([false, true, true]);
+    // They are larger than what the end of the test can read.
+    await rm(join(world.home, 'media'), { recursive: true });
+  });
+
+  test('no guest’s file is fetched while the disk is nearly full, and the guest is still answered', async () => {
+    await using folder = await tempFolder();
+    const full = new GuestFiles(folder.path, { leastFree: Number.MAX_SAFE_INTEGER });
+    await expect(full.requireSpace()).rejects.toThrow('the disk of this machine is nearly full');
+    await expect(new GuestFiles(folder.path, { leastFree: 1 }).requireSpace()).resolves.toBeUndefined();
+  });
+
+  test('an image goes with its copy that all sessions share, unless it was sent again since', async () => {
+    await using folder = await tempFolder();
+    const files = new GuestFiles(folder.path, { mostBytes: 10 });
+    const hash = 'bef57ec7f53a6d40beb640a780a639c83bc29ac8a9816f1fc6c5c6dcd93c4721';
+    const path = join(folder.path, 's', 'a~x.png');
+    await mkdir(join(folder.path, 's'));
+    await files.makeRoom(path, 6);
+    await writeFile(join(folder.path, hash), 'abcdef');
+    await writeFile(path, 'abcdef');
+    await files.makeRoom(join(folder.path, 's', 'b~y.png'), 6);
+    expect(await readdir(join(folder.path))).toEqual(['s']);
+    expect(await readdir(join(folder.path, 's'))).toEqual([]);
+  });
+});
