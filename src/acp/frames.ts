@@ -59,8 +59,21 @@ function take(
     return;
   }
   // What is in it is checked by the SDK.
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) to.enqueue(value as AnyMessage);
+  if (isObject(value)) to.enqueue(withServers(value) as AnyMessage);
   else to.refuse(NO_REQUEST);
+}
+
+/** Requests that open a conversation. The schema demands `mcpServers`, which editors without servers leave out or set to null. */
+const OPENS: ReadonlySet<unknown> = new Set(['session/new', 'session/load', 'session/resume', 'session/fork']);
+
+function withServers(message: Record<string, unknown>): Record<string, unknown> {
+  const { method, params } = message;
+  if (!OPENS.has(method) || !isObject(params)) return message;
+  return { ...message, params: { ...params, mcpServers: params['mcpServers'] ?? [] } };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Cuts bytes into lines; null stands for one that was too long. */

@@ -1,9 +1,11 @@
 import { Command, CommanderError } from 'commander';
+import { resolveHome } from '../config/environment.ts';
 import { readVersion } from '../config/version.ts';
 import { assistantCommand, suggestingHome } from '../util/assistant-command.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
 import { terminalText } from './format.ts';
+import { refuseOthersHome } from './other-owner.ts';
 import { addCommands, helpWidth } from './table/build.ts';
 import { exitCodes } from './table/command.ts';
 import { COMMANDS } from './table/table.ts';
@@ -31,6 +33,10 @@ async function runLine(argv: readonly string[], context: CliContext): Promise<nu
     });
     const words = withoutHelpWord(argv.length === 0 ? ['--help'] : argv);
     requireKnownCommands(program, words);
+    program.hook('preAction', (_program, action) => {
+      const name = action.parent === program || action.parent === null ? action.name() : action.parent.name();
+      refuseOthersHome(name, argv, resolveHome({ flag: homeFlag(argv), env: context.env }));
+    });
     await program.parseAsync([...words], { from: 'user' });
     return outcome.code;
   } catch (error) {
@@ -84,10 +90,7 @@ function homeFlag(argv: readonly string[]): string | undefined {
 /** Whether the home of this command line has log level `debug`; looked up only after a failure. */
 async function isDebugging(context: CliContext, argv: readonly string[]): Promise<boolean> {
   try {
-    const [{ loadConfig }, { resolveHome }] = await Promise.all([
-      import('../config/load.ts'),
-      import('../config/environment.ts'),
-    ]);
+    const { loadConfig } = await import('../config/load.ts');
     const home = resolveHome({ flag: homeFlag(argv), env: context.env });
     return (await loadConfig({ home, env: context.env })).config.log.level === 'debug';
   } catch {

@@ -10,6 +10,7 @@ import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
 import { mergeSettings, usualKeyVariable, withEnvironment } from './environment-keys.ts';
 import { withVariables } from './environment-settings.ts';
+import { withOwnForms } from './mcp-forms.ts';
 import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
 import { readConfigFile } from './read-config.ts';
@@ -124,7 +125,7 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
   const document = source === undefined ? undefined : parseDocument(source, path);
   const all = Object.entries(asSettings(document?.value));
   const written = Object.fromEntries(all.filter(([section]) => !ignored.includes(section)));
-  const { settings, variableOf, warnings, ...set } = withVariables(written, env);
+  const { settings, variableOf, warnings, ...set } = withVariables(withOwnForms(written), env);
   const resolved = await resolveReferences(settings, env, dirname(file));
   const filled = withEnvironment(mergeSettings(under, asSettings(resolved.value)), env);
   const raw = mergeSettings(filled.settings, overrides);

@@ -25,7 +25,7 @@ const SECRET_KEY =
 const SECRET_VARIABLE = /(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$/u;
 /** Maps whose values are often secrets. */
 const SECRET_MAPS: ReadonlySet<string> = new Set(['headers', 'env']);
-const VARIABLE = /\$(?<escaped>\$?)\{(?<name>\w+)\}/gu;
+const VARIABLE = /\$(?<escaped>\$?)\{(?:env:)?(?<name>\w+)(?::-(?<fallback>[^{}]*))?\}/gu;
 
 /** A variable with such a name counts as a secret, regardless of its value. */
 const SECRET_NAME = /key|token|secret|pass|auth|cred|pw|pin|login/iu;
@@ -41,7 +41,8 @@ export function isSecretPath(path: readonly string[]): boolean {
 }
 
 /**
- * Replaces `${NAME}` in texts by the variable's value (`$${NAME}` stays as `${NAME}`) and `{"file": path}` by the
+ * Replaces `${NAME}`, also written `${env:NAME}` or `${NAME:-default}`, in texts by the variable's value (`$${NAME}` stays
+ * as `${NAME}`) and `{"file": path}` by the
  * file's content without the white space around it; relative paths start at `folder`. Throws `config-invalid` naming
  * key and file when a file cannot be read.
  */
@@ -73,7 +74,7 @@ export async function resolveReferences(raw: unknown, env: Environment, folder: 
 
   const expand = (text: string, path: readonly string[]): string | undefined => {
     let complete = true;
-    const expanded = text.replaceAll(VARIABLE, (whole: string, escaped: string, name: string) => {
+    const expanded = text.replaceAll(VARIABLE, (whole: string, escaped: string, name: string, fallback?: string) => {
       if (escaped !== '') return whole.slice(1);
       const value = env[name];
       referenced.add(path.join('.'));
@@ -81,6 +82,7 @@ export async function resolveReferences(raw: unknown, env: Environment, folder: 
         variables.add(name);
         return value;
       }
+      if (fallback !== undefined) return fallback;
       missing.push({ path, variable: name });
       complete = false;
       return '';

@@ -29,10 +29,10 @@ function foldOldest({ db }: JournalPorts, now: number): number {
     if (ends > now - afterMs) continue;
     db.run(
       `INSERT INTO usage (turn_id, session, source, provider, model, input, cached, cache_write, output, reasoning,
-         cost_usd, at, span, calls, unpriced)
+         cost_usd, at, span, calls, unpriced, estimated)
        SELECT NULL, session, source, provider, model, sum(input), sum(cached), sum(cache_write), sum(output),
          sum(reasoning), sum(cost_usd), ?, '${to}', sum(calls),
-         sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END)
+         sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END), sum(estimated)
        FROM usage WHERE span = '${from}' AND at >= ? AND at < ? GROUP BY session, source, provider, model`,
       begins,
       begins,

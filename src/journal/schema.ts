@@ -13,7 +13,7 @@ import {
 import { endedLogins, ownersByCode, pairedGuests, peopleTables } from './schema/people.ts';
 import { allowanceTables, approvalTable, askTable, questionsTable } from './schema/questions.ts';
 import { reactionTables } from './schema/reactions.ts';
-import { retentionTables } from './schema/retention.ts';
+import { estimatedUsage, retentionTables } from './schema/retention.ts';
 
 /**
  * The journal's tables, by the steps that made them; each subject has its steps in a file of `schema/`. A migration, once released, is
@@ -73,4 +73,5 @@ export const journalMigrations: readonly Migration[] = [
   `),
   reactionTables,
   factTables,
+  estimatedUsage,
 ];

@@ -22,6 +22,8 @@ export interface UsageSum {
   readonly costUsd: number;
   /** Number of calls whose price is unknown. */
   readonly unpriced: number;
+  /** Number of calls whose tokens are an estimate. @default none */
+  readonly estimated?: number;
 }
 
 /** The sums of a day so far. */
@@ -35,7 +37,8 @@ export interface UsageDay {
 export const SUMS = `coalesce(sum(calls), 0) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(cached), 0) AS cached,
   coalesce(sum(cache_write), 0) AS cache_write, coalesce(sum(output), 0) AS output,
   coalesce(sum(reasoning), 0) AS reasoning, coalesce(sum(cost_usd), 0) AS cost,
-  coalesce(sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END), 0) AS unpriced`;
+  coalesce(sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END), 0) AS unpriced,
+  coalesce(sum(estimated), 0) AS estimated`;
 
 /** SQL: what sums are made for, and of which calls. */
 const GROUPS = {
@@ -47,6 +50,11 @@ const GROUPS = {
 } as const;
 
 export type UsageGroup = keyof typeof GROUPS;
+
+/** SQL: a total of all time; `toSum` reads it. */
+const TOTAL = `SELECT usage_total.*, coalesce(usage_estimates.calls, 0) AS estimated
+  FROM usage_total LEFT JOIN usage_estimates ON usage_estimates.session = usage_total.session
+  WHERE usage_total.session = ?`;
 
 /** Name of the total over all sessions. */
 const EVERYWHERE = '';
@@ -73,8 +81,9 @@ export class UsageStore {
     return db.write(() => {
       db.run(
         `INSERT INTO usage
-           (turn_id, session, source, provider, model, input, cached, cache_write, output, reasoning, cost_usd, at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           (turn_id, session, source, provider, model, input, cached, cache_write, output, reasoning, cost_usd, at,
+            estimated)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         row.turnId,
         row.session,
         row.source,
@@ -87,6 +96,7 @@ export class UsageStore {
         row.usage.reasoning,
         row.costUsd,
         at,
+        row.usage.estimated === true ? 1 : 0,
       );
       this.#addToTotal(row.session, row);
       this.#addToTotal(EVERYWHERE, row);
@@ -102,7 +112,7 @@ export class UsageStore {
   /** The sum since `time` (ms since 1970, within the last 90 days; 0: of all time), of one session or of all. */
   since(time: number, session?: string): UsageSum {
     const { db } = this.#ports;
-    if (time <= 0) return toSum(db.get('SELECT * FROM usage_total WHERE session = ?', session ?? EVERYWHERE));
+    if (time <= 0) return toSum(db.get(TOTAL, session ?? EVERYWHERE));
     const sql = `SELECT ${SUMS} FROM usage WHERE at >= ?`;
     return toSum(session === undefined ? db.get(sql, time) : db.get(`${sql} AND session = ?`, time, session));
   }
@@ -157,6 +167,11 @@ export class UsageStore {
       costUsd ?? 0,
       costUsd === null ? 1 : 0,
     );
+    if (usage.estimated !== true) return;
+    this.#ports.db.run(
+      'INSERT INTO usage_estimates VALUES (?, 1) ON CONFLICT (session) DO UPDATE SET calls = calls + 1',
+      session,
+    );
   }
 
   /** The sums since a time, read once and then kept up to date. */
@@ -192,9 +207,8 @@ class RunningDay implements UsageDay {
     return this.#bySession.get(session) ?? NOTHING;
   }
 
-  add({ source, session, usage, costUsd }: UsageRow, at: number): void {
-    if (at < this.since) return;
-    this.addSum(source, session, { calls: 1, usage, costUsd: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 });
+  add(row: UsageRow, at: number): void {
+    if (at >= this.since) this.addSum(row.source, row.session, sumOfCall(row));
   }
 
   addSum(source: string, session: string, sum: UsageSum): void {
@@ -206,12 +220,29 @@ class RunningDay implements UsageDay {
 
 export const NOTHING: UsageSum = { calls: 0, usage: noUsage, costUsd: 0, unpriced: 0 };
 
+/** The sum of one call. */
+export function sumOfCall({ usage, costUsd }: Pick<UsageRow, 'usage' | 'costUsd'>): UsageSum {
+  const { input, cached, cacheWrite, output, reasoning, estimated } = usage;
+  return {
+    calls: 1,
+    usage: { input, cached, cacheWrite, output, reasoning },
+    costUsd: costUsd ?? 0,
+    unpriced: costUsd === null ? 1 : 0,
+    ...estimates(estimated === true ? 1 : 0),
+  };
+}
+
+function estimates(estimated: number): Pick<UsageSum, 'estimated'> {
+  return estimated === 0 ? {} : { estimated };
+}
+
 export function addSums(a: UsageSum, b: UsageSum): UsageSum {
   return {
     calls: a.calls + b.calls,
     usage: addUsage(a.usage, b.usage),
     costUsd: a.costUsd + b.costUsd,
     unpriced: a.unpriced + b.unpriced,
+    ...estimates((a.estimated ?? 0) + (b.estimated ?? 0)),
   };
 }
 
@@ -228,5 +259,6 @@ export function toSum(row: Row | undefined): UsageSum {
     },
     costUsd: sum('cost'),
     unpriced: sum('unpriced'),
+    ...estimates(sum('estimated')),
   };
 }

@@ -85,8 +85,9 @@ export class ContextWindows {
     if (known !== undefined && clock.monotonic() < known.until) return Math.min(known.window, ...configured);
     if (configured.length > 0) {
       const asked = await ask(ref);
-      if (asked !== null) this.#known.set(ref, { window: asked, until: clock.monotonic() + ASKED_FOR_MS });
-      return Math.min(...configured, asked ?? Infinity);
+      const window = asked ?? Infinity;
+      this.#known.set(ref, { window, until: clock.monotonic() + ASKED_FOR_MS });
+      return Math.min(...configured, window);
     }
     const found = await this.#find(name, ref, enough);
     if (found === null) return UNKNOWN_WINDOW;

@@ -1,4 +1,5 @@
 import { oneLine } from '../util/text.ts';
+import { waitHeader, waitIn } from './error-waits.ts';
 
 /** What a thrown value says about a failed call, whichever SDK or layer threw it. */
 export interface ErrorFacts {
@@ -8,8 +9,9 @@ export interface ErrorFacts {
   readonly effectiveStatus: number | undefined;
   /** The server's message on one line; '' if there is none or it is a page of HTML. */
   readonly detail: string;
-  /** The server's types, codes and message in lower case, to search for known phrases. */
+  /** The server's types, codes and whole message in lower case, to search for known phrases; a number as `code 1261`. */
   readonly haystack: string;
+  /** How long the server asks to wait, in a header, a field or its message. */
   readonly retryAfterMs: number | undefined;
 }
 
@@ -30,33 +32,113 @@ const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
 };
 
 const DETAIL_LENGTH = 300;
+/** A message may quote the whole request. */
+const HAYSTACK_LENGTH = 8_000;
+/** Bodies nest: `error`, what a gateway quotes of the server behind it, a list of problems. */
+const DEEPEST = 5;
 
-/** Reads the facts of a thrown value. `now`: ms since 1970, for a `retry-after` that is a date. */
+/** Reads the facts of a thrown value. `now`: ms since 1970, from which dates are measured. */
 export function readFacts(thrown: unknown, now: number): ErrorFacts {
   const status = httpStatus(field(thrown, 'status'));
   // OpenAI's SDK keeps what was under `error`, Anthropic's the whole body.
-  const body = field(thrown, 'error');
-  const nested = field(body, 'error');
-  const inner = typeof nested === 'object' ? nested : body;
-  const words = [field(inner, 'message'), field(body, 'message'), field(body, 'detail'), nested, body];
-  const text = [...words, field(thrown, 'message')].find((value) => typeof value === 'string' && value !== '') ?? '';
-  const said = typeof text === 'string' && !isHtml(text) ? text : '';
-  const labels = [inner, thrown].flatMap((from) => [field(from, 'type'), field(from, 'code')]);
+  const levels = levelsOf(field(thrown, 'error'));
+  const said = wordsIn(levels[0]) || messageOf(thrown);
+  const labels = [
+    ...levels.flatMap((level) => ['type', 'code', 'status', 'param'].map((key) => field(level, key))),
+    field(thrown, 'type'),
+    field(thrown, 'code'),
+  ].flatMap(labelOf);
+  const quotas = levels.flatMap((level) => [
+    ...(JSON.stringify(field(level, 'details')) ?? '').slice(0, HAYSTACK_LENGTH).matchAll(/"quotaId":"[^"]+"/gu),
+  ]);
+  const haystack = [...new Set(labels), ...quotas.map(([quota]) => quota), said.slice(0, HAYSTACK_LENGTH)]
+    .join(' ')
+    .toLowerCase();
   return {
     status,
     effectiveStatus: status ?? labels.map(impliedStatus).find((implied) => implied !== undefined),
-    detail: oneLine(said.replace(/^\d{3} /u, ''), DETAIL_LENGTH),
-    haystack: [...labels.filter((label) => typeof label === 'string'), said].join(' ').toLowerCase(),
-    retryAfterMs: retryAfter(field(thrown, 'headers'), now),
+    detail: oneLine(said, DETAIL_LENGTH),
+    haystack,
+    retryAfterMs: waitHeader(field(thrown, 'headers'), now) ?? waitIn({ levels, said: haystack, now }),
   };
+}
+
+/** A body, and what lies in it under `error`, as JSON in a string or as what a gateway quotes. */
+function levelsOf(body: unknown): readonly unknown[] {
+  const levels: unknown[] = [];
+  for (let at = opened(body); at !== undefined && at !== null && levels.length < DEEPEST;) {
+    levels.push(at);
+    at = opened(field(field(at, 'metadata'), 'raw') ?? field(at, 'error'));
+  }
+  return levels;
+}
+
+/** The first entry of a list, and the value of JSON in a string. */
+function opened(value: unknown): unknown {
+  if (Array.isArray(value)) return opened(value[0]);
+  return typeof value === 'string' ? (parsed(value) ?? value) : value;
+}
+
+function parsed(text: string): unknown {
+  if (!/^\s*[[{]/u.test(text)) return undefined;
+  try {
+    return opened(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+const WORD_FIELDS = ['message', 'detail', 'error', 'msg', 'errors', 'error_msg', 'status_msg', 'base_resp'];
+
+/** The words for people in a body; '' if there are none. What a gateway quotes of the server behind it comes first. */
+function wordsIn(value: unknown, depth = DEEPEST): string {
+  if (depth === 0 || value === undefined || value === null) return '';
+  if (typeof value === 'string') {
+    const inner = parsed(value);
+    return (inner === undefined ? '' : wordsIn(inner, depth - 1)) || (isHtml(value) ? '' : value);
+  }
+  if (Array.isArray(value)) {
+    return value
+      .slice(0, 3)
+      .map((item) => wordsIn(item, depth - 1))
+      .filter((words) => words !== '')
+      .join('; ');
+  }
+  if (typeof value !== 'object') return '';
+  const quoted = wordsIn(field(field(value, 'metadata'), 'raw'), depth - 1);
+  if (quoted !== '') return quoted;
+  for (const name of WORD_FIELDS) {
+    const words = wordsIn(field(value, name), depth - 1);
+    if (words !== '') return placeOf(value) + words;
+  }
+  return '';
+}
+
+/** Where in the request a problem of a validator lies: `body.stream_options: `. */
+function placeOf(problem: object): string {
+  const place = field(problem, 'loc');
+  return Array.isArray(place) ? `${place.map(String).join('.')}: ` : '';
+}
+
+/** What the SDK made of a body that is not JSON, without the status that it puts in front. */
+function messageOf(thrown: unknown): string {
+  const message = field(thrown, 'message');
+  if (typeof message !== 'string' || isHtml(message)) return '';
+  return message.replace(/^\d{3} /u, '').replace(/^status code \(no body\)$/u, '');
 }
 
 function field(from: unknown, key: string): unknown {
   return typeof from === 'object' && from !== null ? Reflect.get(from, key) : undefined;
 }
 
-function impliedStatus(label: unknown): number | undefined {
-  return typeof label === 'string' && Object.hasOwn(STATUS_OF_TYPE, label) ? STATUS_OF_TYPE[label] : httpStatus(label);
+function labelOf(value: unknown): readonly string[] {
+  if (typeof value !== 'string' && typeof value !== 'number') return [];
+  const text = String(value);
+  return /^\d+$/u.test(text) && httpStatus(text) === undefined ? [`code ${text}`] : [text];
+}
+
+function impliedStatus(label: string): number | undefined {
+  return Object.hasOwn(STATUS_OF_TYPE, label) ? STATUS_OF_TYPE[label] : httpStatus(label);
 }
 
 function httpStatus(value: unknown): number | undefined {
@@ -66,20 +148,4 @@ function httpStatus(value: unknown): number | undefined {
 
 function isHtml(text: string): boolean {
   return /<(?:!doctype|html|head|body|title|center|h1)\b/iu.test(text);
-}
-
-/** Milliseconds from `retry-after-ms`, or `retry-after` in seconds or as an HTTP date; never negative. */
-function retryAfter(headers: unknown, now: number): number | undefined {
-  if (!(headers instanceof Headers)) return undefined;
-  const ms = number(headers.get('retry-after-ms'));
-  if (ms !== undefined) return Math.max(0, ms);
-  const header = headers.get('retry-after');
-  const seconds = number(header);
-  if (seconds !== undefined) return Math.max(0, Math.round(seconds * 1000));
-  const date = header === null ? Number.NaN : Date.parse(header);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
-}
-
-function number(text: string | null): number | undefined {
-  return text !== null && /^-?\d+(?:\.\d+)?$/u.test(text.trim()) ? Number(text) : undefined;
 }

@@ -1,5 +1,7 @@
 import { DeadlineError } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
+import { literal, timeText } from '../util/text.ts';
+import { isContentRefusal } from './content-refusals.ts';
 import { readFacts, type ErrorFacts } from './error-facts.ts';
 import type { ModelError, ModelErrorKind, ToolChoice } from './provider.ts';
 
@@ -22,20 +24,48 @@ export interface ErrorContext {
 }
 
 const PHRASES = {
-  contextOverflow:
-    /context_length_exceeded|exceed_context_size|context (?:length|window|size|limit)|maximum context|prompt (?:is )?too long|input (?:is )?too long|too many (?:input )?tokens|input token count|maximum (?:model length|number of tokens)|max_model_len|longer than the maximum/u,
+  contextOverflow: new RegExp(
+    [
+      /context_length_exceeded|exceed_context_size|context_?window_?exceeded|max_prompt_tokens|max_model_len/u,
+      /context (?:length|window|size|limit|is too long)|maximum (?:context|model length|prompt length|number of tokens)/u,
+      /(?:prompt|input|request)(?: is)? too long|too long[;,] exceeded|input token length too long|length of tokens .{0,40}too long/u,
+      /too many (?:input )?tokens(?!.{0,20}(?:wait|per ))|too many total text bytes|input tokens? (?:count|exceed)|prompt token count/u,
+      /longer than the maximum|exceeds? (?:the )?max(?:imum)?(?: allowed)? (?:input |prompt )?length|prompt exceeds max|input length .{0,40}exceed/u,
+      /exceeded model token limit|token limit exceeded|conversation length exceeded|range of input length|request contains .{0,20}tokens.{0,20}exceed/u,
+      /reduce (?:the length of (?:the|your) (?:messages|prompt|input)|your message size|the number of messages)/u,
+      /inputs.{0,3} (?:must have less than|tokens \+ .?max_new_tokens)|n_keep.{0,20}n_ctx|kv size|invalid .?(?:messages|input)[^ ]* string too long/u,
+      /code (?:1261|1039)\b|prompt ?超长|输入长度超|上下文长度|超出上下文|超过最大长度|长度超限/u,
+    ]
+      .map(({ source }) => source)
+      .join('|'),
+    'u',
+  ),
   quota:
-    /insufficient_quota|billing_\w+|credit balance|exceeded your current quota|insufficient (?:balance|credit|funds)|out of credits/u,
+    /insufficient_quota|exceeded_current_quota|billing_\w+|credit balance|exceeded your current quota|insufficient (?:account )?(?:balance|credit|funds)|out of credits|used all available credits|spending limit|arrearage|余额不足|欠费/u,
+  /** A limit that opens again, so not one on the size of a request. */
+  rate: /rate.?limit|too many requests|per.?(?:second|min|minute|hour|day)|\b[rt]p[smdh]\b|throttl|concurren|usage limit|limit (?:will )?reset|quota|(?:try again|retry) (?:in|after)|resource_exhausted/u,
+  /** A limit that stays closed for hours. */
+  longLimit: /per[ _-]?day|daily|weekly|monthly|usage limit|\((?:rpd|tpd)\)/u,
+  /** What the model wrote couldn't be used by its own server. It will write something else. */
+  blunder:
+    /tool_use_failed|failed to call a function|tool call validation failed|json_validate_failed|output_parse_failed|error parsing tool call|(?:model (?:generated|produced) output|generated output).{0,80}(?:not match|could not be parsed|couldn't be parsed)/u,
+  /** What servers say of a request, whatever their status. */
+  request:
+    /invalid_request|badrequest|bad request|invalidparameter|invalid_argument|validation error|extra inputs|jinja|chat ?template|template error|roles? (?:must|should) alternate|only .{0,60}roles? (?:are|is) supported|system role not supported|only supports single tool-calls|tool call ids should|failed to parse (?:tool call arguments|messages|tools|grammar)|unable to generate parser|unmarshal|tools? param requires|invalid (?:message|role|parameter|argument|value|type|request|json|schema|tool|content)|unsupported (?:parameter|value|role|content|param)|unknown (?:parameter|field|role|argument)|(?:not|n't) support (?:tool|function|thinking|image|the|this|param)|must be (?:a|an|one of|less|greater)\b|is required\b|too large to process/u,
+  /** Of these, what another model may accept. */
+  template:
+    /jinja|chat ?template|template error|(?:must|should) alternate|roles? (?:are|is) supported|role not supported|tool-calls at once|tool call ids should|unable to generate parser|tools? param requires|(?:not|n't) support (?:tool|function|thinking)|support tool use/u,
   badKey: /(?:invalid|incorrect|missing)[ _]api[ _]key|api key (?:is )?(?:not valid|invalid|missing)|no api key/u,
-  refusal: /content_filter|content[ _]policy|content filtering|responsibleaipolicy|safety system/u,
   toolChoice: /tool[ _]?choice/u,
   forcedTool: /does not support|should be \["none", ?"auto"\]|thinking/u,
-  unknownModel: /model_not_found|model .{0,120}(?:not found|does not exist|not exist|unknown)|unknown model/u,
+  unknownModel:
+    /model_not_found|model .{0,120}(?:not found|does not exist|not exist|unknown)|unknown model|not a valid model|no such model|invalid model(?: name)?\b|no endpoints found for/u,
   noImages:
     /(?:image|vision|multimodal)[^.]{0,60}(?:not (?:supported|allowed|available|enabled)|unsupported)|(?:not|n't|that) support[^.]{0,40}(?:image|vision|multimodal)|unknown variant .?image|not a multimodal|mmproj|at most 0 image|content.{0,4} must be a string/u,
   image: /\bimages?\b|image_url/u,
-  /** What Ollama says when a model does not fit into the machine with the context that was asked for. */
-  outOfMemory: /out of memory|more system memory|(?:unable|failed) to allocate|cudamalloc/u,
+  /** What local servers say when a model does not fit into the machine. */
+  outOfMemory:
+    /out of memory|more system memory|insufficient (?:system )?(?:memory|resources)|(?:unable|failed) to allocate|cudamalloc/u,
   certificate: /cert|self.signed|unable_to_verify|err_tls/u,
 };
 
@@ -113,43 +143,87 @@ function classifyTransport(thrown: unknown, context: ErrorContext): ModelError {
 }
 
 function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
-  const about = imageTrouble(facts);
-  const kind = about === 'images' ? 'bad-request' : kindOf(facts, context);
+  const images = imageTrouble(facts);
+  const kind = images === 'images' ? 'bad-request' : kindOf(facts, context);
+  const about = images ?? (isOfModel(facts) ? 'model' : undefined);
   const { status } = facts;
-  const isFull = isOutOfMemory(facts, context);
   return {
     type: 'error',
     kind,
-    retryable: !isFull && (kind === 'rate-limit' || kind === 'overloaded' || kind === 'timeout'),
+    retryable: kind === 'malformed' || (PASSING.has(kind) && !isClosed(kind, facts)),
     ...(facts.retryAfterMs === undefined ? {} : { retryAfterMs: facts.retryAfterMs }),
     ...(status === undefined ? {} : { status }),
     ...(kind === 'auth' ? { setting: keySetting(context) } : {}),
     ...(about !== undefined && ABOUT_REQUEST.has(kind) ? { about } : {}),
+    ...(facts.detail === '' ? {} : { said: withoutSecrets(facts.detail, context) }),
     message: withoutSecrets(describe(kind, facts, context), context),
   };
 }
 
+const PASSING: ReadonlySet<ModelErrorKind> = new Set(['rate-limit', 'overloaded', 'timeout']);
 const ABOUT_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad-request', 'refusal']);
+
+/** Whether a limit stays closed for hours, so that nothing is gained by asking again soon. */
+function isClosed(kind: ModelErrorKind, { haystack, retryAfterMs }: ErrorFacts): boolean {
+  return kind === 'rate-limit' && retryAfterMs === undefined && PHRASES.longLimit.test(haystack);
+}
 
 /**
  * Whether an error is about images: `images` when the model takes none, `image` when one image is at fault. Does not
  * rely on the status, because some servers answer 500 or 404 when a model takes no images.
  */
-function imageTrouble({ effectiveStatus, haystack }: ErrorFacts): ModelError['about'] {
+function imageTrouble({ effectiveStatus, haystack }: ErrorFacts): 'images' | 'image' | undefined {
   if (effectiveStatus === 401 || effectiveStatus === 403 || effectiveStatus === 429) return undefined;
   if (PHRASES.noImages.test(haystack)) return 'images';
   return PHRASES.image.test(haystack) ? 'image' : undefined;
 }
 
-function kindOf({ effectiveStatus: status = 500, haystack }: ErrorFacts, context: ErrorContext): ModelErrorKind {
-  const isRequestFault = status !== 429 && status !== 401 && status !== 403;
-  if (status === 402 || PHRASES.quota.test(haystack)) return 'quota';
+/** Whether it is the model that can't answer, so that another one may. */
+function isOfModel(facts: ErrorFacts): boolean {
+  return isUnknownModel(facts) || PHRASES.template.test(facts.haystack) || PHRASES.outOfMemory.test(facts.haystack);
+}
+
+function isUnknownModel({ effectiveStatus, haystack }: ErrorFacts): boolean {
+  if (PHRASES.unknownModel.test(haystack)) return true;
+  return effectiveStatus === 404 && !PHRASES.template.test(haystack) && !PHRASES.image.test(haystack);
+}
+
+/**
+ * Whether the refusal may be of one field or role, which the request can do without. Errors of keys, credit and limits are
+ * not, nor is a forced tool that is refused: its caller asks in another way.
+ */
+export function mayBeQuirk({ effectiveStatus, haystack }: ErrorFacts, { toolChoice }: ErrorContext): boolean {
+  switch (effectiveStatus) {
+    case 401:
+    case 402:
+    case 403:
+      return false;
+    case 429:
+      return !PHRASES.rate.test(haystack);
+    default:
+      return !PHRASES.noImages.test(haystack) && !refusesToolChoice(haystack, toolChoice);
+  }
+}
+
+/**
+ * The kind of an answer that is an error. What a server says of the request counts before its status, because local
+ * servers and gateways answer 500, 503 or 429 to what they can't read.
+ */
+function kindOf(facts: ErrorFacts, context: ErrorContext): ModelErrorKind {
+  const { effectiveStatus: status = 500, haystack, retryAfterMs } = facts;
+  const isRequestFault = status !== 401 && status !== 403 && (status !== 429 || !PHRASES.rate.test(haystack));
+  const isQuota = PHRASES.quota.test(haystack) && (retryAfterMs === undefined || /limit: 0\b/u.test(haystack));
+  if (status === 402 || isQuota) return 'quota';
   if (status === 401 || (isRequestFault && PHRASES.badKey.test(haystack))) return 'auth';
-  if (haystack.includes('rate_limit')) return 'rate-limit';
+  if (isLargerThanLimit(haystack)) return 'context-overflow';
+  if (PHRASES.blunder.test(haystack)) return 'malformed';
+  if (haystack.includes('rate_limit') || (status === 429 && PHRASES.rate.test(haystack))) return 'rate-limit';
   if (isRequestFault && PHRASES.contextOverflow.test(haystack)) return 'context-overflow';
   if (status === 413) return 'request-too-large';
-  if (isRequestFault && PHRASES.refusal.test(haystack)) return 'refusal';
+  if ((isRequestFault || status === 403) && isContentRefusal(haystack)) return 'refusal';
   if (isRequestFault && refusesToolChoice(haystack, context.toolChoice)) return 'unsupported-tool-choice';
+  const isRefused = PHRASES.request.test(haystack) || PHRASES.outOfMemory.test(haystack) || isUnknownModel(facts);
+  if (isRequestFault && isRefused) return 'bad-request';
   switch (status) {
     case 403:
       return 'auth';
@@ -163,66 +237,79 @@ function kindOf({ effectiveStatus: status = 500, haystack }: ErrorFacts, context
   }
 }
 
+/** A request that is larger than all that a minute allows never gets through, however long one waits. */
+function isLargerThanLimit(haystack: string): boolean {
+  if (!/tokens? per (?:min|minute|day)|\btp[md]\b/u.test(haystack)) return false;
+  const { limit = '', requested = '' } =
+    /limit:? (?<limit>[\d,]+).{0,60}requested:? (?<requested>[\d,]+)/u.exec(haystack)?.groups ?? {};
+  return limit !== '' && Number(requested.replaceAll(',', '')) > Number(limit.replaceAll(',', ''));
+}
+
 function refusesToolChoice(haystack: string, choice: ToolChoice): boolean {
   if (choice === 'auto') return false;
   return PHRASES.toolChoice.test(haystack) || (choice !== 'none' && PHRASES.forcedTool.test(haystack));
 }
 
+/** One sentence with the server's words, for the log, commands and status; people in a chat read `failureSentence`. */
 function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext): string {
   const name = who(context);
   const { model } = context;
   const status = facts.status === undefined ? '' : ` (${facts.status})`;
-  const said = facts.detail === '' ? '.' : `: ${sentence(facts.detail)}`;
+  const said = facts.detail === '' ? '.' : `: ${literal(facts.detail)}.`;
   switch (kind) {
     case 'auth':
       return facts.status === 403
         ? `${name} denied access to the model "${model}"${status}. Check what the key in ${keySetting(context)} may do.`
         : `${name} refused the API key${status}. Check ${keySetting(context)}.`;
     case 'quota':
-      return `${name} says that the account has no credit left${status}. Check its billing, or choose another model.`;
+      return `${name} says that the account has no credit left${status}${said} Check its billing, or choose another model.`;
     case 'rate-limit':
-      return `${name} allows no more requests for now${status}${waitFor(facts.retryAfterMs)}. Try again later.`;
+      return `${name} is rate-limiting us right now${status}${waitFor(facts.retryAfterMs)}${said} Try again later.`;
     case 'overloaded':
-      if (isOutOfMemory(facts, context)) return outOfMemory(context, `${status}${said}`);
-      return `${name} is overloaded or out of order${status}${waitFor(facts.retryAfterMs)}. Try again later.`;
+      return `${name} is overloaded or down${status}${waitFor(facts.retryAfterMs)}${said} Try again later.`;
     case 'timeout':
-      return `${name} gave up on the request${status}. Try again.`;
+      return `${name} gave up on the request${status}${said} Try again.`;
+    case 'malformed':
+      return `${name} could not use what the model "${model}" wrote${status}${said} Try again.`;
     case 'context-overflow':
-      return `The conversation is too long for the model "${model}" of ${name}${status}. Start a new one with /new.`;
+      return `The conversation is too long for the model "${model}" of ${name}${status}${said} Start a new one with /new.`;
     case 'request-too-large':
-      return `The request for the model "${model}" is too large for ${name}${status}. Start a new conversation with /new.`;
+      return `The request for the model "${model}" is too large for ${name}${status}${said} Start a new conversation with /new.`;
     case 'refusal':
       return `${name} refused to answer because of its content rules${status}. Put it differently.`;
     case 'unsupported-tool-choice':
       return `The model "${model}" of ${name} does not support this choice of tool${status}${said}`;
     default:
-      return (facts.status === 404 && imageTrouble(facts) === undefined) || PHRASES.unknownModel.test(facts.haystack)
-        ? unknownModel(context, status)
-        : `${name} did not accept the request for the model "${model}"${status}${said}`;
+      if (PHRASES.outOfMemory.test(facts.haystack)) return outOfMemory(context, `${status}${said}`);
+      return isUnknownModel(facts)
+        ? unknownModel(context, `${status}${said}`)
+        : notAccepted(facts, context, `${status}${said}`);
   }
 }
 
-function unknownModel(context: ErrorContext, status: string): string {
-  const setting = addressSetting(context);
-  const also = setting === undefined ? '' : `, or ${setting} if the address is wrong,`;
-  const begin = `${who(context)} does not know the model "${context.model}"${status}.`;
+function notAccepted({ haystack }: ErrorFacts, context: ErrorContext, said: string): string {
+  const advice = /requires? --jinja/u.test(haystack) ? ' Start llama-server with --jinja.' : '';
+  return `${who(context)} did not accept the request for the model "${context.model}"${said}${advice}`;
+}
+
+function unknownModel(context: ErrorContext, said: string): string {
+  const begin = `${who(context)} does not know the model "${context.model}"${said}`;
   if (context.ollama === true) return `${begin} Get it with: ollama pull ${context.model}`;
-  return `${begin} Choose another with /model, or correct agent.model${also}.`;
+  const setting = addressSetting(context);
+  const address = setting === undefined ? '' : ` If the address is wrong, correct ${setting}.`;
+  return `${begin} Choose another with /model, or correct agent.model.${address}`;
 }
 
 function startHint({ ollama = false }: ErrorContext): string {
   return ollama ? 'Start it on that machine with: ollama serve. ' : '';
 }
 
-/** Whether a model does not fit into the machine of an Ollama: the same request will fail again. */
-function isOutOfMemory({ haystack }: ErrorFacts, { ollama = false }: ErrorContext): boolean {
-  return ollama && PHRASES.outOfMemory.test(haystack);
-}
-
 function outOfMemory(context: ErrorContext, said: string): string {
-  const { provider, model } = context;
-  const setting = `models."${provider}/${model}".contextWindow`;
-  return `The machine of ${who(context)} has too little memory for the model "${model}"${said} Set ${setting} to fewer tokens, or choose a smaller model.`;
+  const { provider, model, ollama = false } = context;
+  const fewer = ollama
+    ? `Set models."${provider}/${model}".contextWindow to fewer tokens`
+    : 'Load it with a shorter context';
+  return `The machine of ${who(context)} has too little memory for the model "${model}"${said} ${fewer}, or choose a smaller model.`;
 }
 
 /** Name of the setting or environment variable that holds the API key. */
@@ -236,11 +323,7 @@ function addressSetting({ provider, host }: ErrorContext): string | undefined {
 }
 
 function waitFor(retryAfterMs: number | undefined): string {
-  return retryAfterMs === undefined ? '' : `; it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`;
-}
-
-function sentence(text: string): string {
-  return /[.!?…]$/u.test(text) ? text : `${text}.`;
+  return retryAfterMs === undefined ? '' : ` and asks to wait ${timeText(retryAfterMs)}`;
 }
 
 function who({ provider, host }: ErrorContext): string {

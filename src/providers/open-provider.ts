@@ -11,6 +11,7 @@ import { createOpenAiProvider } from './openai/chat.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import { openPlugged, type PluggedProvider, type PluggedProviders } from './plugged.ts';
 import type { Provider } from './provider.ts';
+import type { LearnedQuirks } from './quirks.ts';
 
 /** One entry of `config.providers`. */
 export interface ProviderConfig {
@@ -43,6 +44,7 @@ export function openProvider(
     /** Tokens of context that are configured for a model, for a server that is told how many to load. @default none */
     readonly windowOf?: ((model: string) => number | null) | undefined;
     readonly clock: Clock;
+    readonly learned?: LearnedQuirks;
     /** Kinds of plugins. @default none */
     readonly plugged?: PluggedProviders | undefined;
   },
@@ -102,12 +104,14 @@ function toEndpoint(
     keyVariable = null,
     keyNumber,
     clock,
+    learned,
   }: {
     readonly preset: Preset;
     readonly apiKey: string | null;
     readonly keyVariable?: string | null | undefined;
     readonly keyNumber?: number;
     readonly clock: Clock;
+    readonly learned?: LearnedQuirks;
   },
 ): EndpointOptions {
   if (preset.needsBaseUrl === true && !hasBaseUrl(config)) {
@@ -137,6 +141,7 @@ function toEndpoint(
     ...(keyNumber === undefined ? {} : { keyNumber }),
     clock,
     quirks: preset.quirks,
+    learned,
     headers: config.headers ?? {},
     extraBody: config.extraBody ?? {},
     ...(typeof firstByteSeconds === 'number' ? { firstByteMs: firstByteSeconds * 1000 } : {}),
@@ -154,6 +159,11 @@ export function providerAddressOf(name: string, config: ProviderConfig, preset: 
     );
   }
   return baseUrl !== null && preset.api === 'ollama' ? ollamaRoot(baseUrl) : baseUrl;
+}
+
+/** How the server of an entry is asked for a model's context window; undefined: it is a public one, of which a list tells. */
+export function asksWindowOf(config: ProviderConfig, { api, asksWindow }: Preset): Preset['asksWindow'] {
+  return asksWindow ?? (api === 'openai' && hasBaseUrl(config) ? 'openai' : undefined);
 }
 
 export function hasBaseUrl({ baseUrl }: ProviderConfig): boolean {

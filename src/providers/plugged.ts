@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import type { Provider } from './provider.ts';
 import { checkedEvents } from './wrappers/checked.ts';
+import { withTextCalls } from './wrappers/text-calls.ts';
 
 /** A kind of provider that a plugin brings. */
 export interface PluggedProvider {
@@ -50,7 +51,8 @@ export function openPlugged(
       const { model, reasoning = 'off' } = request;
       yield { type: 'request', provider: name, model, body: null, bytes: 0, reasoning };
       const who = `The provider ${JSON.stringify(name)} of the plugin ${JSON.stringify(owner)}`;
-      yield* checkedEvents(async () => (await provider()).chat(request, { signal }), { who, signal, patience });
+      const events = checkedEvents(async () => (await provider()).chat(request, { signal }), { who, signal, patience });
+      yield* withTextCalls(events, request);
     },
   };
 }

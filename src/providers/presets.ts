@@ -52,8 +52,8 @@ export interface Preset {
   readonly defaultModel: string | null;
   /** Where it differs from most. */
   readonly quirks?: Partial<Quirks>;
-  /** How the server is asked for a model's context window. */
-  readonly asksWindow?: 'ollama' | 'lmstudio' | 'vllm';
+  /** How the server is asked for a model's context window. @default `openai` where a person gave the address of a server with that API */
+  readonly asksWindow?: 'ollama' | 'openai';
 }
 
 /** The providers known by name, in the order in which `model: "auto"` looks for a key. */
@@ -189,14 +189,14 @@ export const PRESETS = {
     baseUrl: 'http://127.0.0.1:1234/v1',
     keyVariable: null,
     defaultModel: null,
-    asksWindow: 'lmstudio',
+    asksWindow: 'openai',
   },
   vllm: {
     api: 'openai',
     baseUrl: 'http://127.0.0.1:8000/v1',
     keyVariable: null,
     defaultModel: null,
-    asksWindow: 'vllm',
+    asksWindow: 'openai',
   },
   demo: { api: 'demo', baseUrl: null, keyVariable: null, defaultModel: 'scripted' },
 } as const satisfies Record<string, Preset>;

@@ -19,23 +19,21 @@ export interface WindowQuestion {
 const DEADLINE_MS = 2_000;
 
 /**
- * Asks a local server how many tokens a model reads: Ollama how many the next call loads it with, others how many it is
+ * Asks a server how many tokens a model reads: Ollama how many the next call loads it with, another one how many it is
  * loaded with, else how many it could be. Null when the server does not say so in time. Never throws.
  */
 export async function askContextWindow(question: WindowQuestion): Promise<number | null> {
   using limit = deadline(question.clock, question.deadlineMs ?? DEADLINE_MS, 'asking for the context window');
-  const { model } = question;
-  const get = (path: string, body?: unknown): Promise<unknown> => getJson(question, limit.signal, path, body);
-  switch (question.server) {
-    case 'ollama': {
-      const shown = await get('/api/show', { model });
-      return shown === undefined ? null : ollamaWindow(readOllamaModel(shown), question.configured ?? null);
-    }
-    case 'lmstudio':
-      return lmStudioWindow(await get('/api/v0/models'), model);
-    case 'vllm':
-      return vllmWindow(await get('/v1/models'), model);
+  const { model, baseUrl } = question;
+  const root = ollamaRoot(baseUrl);
+  if (question.server === 'ollama') {
+    const shown = await getJson(question, limit.signal, `${root}/api/show`, { model });
+    return shown === undefined ? null : ollamaWindow(readOllamaModel(shown), question.configured ?? null);
   }
+  const places = [`${baseUrl.replace(/\/+$/u, '')}/models`, `${root}/api/v0/models`];
+  const answers = await Promise.all(places.map((place) => getJson(question, limit.signal, place)));
+  const rows = answers.flatMap((answer) => listedRow(answer, model));
+  return rows.map(loadedWindow).find((tokens) => tokens !== undefined) ?? largestWindow(rows);
 }
 
 /**
@@ -44,7 +42,9 @@ export async function askContextWindow(question: WindowQuestion): Promise<number
  */
 export async function loadedOllamaWindow(question: Omit<WindowQuestion, 'server'>): Promise<number | null> {
   using limit = deadline(question.clock, question.deadlineMs ?? DEADLINE_MS, 'asking for the loaded models');
-  const { data } = runningModels.safeParse(await getJson(question, limit.signal, '/api/ps'));
+  const { data } = runningModels.safeParse(
+    await getJson(question, limit.signal, `${ollamaRoot(question.baseUrl)}/api/ps`),
+  );
   const { model } = question;
   const found = data?.models.find((running) => running.model === model || running.model === `${model}:latest`);
   return found?.context_length ?? null;
@@ -52,9 +52,9 @@ export async function loadedOllamaWindow(question: Omit<WindowQuestion, 'server'
 
 /** Undefined for anything but an answer in JSON. Never throws. */
 async function getJson(
-  { baseUrl, apiKey }: Pick<WindowQuestion, 'baseUrl' | 'apiKey'>,
+  { apiKey }: Pick<WindowQuestion, 'apiKey'>,
   signal: AbortSignal,
-  path: string,
+  address: string,
   body?: unknown,
 ): Promise<unknown> {
   const headers = {
@@ -63,7 +63,7 @@ async function getJson(
   };
   try {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const response = await fetch(ollamaRoot(baseUrl) + path, { ...init, headers, signal });
+    const response = await fetch(address, { ...init, headers, signal });
     return response.ok ? await response.json() : undefined;
   } catch {
     return undefined;
@@ -76,27 +76,33 @@ const runningModels = z.object({
   models: z.array(z.object({ model: z.string(), context_length: tokens.optional() })),
 });
 
-const lmStudioModels = z.object({
-  data: z.array(
-    z.object({
-      id: z.string(),
-      loaded_context_length: tokens.nullish(),
-      max_context_length: tokens.nullish(),
-    }),
-  ),
+/** A model in a list. vLLM, SGLang and others say how many tokens it is served with, LM Studio how many it was loaded with. */
+const listed = z.looseObject({
+  id: z.string(),
+  loaded_context_length: tokens.nullish().catch(null),
+  max_model_len: tokens.nullish().catch(null),
+  max_context_length: tokens.nullish().catch(null),
+  context_length: tokens.nullish().catch(null),
+  context_window: tokens.nullish().catch(null),
 });
+type Listed = z.output<typeof listed>;
 
-function lmStudioWindow(answer: unknown, model: string): number | null {
-  const { data } = lmStudioModels.safeParse(answer);
-  const found = data?.data.find(({ id }) => id === model);
-  return found?.loaded_context_length ?? found?.max_context_length ?? null;
+/** The model's own row; the only one of a server that has a single model, whatever it is asked for. */
+function listedRow(answer: unknown, model: string): readonly Listed[] {
+  const { data } = z.object({ data: z.array(z.unknown()) }).safeParse(answer);
+  const rows = (data?.data ?? []).flatMap((row) => listed.safeParse(row).data ?? []);
+  const found = rows.find(({ id }) => id === model) ?? (rows.length === 1 ? rows[0] : undefined);
+  return found === undefined ? [] : [found];
 }
 
-const servedModels = z.object({
-  data: z.array(z.object({ id: z.string(), max_model_len: tokens.nullish() })),
-});
+function loadedWindow(row: Listed): number | undefined {
+  return row.loaded_context_length ?? row.max_model_len ?? undefined;
+}
 
-function vllmWindow(answer: unknown, model: string): number | null {
-  const { data } = servedModels.safeParse(answer);
-  return data?.data.find(({ id }) => id === model)?.max_model_len ?? null;
+function largestWindow(rows: readonly Listed[]): number | null {
+  for (const { max_context_length: most, context_length: length, context_window: window } of rows) {
+    const found = most ?? length ?? window;
+    if (found != null) return found;
+  }
+  return null;
 }

@@ -81,6 +81,8 @@ export interface ModelRequest {
    * it cannot go on with the thoughts of another.
    */
   readonly turnModels?: readonly ModelName[];
+  /** The quirks of the server that the request respects, as in `SentRequest`. @default those that the model has shown */
+  readonly quirks?: readonly string[];
   /** How often a call that failed for a passing reason is repeated; `withRetry` reads it. @default as that was told */
   readonly retries?: number;
 }
@@ -145,8 +147,13 @@ export interface ModelError {
   readonly retryable: boolean;
   readonly retryAfterMs?: number;
   readonly status?: number;
-  /** `images`: the model takes no images. `image`: there was something wrong with one of them. */
-  readonly about?: 'images' | 'image';
+  /**
+   * `images`: the model takes no images. `image`: there was something wrong with one of them. `model`: the provider
+   * doesn't have the model or can't run it for this request, so another model may answer.
+   */
+  readonly about?: 'images' | 'image' | 'model';
+  /** The server's own words on one line, without secrets; shown through `literal`. */
+  readonly said?: string;
   /** What a person may have to correct: the path of a setting, or the variable that it was read from. */
   readonly setting?: string;
   /** One sentence: what happened; no secret, no stack. */
@@ -157,6 +164,9 @@ export interface ModelError {
 export interface ModelRestart {
   readonly type: 'restart';
   readonly reason: ModelErrorKind;
+  readonly status?: number;
+  /** As in `ModelError`. */
+  readonly said?: string;
   /** How long nothing will happen. */
   readonly waitMs: number;
   /** One sentence for the person who is waiting. */
@@ -173,6 +183,8 @@ export interface SentRequest extends ModelName {
   readonly reasoning: NonNullable<ModelRequest['reasoning']>;
   /** Sentences stood in for its images: the model had refused them. @default false */
   readonly withoutImages?: boolean;
+  /** How it was changed for this server, see `quirks.ts`. @default not at all */
+  readonly quirks?: readonly string[];
 }
 
 export type ModelEvent =

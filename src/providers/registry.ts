@@ -7,9 +7,11 @@ import { nearest } from '../util/text.ts';
 import { USUAL_WINDOW } from './ollama/model.ts';
 import { askContextWindow } from './probe-context-window.ts';
 import { Cooldowns } from './wrappers/cooldowns.ts';
+import { withUsage } from './wrappers/counted.ts';
 import { KEY_TROUBLES, withFailover, type Candidate } from './wrappers/failover.ts';
 import { withImageFallback } from './wrappers/image-fallback.ts';
 import {
+  asksWindowOf,
   providerAddressOf,
   didYouMean,
   hasBaseUrl,
@@ -22,6 +24,7 @@ import {
 import type { PluggedProviders } from './plugged.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import type { ModelRequest, Provider } from './provider.ts';
+import { LearnedQuirks } from './quirks.ts';
 import { withPermit } from './wrappers/permitted.ts';
 import { withRetry } from './wrappers/retry.ts';
 
@@ -92,6 +95,7 @@ export function createProviders({
   const adapters = new Map<string, Provider>();
   const resolved = new Map<string, ResolvedModel>();
   const cooldowns = new Cooldowns(clock);
+  const learned = new LearnedQuirks(log);
   const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs), ...Object.keys(plugged)])];
 
   const windowsOf =
@@ -108,9 +112,11 @@ export function createProviders({
       clock,
       windowOf: windowsOf(name),
       plugged,
+      learned,
       ...(hasOthers ? { keyNumber: index + 1 } : {}),
     };
-    const found = adapters.get(id) ?? withImageFallback(openProvider(name, configOf(configs, name), options));
+    const found =
+      adapters.get(id) ?? withImageFallback(withUsage(openProvider(name, configOf(configs, name), options)));
     adapters.set(id, found);
     return found;
   };
@@ -152,9 +158,13 @@ export function createProviders({
       const config = configOf(configs, providerName);
       const [apiKey = null] = keysOf(config);
       return (
-        (await openProvider(providerName, config, { apiKey, clock, plugged, windowOf: windowsOf(providerName) }).body?.(
-          request,
-        )) ?? null
+        (await openProvider(providerName, config, {
+          apiKey,
+          clock,
+          plugged,
+          learned,
+          windowOf: windowsOf(providerName),
+        }).body?.(request)) ?? null
       );
     },
     async contextWindow(modelRef) {
@@ -163,10 +173,11 @@ export function createProviders({
         const config = configOf(configs, providerName);
         const preset = presetOf(providerName, config);
         const baseUrl = providerAddressOf(providerName, config, preset);
-        if (preset.asksWindow === undefined || baseUrl === null) return null;
+        const server = asksWindowOf(config, preset);
+        if (server === undefined || baseUrl === null) return null;
         const [apiKey = null] = keysOf(config);
         const configured = windowOf(`${providerName}/${model}`);
-        const asked = { server: preset.asksWindow, baseUrl, model, apiKey, configured, clock };
+        const asked = { server, baseUrl, model, apiKey, configured, clock };
         const usual = preset.api === 'ollama' ? (configured ?? USUAL_WINDOW) : null;
         return (await askContextWindow(asked)) ?? usual;
       } catch {

@@ -47,19 +47,30 @@ export function wireName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_-]/gu, '_').slice(0, 64) || 'unknown';
 }
 
-/** The arguments as an object; an empty one where the model wrote something else. */
+/** Holds arguments that aren't a JSON object, so that the model sees what it wrote. APIs take nothing but objects. */
+const NOT_AN_OBJECT = 'not_a_json_object';
+
+/** The arguments as an object. */
 export function argumentsObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? wellFormedObject(value) : {};
-  } catch {
-    return {};
-  }
+  const value = parsedObject(text);
+  if (value !== undefined) return wellFormedObject(value);
+  return text.trim() === '' ? {} : { [NOT_AN_OBJECT]: text.toWellFormed() };
 }
 
-/** The model's own text where it is a JSON object. */
+/** The arguments as the text of a JSON object, the model's own where it is one. */
 export function legalArguments(text: string): string {
-  return Object.keys(argumentsObject(text)).length === 0 ? '{}' : text.toWellFormed();
+  const value = parsedObject(text);
+  if (value === undefined) return JSON.stringify(argumentsObject(text));
+  return Object.keys(value).length === 0 ? '{}' : text.toWellFormed();
+}
+
+function parsedObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function isObject(value: unknown): value is object {

@@ -32,6 +32,8 @@ const usage = z.object({
   cacheWrite: z.number(),
   output: z.number(),
   reasoning: z.number(),
+  costUsd: z.number().optional(),
+  estimated: z.boolean().optional(),
 });
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/u);
@@ -46,11 +48,15 @@ const attempt = z.object({
   bytes: z.number(),
   reasoning: z.string(),
   withoutImages: z.boolean().optional(),
+  /** How the request was changed for its server. */
+  quirks: z.array(z.string()).readonly().exactOptional(),
   failed: z
     .object({
       kind: z.string(),
       status: z.number().optional(),
       reason: z.string(),
+      /** The server's own words. */
+      said: z.string().exactOptional(),
       /** How long the next attempt waited, ms. */
       waitMs: z.number().exactOptional(),
     })
@@ -85,6 +91,22 @@ const effect = z.object({
   exitCode: z.number().exactOptional(),
   missing: z.boolean().exactOptional(),
   minor: z.boolean().exactOptional(),
+});
+
+/** Content that a provider refused. People still see it; later requests have a short text in its place. */
+const refused = z.object({
+  /** Who refused it, `provider/model`. */
+  model: z.string(),
+  parts: z.array(z.object({ entry: z.string(), what: z.enum(['images', 'documents', 'skills', 'result', 'message']) })),
+  /** Layers of the system prompt, left out as long as their text has this SHA-256. */
+  layers: z.array(z.object({ name: z.string(), hash })),
+  /**
+   * A trial on the search for the cause, which counts if the next request is accepted. `suspects`: keys of what may be the
+   * cause, of which the first `tried` are left out.
+   */
+  trial: z
+    .object({ stage: z.enum(['kind', 'all', 'half']), suspects: z.array(z.string()), tried: z.number() })
+    .exactOptional(),
 });
 
 const base = {
@@ -181,8 +203,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
   z.object({ ...base, kind: z.literal('anchor'), summary: z.string(), upTo: z.string(), reason: z.string() }),
   /** Removes all earlier entries from the history, except those of its own turn. */
   z.object({ ...base, kind: z.literal('reset'), reason: z.string() }),
-  /** Removes these turns from the history. */
-  z.object({ ...base, kind: z.literal('retract'), turns: z.array(z.string()) }),
+  /** Removes these turns, or content that a provider refused, from the history. */
+  z.object({ ...base, kind: z.literal('retract'), turns: z.array(z.string()), refused: refused.exactOptional() }),
   /**
    * Shortens the history. Until the next trim, tool results up to the entry `stubUpTo` and images up to `imagesUpTo` are
    * replaced by a short text. Entries up to `dropUpTo` (always the end of a turn) are removed for good. Null: none.

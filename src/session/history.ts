@@ -2,6 +2,7 @@ import type { ImagePart, StoredImage, UserPart } from '../providers/provider.ts'
 import { isOlderTurn, type EntryOf, type MessageEntry, type TapeEntry } from './entry.ts';
 import { oneLine } from '../util/text.ts';
 import { type HistoryMessage, Transcript } from './transcript.ts';
+import { partsByEntry, refusedIn, withoutRefused } from './refused-content.ts';
 import { isTurningPoint, type Summary, type Window, WindowScan } from './history-window.ts';
 
 /** The messages of a session for the model. Always a legal transcript: each tool call has its result. */
@@ -22,6 +23,8 @@ export interface History {
   readonly trim: EntryOf<'trim'> | null;
   /** Kind of the entry at which the history begins; `start`: the beginning of the tape. */
   readonly boundary: Window['boundary'];
+  /** SHA-256 of the layers of the system prompt that a provider refused. */
+  readonly refusedLayers: ReadonlySet<string>;
 }
 
 export interface FoldOptions {
@@ -81,6 +84,8 @@ export class HistoryFold {
   readonly #options: FoldOptions;
   readonly #window: Pick<Window, 'summary' | 'trim' | 'boundary'>;
   readonly #retracted: ReadonlySet<string>;
+  readonly #refusedParts: ReturnType<typeof partsByEntry>;
+  readonly #refusedLayers: ReadonlySet<string>;
   readonly #transcript = new Transcript();
   #untrusted: boolean;
   #private: boolean;
@@ -95,6 +100,9 @@ export class HistoryFold {
     this.#options = options;
     this.#window = { summary, trim, boundary };
     this.#retracted = new Set(window.entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
+    const refused = refusedIn(window.entries);
+    this.#refusedParts = partsByEntry(refused);
+    this.#refusedLayers = new Set(refused.flatMap(({ layers }) => layers.map(({ hash }) => hash)));
     this.#untrusted = summary?.untrusted ?? false;
     this.#private = summary?.private ?? false;
     for (const role of summary?.authors ?? []) this.#authors.add(role);
@@ -122,11 +130,13 @@ export class HistoryFold {
       source: this.#source,
       private: this.#private,
       authors: this.#authors,
+      refusedLayers: this.#refusedLayers,
       ...this.#window,
     };
   }
 
-  #add(entry: TapeEntry, { stub, imageless }: { readonly stub: boolean; readonly imageless: boolean }): void {
+  #add(stored: TapeEntry, { stub, imageless }: { readonly stub: boolean; readonly imageless: boolean }): void {
+    const entry = withoutRefused(stored, this.#refusedParts);
     if (entry.turn !== null && this.#retracted.has(entry.turn)) return;
     this.#untrusted ||= entry.untrusted === true;
     if (entry.untrusted === true) this.#source = entry.source ?? this.#source;

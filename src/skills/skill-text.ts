@@ -14,6 +14,8 @@ const SEARCHED = 65_536;
 const STRUCTURE = /^(?:[<|]|!\[|\[!\[|(?:[-*_][ \t]*){3,}$|={2,}\s*$)/u;
 
 const LONGEST_NAME = 64;
+/** Letters, digits, combining marks and emoji (with their joiners) make up a name. */
+const NOT_IN_NAMES = /[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u200d]+/gu;
 
 /**
  * Reads the text of a `SKILL.md`, even a malformed one; mistakes are listed in the warnings.
@@ -63,7 +65,7 @@ function readName(fields: Fields, folderName: string): Named {
   const name = usableName(written);
   const shown = oneLine(written, 60);
   if (name === '') {
-    const warning = `Its name ${shown} has no letter a to z and no digit: the name of its folder is used.`;
+    const warning = `Its name ${shown} has no letter and no digit: the name of its folder is used.`;
     return { name: fallback, facts: { writtenName: written }, warnings: [warning] };
   }
   const warnings: string[] = [];
@@ -72,16 +74,20 @@ function readName(fields: Fields, folderName: string): Named {
   return { name, facts: name === written ? {} : { writtenName: written }, warnings };
 }
 
+/** Latin letters lose their accents. A name with other letters or an emoji keeps its own script, so that it can be called. */
 function usableName(text: string): string {
-  return text
-    .slice(0, 4 * LONGEST_NAME)
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/gu, '-')
+  const start = text.slice(0, 4 * LONGEST_NAME).toWellFormed();
+  const plain = start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  const isPlain = !/[\p{L}\p{Extended_Pictographic}]/u.test(plain.replace(/\p{Script=Latin}/gu, ''));
+  return (isPlain ? plain.replace(/[^a-z0-9]+/gu, '-') : inOwnScript(start))
     .replace(/^-/u, '')
     .slice(0, LONGEST_NAME)
-    .replace(/-$/u, '');
+    .toWellFormed()
+    .replace(/[-\ufffd]$/u, '');
+}
+
+function inOwnScript(text: string): string {
+  return text.normalize('NFC').replaceAll('\ufe0f', '').toLowerCase().replace(NOT_IN_NAMES, '-');
 }
 
 /** Keeps folders apart whose names have no letter that could be used. */

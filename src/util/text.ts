@@ -30,6 +30,15 @@ export function sentences(...parts: readonly string[]): string {
     .join(' ');
 }
 
+/** A text from outside as a Markdown code span: nothing in it is a link, a mention or formatting. */
+export function literal(text: string): string {
+  const flat = text.replace(/\s+/gu, ' ').trim();
+  const longest = Math.max(0, ...[...flat.matchAll(/`+/gu)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  const pad = longest > 0 ? ' ' : '';
+  return `${fence}${pad}${flat}${pad}${fence}`;
+}
+
 /** `1 file`, `2 files`. */
 export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`;

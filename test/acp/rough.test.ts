@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { methods } from '@agentclientprotocol/sdk';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { begin, load, say, startEditorWorld, textOf, type Editor } from './editor.ts';
@@ -13,6 +14,24 @@ function counted(editor: Editor, texts: readonly string[]): readonly number[] {
 }
 
 describe.concurrent('a conversation under rough handling', () => {
+  test.each([undefined, null])(
+    'is opened, loaded and resumed by an editor whose mcpServers is %s',
+    async (mcpServers) => {
+      await using world = await startEditorWorld();
+      const { connection } = await world.editor();
+      const { session } = methods.agent;
+      const opened: Record<string, unknown> = { cwd: world.workspace, ...(mcpServers === null ? { mcpServers } : {}) };
+      const { sessionId } = await connection.agent.request<{ sessionId: string }>(session.new, opened);
+      await connection.agent.request<object>(session.load, { ...opened, sessionId });
+      await connection.agent.request<object>(session.resume, { ...opened, sessionId });
+      world.model.reply('Hello.');
+      const prompt = [{ type: 'text', text: 'hi' }];
+      expect(await connection.agent.request<object>(session.prompt, { sessionId, prompt })).toEqual({
+        stopReason: 'end_turn',
+      });
+    },
+  );
+
   test('after a gateway that was killed in an answer, loading shows each message once', async () => {
     await using world = await startEditorWorld();
     const gateway = await world.gateway();

@@ -16,6 +16,9 @@ test.each([
   ['command=first line\nsecond line', { command: 'first line\nsecond line' }],
   ['command=x=1', { command: 'x=1' }],
   ['command=', { command: '' }],
+  ['cmd="ls -la"', { cmd: 'ls -la' }],
+  ['script=date workdir=sub', { script: 'date', workdir: 'sub' }],
+  ['NODE_ENV=test cmd=x', { command: 'NODE_ENV=test cmd=x' }],
 ])('the arguments %j of a comma command become %j', (text, expected) => {
   expect(JSON.parse(commaArguments(text, exec))).toEqual(expected);
 });

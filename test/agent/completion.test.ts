@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answeringModel, changedModel, modelsOf, signed } from '../../src/agent/turn/answering-model.ts';
-import { failureSentence } from '../../src/agent/turn/failure-sentence.ts';
+import { failureSentence, type FailureContext } from '../../src/agent/turn/failure-sentence.ts';
 import { afterFailure, asksForRest, lastCallNote, completionOf } from '../../src/agent/turn/completion.ts';
 import { nextStep } from '../../src/agent/turn/steps.ts';
 import { textsOf, unfinishedText } from '../../src/agent/turn/answer-text.ts';
@@ -95,9 +95,15 @@ const failed = (kind: ModelErrorKind, message = 'stack at internal.js:1'): Model
   message,
 });
 
+const context = (model: string): FailureContext => ({
+  model,
+  now: Date.UTC(2026, 10, 28, 12),
+  timezone: 'Asia/Kolkata',
+});
+
 describe('what a person is told of a failure', () => {
   test.each(KINDS.filter((kind) => kind !== 'bad-request'))('%s: what happened and what to do', (kind) => {
-    const sentence = failureSentence(failed(kind), 'openai/gpt-5.5');
+    const sentence = failureSentence(failed(kind), context('openai/gpt-5.5'));
     expect(sentence).toMatch(/openai/u);
     expect(sentence).toMatch(/\/retry|\/model|\/new/u);
     expect(sentence).not.toContain('internal.js');
@@ -105,17 +111,31 @@ describe('what a person is told of a failure', () => {
   });
 
   test('a bad request is told in the words of the one who refused it, on one line', () => {
-    const sentence = failureSentence(failed('bad-request', 'No model\nis configured.'), 'openai/x');
+    const sentence = failureSentence(failed('bad-request', 'No model\nis configured.'), context('openai/x'));
     expect(sentence).toBe('No model is configured.');
   });
 
   test('how long to wait is told when it is known', () => {
-    expect(failureSentence({ ...failed('rate-limit'), retryAfterMs: 30_000 }, 'a/b')).toContain('in 30 s');
-    expect(failureSentence({ ...failed('overloaded'), retryAfterMs: 600_000 }, 'a/b')).toContain('in 10 minutes');
+    const waits = (retryAfterMs: number): string =>
+      failureSentence({ ...failed('rate-limit'), retryAfterMs }, context('a/b'));
+    expect(waits(30_000)).toContain('Send /retry to try again in 30 s');
+  });
+
+  test('a longer wait is told as the time of day where the person lives, with the day if it is another', () => {
+    const waits = (retryAfterMs: number): string =>
+      failureSentence({ ...failed('rate-limit'), retryAfterMs }, context('a/b'));
+    expect(waits(600_000)).toContain('after 17:40 (in 10 min)');
+    expect(waits(20 * 3_600_000)).toContain('after 13:30 on Sun 2026-11-29 (in 20 h)');
+  });
+
+  test("the server's words are shown as they are, whatever Markdown or links they hold", () => {
+    const said = 'See [the *docs*](https://evil.example) or `x`';
+    const sentence = failureSentence({ ...failed('overloaded'), said }, context('a/b'));
+    expect(sentence).toContain(`: \`\` ${said} \`\`. `);
   });
 
   test('a failure ends the turn; what a continuation was for is shown', () => {
-    const options = { model: 'a/b', last: false, maxIterations: 40 };
+    const options = { ...context('a/b'), last: false, maxIterations: 40 };
     expect(afterFailure(entries(asks()), failed('auth'), options).outcome).toBe('failed');
     const turn = entries(asks(), cut('Half'));
     const say = completionOf(turn, 40);

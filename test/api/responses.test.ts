@@ -100,9 +100,12 @@ describe('POST /v1/responses', () => {
     const broken = { error: { status: 400, message: 'no such model' } };
     api.world.model.reply(broken, broken);
     const client = await api.client();
-    const failed = await client.responses.create({ model: 'assistant', input: 'Hi.' });
-    expect(failed).toMatchObject({ status: 'failed', error: { code: 'server_error' }, output: [] });
-    expect(await client.responses.retrieve(failed.id)).toMatchObject({ status: 'failed', error: failed.error });
+    const { id } = await client.responses.create({ model: 'assistant', input: 'Hi.', background: true });
+    const failed = await waitFor(async () => {
+      const now = await client.responses.retrieve(id);
+      return now.status === 'failed' ? now : null;
+    });
+    expect(failed).toMatchObject({ error: { code: 'server_error' }, output: [] });
     const stream = await client.responses.create({ model: 'assistant', input: 'Hi.', stream: true });
     const types: string[] = [];
     for await (const event of stream) types.push(event.type);

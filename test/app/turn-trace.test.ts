@@ -54,7 +54,7 @@ test('the trace of a turn has each attempt, model call and tool call in order, w
     {
       kind: 'model',
       attempts: [
-        { model, failed: expect.stringMatching(/^rate-limit: openai allows no more requests for now/u) },
+        { model, failed: expect.stringMatching(/^rate-limit: openai is rate-limiting us/u) },
         { model, bytes: expect.any(Number), failed: null },
       ],
       tokens: { input: 100, cached: 80, output: 7 },
@@ -74,7 +74,7 @@ test('the trace of a turn has each attempt, model call and tool call in order, w
   expect(shown).toContain(`Turn ${trace.turn} in telegram:42\n`);
   expect(shown).toMatch(/\(user, owner\), answered after \d+\.\d s\.\n/u);
   expect(shown).toContain('openai/scripted-model: 230 tokens in (180 cached), 10 out, price unknown.\n');
-  expect(shown).toMatch(/✗ openai\/scripted-model: rate-limit: openai allows no more requests/u);
+  expect(shown).toMatch(/✗ openai\/scripted-model: rate-limit: openai is rate-limiting us/u);
   expect(shown).toMatch(/^model: openai\/scripted-model, request of \d.* kB, 100 tokens in \(80 cached\), 7 out/mu);
   expect(shown).toContain('    calls list_dir {"path":"."}\n');
   expect(shown).toMatch(/^✓ list_dir, \d+ characters/mu);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { aborted, summaryOf, textEvent, toolEvent } from '../gateway/fake-assistant.ts';
+import { aborted, summaryOf, textEvent, toolEnd, toolEvent } from '../gateway/fake-assistant.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { waitFor } from '../support/wait.ts';
 import { CommandLine } from './command-line.ts';
@@ -54,12 +54,37 @@ describe('one message', () => {
     const line = new CommandLine();
     expect(await line.run('chat', '-m', 'hello', '--json')).toBe(0);
     expect(JSON.parse(line.out)).toEqual({
+      session: 'main',
+      turnId: null,
       text: 'You said: hello',
+      outcome: 'answered',
       isError: false,
+      errorKind: null,
+      toolCalls: [],
       usage: { input: 3, cached: 0, cacheWrite: 0, output: 2, reasoning: 0 },
       costUsd: null,
       durationMs: 5,
       model: 'demo/scripted',
+    });
+  });
+
+  test('as JSON names the turn, its tool calls and the kind of an error', async () => {
+    const line = new CommandLine();
+    line.assistant.script = async (_, { onEvent }) => {
+      onEvent?.(toolEnd('date', { callId: 'c1' }));
+      onEvent?.(toolEnd('ls /x', { callId: 'c2', isError: true, problem: 'exit code 2' }));
+      return summaryOf('The key was refused.', { outcome: 'failed', isError: true, errorKind: 'auth' });
+    };
+    expect(await line.run('chat', '-m', 'hello', '--json')).toBe(1);
+    expect(JSON.parse(line.out)).toMatchObject({
+      session: 'main',
+      turnId: expect.stringMatching(/./u),
+      outcome: 'failed',
+      errorKind: 'auth',
+      toolCalls: [
+        { id: 'c1', name: 'exec', title: 'date', isError: false },
+        { id: 'c2', name: 'exec', title: 'ls /x', isError: true, problem: 'exit code 2' },
+      ],
     });
   });
 

@@ -48,6 +48,24 @@ describe('a skill', () => {
     expect(lastBody(world).split('Always open with e4').length).toBe(2);
   });
 
+  test.each([
+    ['天气', '/天气 北京', '$天气怎么样'],
+    ['मौसम', '/मौसम दिल्ली', 'कृपया $मौसम'],
+    ['อากาศ', '/อากาศ', 'ดู $อากาศ'],
+    ['погода', '/Погода', 'а $погода?'],
+    ['☀️', '/☀️ now', 'and $☀️?'],
+    ['weather 天气', '/weather-天气', '$weather-天气'],
+  ])('named %s is called by that name', async (name, command, mention) => {
+    await using world = await startWorld();
+    world.model.setHandler(() => 'ok');
+    await skill(world, 'sky', `---\nname: ${name}\ndescription: Weather.\n---\nLook at the sky.`);
+    expect(await say(world, command)).toBe('ok');
+    expect(lastBody(world).split('Look at the sky').length).toBe(2);
+    expect(await say(world, mention)).toBe('ok');
+    expect(lastBody(world).split('Look at the sky').length).toBe(3);
+    expect(await say(world, '/任何 words')).toBe('ok');
+  });
+
   test('called with $name anywhere does the same, once, and prices are no skills', async () => {
     await using world = await startWorld();
     world.model.setHandler(() => 'ok');

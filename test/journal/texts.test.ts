@@ -14,6 +14,7 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   parts: 'outbound_id state platform_id nonce',
   usage: 'turn_id session source provider model span',
   usage_total: 'session',
+  usage_estimates: 'session',
   session_models: 'session model',
   session_busy: 'session mode',
   archives: 'id session reason role up_to state',

@@ -50,6 +50,58 @@ describe('a remote server', () => {
     expect(done).toBe(1);
   });
 
+  test.each([400, 401, 403, 405, 422, 429])(
+    'that turns a call down with HTTP %s did nothing, and says so',
+    async (status) => {
+      await using there = await remote();
+      await using world = await mcpWorld({ far: server({ url: there.url }) });
+      await world.clients.test('far');
+      there.intercept = (asked, response) => {
+        if (!isCall(asked)) return false;
+        replyJson(response, status, { error: 'no' });
+        return true;
+      };
+      const { output, isError } = await world.call('mcp_far_echo');
+      expect(isError).toBe(true);
+      expect(output).toContain(`The MCP server far refused the call (HTTP ${status})`);
+      expect(output).toContain('Nothing was done.');
+      expect(output).not.toContain('may have taken effect');
+      there.intercept = () => false;
+      expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
+    },
+  );
+
+  test.each(['\r', '\n', '\r\n'])('may end the lines of its event streams with %j', async (end) => {
+    await using there = await remote();
+    there.intercept = ({ body, method }, response) => {
+      if (method !== 'POST' || body.id === undefined) return false;
+      const results: Record<string, object> = {
+        initialize: {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'r', version: '1' },
+        },
+        'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object', properties: {} } }] },
+        'tools/call': { content: [{ type: 'text', text: 'said' }] },
+      };
+      const data = JSON.stringify({
+        jsonrpc: '2.0',
+        id: body.id,
+        result: results[body.method ?? ''] ?? {},
+        error: null,
+      });
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      // The stream stays open, as with servers that may send more.
+      response.write(`event: message${end}data: ${data}${end}${end}`);
+      return true;
+    };
+    await using world = await mcpWorld({
+      far: server({ url: there.url, timeouts: { startSeconds: 5, callSeconds: 5 } }),
+    });
+    await world.clients.test('far');
+    expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
+  });
+
   test('that is gone for a while fails that call, and the next one works', async () => {
     await using there = await remote();
     await using world = await mcpWorld({ far: server({ url: there.url }) });

@@ -28,10 +28,7 @@ const tool = (name: string, inputSchema: unknown = { type: 'object', properties:
 
 test('a tool whose schema no model takes is left out with one line, and the others of its server work', async () => {
   const unusable = {
-    none: undefined,
-    text: 'object',
     list: { type: 'array' },
-    untyped: { properties: {} },
     odd_type: { type: 'object', properties: { a: { type: 'strin' } } },
     odd_field: { type: 'object', properties: { a: 'string' } },
     odd_required: { type: 'object', properties: {}, required: 'a' },
@@ -99,4 +96,69 @@ test('a report of a validator is told in a few words', () => {
     'what it sent does not fit the protocol: a.b: expected a text; a.c: expected a text; a.d: expected a text; and 1 more',
   );
   for (const plain of ['no report', 'a list [1, 2] is none', '[broken']) expect(withoutReports(plain)).toBe(plain);
+});
+
+test.each<[string, object, object, object]>([
+  [
+    '"required": null',
+    { type: 'object', properties: { a: { type: 'string' } }, required: null },
+    { a: 'x' },
+    { a: 'x' },
+  ],
+  ['"properties": null', { type: 'object', properties: null }, {}, {}],
+  ['no type', { properties: { a: { type: 'string' } } }, { a: 'x' }, { a: 'x' }],
+  [
+    'null inside',
+    { type: 'object', properties: { a: { type: 'array', items: null, enum: null } } },
+    { a: [1] },
+    { a: [1] },
+  ],
+  ['"type": "any"', { type: 'object', properties: { a: { type: 'any' } } }, { a: 5 }, { a: 5 }],
+  ['an array without items', { type: 'object', properties: { a: { type: 'array' } } }, { a: ['x'] }, { a: ['x'] }],
+  [
+    'a field named $filter',
+    { type: 'object', properties: { $filter: { type: 'string' } }, required: ['$filter'] },
+    { _filter: 'x' },
+    { $filter: 'x' },
+  ],
+  [
+    'a required field with a default',
+    { type: 'object', properties: { n: { type: 'integer', default: 7 } }, required: ['n'] },
+    {},
+    { n: 7 },
+  ],
+])(
+  'a tool whose schema has %s is offered in a form that strict APIs take, and works',
+  async (_what, schema, given, sent) => {
+    const echo = raw([tool('take', schema)])
+      .args.join('\n')
+      .replace(
+        "answers[params.name] ?? { content: [{ type: 'text', text: 'fine' }] }",
+        "{ content: [{ type: 'text', text: JSON.stringify(params.arguments) }] }",
+      );
+    await using world = await mcpWorld({ odd: script(echo.split('\n').slice(2).join('\n')) });
+    await world.clients.test('odd');
+    const [spec] = world.registry.specs('owner');
+    const shown = JSON.stringify(spec?.parameters);
+    expect(spec?.parameters).toMatchObject({ type: 'object', properties: expect.any(Object) });
+    expect(shown).not.toMatch(/null|"any"|\$filter|"type":"array"(?!,"items")/u);
+    expect(JSON.parse((await world.call('mcp_odd_take', given)).output)).toEqual(sent);
+  },
+);
+
+test.each([
+  ['"error": null beside a result', { result: { content: [{ type: 'text', text: 'fine' }] }, error: null }, 'fine'],
+  ['an error without a code', { error: { message: 'no more today' } }, 'no more today'],
+  ['an error that is only a text', { error: 'no more today' }, 'no more today'],
+])('an answer with %s is understood', async (_what, answer, words) => {
+  const code = raw([tool('take')])
+    .args.slice(2)
+    .join('\n')
+    .replace(
+      /else if \(method === 'tools\/call'\)[^\n]*/u,
+      `else if (method === 'tools/call') console.log(JSON.stringify({ jsonrpc: '2.0', id, ...${JSON.stringify(answer)} }));`,
+    );
+  await using world = await mcpWorld({ odd: script(code) });
+  await world.clients.test('odd');
+  expect((await world.call('mcp_odd_take')).output).toContain(words);
 });

@@ -111,7 +111,6 @@ describe('a call through the whole chain', () => {
   test.each([
     ['a bad request', { error: { status: 400, message: 'No such parameter.' } }, 'bad-request'],
     ['a prompt that is too long', { error: { status: 400, code: 'context_length_exceeded' } }, 'context-overflow'],
-    ['a refusal', { error: { status: 400, code: 'content_filter' } }, 'refusal'],
   ])('ends at once with %s', async (_title, step, kind) => {
     await using pair = await startPair();
     pair.first.reply(step);

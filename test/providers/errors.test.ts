@@ -251,7 +251,7 @@ describe('messages', () => {
   test("the server's own words are shown where they help, on one line and not for ever", () => {
     const { message } = classifyError(said(`Unknown parameter:\n  "temperature" ${'x'.repeat(2000)}`), CONTEXT);
     expect(message).toContain(
-      'did not accept the request for the model "gpt-9" (400): Unknown parameter: "temperature"',
+      'did not accept the request for the model "gpt-9" (400): `Unknown parameter: "temperature"',
     );
     expect(message).not.toContain('\n');
     expect(message.length).toBeLessThan(450);

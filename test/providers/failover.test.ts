@@ -59,7 +59,7 @@ describe('who answers', () => {
     },
   );
 
-  test.each<ModelErrorKind>(['bad-request', 'refusal', 'context-overflow', 'unsupported-tool-choice', 'aborted'])(
+  test.each<ModelErrorKind>(['bad-request', 'context-overflow', 'unsupported-tool-choice', 'aborted'])(
     'is nobody after an error of the request, and nobody cools down (%s)',
     async (kind) => {
       const { ask, a, b } = team([failing(kind)], ['ok'], ['ok']);
@@ -69,6 +69,14 @@ describe('who answers', () => {
       expect(b.requests).toHaveLength(0);
     },
   );
+
+  test('is asked when the first refuses the content, without a cooldown', async () => {
+    const { ask, a, b } = team([failing('refusal')], ['ok', 'ok'], ['ok']);
+    expect(await ask()).toBe('b/y');
+    expect(await ask()).toBe('b/y');
+    expect(a.requests).toHaveLength(2);
+    expect(b.requests).toHaveLength(2);
+  });
 
   test('is told by the last error when all fail', async () => {
     const { provider } = team([failing('auth')], [failing('quota')], [failing('overloaded', { status: 529 })]);

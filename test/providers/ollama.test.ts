@@ -141,7 +141,7 @@ describe('failures', () => {
     const error = errorOf(await hear(connect(server), HELLO));
     expect(error).toMatchObject({ kind: 'bad-request', retryable: false, status: 404 });
     expect(error.message).toMatch(
-      /does not know the model "test-model" \(404\)\. Get it with: ollama pull test-model$/u,
+      /does not know the model "test-model" \(404\): `.+`\. Get it with: ollama pull test-model$/u,
     );
   });
 
@@ -162,7 +162,7 @@ describe('failures', () => {
     await using server = await startFakeOllama({ pulled: { 'test-model': {} } });
     server.reply(step);
     const error = errorOf(await hear(connect(server), HELLO));
-    expect(error).toMatchObject({ kind: 'overloaded', retryable: false });
+    expect(error).toMatchObject({ kind: 'bad-request', about: 'model', retryable: false });
     expect(error.message).toContain('Set models."ollama/test-model".contextWindow to fewer tokens');
   });
 

@@ -42,24 +42,36 @@ describe('the window of a local model', () => {
     ],
     [
       'of LM Studio is what it is loaded with',
-      'lmstudio',
+      'openai',
       { 'GET /api/v0/models': { data: [{ id: 'llama3', loaded_context_length: 4096, max_context_length: 32_768 }] } },
       4096,
     ],
     [
       'of LM Studio is what it can be loaded with',
-      'lmstudio',
+      'openai',
       { 'GET /api/v0/models': { data: [{ id: 'other' }, { id: 'llama3', max_context_length: 32_768 }] } },
       32_768,
     ],
     [
       'of vLLM is what it is served with',
-      'vllm',
+      'openai',
       { 'GET /v1/models': { data: [{ id: 'llama3', max_model_len: 9000 }] } },
       9000,
     ],
+    [
+      'of a server with one model is that one, whatever it is called',
+      'openai',
+      { 'GET /v1/models': { data: [{ id: '/models/llama.gguf', max_model_len: 9000 }] } },
+      9000,
+    ],
+    [
+      'of another server is what its list says',
+      'openai',
+      { 'GET /v1/models': { data: [{ id: 'other' }, { id: 'llama3', context_length: 7000 }] } },
+      7000,
+    ],
     ['is not known when the server does not know the model', 'ollama', {}, null],
-    ['is not known when the server says something else', 'lmstudio', { 'GET /api/v0/models': ['?'] }, null],
+    ['is not known when the server says something else', 'openai', { 'GET /api/v0/models': ['?'] }, null],
   ])('%s', async (_title, server, pages, expected) => {
     expect(await ask(server, pages)).toBe(expected);
   });

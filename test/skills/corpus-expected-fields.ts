@@ -162,8 +162,8 @@ export const ODD_FIELDS: Readonly<Record<string, Expected>> = {
     odd: 'a name without a letter a to z',
     description: '查询天气。',
     begins: '今天晴。',
-    facts: { writtenName: '天气预报' },
-    warns: ['Its name 天气预报 has no letter a to z and no digit: the name of its folder is used.'],
+    name: '天气预报',
+    warns: ['Its name 天气预报 differs from its folder chinese-name.'],
   },
   'accented-name': {
     odd: 'a name with accents',

@@ -102,13 +102,11 @@ describe('names', () => {
     expect(read(`---\nname: "${written}"\ndescription: d\n---\nb`)).toMatchObject({ name, writtenName: written });
   });
 
-  test('folders without a letter a to z are kept apart', () => {
-    const weather = read('# 天气', '天气').name;
-    const tea = read('# 茶', '茶').name;
-
-    expect(weather).toMatch(/^skill-[a-z0-9]+$/u);
-    expect(tea).toMatch(/^skill-[a-z0-9]+$/u);
-    expect(weather).not.toBe(tea);
+  test('folders keep their names in any script, and those without a letter are kept apart', () => {
+    expect([read('# 天气', '天气').name, read('# 茶', '茶').name]).toEqual(['天气', '茶']);
+    const [dots, dashes] = [read('# x', '…').name, read('# x', '——').name];
+    for (const name of [dots, dashes]) expect(name).toMatch(/^skill-[a-z0-9]+$/u);
+    expect(dots).not.toBe(dashes);
   });
 });
 

@@ -167,3 +167,40 @@ describe('what does not fit is refused, naming the field, what was expected and 
     expect(answer.output).toBe('The arguments could not be checked, so nothing was done: check broke');
   });
 });
+
+describe("another program's name of a parameter", () => {
+  const edit = z.object({
+    path: z.string(),
+    oldText: z.string(),
+    newText: z.string(),
+    replaceAll: z.boolean().optional(),
+  });
+  const exec = z.object({ command: z.string(), cwd: z.string().optional() });
+  const find = z.object({ pattern: z.string(), path: z.string().optional(), limit: z.int().optional() });
+
+  test.each<[z.ZodObject, object, object]>([
+    [edit, { file_path: 'a', old_string: 'b', new_string: 'c' }, { path: 'a', oldText: 'b', newText: 'c' }],
+    [
+      edit,
+      { filename: 'a', old_str: 'b', new_str: 'c', replace_all: true },
+      { path: 'a', oldText: 'b', newText: 'c', replaceAll: true },
+    ],
+    [exec, { cmd: 'date', workdir: '/tmp' }, { command: 'date', cwd: '/tmp' }],
+    [exec, { script: 'date' }, { command: 'date' }],
+    [find, { regex: 'x', directory: 'src', head_limit: '5' }, { pattern: 'x', path: 'src', limit: 5 }],
+    [z.object({ query: z.string() }), { q: 'x' }, { query: 'x' }],
+    [z.object({ url: z.string() }), { uri: 'x' }, { url: 'x' }],
+    [z.object({ path: z.string(), content: z.string() }), { path: 'a', file_text: 'x' }, { path: 'a', content: 'x' }],
+    [z.object({ path: z.string(), content: z.string() }), { file: 'a', text: 'x' }, { path: 'a', content: 'x' }],
+  ])('is read as the tool calls it: %#', async (parameters, sent, given) => {
+    expect((await send(JSON.stringify(sent), parameters)).given).toEqual(given);
+  });
+
+  test('counts for nothing beside the right name, or where the tool has a parameter of that name', async () => {
+    expect((await send('{"command":"date","cmd":"rm x"}', exec)).given).toEqual({ command: 'date' });
+    const both = z.object({ command: z.string().optional(), script: z.string() });
+    expect((await send('{"script":"x"}', both)).given).toEqual({ script: 'x' });
+    const open = z.looseObject({ query: z.string().optional() });
+    expect((await send('{"q":"x"}', open)).given).toEqual({ q: 'x' });
+  });
+});

@@ -1,4 +1,5 @@
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
+import { ownParameter } from '../../tools/registry/parameter-aliases.ts';
 import { renderResult } from '../../tools/registry/result.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { cut } from '../../util/text.ts';
@@ -65,8 +66,8 @@ function fenced(text: string): string {
 export function commaArguments(text: string, { names, first }: ParameterNames): string {
   if (text === '') return '{}';
   if (text.startsWith('{')) return text;
-  const keys = [...text.matchAll(/(?<=^|\s)(?<key>[A-Za-z]\w*)=/gu)].filter((match) =>
-    names.includes(match.groups?.['key'] ?? ''),
+  const keys = [...text.matchAll(/(?<=^|\s)(?<key>[A-Za-z]\w*)=/gu)].filter(
+    (match) => ownParameter(match.groups?.['key'] ?? '', (name) => names.includes(name)) !== undefined,
   );
   if (keys[0]?.index !== 0) return JSON.stringify(first === undefined ? { text } : { [first]: text });
   const pairs = keys.map((match, index) => {

@@ -8,12 +8,13 @@ export interface ParsedCommand {
   readonly name: string;
   /** Trimmed; case and line breaks kept. */
   readonly args: string;
-  /** A colon follows the name, as in ordinary text, so it is only a command if one with this name exists. */
+  /** It may be ordinary text (a colon follows the name, or it has letters that no command has): a command only if one has this name. */
   readonly colon: boolean;
 }
 
 /** Chinese and Japanese keyboards write full-width signs. */
-const SLASH = /^[/／](?<name>[a-z][\w-]*)(?:@\w+)?(?:(?<colon>\s*[:：]\s*|\s+)(?<args>[\s\S]*))?$/iu;
+const SLASH =
+  /^[/／](?<name>[a-z][\w-]*|(?=[^/]*[^\x00-\x7f])[^\s/:：@]{1,64})(?:@\w+)?(?:(?<colon>\s*[:：]\s*|\s+)(?<args>[\s\S]*))?$/iu;
 const COMMA = /^[,，](?<name>[a-z]\w*(?:[.-]\w+)*)(?:\s+(?<args>[\s\S]*))?$/iu;
 
 /**
@@ -29,10 +30,11 @@ export function parseCommand(
   const slash = SLASH.exec(trimmed);
   const match = slash ?? COMMA.exec(trimmed);
   if (match?.groups === undefined) return null;
+  const name = (match.groups['name'] ?? '').normalize('NFC').toLowerCase();
   return {
     type: slash === null ? 'comma' : 'slash',
-    name: (match.groups['name'] ?? '').toLowerCase(),
+    name,
     args: (match.groups['args'] ?? '').trim(),
-    colon: /[:：]/u.test(match.groups['colon'] ?? ''),
+    colon: /[:：]/u.test(match.groups['colon'] ?? '') || !/^[\w.-]+$/u.test(name),
   };
 }

@@ -1,8 +1,8 @@
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { KeptText } from '../../memory/files/kept-text.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
-import { noUsage } from '../../util/token-usage.ts';
 import type { soulCommand } from './soul.ts';
+import { askOnce } from '../side-calls/ask-once.ts';
 import type { SideCall, SideCalls } from '../side-calls/side-calls.ts';
 import type { ChosenModel } from '../turn/current-turn.ts';
 import { stripReasoning } from '../turn/strip-reasoning.ts';
@@ -47,7 +47,6 @@ async function ask(
   const refused = await calls.refusal(call);
   if (refused !== null) return { ok: false, reason: refused };
   const model = sessionModel(sessionKey);
-  const failed = { ok: false, reason: 'the model did not finish its answer.' } as const;
   using limit = deadline(clock, LONGEST_QUESTION_MS, 'asking for a new SOUL.md');
   const request = {
     model: model.model,
@@ -58,14 +57,11 @@ async function ask(
     maxOutputTokens: MAX_OUTPUT_TOKENS,
     reasoning: 'off' as const,
   };
-  for await (const event of model.provider.chat(request, { signal: AbortSignal.any([signal, limit.signal]) })) {
-    if (event.type === 'error') return { ok: false, reason: event.message };
-    if (event.type !== 'end') continue;
-    await calls.count(call, model, event.response.usage ?? noUsage);
-    if (event.stopReason === 'refusal') return { ok: false, reason: 'the model refused.' };
-    if (event.stopReason === 'length') return failed;
-    const said = event.response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    return { ok: true, text: stripReasoning(said) };
-  }
-  return failed;
+  const { outcome, usage } = await askOnce(model.provider, request, AbortSignal.any([signal, limit.signal]));
+  await calls.count(call, model, usage);
+  if (outcome.type === 'error') return { ok: false, reason: outcome.message };
+  if (outcome.stopReason === 'refusal') return { ok: false, reason: 'the model refused.' };
+  if (outcome.stopReason === 'length') return { ok: false, reason: 'the model did not finish its answer.' };
+  const said = outcome.response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return { ok: true, text: stripReasoning(said) };
 }

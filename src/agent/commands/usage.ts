@@ -31,6 +31,12 @@ function row(name: string, sum: UsageSum): string {
   const { calls, usage } = sum;
   if (calls === 0) return `- ${name}: nothing`;
   const cached = usage.cached === 0 ? '' : ` (${countText(usage.cached)} cached)`;
-  const tokens = `${countText(usage.input)} tokens in${cached}, ${countText(usage.output)} out, ${plural(calls, 'call')}`;
+  const tokens = `${countText(usage.input)} tokens in${cached}, ${countText(usage.output)} out, ${plural(calls, 'call')}${estimateNote(sum)}`;
   return `- ${name}: ${tokens}; ${costText(sum)}`;
+}
+
+/** Says how many of the calls a server didn't count. */
+function estimateNote({ calls, estimated = 0 }: UsageSum): string {
+  if (estimated === 0) return '';
+  return estimated === calls ? ' (estimated)' : ` (${estimated} of them estimated)`;
 }

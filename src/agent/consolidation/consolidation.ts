@@ -103,7 +103,21 @@ export class Consolidation implements AsyncDisposable {
     if (this.#consolidating.has(session.key) || this.#work.signal.aborted) return;
     void this.#work.beside(session.key, async () => {
       if (this.#planner.isDue(session, await this.#grown(request))) await this.#begin(request);
+      else await this.#saveDropped(session);
     });
+  }
+
+  /** Consolidates what a trim dropped, however little it is, when it left no more than the newest turn. */
+  async #saveDropped(session: Session): Promise<void> {
+    const { trim, messages } = session.history();
+    const upTo = trim?.dropUpTo ?? null;
+    const { consolidations } = this.#ports;
+    if (upTo === null || new Set(messages.map(({ turn }) => turn)).size > 1) return;
+    if (this.#openRows(session.key).length > 0 || this.#consolidating.has(session.key)) return;
+    const { fresh } = await freshTurns(session, consolidations);
+    if (!fresh.some(({ end }) => end === upTo)) return;
+    await consolidations.begin(draftOf(this.#ports, session.key, 'size', { upTo }));
+    void this.#work.background(session.key, () => this.#finishOpen(session.key));
   }
 
   /** Call it before a turn's first model call: if the request would not fit, waits at most 30 s for a consolidation. */

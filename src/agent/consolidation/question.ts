@@ -36,6 +36,8 @@ export type ConsolidationReply =
       readonly reason: string;
       /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
       readonly scripted?: boolean;
+      /** The provider refused the content of the question. @default false */
+      readonly refused?: boolean;
     };
 
 /** Time limit of a question, ms. */
@@ -91,7 +93,10 @@ export async function askToConsolidate(
   );
   await calls.count(call, model, asked.usage);
   signal.throwIfAborted();
-  if (!asked.ok) return { ok: false, held: false, reason: asked.reason, scripted: asked.scripted === true };
+  if (!asked.ok) {
+    const { reason, kind, scripted = false } = asked;
+    return { ok: false, held: false, reason, scripted, refused: kind === 'refusal' };
+  }
   return { ok: true, ...readSaved(asked.value) };
 }
 

@@ -17,10 +17,10 @@ import type { Sessions } from '../../session/sessions.ts';
 import { errorCode, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Slots } from '../../util/slots.ts';
-import { changeMemory, readToRewrite, type MemoryFiles } from './memory-change.ts';
+import { changeMemory, readToRewrite, type MemoryFiles, type OwnerQuestionPorts } from './memory-change.ts';
 import { answeredPart, nextPart, positionOf, type ConsolidationPosition } from './position.ts';
+import { askAroundRefused } from './refused-part.ts';
 import {
-  askToConsolidate,
   fitsAnswer,
   type ConsolidationPart,
   type ConsolidationReply,
@@ -44,7 +44,7 @@ const SHORTEST_SUMMARY = 1_000;
 
 const CHARACTERS_PER_TOKEN = 3.6;
 
-export interface ConsolidationRunPorts extends ConsolidationQuestionPorts {
+export interface ConsolidationRunPorts extends ConsolidationQuestionPorts, Pick<OwnerQuestionPorts, 'notify'> {
   readonly consolidations: Consolidations;
   readonly sessions: Pick<Sessions, 'open'>;
   readonly memory: MemoryFiles;
@@ -255,12 +255,23 @@ class ConsolidationRun {
     return { outcome: 'done', progress: this.#record.progress, own: this.#own };
   }
 
-  #question(part: ConsolidationPart, memory: string | null): Promise<ConsolidationReply> {
+  async #question(part: ConsolidationPart, memory: string | null): Promise<ConsolidationReply> {
     const { model, window, message } = this.#facts;
     const { row, anchorId: id } = this.#record;
     this.#own = part.own;
     const call = { id, sessionKey: row.session, role: part.role, ...(message === undefined ? {} : { message }) };
-    return askToConsolidate({ part, memory, model, window, call }, this.#ports);
+    const reply = await askAroundRefused({ part, memory, model, window, call }, this.#ports);
+    if (reply.leftOut !== null) await this.#tellRefused(reply.leftOut, model);
+    return reply;
+  }
+
+  /** Only the owner's own chat learns what was refused; for others it is in the log. */
+  async #tellRefused(what: string, { providerName, model }: ChosenModel): Promise<void> {
+    const { log, notify } = this.#ports;
+    log.warn('consolidation: provider refused a part of the conversation', { ...this.#record.facts, leftOut: what });
+    if (!this.#own) return;
+    const text = `While I was saving an older part of this conversation, ${providerName}/${model} refused ${what}. I saved the rest without it.`;
+    await notify(this.#record.row.session, { id: `${this.#record.anchorId}:refused`, text });
   }
 
   #paragraphs(part: ConsolidationPart, untrusted: boolean, entries: readonly HistoryEntry[]): string[] {

@@ -1,6 +1,6 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { InboundMessage, Origin, Role } from '../../bus/messages.ts';
-import { addSums, NOTHING, type UsageStore, type UsageSum } from '../../journal/usage.ts';
+import { addSums, NOTHING, sumOfCall, type UsageStore, type UsageSum } from '../../journal/usage.ts';
 import type { Pricing } from '../../providers/pricing.ts';
 import type { ModelName } from '../../providers/provider.ts';
 import type { TapeEntry } from '../../session/entry.ts';
@@ -102,15 +102,15 @@ export class Budget {
     return null;
   }
 
-  /** Counts a model call; one of a subagent also counts for the turn that spawned it. Does not wait for the disk. */
+  /** Counts a model call, by the provider's own cost if it told one; one of a subagent also counts for the turn that spawned it. Does not wait for the disk. */
   record(spender: Spender, name: ModelName, usage: Usage): void {
-    this.count(spender, name, usage, this.#options.pricing.costOf(name, usage));
+    this.count(spender, name, usage, usage.costUsd ?? this.#options.pricing.costOf(name, usage));
   }
 
   /** Counts a call of which the cost is known otherwise; null: it is not known. As `record`. */
   count(spender: Spender, { provider, model }: ModelName, usage: Usage, costUsd: number | null): void {
     const { ledger, log } = this.#options;
-    const sum = { calls: 1, usage, costUsd: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 };
+    const sum = sumOfCall({ usage, costUsd });
     this.#turns.set(spender.turnId, addSums(this.spent(spender), sum));
     const task = subagentOf(spender.messages[0]);
     if (task !== null) this.#turns.set(task.turn, addSums(this.#spentBy(task), sum));

@@ -14,6 +14,12 @@ import { ContextWindow, type Outline } from './fit.ts';
 import { PrefixWatch } from './prefix-watch.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 
+/** An attempt of a model call that failed, and what it used all the same. */
+export interface FailedAttempt {
+  readonly by: ModelName;
+  readonly usage: Usage;
+}
+
 /** The turn that asks a model. */
 interface AskingTurn {
   readonly facts: TurnFacts;
@@ -38,6 +44,11 @@ export class CallBounds {
   /** Ids of turns that were trimmed after the model refused a request, and have had no answer since. */
   readonly #tightened = new RecentMap<string, true>(1024);
 
+  /** Ids of turns that lost the whole conversation before them, which their answer has to say. */
+  readonly #alone = new RecentMap<string, true>(1024);
+  /** Sessions whose person was told so; in a small window it happens again and again. */
+  readonly #told = new RecentMap<string, true>(1024);
+
   constructor(options: CallBoundsOptions) {
     this.#options = options;
   }
@@ -60,7 +71,10 @@ export class CallBounds {
   async before(turn: AskingTurn): Promise<{ readonly maxOutputTokens: number } | { readonly refused: string }> {
     const refused = await this.#options.budget.refusal(spenderOf(turn));
     if (refused !== null) return { refused };
-    return { maxOutputTokens: await this.#options.context.fit(this.#outlineOf(turn)) };
+    const others = othersIn(turn);
+    const maxOutputTokens = await this.#options.context.fit(this.#outlineOf(turn));
+    this.#noteLoss(turn, others);
+    return { maxOutputTokens };
   }
 
   /** Call just before a request is sent. */
@@ -77,7 +91,13 @@ export class CallBounds {
     this.#tightened.delete(turn.facts.turnId);
     if (usage === null) return;
     await this.#options.pricing.prepare(by);
-    this.#options.context.observe(this.#outlineOf(turn), by, usage);
+    if (usage.estimated !== true) this.#options.context.observe(this.#outlineOf(turn), by, usage);
+    this.#options.budget.record(spenderOf(turn), by, usage);
+  }
+
+  /** Counts an attempt that gave no answer but is paid, because it broke off or was stopped. Never throws. */
+  async failed(turn: AskingTurn, { by, usage }: FailedAttempt): Promise<void> {
+    await this.#options.pricing.prepare(by);
     this.#options.budget.record(spenderOf(turn), by, usage);
   }
 
@@ -86,7 +106,23 @@ export class CallBounds {
     const { turnId } = turn.facts;
     if (this.#tightened.get(turnId) === true) return false;
     this.#tightened.set(turnId, true);
-    return await this.#options.context.tighten(this.#outlineOf(turn));
+    const others = othersIn(turn);
+    const isTrimmed = await this.#options.context.tighten(this.#outlineOf(turn));
+    this.#noteLoss(turn, others);
+    return isTrimmed;
+  }
+
+  /** One sentence for the person if a trim in this turn left nothing of the conversation but the turn itself; null otherwise. */
+  loss({ facts, chosen }: AskingTurn): string | null {
+    if (this.#alone.get(facts.turnId) !== true) return null;
+    this.#alone.delete(facts.turnId);
+    return `The rest of this conversation no longer fits into the context window of ${chosen.providerName}/${chosen.model}, so I answered from your last message alone. I'm saving a summary of the rest to my memory. A model with a larger window (/model) keeps more.`;
+  }
+
+  #noteLoss(turn: AskingTurn, others: boolean): void {
+    if (!others || othersIn(turn) || this.#told.get(turn.session.key) === true) return;
+    this.#told.set(turn.session.key, true);
+    this.#alone.set(turn.facts.turnId, true);
   }
 
   /** Cost of the turn so far in dollars; null when a price is unknown or no call was made. */
@@ -98,6 +134,11 @@ export class CallBounds {
     const { session, facts, system, tools } = turn;
     return { session, turnId: facts.turnId, model: nameOf(turn), system, tools };
   }
+}
+
+/** Whether the conversation holds more than this turn. */
+function othersIn({ session, facts }: AskingTurn): boolean {
+  return session.history().messages.some(({ turn }) => turn !== facts.turnId);
 }
 
 function nameOf({ chosen }: AskingTurn): ModelName {

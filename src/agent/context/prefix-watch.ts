@@ -74,6 +74,8 @@ export class PrefixWatch {
   }
 }
 
+const TURNED = 'a trim, anchor, reset or retract';
+
 const rendered = new WeakMap<object, string>();
 
 /** A value as JSON, cached by object: many calls share the same tools and layers. */
@@ -101,7 +103,9 @@ function seen({ session, modelRef, files, request }: WatchedRequest): Seen {
 function compare(before: Seen, now: Seen): PrefixBreak | null {
   if (before.modelRef !== now.modelRef) return at('model', before.modelRef, now.modelRef, 'another model');
   if (before.system !== now.system) {
-    return at('system', before.system, now.system, before.files === now.files ? null : 'a changed file');
+    const isRetracted = before.turningPoint !== now.turningPoint;
+    const file = before.files === now.files ? null : 'a changed file';
+    return at('system', before.system, now.system, isRetracted ? TURNED : file);
   }
   if (before.tools !== now.tools) {
     const allowedBy = before.toolNames === now.toolNames ? null : 'another list of tools';
@@ -129,7 +133,7 @@ function reasonFor(
   now: Seen,
   { message, other }: { readonly message: ModelMessage; readonly other: ModelMessage | undefined },
 ): string | null {
-  if (before.turningPoint !== now.turningPoint) return 'a trim, anchor, reset or retract';
+  if (before.turningPoint !== now.turningPoint) return TURNED;
   const fewer = other !== undefined && imagesOf(other).length < imagesOf(message).length;
   return fewer ? 'older images that were left out' : null;
 }

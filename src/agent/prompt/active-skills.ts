@@ -29,7 +29,8 @@ export interface TurnSkills {
 const MOST_CALLED = 5;
 /** Characters of one skill in a message; the rest can be read as a file. */
 const MOST_TEXT = 50_000;
-const MENTION = /(?<![\w$\\])\$(?<name>[a-z0-9][a-z0-9-]*)/gu;
+const MENTION =
+  /(?<![\w$\\])\$(?<name>(?:[\p{L}\p{M}\p{N}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u200d-]|\ufe0f)+)/gu;
 
 /** `env`: the variables that are set for a skill. */
 export function createTurnSkills(
@@ -48,7 +49,8 @@ export function createTurnSkills(
       const names = namesIn(message);
       if (names.length === 0) return [];
       const known = await catalog.read();
-      const called = names.filter((name) => known.some((skill) => skill.name === name && skill.userInvocable));
+      const callable = known.filter(({ userInvocable }) => userInvocable).map(({ name }) => name);
+      const called = [...new Set(names.flatMap((name) => calledBy(name, callable) ?? []))];
       const loaded = await Promise.all(called.slice(0, MOST_CALLED).map((name) => catalog.load(name)));
       return loaded.flatMap((found) =>
         found === undefined
@@ -76,6 +78,20 @@ export function createTurnSkills(
     },
     folders: async () => (await catalog.lastRead()).map(({ folder }) => folder),
   };
+}
+
+/**
+ * The skill that a written name calls. In scripts without spaces the text goes on right behind the name (`$天气怎么样`), so
+ * there the longest skill with which it begins counts.
+ */
+function calledBy(written: string, skills: readonly string[]): string | undefined {
+  const name = written.normalize('NFC').replaceAll('\ufe0f', '');
+  if (skills.includes(name)) return name;
+  const [begins] = skills
+    .filter((skill) => /[^\x00-\x7f]$/u.test(skill) && name.startsWith(skill))
+    .toSorted((a, b) => b.length - a.length);
+  const ascii = /^[a-z0-9][a-z0-9-]*/u.exec(name)?.[0];
+  return begins ?? skills.find((skill) => skill === ascii);
 }
 
 function namesIn(message: InboundMessage): readonly string[] {

@@ -4,6 +4,7 @@ import { parseArguments } from '../../tools/registry/arguments.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
 import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
 import type { ChosenModel } from '../turn/current-turn.ts';
+import { askOnce } from './ask-once.ts';
 import { stripReasoning } from '../turn/strip-reasoning.ts';
 
 export interface StructuredQuestion<Schema extends z.ZodObject> {
@@ -76,9 +77,9 @@ export async function askStructured<Schema extends z.ZodObject>(
   let messages = question.messages;
   let reason = '';
   for (let tries = 0; tries < 2; tries += 1) {
-    const outcome = await askBestWay(question, messages, ports);
+    const { outcome, usage: used } = await askBestWay(question, messages, ports);
+    usage = addUsage(usage, used);
     if ('kind' in outcome) return { ok: false, reason: outcome.message, kind: outcome.kind, usage };
-    usage = addUsage(usage, outcome.usage ?? noUsage);
     if (outcome.scripted === true) {
       return { ok: false, reason: 'The demo is not a model and cannot do this.', scripted: true, usage };
     }
@@ -99,14 +100,17 @@ async function askBestWay<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
   messages: readonly ModelMessage[],
   { choices, signal }: StructuredPorts,
-): Promise<ModelResponse | ModelError> {
+): Promise<{ readonly outcome: ModelResponse | ModelError; readonly usage: Usage }> {
   const { model } = question;
+  let usage = noUsage;
   const methods = METHODS.slice(METHODS.indexOf(choices.best(model)));
   for (const method of methods) {
-    const outcome = await ask(requestOf(question, messages, method), model, signal);
+    const asked = await askOnce(model.provider, requestOf(question, messages, method), signal);
+    const outcome = asked.outcome.type === 'end' ? asked.outcome.response : asked.outcome;
+    usage = addUsage(usage, asked.usage);
     if ('kind' in outcome && method !== 'plain' && refusesTools(outcome)) continue;
     if (!('kind' in outcome) && method !== methods[0]) choices.learn(model, method);
-    return outcome;
+    return { outcome, usage };
   }
   throw new Error('unreachable: the last method always returns');
 }
@@ -130,19 +134,6 @@ function requestOf<Schema extends z.ZodObject>(
     maxOutputTokens,
     reasoning: 'off',
   };
-}
-
-async function ask(
-  request: ModelRequest,
-  { provider }: ChosenModel,
-  signal: AbortSignal,
-): Promise<ModelResponse | ModelError> {
-  for await (const event of provider.chat(request, { signal })) {
-    if (event.type === 'end') return event.response;
-    if (event.type === 'error') return event;
-  }
-  const message = `${provider.name} ended its answer without saying so.`;
-  return { type: 'error', kind: 'malformed', retryable: true, message };
 }
 
 function readAnswer<Schema extends z.ZodObject>(

@@ -47,7 +47,7 @@ export class CallAttempts {
     this.#placeMs += Math.round(ms);
   }
 
-  began({ provider, model, key, body, bytes, reasoning, withoutImages }: SentRequest): void {
+  began({ provider, model, key, body, bytes, reasoning, withoutImages, quirks }: SentRequest): void {
     if (this.#list.length >= MOST_ATTEMPTS) this.#list.splice(MOST_ATTEMPTS / 2, 1);
     this.#list.push({
       provider,
@@ -57,15 +57,17 @@ export class CallAttempts {
       bytes,
       reasoning,
       ...(withoutImages === true ? { withoutImages } : {}),
+      ...(quirks === undefined ? {} : { quirks }),
     });
   }
 
   /** Marks the newest attempt as failed. A failure without an open attempt becomes an entry of its own. */
-  failed({ kind, status, reason, waitMs = 0 }: Failure): void {
+  failed({ kind, status, reason, said, waitMs = 0 }: Failure): void {
     const failed: Failure = {
       kind,
       ...(status === undefined ? {} : { status }),
       reason: cut(reason, LONGEST_REASON),
+      ...(said === undefined ? {} : { said: cut(said, LONGEST_REASON) }),
       ...(waitMs > 0 ? { waitMs } : {}),
     };
     const last = this.#list.at(-1);

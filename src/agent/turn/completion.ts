@@ -1,6 +1,6 @@
 import type { ModelError } from '../../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
-import { failureSentence } from './failure-sentence.ts';
+import { failureSentence, type FailureContext } from './failure-sentence.ts';
 import { isCutOff, sentTexts, textOf, textsOf } from './answer-text.ts';
 
 /** The next step after a model's message without tool calls. */
@@ -73,9 +73,9 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
 export function afterFailure(
   entries: readonly TapeEntry[],
   error: ModelError,
-  { model, last, maxIterations }: { model: string; last: boolean; maxIterations: number },
+  { last, maxIterations, ...context }: FailureContext & { readonly last: boolean; readonly maxIterations: number },
 ): TurnFinish {
-  const sentence = failureSentence(error, model);
+  const sentence = failureSentence(error, context);
   const { answer } = textsOf(entries);
   if (asksForRest(entries) && answer !== '')
     return finish('answered', `${answer}\n\n_I was cut off here: ${sentence}_`);
@@ -92,7 +92,8 @@ function atCap(answer: string, maxIterations: number, why = ''): TurnFinish {
 }
 
 function refused(model: string): string {
-  return failureSentence({ type: 'error', kind: 'refusal', retryable: false, message: '' }, model);
+  const error = { type: 'error', kind: 'refusal', retryable: false, message: '' } as const;
+  return failureSentence(error, { model, now: 0, timezone: null });
 }
 
 function finish(outcome: 'answered', answer: string): TurnFinish {

@@ -2,6 +2,7 @@ import type { InboundMessage, Role } from '../../bus/messages.ts';
 import type { Provider, ToolSpec } from '../../providers/provider.ts';
 import type { Session } from '../../session/session.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
+import type { PromptLayer } from '../prompt/layers.ts';
 import type { Corrections } from './corrections.ts';
 import type { Live } from './live.ts';
 import type { Steering } from './steering.ts';
@@ -24,6 +25,8 @@ export interface Turn {
   readonly system: readonly string[];
   /** The layers before any hook changed them. */
   readonly files: readonly string[];
+  /** The same layers with their names. */
+  readonly layers: readonly PromptLayer[];
   /** The turn answers an owner in a direct chat, so its messages and the files in its prompt are private. */
   readonly isOwners: boolean;
   /** The tools that the model sees; whether it may call one is decided at each call. */

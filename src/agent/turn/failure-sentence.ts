@@ -1,27 +1,41 @@
 import type { ModelError } from '../../providers/provider.ts';
-import { oneLine } from '../../util/text.ts';
+import { literal, oneLine, timeText } from '../../util/text.ts';
+import { localTime } from '../../util/time-zone.ts';
 
-/** Cap of a server's own error text, in characters. */
-const LONGEST_DETAIL = 300;
+/** Cap of the sentence of a `bad-request`, in characters; the server's words in it are shorter. */
+const LONGEST_SENTENCE = 900;
 const AGAIN = 'Send /retry to try again';
+/** A wait beyond this is told as a time of day too. */
+const SHORT_WAIT_MS = 120_000;
+
+export interface FailureContext {
+  /** `provider/model`. */
+  readonly model: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The person's; null: the machine's. */
+  readonly timezone: string | null;
+}
 
 /**
- * The sentence to a person when a model call failed: what happened and the next step. `model` is `provider/model`. Repeats
- * the server's own text only for `bad-request`, where nothing else says what is wrong.
+ * The sentence to a person when a model call failed: what happened, the server's own words where they say more, and the
+ * next step. The words are a code span, so nothing in them is a link or formatting.
  */
-export function failureSentence(error: ModelError, model: string): string {
+export function failureSentence(error: ModelError, context: FailureContext): string {
+  const { model } = context;
   const provider = model.split('/', 1)[0] ?? model;
+  const said = error.said === undefined ? '.' : `: ${literal(error.said)}.`;
   switch (error.kind) {
     case 'auth':
       return error.status === 403
         ? `${provider} does not let this API key use ${model}: check what the key may do, or choose another model with /model.`
         : `${provider} refused the API key. ${correctedKey(error.setting ?? `providers.${provider}.apiKey`)}, then send /retry.`;
     case 'quota':
-      return `The account at ${provider} has no credit left: top it up, or choose another model with /model, then send /retry.`;
+      return `The account at ${provider} has no credit left${said} Top it up, or choose another model with /model, then send /retry.`;
     case 'rate-limit':
-      return `${provider} takes no more requests for the moment. ${AGAIN} ${soon(error.retryAfterMs)}.`;
+      return `${provider} is rate-limiting us right now${said} ${AGAIN} ${soon(error.retryAfterMs, context)}, or choose another model with /model.`;
     case 'overloaded':
-      return `${provider} is overloaded or out of order. ${AGAIN} ${soon(error.retryAfterMs)}, or choose another model with /model.`;
+      return `${provider} is overloaded or down right now${said} ${AGAIN} ${soon(error.retryAfterMs, context)}, or choose another model with /model.`;
     case 'timeout':
       return `${model} did not answer in time. ${AGAIN}; if this happens often, raise \`providers.${provider}.timeouts\`.`;
     case 'network':
@@ -32,15 +46,15 @@ export function failureSentence(error: ModelError, model: string): string {
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
-      return `${model} declined to answer because of its content rules: put it differently, or choose another model with /model.`;
+      return `${model} refused to answer because of its content rules. What was new in this message is left out of later requests, so the conversation can go on. Put it differently, or choose another model with /model.`;
     case 'unsupported-tool-choice':
       return `${model} cannot be told which tools to use: choose another model with /model.`;
     case 'malformed':
-      return `${model} sent an answer that I could not read. ${AGAIN}.`;
+      return `${model} sent an answer that I could not read${said} ${AGAIN}.`;
     case 'aborted':
       return `The call to ${model} was stopped. ${AGAIN}.`;
     case 'bad-request':
-      return oneLine(error.message, LONGEST_DETAIL);
+      return oneLine(error.message, LONGEST_SENTENCE);
   }
 }
 
@@ -51,8 +65,12 @@ function correctedKey(setting: string): string {
     : `Correct \`${setting}\``;
 }
 
-function soon(retryAfterMs: number | undefined): string {
+/** When it is worth a try, in the person's time zone. */
+function soon(retryAfterMs: number | undefined, { now, timezone }: FailureContext): string {
   if (retryAfterMs === undefined) return 'in a while';
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  return seconds < 120 ? `in ${seconds} s` : `in ${Math.ceil(seconds / 60)} minutes`;
+  if (retryAfterMs < SHORT_WAIT_MS) return `in ${Math.max(1, Math.ceil(retryAfterMs / 1000))} s`;
+  // The next full minute, because what is tried before the time is refused again.
+  const then = localTime(now + retryAfterMs + 59_999, timezone);
+  const day = then.date === localTime(now, timezone).date ? '' : ` on ${then.weekday} ${then.date}`;
+  return `after ${then.time}${day} (in ${timeText(retryAfterMs)})`;
 }

@@ -7,6 +7,8 @@ import type {
   StopReason,
 } from '../../providers/provider.ts';
 import type { Redact } from '../../security/redact/redact.ts';
+import type { Usage } from '../../util/token-usage.ts';
+import type { FailedAttempt } from '../context/call-bounds.ts';
 import type { Live } from './live.ts';
 import type { CallAttempts } from './call-record.ts';
 import { stripReasoning } from './strip-reasoning.ts';
@@ -24,6 +26,8 @@ export interface ModelCall {
   readonly redact: Redact;
   /** Records each attempt of the call. @default not recorded */
   readonly attempts?: CallAttempts;
+  /** Told of each attempt that failed and is paid. @default not counted */
+  readonly failed?: (attempt: FailedAttempt) => void;
   /** The cut-off answer that this call continues; the preview shows it in front of the new text. @default '' */
   readonly before?: string;
 }
@@ -39,6 +43,7 @@ export async function askModel({
   live,
   redact,
   attempts,
+  failed,
   before = '',
 }: ModelCall): Promise<ModelOutcome> {
   let text = before;
@@ -50,11 +55,19 @@ export async function askModel({
     seen[type] = clean;
     live({ type, text: clean });
   };
+  let by = { provider: provider.name, model: request.model };
+  let usage: Usage | null = null;
+  const fail = (): void => {
+    if (usage !== null) failed?.({ by, usage });
+    usage = null;
+  };
+  const words = ({ said }: Pick<ModelError, 'said'>) => (said === undefined ? {} : { said: redact(said) });
   const shownOf = (): string => (seen.text.startsWith(before) ? seen.text.slice(before.length) : seen.text);
   for await (const event of provider.chat(request, { signal })) {
     switch (event.type) {
       case 'request':
         attempts?.began(event);
+        by = { provider: event.provider, model: event.model };
         break;
       case 'text-delta':
         text += event.text;
@@ -68,21 +81,25 @@ export async function askModel({
         show('reasoning', redact(stripReasoning(reasoning, { streaming: true }), { partial: true }));
         break;
       case 'restart':
-        attempts?.failed({ kind: event.reason, reason: redact(event.message), waitMs: event.waitMs });
+        fail();
+        attempts?.failed({ kind: event.reason, reason: redact(event.message), waitMs: event.waitMs, ...words(event) });
         text = before;
         reasoning = '';
         live({ type: 'status', text: redact(event.message) });
         break;
       case 'tool-call-delta':
       case 'tool-call':
+        break;
       case 'usage':
+        usage = event.usage;
         break;
       case 'end':
         if (reasoning !== '') show('reasoning', redact(stripReasoning(reasoning)));
         if (shown === text) show('text', redact(stripReasoning(text)));
         return event;
       case 'error':
-        attempts?.failed({ ...event, reason: redact(event.message) });
+        fail();
+        attempts?.failed({ ...event, reason: redact(event.message), ...words(event) });
         return { ...event, shown: shownOf() };
     }
   }

@@ -24,6 +24,8 @@ export type Rebuilt =
 const toolList = z.array(
   z.object({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()) }),
 );
+type Attempt = CallRecord['attempts'][number];
+
 const reasonings = z.enum(['off', 'low', 'medium', 'high']);
 
 /** Rebuilds the request of a recorded model call from the tape and the stored prompts; `attempt` counts from 0. */
@@ -50,7 +52,7 @@ export async function rebuildRequest(call: CallRecord, attempt: number, ports: R
     ...(temperature === undefined ? {} : { temperature }),
     reasoning: reasonings.safeParse(sent.reasoning).data ?? 'off',
   };
-  const request = sent.withoutImages === true ? withoutImages(whole) : whole;
+  const request = changedAsSent(whole, sent);
   try {
     const body = await ports.body(sent.provider, request);
     if (body !== null && hashOfText(body) === sent.body) return { ok: true, request, body };
@@ -60,6 +62,11 @@ export async function rebuildRequest(call: CallRecord, attempt: number, ports: R
   } catch (error) {
     return not(errorMessage(error));
   }
+}
+
+/** The request as an attempt sent it: changed for its model and its server. */
+export function changedAsSent(request: ModelRequest, { withoutImages: isBlind, quirks = [] }: Attempt): ModelRequest {
+  return { ...(isBlind === true ? withoutImages(request) : request), quirks };
 }
 
 /** The history window as it was when `newest` was the last entry; null when that entry is not on the tape. */

@@ -22,6 +22,7 @@ import { SUBAGENT_MS, TIMED_OUT } from '../subagents/outcome.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { resultMessages, mergeWaited, prepareTurn } from '../subagents/turns.ts';
 import { choseSilence, textsOf, textsOfEnded } from './answer-text.ts';
+import { refusedLayers } from './refusal-words.ts';
 import { isSpoken } from './spoken-answer.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn } from './current-turn.ts';
@@ -135,7 +136,10 @@ export class TurnRunner {
     const ended = refused === null ? [] : [AbortSignal.abort(new EndTurn('failed', refused, 'denied'))];
     const signal = AbortSignal.any([ending, ...ended]);
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
-    const [{ texts }, state] = await Promise.all([model.systemPrompt(newest, claimed.role), hooks.loadState(facts)]);
+    const [{ texts, layers }, state] = await Promise.all([
+      model.systemPrompt(newest, claimed.role),
+      hooks.loadState(facts),
+    ]);
     const chosen = await this.#chooseModel(facts, newest);
     const name = { provider: chosen.providerName, model: chosen.model };
     const tools = await model.bounds.offered(name, model.toolsFor(newest, claimed.role));
@@ -146,6 +150,7 @@ export class TurnRunner {
       chosen,
       system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts,
       files: texts,
+      layers,
       isOwners: seesPrivate({
         role: claimed.role,
         chatType: newest.chatType,
@@ -238,7 +243,20 @@ export class TurnRunner {
     const summary = summaryOf(end, { closed, durationMs, entries });
     const answers = [...facts.messages, ...(asked === undefined ? [] : [asked])].map((message) => message.externalId);
     live({ type: 'turn-end', result: summary, answers });
+    await this.#tellOwner(turn, target);
     await hooks.turnEnd(facts, summary);
+  }
+
+  /** Names the refused parts of the prompt to the owner, when others read the answer. The id makes it one notice. */
+  async #tellOwner({ facts, session, isOwners }: Turn, target: InboundMessage): Promise<void> {
+    const { runtime, store } = this.#ports;
+    const what = refusedLayers(session.turn(facts.turnId));
+    if (what === '' || isOwners) return;
+    const chat = store.journal.questions.ownersChat();
+    if (chat === undefined) return;
+    const text = `A provider refused a request in the chat ${target.sessionKey} because of ${what}. I answered without it, and that chat goes on without it until its text changes.`;
+    const notice = { id: `refused:${facts.turnId}`, kind: 'notice', text: runtime.redact(text) } as const;
+    await store.bus.publishOutbound(outboundTo(chat, notice, runtime.clock.now()));
   }
 
   async #replies(

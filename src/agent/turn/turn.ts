@@ -3,12 +3,24 @@ import { withinImageBudget } from '../../providers/images.ts';
 import type { ModelRequest } from '../../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import { shortRound } from '../../util/wake.ts';
+import { hashOfText } from '../../storage/prompt-parts.ts';
+import { apiFactsOf } from '../../bus/api.ts';
+import {
+  afterAcceptance,
+  afterRefusal,
+  isAboutContent,
+  endSearch,
+  retractOwn,
+  type RefusalFacts,
+} from './content-refusal.ts';
+import { OWN_LEFT_OUT, refusalNote } from './refusal-words.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { recordCall } from './call-record.ts';
 import { withRunModel } from '../hooks/run-model.ts';
 import { afterFailure, lastCallNote, ownNote } from './completion.ts';
 import { withLoopWarning } from './loop-guard.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
+import type { FailedAttempt } from '../context/call-bounds.ts';
 import { outboundTo } from '../outgoing.ts';
 import type { ModelPorts, RunPorts } from '../ports.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
@@ -33,6 +45,7 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
     if (step.type === 'ended') return;
     if (signal.aborted) {
       if (!(signal.reason instanceof EndTurn)) throw signal.reason;
+      await session.append(endSearch(refusalFacts(turn)), 'lazy');
       await endCut(turn, signal.reason, { finish: finisher(turn, ports) });
       return;
     }
@@ -69,8 +82,10 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
   if (note !== null) await session.append([note]);
   const bounds = await model.bounds.before(turn);
   if ('refused' in bounds) {
+    const search = endSearch(refusalFacts(turn));
+    const answer = search.length === 0 ? bounds.refused : `${bounds.refused} ${OWN_LEFT_OUT}`;
     await session.append(
-      [await finish(endDraft(turn, { outcome: 'failed', answer: bounds.refused, errorKind: 'limit' }))],
+      [...search, await finish(endDraft(turn, { outcome: 'failed', answer, errorKind: 'limit' }))],
       'with-journal',
     );
     return;
@@ -97,14 +112,16 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     },
     { promptParts: model.promptParts, log: runtime.log },
   );
+  const failed: FailedAttempt[] = [];
   const asked = {
     provider: withRunModel(chosen.provider, facts, hooks),
     attempts: call.attempts,
     request: request.value,
     signal: turn.signal,
-    // A text that a hook may still change is shown when the hook has seen the whole of it.
-    live: hooks.has('render') ? withoutText(live) : live,
+    // A text that a hook may still change is shown when the hook has seen the whole of it; one that does not count, never.
+    live: hooks.has('render') || afterAcceptance(refusalFacts(turn)) !== null ? withoutText(live) : live,
     redact: runtime.redact,
+    failed: (attempt: FailedAttempt) => void failed.push(attempt),
     before: unfinishedText(entries),
   };
   // A message that was edited during the wait for a slot is read first: null, and the next step asks again.
@@ -114,6 +131,7 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     return (await isCorrected(turn)) ? null : await askModel(asked);
   };
   const outcome = await limits.slots.run(ask, turn.signal, facts.turnId);
+  for (const attempt of failed) await model.bounds.failed(turn, attempt);
   if (outcome === null) return;
   await shortRound();
   await record(turn, ports, { outcome, last, call: await call.entry() });
@@ -147,12 +165,30 @@ async function record(
       await session.append([call], 'lazy');
       if (await bounds.tighten(turn)) return;
     }
+    const facts = refusalFacts(turn);
+    const isRefused = isAboutContent(outcome, facts);
+    const trial = isRefused ? afterRefusal(facts) : null;
+    if (trial !== null) {
+      log.info('model: content refused; asking again without a part of it', { turn: turn.facts.turnId });
+      await session.append([call, trial]);
+      return;
+    }
+    const search = isRefused ? [retractOwn(facts)] : endSearch(refusalFacts(turn));
     log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const by = `${chosen.providerName}/${chosen.model}`;
-    const end = afterFailure(entries, outcome, { model: by, last, maxIterations });
+    const failed =
+      isRefused && outcome.kind !== 'refusal' ? { ...outcome, message: `${outcome.message} ${OWN_LEFT_OUT}` } : outcome;
+    const end = afterFailure(entries, failed, {
+      model: by,
+      now: runtime.clock.now(),
+      timezone: model.timezone,
+      last,
+      maxIterations,
+    });
     const partial = end.outcome === 'failed' ? shown : '';
     await session.append([
       ...(outcome.kind === 'context-overflow' ? [] : [call]),
+      ...search,
       { ...(await finish(endDraft(turn, { ...end, answer: redact(end.answer) }, entries))), ...partialOf(partial) },
     ]);
     return;
@@ -176,6 +212,11 @@ async function record(
     usage: outcome.response.usage,
   };
   await bounds.answered(turn, by, outcome.response.usage);
+  const narrower = afterAcceptance(refusalFacts(turn));
+  if (narrower !== null) {
+    await session.append([call, narrower]);
+    return;
+  }
   const all = [...entries, ...asEntries(said)];
   const next = nextStep(all, maxIterations);
   if (next.type !== 'finish') {
@@ -184,17 +225,22 @@ async function record(
     await session.append([call, { ...said, content: [...shown] }], 'lazy');
     return;
   }
-  const { note } = outcome.response;
-  const answer = note === undefined ? next.answer : `${next.answer}\n\n_${note}_`;
+  const isCut = outcome.stopReason === 'refusal';
+  const search = isCut ? [retractOwn(refusalFacts(turn))] : [];
+  const named = turn.isOwners;
+  const left = isCut ? `${by.provider}/${by.model} refused to go on because of its content rules. ${OWN_LEFT_OUT}` : '';
+  const refusal = isCut ? '' : refusalNote(entries, { named });
+  const notes = [outcome.response.note ?? '', bounds.loss(turn) ?? '', left, refusal].filter((text) => text !== '');
+  const answer = [next.answer, ...(isJson(turn) ? [] : notes.map((note) => `_${note}_`))].join('\n\n');
   const end = endDraft(turn, { ...next, answer: redact(answer) }, all);
   if (render === null || next.outcome === 'failed') {
     const shown = render === null ? content : await renderContent(content, before, render);
-    await session.append([call, { ...said, content: [...shown] }, await finish(end)], 'with-journal');
+    await session.append([call, ...search, { ...said, content: [...shown] }, await finish(end)], 'with-journal');
     return;
   }
   const shown = await renderEnd(end, { content, before }, render);
   showRendered(turn, answerOf(shown.end));
-  await session.append([call, { ...said, content: [...shown.content] }, shown.end], 'with-journal');
+  await session.append([call, ...search, { ...said, content: [...shown.content] }, shown.end], 'with-journal');
 }
 
 /** Shows a text that the hooks have seen in the live view. */
@@ -225,11 +271,12 @@ function requestOf(
 ): ModelRequest {
   const { tools } = turn;
   const entries = turn.session.turn(turn.facts.turnId);
+  const history = turn.session.history();
   const { retries } = runFactsOf(turn.facts.messages.at(-1));
   return {
     model: turn.chosen.model,
-    system: turn.system,
-    messages: withinImageBudget(turn.session.history().messages.map(({ message }) => message)),
+    system: withoutRefusedLayers(turn.system, history.refusedLayers),
+    messages: withinImageBudget(history.messages.map(({ message }) => message)),
     tools,
     toolChoice: last && tools.length > 0 ? 'none' : 'auto',
     maxOutputTokens,
@@ -238,6 +285,26 @@ function requestOf(
     ...(retries === null ? {} : { retries }),
     ...(temperature === null ? {} : { temperature }),
   };
+}
+
+function withoutRefusedLayers(system: readonly string[], refused: ReadonlySet<string>): readonly string[] {
+  return refused.size === 0 ? system : system.filter((text) => !refused.has(hashOfText(text)));
+}
+
+function refusalFacts({ facts, session, layers, system, chosen }: Turn): RefusalFacts {
+  const names = new Map(layers.map(({ name, text }) => [text, name]));
+  return {
+    turnId: facts.turnId,
+    entries: session.turn(facts.turnId),
+    window: session.window,
+    // A layer that a plugin changed or added has no name.
+    layers: system.map((text) => ({ name: names.get(text) ?? '', text })),
+    model: { provider: chosen.providerName, model: chosen.model },
+  };
+}
+
+function isJson({ facts }: Turn): boolean {
+  return apiFactsOf(facts.messages.at(-1))?.json === true;
 }
 
 async function runTools(turn: Turn, ports: Omit<RunPorts, 'model'>, calls: readonly PendingCall[]): Promise<void> {

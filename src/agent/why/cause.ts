@@ -1,12 +1,17 @@
 import type { MessageLife, ReplyLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { oneLine, plural, sentences } from '../../util/text.ts';
+import { refusedOf } from '../turn/content-refusal.ts';
+import { refusalNote } from '../turn/refusal-words.ts';
 import { delays } from './delays.ts';
 import type { ChannelNow, WhyFacts } from './facts.ts';
 import { lastFailure } from './model-failures.ts';
 import { withoutRecord, withoutTurn } from './no-turn.ts';
 import { undone } from './undone.ts';
-import { askedFor, durationText, LONGEST_REASON, stateOf, withoutStop } from './words.ts';
+import { askedFor, durationText, stateOf, withoutStop } from './words.ts';
+
+/** Characters of a failure's sentence, in which the server's words are a code span that must not be cut open. */
+const LONGEST_FAILURE = 900;
 
 /** A few sentences that say why something happened, or did not; what kept the person from their answer comes first. */
 export function causeOf(facts: WhyFacts): string {
@@ -75,7 +80,7 @@ function ended(facts: WhyFacts): string {
     case 'failed':
       return turn.state === 'dead'
         ? 'I gave up on it: the process ended each time that I worked on it.'
-        : sentences('I could not answer it.', oneLine(end?.answer ?? lastFailure(entries) ?? '', LONGEST_REASON));
+        : sentences('I could not answer it.', oneLine(end?.answer ?? lastFailure(entries) ?? '', LONGEST_FAILURE));
     default:
       return end?.answer.trim() === '' ? 'It was worked on, and there was nothing to say.' : 'It was answered.';
   }
@@ -98,6 +103,7 @@ function circumstances(facts: WhyFacts): readonly string[] {
   return [
     ...undone(facts),
     ...edited(facts),
+    refusedContent(entries, isAnswered),
     ...(isAnswered ? delays(facts) : []),
     isJoined ? 'It came while I was already working, and joined that turn.' : '',
     others.length > 0 ? `${plural(others.length, 'other message')} had the same answer.` : '',
@@ -110,6 +116,14 @@ function circumstances(facts: WhyFacts): readonly string[] {
       ? 'Before it, the older part of the conversation was replaced by a summary, so I no longer had it word for word.'
       : '',
   ].filter((text) => text !== '');
+}
+
+/** What a provider refused in the turn, which `/why` tells only in the reader's own chat; '' for nothing. */
+function refusedContent(entries: WhyFacts['entries'], isAnswered: boolean): string {
+  const refused = refusedOf(entries);
+  if (refused === undefined) return '';
+  if (isAnswered && refused.parts.every(({ what }) => what !== 'message')) return refusalNote(entries, { named: true });
+  return `${refused.model} refused it, so what was new in it is left out of later requests. You still see it here.`;
 }
 
 /** What became of the edits of the message. */

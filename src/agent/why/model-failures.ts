@@ -1,5 +1,5 @@
 import type { CallRecord, TapeEntry } from '../../session/entry.ts';
-import { oneLine } from '../../util/text.ts';
+import { literal, oneLine } from '../../util/text.ts';
 import type { Delay } from './facts.ts';
 import { durationText, LONGEST_REASON, withoutStop } from './words.ts';
 
@@ -50,7 +50,7 @@ export function lastFailure(entries: readonly TapeEntry[]): string | null {
   const last = callsOf(entries)
     .flatMap(({ attempts }) => attempts)
     .findLast(isFailed);
-  return last === undefined ? null : `${nameOf(last)} failed: ${reasonOf(last)}.`;
+  return last === undefined ? null : `${nameOf(last)} failed: ${reasonOf(last)}${wordsOf(last)}.`;
 }
 
 /** How long the model calls of a turn waited for a free place, ms. */
@@ -70,8 +70,14 @@ function nameOf({ provider, model }: Attempt): string {
   return `${provider}/${model}`;
 }
 
-function reasonOf({ provider, failed: { kind, status, reason } }: Failed): string {
-  const words = WORDS[kind];
+function reasonOf({ provider, failed: { kind, status, reason, said } }: Failed): string {
   const code = status === undefined ? '' : ` (${status})`;
+  if (kind === 'bad-request' && said !== undefined) return `${provider} did not accept the request${code}`;
+  const words = WORDS[kind];
   return words === undefined ? `${withoutStop(oneLine(reason, LONGEST_REASON))}${code}` : `${provider} ${words}${code}`;
+}
+
+/** The server's own words. */
+function wordsOf({ failed: { said } }: Failed): string {
+  return said === undefined ? '' : `: ${literal(oneLine(said, LONGEST_REASON))}`;
 }

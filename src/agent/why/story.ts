@@ -1,6 +1,6 @@
 import type { MessageLife } from '../../journal/lives.ts';
 import type { CallRecord, TapeEntry } from '../../session/entry.ts';
-import { costText, countText, oneLine } from '../../util/text.ts';
+import { costText, countText, literal, oneLine } from '../../util/text.ts';
 import { receiptOf } from '../receipt/receipt.ts';
 import { resultOf } from '../subagents/task.ts';
 import { causeOf } from './cause.ts';
@@ -99,10 +99,13 @@ function modelStep(entry: TapeEntry): readonly WhyStep[] {
 
 function failedAttempts(at: number, { attempts }: CallRecord): readonly WhyStep[] {
   return attempts.flatMap(({ provider, model, failed }) =>
-    failed === undefined
-      ? []
-      : [{ at, what: `${provider}/${model} failed: ${failed.kind}, ${oneLine(failed.reason, QUOTED)}` }],
+    failed === undefined ? [] : [{ at, what: `${provider}/${model} failed: ${failed.kind}, ${wordsOf(failed)}` }],
   );
+}
+
+/** The server's own words, else ours. */
+function wordsOf({ reason, said }: NonNullable<CallRecord['attempts'][number]['failed']>): string {
+  return said === undefined ? oneLine(reason, QUOTED) : literal(oneLine(said, QUOTED));
 }
 
 function didSteps(entries: readonly TapeEntry[]): readonly WhyStep[] {

@@ -190,7 +190,7 @@ export class Why {
 
   /** Why the turn that /retry took back before this one gave no answer; null: there is none. */
   async #retried(near: readonly TapeEntry[], turn: TurnPlace): Promise<string | null> {
-    const back = near.findLast((entry) => entry.kind === 'retract');
+    const back = near.findLast((entry) => entry.kind === 'retract' && entry.turns.length > 0);
     const [of] = back?.kind === 'retract' && (back.turn === null || back.turn === turn.id) ? back.turns : [];
     if (of === undefined) return null;
     const entries = await entriesOfTurn(this.#ports.folder, { id: of, session: turn.session });

@@ -29,7 +29,8 @@ export function createOpenAiPorts(
     find: (key) => {
       const place = journal.places.find(key);
       if (place === undefined) return undefined;
-      return { ...place, light: apiFactsOf(journal.inbox.byId([place.id])[0])?.light ?? false };
+      const { light = false, json = false } = apiFactsOf(journal.inbox.byId([place.id])[0]) ?? {};
+      return { ...place, light, json };
     },
     ended: (session, turnId) => endedTurn(paths.sessions, session, turnId),
     keepImage: async (bytes) => {

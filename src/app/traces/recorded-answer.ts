@@ -12,7 +12,8 @@ export function* eventsOf({ call, answer }: RecordedStep): Generator<ModelEvent>
     const kind = MODEL_ERROR_KINDS.find((known) => known === failed.kind) ?? 'malformed';
     const isLast = answer === undefined && index === call.attempts.length - 1;
     if (isLast) {
-      yield { type: 'error', kind, retryable: false, message: failed.reason };
+      const { reason: message, said } = failed;
+      yield { type: 'error', kind, retryable: false, message, ...(said === undefined ? {} : { said }) };
       return;
     }
     yield { type: 'restart', reason: kind, waitMs: 0, message: failed.reason };

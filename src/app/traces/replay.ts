@@ -1,6 +1,6 @@
 import type { ModelEvent, ModelRequest, Provider } from '../../providers/provider.ts';
 import { createProviders, type Providers } from '../../providers/registry.ts';
-import { withoutImages } from '../../providers/wrappers/image-fallback.ts';
+import { changedAsSent } from '../../agent/turn/rebuild-request.ts';
 import { createRedactor } from '../../security/redact/redact.ts';
 import type { EntryDraft } from '../../session/entry.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -122,7 +122,7 @@ async function compared(
       ...(isSamePrompt ? {} : { system: layers }),
       ...(isSameTools ? {} : { tools: parts.tools(step.call) }),
     };
-    const request = sent.withoutImages === true ? withoutImages(whole) : whole;
+    const request = changedAsSent(whole, sent);
     const body = await providers.body(sent.provider, request).catch((error: unknown) => error);
     if (typeof body !== 'string') {
       const reason = body === null ? 'Its provider sends no request.' : errorMessage(body);

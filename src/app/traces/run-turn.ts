@@ -79,6 +79,7 @@ export async function runGivenTurn(plan: TurnPlan): Promise<readonly TapeEntry[]
     chosen: plan.chosen,
     system: plan.system,
     files: plan.system,
+    layers: [],
     isOwners: false,
     tools: plan.tools,
     costUsd: () => null,
@@ -174,7 +175,9 @@ function portsOf(
         },
         sending: () => {},
         answered: async () => {},
+        failed: async () => {},
         tighten: async () => (await meanwhile()) > 0,
+        loss: () => null,
       },
     },
     tools: {

@@ -3,7 +3,13 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
 import { renderTerminal } from '../../channels/markup/terminal.ts';
-import type { AssistantPort, AttachedMessage, SendInput, TurnSummary } from '../../gateway/assistant-port.ts';
+import type {
+  AssistantPort,
+  AttachedMessage,
+  OutboundEvent,
+  SendInput,
+  TurnSummary,
+} from '../../gateway/assistant-port.ts';
 import { deadline } from '../../util/clock.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
@@ -79,13 +85,16 @@ async function ask(
   const arrived: AttachedMessage[] = [];
   using _attached = assistant.attach(input.session, (message) => arrived.push(message));
   const refused: string[] = [];
+  const tools: ToolEnd[] = [];
   using sign = waitingSign(context, { plain });
   const ended = await assistant.send(input, {
     signal,
     onEvent: (event) => {
       turns.add(event.turnId);
       sign.event(event);
-      if (event.type === 'tool-end' && event.refused !== undefined) refused.push(`${event.title}: ${event.refused}`);
+      if (event.type !== 'tool-end') return;
+      tools.push(event);
+      if (event.refused !== undefined) refused.push(`${event.title}: ${event.refused}`);
     },
   });
   sign[Symbol.dispose]();
@@ -101,7 +110,10 @@ async function ask(
       );
   }
   for (const why of refused) context.stderr.write(`✗ ${oneLine(terminalText(why), LONGEST_REFUSAL)}\n`);
-  if (isJson) context.stdout.write(`${jsonText(report(summary, refused), 0)}\n`);
+  if (isJson)
+    context.stdout.write(
+      `${jsonText(report(summary, { session: input.session, turnIds: [...turns], tools, refused }), 0)}\n`,
+    );
   else if (summary.text !== '') context.stdout.write(`${answerText(summary.text, context, plain)}\n`);
   if (interrupted.signal.aborted) return INTERRUPTED;
   return isFailure(summary) || refused.length > 0 ? 1 : 0;
@@ -113,9 +125,41 @@ function answerText(text: string, { stdout, env }: CliContext, plain: boolean): 
   return renderTerminal(text, lookOf(env, { columns: stdout.columns ?? DEFAULT_COLUMNS, plain })).join('\n');
 }
 
-/** `refused` is there only where something was. */
-function report({ text, isError, usage, costUsd, durationMs, model }: TurnSummary, refused: readonly string[]): object {
-  return { text, isError, usage, costUsd, durationMs, model, ...(refused.length === 0 ? {} : { refused }) };
+type ToolEnd = Extract<OutboundEvent, { readonly type: 'tool-end' }>;
+
+interface Observed {
+  readonly session: string;
+  /** The turns that answered, oldest first; the last one's id is what `why` and `trace` take. */
+  readonly turnIds: readonly string[];
+  readonly tools: readonly ToolEnd[];
+  readonly refused: readonly string[];
+}
+
+/** What `--json` prints. `refused` is left out when nothing was. */
+function report(summary: TurnSummary, { session, turnIds, tools, refused }: Observed): object {
+  const { text, isError, errorKind, outcome, usage, costUsd, durationMs, model } = summary;
+  const toolCalls = tools.map(({ callId: id, name, title, isError: failed, problem, refused: why }) => ({
+    id,
+    name,
+    title,
+    isError: failed,
+    ...(problem === undefined ? {} : { problem }),
+    ...(why === undefined ? {} : { refused: why }),
+  }));
+  return {
+    session,
+    turnId: turnIds.at(-1) ?? null,
+    text,
+    outcome,
+    isError,
+    errorKind,
+    toolCalls,
+    usage,
+    costUsd,
+    durationMs,
+    model,
+    ...(refused.length === 0 ? {} : { refused }),
+  };
 }
 
 function isFailure({ isError, outcome }: TurnSummary): boolean {

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import { keysOf } from '../../providers/open-provider.ts';
+import { asksWindowOf, hasBaseUrl, keysOf, presetOf } from '../../providers/open-provider.ts';
 import { canEmbed, embeddingServer, meaningText } from '../../providers/embedding-server.ts';
 import { findPreset } from '../../providers/presets.ts';
 import { configuredWindow } from '../../providers/context-window-registry.ts';
@@ -206,15 +206,16 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
   const [name = ''] = ref.split('/');
   const model = ref.slice(name.length + 1);
   const entry = Object.hasOwn(config.providers, name) ? config.providers[name] : undefined;
-  const preset = findPreset(entry?.kind ?? name);
+  const preset = entry !== undefined && hasBaseUrl(entry) ? presetOf(name, entry) : findPreset(entry?.kind ?? name);
   const baseUrl = localAddress(name, config, env) ?? preset?.baseUrl ?? null;
-  if (preset?.asksWindow === undefined || baseUrl === null) return [];
+  const server = preset === undefined ? undefined : asksWindowOf(entry ?? {}, preset);
+  if (server === undefined || baseUrl === null) return [];
   const apiKey = entry === undefined ? null : (keysOf(entry)[0] ?? null);
   const set = configuredWindow(config, ref);
   const asked = { baseUrl, model, apiKey, clock, deadlineMs: WINDOW_MS };
   const [tokens, now] = await Promise.all([
-    askContextWindow({ ...asked, server: preset.asksWindow, configured: set }),
-    preset.asksWindow === 'ollama' ? loadedOllamaWindow(asked) : null,
+    askContextWindow({ ...asked, server, configured: set }),
+    server === 'ollama' ? loadedOllamaWindow(asked) : null,
   ]);
   signal.throwIfAborted();
   if (tokens === null) return [skipped(`${name} does not say how many tokens of ${model} it loads.`)];
@@ -224,7 +225,7 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
   }
   if (tokens < ENOUGH_TOKENS) {
     const raise =
-      preset.asksWindow === 'ollama'
+      server === 'ollama'
         ? command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${WANTED_TOKENS}`)
         : `Load ${model} with a context length of ${WANTED_TOKENS} tokens in the settings of the server`;
     return [

@@ -26,7 +26,7 @@ const LARGEST_BODY = 1_000_000;
 
 /** Routes that set a limit of their own, and those whose body need not be JSON. */
 const OWN_LIMIT = /^\/(?:v1\/|api\/uploads$)/u;
-const OWN_TYPE = /^\/(?:hooks\/|api\/uploads$)/u;
+const OWN_TYPE = /^\/(?:hooks\/|api\/uploads$|v1\/responses\/[^/]+\/cancel$)/u;
 
 /** What answers requests, and connections that are to become WebSockets. */
 export interface HttpApp {

@@ -23,7 +23,7 @@ export interface Asked extends Pick<RequestFacts, 'ask'> {
  * what is on its tape; any other gets the one that the program brings. The same message twice is one turn.
  */
 export async function beginTurn({ ref, request, ask, light }: Asked, ports: OpenAiPorts): Promise<FollowedTurn> {
-  const brought = ref.isEphemeral ? request.conversation : [];
+  const brought = ref.isEphemeral ? request.conversation : request.results;
   const messages = await storeImages([...brought, request.newest], ports.keepImage);
   const newest = messages.at(-1);
   const chars = messages.reduce((sum, message) => sum + textOf(message).length, request.instructions.length);
@@ -42,7 +42,7 @@ export async function beginTurn({ ref, request, ask, light }: Asked, ports: Open
     media: newest.images.map(mediaOf),
     metadata: { [API_CHANNEL]: { instructions, json, conversation, light, ask } },
   };
-  const turn = new FollowedTurn(ref, ports.bus.sessionOf(draft), ports);
+  const turn = new FollowedTurn(ref, ports.bus.sessionOf(draft), ports, { json });
   try {
     const [accepted] = await ports.bus.publishInbound(draft);
     if (accepted === 'duplicate') turn.isLate();
@@ -57,8 +57,8 @@ export async function beginTurn({ ref, request, ask, light }: Asked, ports: Open
   });
 }
 
-/** Stops the turn that answers a message, because nobody can read its answer any more. */
-export async function stopTurn({ ref }: FollowedTurn, ports: OpenAiPorts): Promise<void> {
+/** Stops the turn that answers a message. */
+export async function stopTurn({ ref }: { readonly ref: MessageRef }, ports: OpenAiPorts): Promise<void> {
   const draft = draftOf(ref, '/stop', ports);
   const metadata = { [API_CHANNEL]: { stop: true } };
   await ports.bus.publishInbound({ ...draft, externalId: `${draft.externalId}:stop`, metadata });

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { errorMessage } from '../../util/errors.ts';
 import { beginTurn, stopTurn } from './begin-turn.ts';
 import { chatSchema, readChat } from './chat-request.ts';
-import { ApiError, errorBody, parsed } from './errors.ts';
+import { ApiError, errorBody, failureOf, parsed } from './errors.ts';
 import { eventOf, STREAM_HEADERS, streamOf } from './event-stream.ts';
 import type { FollowedTurn } from './followed-turn.ts';
 import { ephemeralConversation, messageId } from './identity.ts';
@@ -47,13 +47,6 @@ export async function chatCompletion(context: Context, json: unknown, ports: Ope
   } finally {
     signal.removeEventListener('abort', leave);
   }
-}
-
-/** Why a turn gave no answer, as an error; undefined when it gave one. */
-function failureOf({ outcome, reason }: TurnRecord): ApiError | undefined {
-  if (outcome === 'answered') return undefined;
-  if (outcome === 'stopped') return new ApiError(409, 'The turn was stopped.', { code: 'stopped' });
-  return new ApiError(502, reason, { code: 'turn_failed' });
 }
 
 /** The objects of one completion. */

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { contentSchema, readContent, type ReadMessage } from './content.ts';
-import { ApiError } from './errors.ts';
-import { common, formatInstruction, refuseForcedTools, type ReadRequest } from './request.ts';
+import { common, formatInstruction, refuseForcedTools, splitNewest, type ReadRequest } from './request.ts';
 
 const message = z.looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
@@ -42,13 +41,11 @@ export function readChat({ messages, tool_choice, response_format }: z.output<ty
         break;
     }
   }
-  const newest = conversation.pop();
-  if (newest?.role !== 'user' || newest.untrusted === true) {
-    throw new ApiError(400, 'The last message must be one of the user: it is what the assistant answers.', {
-      param: 'messages',
-    });
-  }
+  const split = splitNewest(conversation, {
+    sentence: 'The last message must be one of the user: it is what the assistant answers.',
+    param: 'messages',
+  });
   const format = formatInstruction(response_format);
   instructions.push(...format);
-  return { instructions: instructions.join('\n\n'), json: format.length > 0, conversation, newest };
+  return { instructions: instructions.join('\n\n'), json: format.length > 0, ...split };
 }

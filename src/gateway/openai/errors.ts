@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { TurnRecord } from './ports.ts';
 
 /** The body of an error in the shape of OpenAI's API. */
 export interface OpenAiError {
@@ -42,6 +43,13 @@ export function openAiError(
   { code = null, param = null }: { readonly code?: string | null; readonly param?: string | null } = {},
 ): OpenAiError {
   return { error: { message, type: typeOf(status), param, code } };
+}
+
+/** Why a turn gave no answer, as an error; undefined when it gave one. */
+export function failureOf({ outcome, reason }: TurnRecord): ApiError | undefined {
+  if (outcome === 'answered') return undefined;
+  if (outcome === 'stopped') return new ApiError(409, 'The turn was stopped.', { code: 'stopped' });
+  return new ApiError(502, reason, { code: 'turn_failed' });
 }
 
 /** Parses what a request holds. Throws an `ApiError` that names the first thing that is wrong. */

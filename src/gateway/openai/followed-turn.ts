@@ -2,6 +2,7 @@ import type { OutboundEvent, TurnSummary } from '../../bus/messages.ts';
 import { sleep } from '../../util/clock.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import { AnswerText } from './answer-text.ts';
+import { asJson } from './bare-json.ts';
 import { ApiError } from './errors.ts';
 import { keyOf, type MessageRef } from './identity.ts';
 import type { MessagePlace, OpenAiPorts, TurnRecord } from './ports.ts';
@@ -14,19 +15,28 @@ export class FollowedTurn implements Disposable {
   readonly ref: MessageRef;
   readonly session: string;
   readonly #ports: OpenAiPorts;
+  readonly #json: boolean;
   readonly #text = new AnswerText();
   readonly #others = new Set<string>();
   readonly #listener: Disposable;
   #turnId: string | null = null;
   #summary: TurnSummary | null = null;
   #isOver = false;
-  #isLive = true;
+  #isLive: boolean;
   #wake = Promise.withResolvers<void>();
 
-  constructor(ref: MessageRef, session: string, ports: OpenAiPorts) {
+  /** `json`: the answer is JSON, of which pieces that were sent can't be taken back, so it comes as a whole at the end. */
+  constructor(
+    ref: MessageRef,
+    session: string,
+    ports: OpenAiPorts,
+    { json = false }: { readonly json?: boolean } = {},
+  ) {
     this.ref = ref;
     this.session = session;
     this.#ports = ports;
+    this.#json = json;
+    this.#isLive = !json;
     this.#listener = ports.bus.listen((event) => this.#hear(event));
   }
 
@@ -117,7 +127,8 @@ export class FollowedTurn implements Disposable {
 
   async #record(): Promise<TurnRecord> {
     const kept = this.#turnId === null ? null : await this.#ports.ended(this.session, this.#turnId);
-    return kept ?? recordOf(this.#summary, this.#ports.find(keyOf(this.ref)));
+    const record = kept ?? recordOf(this.#summary, this.#ports.find(keyOf(this.ref)));
+    return this.#json ? asJson(record) : record;
   }
 }
 

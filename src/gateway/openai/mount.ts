@@ -6,7 +6,7 @@ import { createEmbeddings } from './embeddings.ts';
 import { ApiError, errorBody, openAiError } from './errors.ts';
 import { MODELS, modelNamed } from './models.ts';
 import type { OpenAiPorts } from './ports.ts';
-import { createResponse } from './responses.ts';
+import { cancelResponse, createResponse } from './responses.ts';
 import { storedResponse } from './response-object.ts';
 
 /** Bytes of a request, with its images. */
@@ -45,6 +45,9 @@ export function mountOpenAi<E extends Env>(app: Hono<E>, ports: OpenAiPorts): vo
   post('/v1/responses', createResponse);
   app.get('/v1/responses/:id', (context) =>
     safely(context, async () => context.json(await storedResponse(context.req.param('id'), ports))),
+  );
+  app.post('/v1/responses/:id/cancel', (context) =>
+    safely(context, async () => context.json(await cancelResponse(context.req.param('id'), ports))),
   );
   post('/v1/embeddings', createEmbeddings);
 }

@@ -18,6 +18,8 @@ export interface MessagePlace {
   readonly receivedAt: number;
   /** It asked for the model without tools. */
   readonly light: boolean;
+  /** It asked for an answer that is JSON and nothing else. */
+  readonly json: boolean;
 }
 
 /** How a turn ended, and all that it said. */

@@ -14,6 +14,8 @@ export interface ReadRequest {
   readonly conversation: readonly ReadMessage[];
   /** The message to answer. */
   readonly newest: ReadMessage;
+  /** Tool results that no message of the user follows; a named session hasn't seen them yet. */
+  readonly results: readonly ReadMessage[];
 }
 
 /** What a request says beside its messages. */
@@ -50,6 +52,25 @@ export function readFacts(
     named: session === undefined ? null : namedConversation(session, 'metadata.session'),
     ask: ask ?? null,
   };
+}
+
+/** What the model is asked when a program sends tool results and nothing after them, as Open WebUI does. */
+const USE_RESULTS = 'Answer my last message, using the tool results above.';
+
+/**
+ * Splits a conversation into the message to answer and what came before it. Throws when nothing is left to answer. Tool
+ * results are text of others, so they never are the message itself.
+ */
+export function splitNewest(
+  messages: readonly ReadMessage[],
+  refusal: { readonly sentence: string; readonly param: string },
+): Pick<ReadRequest, 'conversation' | 'newest' | 'results'> {
+  const newest = messages.at(-1);
+  if (newest?.role !== 'user') throw new ApiError(400, refusal.sentence, { param: refusal.param });
+  if (newest.untrusted !== true) return { conversation: messages.slice(0, -1), newest, results: [] };
+  const results = messages.slice(messages.findLastIndex(({ untrusted }) => untrusted !== true) + 1);
+  const ask: ReadMessage = { role: 'user', parts: [{ type: 'text', text: USE_RESULTS }] };
+  return { conversation: messages, newest: ask, results };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { asJson } from './bare-json.ts';
 import { ApiError } from './errors.ts';
 import { isOver, recordOf } from './followed-turn.ts';
 import { keyOf, parseResponseId, responseId, type MessageRef } from './identity.ts';
@@ -81,7 +82,8 @@ export async function storedResponse(id: string, ports: Pick<OpenAiPorts, 'find'
   const facts = { ref, model, createdAt: Math.floor(place.receivedAt / 1000) };
   if (!isOver(place)) return responseObject(facts, place.state === 'accepted' ? 'queued' : 'in_progress');
   const kept = place.turnId === null ? null : await ports.ended(place.session, place.turnId);
-  return responseObject(facts, 'ended', kept ?? recordOf(null, place));
+  const record = kept ?? recordOf(null, place);
+  return responseObject(facts, 'ended', place.json ? asJson(record) : record);
 }
 
 function statusOf({ outcome }: TurnRecord): string {

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { contentSchema, readContent, type ReadMessage } from './content.ts';
-import { ApiError } from './errors.ts';
-import { common, formatInstruction, refuseForcedTools, type ReadRequest } from './request.ts';
+import { common, formatInstruction, refuseForcedTools, splitNewest, type ReadRequest } from './request.ts';
 
 const message = z.looseObject({
   type: z.literal('message').optional(),
@@ -46,13 +45,11 @@ export function readResponses(body: z.output<typeof responsesSchema>): ReadReque
     }
     // Calls, reasoning and references are of tools and answers that this assistant does not have.
   }
-  const newest = conversation.pop();
-  if (newest?.role !== 'user' || newest.untrusted === true) {
-    throw new ApiError(400, 'The input must end with a message of the user: it is what the assistant answers.', {
-      param: 'input',
-    });
-  }
+  const split = splitNewest(conversation, {
+    sentence: 'The input must end with a message of the user: it is what the assistant answers.',
+    param: 'input',
+  });
   const format = formatInstruction(body.text?.format);
   instructions.push(...format);
-  return { instructions: instructions.join('\n\n'), json: format.length > 0, conversation, newest };
+  return { instructions: instructions.join('\n\n'), json: format.length > 0, ...split };
 }

@@ -1,9 +1,10 @@
 import type { Context } from 'hono';
+import { deadline } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import { beginTurn } from './begin-turn.ts';
-import { ApiError, errorBody, parsed } from './errors.ts';
+import { beginTurn, stopTurn } from './begin-turn.ts';
+import { ApiError, errorBody, failureOf, parsed } from './errors.ts';
 import { eventOf, STREAM_HEADERS, streamOf } from './event-stream.ts';
-import type { FollowedTurn } from './followed-turn.ts';
+import { FollowedTurn, isOver } from './followed-turn.ts';
 import {
   ephemeralConversation,
   keyOf,
@@ -15,8 +16,18 @@ import {
 import { LIGHT, modelNamed } from './models.ts';
 import type { OpenAiPorts } from './ports.ts';
 import { readFacts } from './request.ts';
-import { itemId, messageItem, responseObject, textPart, type ResponseFacts } from './response-object.ts';
+import {
+  itemId,
+  messageItem,
+  responseObject,
+  storedResponse,
+  textPart,
+  type ResponseFacts,
+} from './response-object.ts';
 import { readResponses, responsesSchema } from './responses-request.ts';
+
+/** How long a cancelled turn may take to end; tools get less than that to clean up. */
+const CANCEL_MS = 10_000;
 
 /** Answers `POST /v1/responses`. The turn of a client that goes away goes on: its answer is fetched by its id. */
 export async function createResponse(context: Context, json: unknown, ports: OpenAiPorts): Promise<Response> {
@@ -55,10 +66,31 @@ export async function createResponse(context: Context, json: unknown, ports: Ope
   const { signal } = context.req.raw;
   signal.addEventListener('abort', leave, { once: true });
   try {
-    return context.json(responseObject(facts, 'ended', await followed.end(gone.signal)));
+    const record = await followed.end(gone.signal);
+    // A stopped response is an answer (`cancelled`); a failed turn is an error, as with OpenAI's own servers.
+    const failure = record.outcome === 'stopped' ? undefined : failureOf(record);
+    if (failure !== undefined) throw failure;
+    return context.json(responseObject(facts, 'ended', record));
   } finally {
     signal.removeEventListener('abort', leave);
   }
+}
+
+/**
+ * Answers `POST /v1/responses/ID/cancel`: stops the turn and returns the response as it is then. A response that has ended
+ * is returned unchanged.
+ */
+export async function cancelResponse(id: string, ports: OpenAiPorts): Promise<object> {
+  const ref = parseResponseId(id);
+  const place = ref === undefined ? undefined : ports.find(keyOf(ref));
+  if (ref !== undefined && place !== undefined && !isOver(place)) {
+    using turn = new FollowedTurn(ref, place.session, ports);
+    turn.isLate();
+    using limit = deadline(ports.clock, CANCEL_MS, 'stopping the turn');
+    await stopTurn({ ref }, ports);
+    await turn.end(limit.signal);
+  }
+  return await storedResponse(id, ports);
 }
 
 /** The conversation of an earlier response. Throws when nothing of it is kept. */

@@ -1,4 +1,4 @@
-import { changed } from '../../storage/open-database.ts';
+import { added, changed } from '../../storage/open-database.ts';
 
 /**
  * Migration: what retention needs to remove old rows. Indexes by age; tables for the dedupe keys of removed messages (as
@@ -80,4 +80,13 @@ export const retentionTables = changed(`
     id     INTEGER PRIMARY KEY CHECK (id = 1),
     report TEXT NOT NULL
   ) STRICT;
+`);
+
+/** Migration: how many of the calls of a row, and of a session's total, have tokens that we estimated. */
+export const estimatedUsage = added(`
+  ALTER TABLE usage ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE usage_estimates (
+    session TEXT PRIMARY KEY,
+    calls   INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
 `);

@@ -1,4 +1,5 @@
 import { isByPeople, type EntryOf, type TapeEntry } from '../../session/entry.ts';
+import { partsByEntry, refusedIn, withoutRefused } from '../../session/refused-content.ts';
 import { type Summary, WindowScan } from '../../session/history-window.ts';
 
 /** What is read of a session. */
@@ -80,11 +81,13 @@ async function scanTape(
   return { entries: entries.slice(from), summary };
 }
 
-/** The ended turns of a span that were not taken back, in order. */
+/** The ended turns of a span that were not taken back, in order, without what a provider refused. */
 export function endedTurns({ entries }: Pick<SessionSpan, 'entries'>): readonly TurnSpan[] {
   const retracted = new Set(entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
+  const refused = partsByEntry(refusedIn(entries));
   const byTurn = new Map<string, TapeEntry[]>();
-  for (const entry of entries) {
+  for (const stored of entries) {
+    const entry = withoutRefused(stored, refused);
     if (entry.turn === null || retracted.has(entry.turn)) continue;
     const known = byTurn.get(entry.turn);
     if (known === undefined) byTurn.set(entry.turn, [entry]);

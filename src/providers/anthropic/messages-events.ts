@@ -1,7 +1,10 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import type { Usage } from '../../util/token-usage.ts';
+import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
+import { readUsage } from '../read-usage.ts';
+import { DONE } from '../server-events.ts';
 
 type RawEvent = Anthropic.RawMessageStreamEvent;
 
@@ -18,77 +21,163 @@ type OpenBlock =
       readonly input: unknown;
     };
 
-/** Reads a Messages stream. A stream without `message_stop` is broken; what the stream throws is the caller's. */
+/** A block as it begins. Compatible servers leave out fields that the SDK's types promise. */
+interface LooseBlock {
+  readonly type: string;
+  readonly text?: string | null;
+  readonly thinking?: string | null;
+  readonly signature?: string | null;
+  readonly data?: string | null;
+  readonly id?: string | null;
+  readonly name?: string | null;
+  readonly input?: unknown;
+}
+/** What a server sends instead of a stream. */
+interface WholeMessage {
+  readonly type: 'message';
+  readonly model?: string;
+  readonly stop_reason?: string | null;
+  readonly usage?: UsageFields | null;
+  readonly content?: readonly LooseBlock[];
+}
+
+/**
+ * Reads a Messages stream, or a message as a whole. A stream without `message_stop`, or `[DONE]` after a stop reason, is
+ * broken; what the stream throws is the caller's.
+ */
 export async function* fromAnthropicEvents(
-  stream: AsyncIterable<RawEvent>,
+  stream: AsyncIterable<RawEvent | WholeMessage | typeof DONE>,
   context: ErrorContext,
 ): AsyncGenerator<ModelEvent> {
-  const blocks = new Map<number, OpenBlock>();
-  let calls = 0;
-  let model = context.model;
-  let usage: UsageFields = {};
-  let stopReason: string | null = null;
+  const answer = new Answer(context);
   for await (const event of stream) {
+    if (event === DONE) {
+      if (answer.stopReason === null) break;
+      yield* answer.end();
+      return;
+    }
     switch (event.type) {
-      case 'message_start':
-        model = event.message.model;
-        usage = merge(usage, event.message.usage);
-        break;
-      case 'content_block_start': {
-        const block = openBlock(event.content_block, calls);
-        if (block === undefined) break;
-        blocks.set(event.index, block);
-        if (block.type === 'tool_use') {
-          calls += 1;
-          yield { type: 'tool-call-delta', index: block.index, name: block.name, argumentsDelta: '' };
-        } else if (block.type === 'text' && block.text !== '') {
-          yield { type: 'text-delta', text: block.text };
-        }
-        break;
-      }
-      case 'content_block_delta': {
-        const block = blocks.get(event.index);
-        const seen = block === undefined ? undefined : extend(block, event.delta);
-        if (seen !== undefined) yield seen;
-        break;
-      }
-      case 'content_block_stop': {
-        const block = blocks.get(event.index);
-        if (block?.type !== 'tool_use') break;
-        if (block.name === '') {
-          yield malformedAnswer(context, 'a tool call without a name');
-          return;
-        }
-        yield { type: 'tool-call', index: block.index, call: toCall(block) };
-        break;
-      }
-      case 'message_delta':
-        stopReason = event.delta.stop_reason ?? stopReason;
-        usage = merge(usage, event.usage);
-        break;
-      case 'message_stop': {
-        const total = toUsage(usage);
-        if (total !== null) yield { type: 'usage', usage: total };
-        const content = [...blocks.values()].flatMap((block) => toContent(block, context));
-        yield { type: 'end', stopReason: toStopReason(stopReason, calls), response: { content, model, usage: total } };
+      case 'message':
+        yield* answer.whole(event);
         return;
-      }
+      case 'message_start':
+        yield* answer.take(event.message);
+        break;
+      case 'content_block_start':
+        yield* answer.begin(event.index, event.content_block);
+        break;
+      case 'content_block_delta':
+        yield* answer.extend(event.index, event.delta);
+        break;
+      case 'content_block_stop':
+        yield* answer.finish(event.index);
+        break;
+      case 'message_delta':
+        yield* answer.take({ stop_reason: event.delta?.stop_reason ?? null, usage: event.usage });
+        break;
+      case 'message_stop':
+        yield* answer.end();
+        return;
     }
   }
   yield brokenStream(context);
 }
 
+class Answer {
+  stopReason: string | null = null;
+  readonly #context: ErrorContext;
+  readonly #blocks = new Map<number, OpenBlock>();
+  #calls = 0;
+  #dropped = false;
+  #model: string;
+  #usage: UsageFields = {};
+
+  constructor(context: ErrorContext) {
+    this.#context = context;
+    this.#model = context.model;
+  }
+
+  /** Takes what a message says of itself. */
+  *take({
+    model,
+    stop_reason,
+    usage,
+  }: {
+    readonly model?: string | null;
+    readonly stop_reason?: string | null;
+    readonly usage?: UsageFields | null;
+  } = {}): Generator<ModelEvent> {
+    this.#model = model ?? this.#model;
+    this.stopReason = stop_reason ?? this.stopReason;
+    this.#usage = merge(this.#usage, usage);
+    const total = readUsage(this.#usage);
+    // The first event counts an output of one token even where the server doesn't count.
+    if (total !== null && total.input > 0) yield { type: 'usage', usage: total };
+  }
+
+  *begin(place: number, raw: LooseBlock): Generator<ModelEvent> {
+    const block = openBlock(raw, this.#calls);
+    if (block === undefined) return;
+    if (block.type === 'tool_use' && block.name === '') {
+      this.#dropped = true;
+      return;
+    }
+    this.#blocks.set(place, block);
+    if (block.type === 'tool_use') {
+      this.#calls += 1;
+      yield { type: 'tool-call-delta', index: block.index, name: block.name, argumentsDelta: '' };
+    } else if (block.type === 'text' && block.text !== '') {
+      yield { type: 'text-delta', text: block.text };
+    }
+  }
+
+  *extend(place: number, delta: Anthropic.RawContentBlockDelta): Generator<ModelEvent> {
+    const block = this.#blocks.get(place);
+    const seen = block === undefined ? undefined : extend(block, delta);
+    if (seen !== undefined) yield seen;
+  }
+
+  *finish(place: number): Generator<ModelEvent> {
+    const block = this.#blocks.get(place);
+    if (block?.type === 'tool_use') yield { type: 'tool-call', index: block.index, call: toCall(block) };
+  }
+
+  *whole(message: WholeMessage): Generator<ModelEvent> {
+    yield* this.take(message);
+    for (const [place, block] of (message.content ?? []).entries()) {
+      yield* this.begin(place, block);
+      yield* this.finish(place);
+    }
+    yield* this.end();
+  }
+
+  *end(): Generator<ModelEvent> {
+    const content = [...this.#blocks.values()].flatMap((block) => toContent(block, this.#context));
+    if (isBrokenReason(this.stopReason ?? '')) {
+      yield brokenStream(this.#context);
+      return;
+    }
+    if (this.#dropped && content.every(({ type }) => type === 'reasoning')) {
+      yield malformedAnswer(this.#context, 'a tool call without a name');
+      return;
+    }
+    const response = { content, model: this.#model, usage: readUsage(this.#usage) };
+    yield { type: 'end', stopReason: toStopReason(this.stopReason, this.#calls), response };
+  }
+}
+
 /** Undefined for blocks of server tools, which are never asked for. */
-function openBlock(block: Anthropic.RawContentBlockStartEvent['content_block'], calls: number): OpenBlock | undefined {
+function openBlock(block: LooseBlock, calls: number): OpenBlock | undefined {
+  const { id, name, input } = block;
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: block.text };
+      return { type: 'text', text: block.text ?? '' };
     case 'thinking':
-      return { type: 'thinking', thinking: block.thinking, signature: block.signature };
+      return { type: 'thinking', thinking: block.thinking ?? '', signature: block.signature ?? '' };
     case 'redacted_thinking':
-      return { type: 'redacted_thinking', data: block.data };
+      return { type: 'redacted_thinking', data: block.data ?? '' };
     case 'tool_use':
-      return { type: 'tool_use', index: calls, id: block.id, name: block.name, json: '', input: block.input };
+      return { type: 'tool_use', index: calls, id: id ?? '', name: name ?? '', json: '', input };
     default:
       return undefined;
   }
@@ -105,16 +194,17 @@ function extend(block: OpenBlock, delta: Anthropic.RawContentBlockDelta): ModelE
   }
   if (block.type === 'thinking' && delta.type === 'signature_delta') block.signature += delta.signature;
   if (block.type === 'tool_use' && delta.type === 'input_json_delta') {
-    block.json += delta.partial_json;
+    const argumentsDelta = argumentsText(delta.partial_json);
+    block.json += argumentsDelta;
     const { index, name } = block;
-    return { type: 'tool-call-delta', index, name, argumentsDelta: delta.partial_json };
+    return { type: 'tool-call-delta', index, name, argumentsDelta };
   }
   return undefined;
 }
 
 /** Without any delta the input is what the block began with. */
 function toCall({ id, name, json, input }: Extract<OpenBlock, { type: 'tool_use' }>): ModelToolCall {
-  return { id, name, arguments: json === '' ? JSON.stringify(input ?? {}) : json };
+  return { id, name, arguments: json || argumentsText(input) || '{}' };
 }
 
 function toContent(block: OpenBlock, { provider, model }: ErrorContext): ModelResponse['content'] {
@@ -125,15 +215,9 @@ function toContent(block: OpenBlock, { provider, model }: ErrorContext): ModelRe
 }
 
 function toStopReason(reason: string | null, calls: number): StopReason {
-  switch (reason) {
-    case 'max_tokens':
-    case 'model_context_window_exceeded':
-      return 'length';
-    case 'refusal':
-      return 'refusal';
-    default:
-      return calls > 0 ? 'tool-calls' : 'stop';
-  }
+  if (isLengthReason(reason ?? '')) return 'length';
+  if (isRefusalReason(reason)) return 'refusal';
+  return calls > 0 ? 'tool-calls' : 'stop';
 }
 
 type UsageFields = Partial<Anthropic.MessageDeltaUsage>;
@@ -142,14 +226,4 @@ type UsageFields = Partial<Anthropic.MessageDeltaUsage>;
 function merge(before: UsageFields, now: UsageFields | null | undefined): UsageFields {
   const said = Object.entries(now ?? {}).filter(([, value]) => value !== null);
   return { ...before, ...Object.fromEntries(said) };
-}
-
-/** Null when the server counted nothing. */
-function toUsage(fields: UsageFields): Usage | null {
-  const cached = fields.cache_read_input_tokens ?? 0;
-  const cacheWrite = fields.cache_creation_input_tokens ?? 0;
-  const input = (fields.input_tokens ?? 0) + cached + cacheWrite;
-  const output = fields.output_tokens ?? 0;
-  if (input === 0 && output === 0) return null;
-  return { input, cached, cacheWrite, output, reasoning: fields.output_tokens_details?.thinking_tokens ?? 0 };
 }

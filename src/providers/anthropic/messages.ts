@@ -15,7 +15,7 @@ export function createAnthropicProvider(endpoint: EndpointOptions): Provider {
   return sdkProvider(endpoint, {
     open: (options) => openClient(options, official),
     body: (request) => toAnthropicRequest(request, { provider: endpoint.name, official }),
-    send: (client, request) => client.post<AsyncIterable<Anthropic.RawMessageStreamEvent>>('/v1/messages', request),
+    send: (client, request) => client.post('/v1/messages', request).asResponse(),
     read: fromAnthropicEvents,
   });
 }

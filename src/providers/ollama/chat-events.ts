@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import type { Usage } from '../../util/token-usage.ts';
+import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
-import type { ModelEvent, ModelResponse, ModelToolCall } from '../provider.ts';
+import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
+import { readUsage } from '../read-usage.ts';
 import { OllamaError } from './client.ts';
 
-const count = z.int().nonnegative().nullish().catch(null);
-
-const line = z.object({
+const line = z.looseObject({
   model: z.string().optional(),
   message: z
     .object({
@@ -16,7 +16,7 @@ const line = z.object({
         .array(
           z.object({
             id: z.string().nullish(),
-            function: z.object({ name: z.string().nullish(), arguments: z.unknown() }),
+            function: z.object({ name: z.string().nullish(), arguments: z.unknown() }).nullish(),
           }),
         )
         .nullish(),
@@ -24,8 +24,6 @@ const line = z.object({
     .nullish(),
   done: z.boolean().nullish(),
   done_reason: z.string().nullish(),
-  prompt_eval_count: count,
-  eval_count: count,
   error: z.string().nullish(),
   status: z.int().nullish().catch(null),
 });
@@ -61,6 +59,7 @@ export async function* fromOllamaEvents(
 
 class Answer {
   readonly #calls: ModelToolCall[] = [];
+  #dropped = false;
   #text = '';
   #thinking = '';
 
@@ -76,7 +75,12 @@ class Answer {
       yield { type: 'text-delta', text };
     }
     for (const { id, function: called } of message?.tool_calls ?? []) {
-      const call = { id: id ?? '', name: called.name ?? '', arguments: argumentsText(called.arguments) };
+      const call = { id: id ?? '', name: called?.name ?? '', arguments: argumentsText(called?.arguments) || '{}' };
+      // Nobody can run a call without a name.
+      if (call.name === '') {
+        this.#dropped = true;
+        continue;
+      }
       const index = this.#calls.push(call) - 1;
       yield { type: 'tool-call-delta', index, name: call.name, argumentsDelta: call.arguments };
     }
@@ -87,14 +91,18 @@ class Answer {
       yield malformedAnswer(context, `the model was only ${last.done_reason}ed, and did not answer`);
       return;
     }
-    if (this.#calls.some(({ name }) => name === '')) {
+    const usage = readUsage(last);
+    if (usage !== null) yield { type: 'usage', usage };
+    if (isBrokenReason(last.done_reason ?? '')) {
+      yield brokenStream(context);
+      return;
+    }
+    if (this.#dropped && this.#text === '' && this.#calls.length === 0) {
       yield malformedAnswer(context, 'a tool call without a name');
       return;
     }
     for (const [index, call] of this.#calls.entries()) yield { type: 'tool-call', index, call };
-    const usage = toUsage(last);
-    if (usage !== null) yield { type: 'usage', usage };
-    const stopReason = last.done_reason === 'length' ? 'length' : this.#calls.length > 0 ? 'tool-calls' : 'stop';
+    const stopReason = toStopReason(last.done_reason ?? '', this.#calls.length);
     const model = last.model ?? context.model;
     yield { type: 'end', stopReason, response: { content: this.#content(context), model, usage } };
   }
@@ -109,13 +117,8 @@ class Answer {
   }
 }
 
-/** Ollama sends an object. */
-function argumentsText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value ?? {});
-}
-
-/** `prompt_eval_count` is the whole prompt, also what was cached of it. Null when the server counted nothing. */
-function toUsage({ prompt_eval_count: input, eval_count: output }: Line): Usage | null {
-  if (input == null && output == null) return null;
-  return { input: input ?? 0, cached: 0, cacheWrite: 0, output: output ?? 0, reasoning: 0 };
+function toStopReason(reason: string, calls: number): StopReason {
+  if (isLengthReason(reason)) return 'length';
+  if (isRefusalReason(reason)) return 'refusal';
+  return calls > 0 ? 'tool-calls' : 'stop';
 }

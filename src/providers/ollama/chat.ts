@@ -2,7 +2,9 @@ import { isLocalAddress, type EndpointOptions } from '../endpoint.ts';
 import type { ErrorContext } from '../errors.ts';
 import { imagesOf, withImagesRead } from '../images.ts';
 import type { ModelEvent, ModelRequest, Provider } from '../provider.ts';
+import { withQuirks } from '../quirks.ts';
 import { streamCall } from '../wrappers/stream-call.ts';
+import { withTextCalls } from '../wrappers/text-calls.ts';
 import { fromOllamaEvents } from './chat-events.ts';
 import { takesTools, toOllamaRequest, type OllamaBody } from './chat-request.ts';
 import { createOllamaClient, OllamaError } from './client.ts';
@@ -44,24 +46,28 @@ export function createOllamaProvider(
     local: isLocalAddress(endpoint.baseUrl),
     chat: (request, { signal }): AsyncIterable<ModelEvent> => {
       let note: string | null = null;
+      let offered = request.tools;
       return streamCall({
         endpoint,
         request,
         signal,
-        open: async (signal, ready) => {
+        body: async (ready, signal) => {
           const model = await shown(request.model, signal);
           refuse(ready, model);
           const wants = request.toolChoice === 'auto' && request.tools.length > 0;
+          if (!takesTools(model)) offered = [];
           if (wants && !takesTools(model) && !told.has(request.model)) note = withoutTools(request.model);
-          return await client.chat(bodyOf(ready, model), { signal });
+          return { ...bodyOf(ready, model) };
         },
-        read: (raw, context) => read(raw, context, note),
+        send: (body, signal) => client.chat(body, { signal }),
+        read: (raw, context) => withTextCalls(read(raw, context, note), { ...request, tools: offered }),
       });
     },
     body: async (request) => {
       const { signal } = new AbortController();
       const [ready, model] = await Promise.all([withImagesRead(request), shown(request.model, signal)]);
-      return JSON.stringify(bodyOf(ready, model));
+      const quirks = request.quirks ?? endpoint.learned?.of({ provider: endpoint.name, model: request.model }) ?? [];
+      return JSON.stringify(withQuirks({ ...bodyOf(ready, model) }, quirks));
     },
   };
 }

@@ -3,7 +3,7 @@ import { deadlinesOf, forThinking, type EndpointOptions } from '../endpoint.ts';
 import { endpointFetch } from '../wrappers/stream-call.ts';
 import { wireJson } from '../wire-json.ts';
 import { createWatchedFetch, type Fetch } from '../wrappers/watchdog.ts';
-import type { OllamaBody } from './chat-request.ts';
+import type { WireBody } from '../quirks.ts';
 import { ollamaRoot, readOllamaModel, UNKNOWN_MODEL, type OllamaModel } from './model.ts';
 
 /** What Ollama says when it fails, with a status or in the middle of a stream. */
@@ -29,7 +29,7 @@ const errorBody = z.object({ error: z.string() });
 export interface OllamaClient {
   show(model: string, signal: AbortSignal): Promise<OllamaModel>;
   /** The parsed lines of the answer. */
-  chat(body: OllamaBody, options: { readonly signal: AbortSignal }): Promise<AsyncIterable<unknown>>;
+  chat(body: WireBody, options: { readonly signal: AbortSignal }): Promise<AsyncIterable<unknown>>;
 }
 
 export function createOllamaClient(endpoint: EndpointOptions): OllamaClient {
@@ -63,7 +63,7 @@ export function createOllamaClient(endpoint: EndpointOptions): OllamaClient {
       }
     },
     async chat(body, { signal }) {
-      const thinks = body.think !== undefined && body.think !== false;
+      const thinks = body['think'] !== undefined && body['think'] !== false;
       return linesOf(await post('/api/chat', body, { fetch: thinks ? morePatient : patient, signal }));
     },
   };

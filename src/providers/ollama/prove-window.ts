@@ -48,7 +48,7 @@ export async function proveWindow({ provider, model, window, marker, signal }: P
   for (const lines of SHORT) {
     const short = await ask(lines);
     if ('kind' in short) return { kind: 'unknown', reason: short.message };
-    if (short.usage === null)
+    if (short.usage === null || short.usage.estimated === true)
       return { kind: 'unknown', reason: `${provider.name} does not count the tokens of a prompt.` };
     counts.push(short.usage.input);
   }

@@ -1,66 +1,85 @@
 import type OpenAI from 'openai';
 import type { Usage } from '../../util/token-usage.ts';
+import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
+import { laterUsage, readUsage } from '../read-usage.ts';
+import { DONE } from '../server-events.ts';
 
 type Chunk = OpenAI.ChatCompletionChunk;
 type Delta = OpenAI.ChatCompletionChunk.Choice['delta'];
 
-/** Compatible servers leave out fields that the SDK's types promise, and add the reasoning that they do not know. */
+/** Compatible servers leave out fields that the SDK's types promise, and add others. */
 type LooseDelta = Partial<Delta> & { readonly reasoning_content?: unknown; readonly reasoning?: unknown };
+type LooseChoice = Partial<Chunk['choices'][number]> & {
+  /** In a JSON body instead of a stream. */
+  readonly message?: LooseDelta;
+  readonly usage?: unknown;
+};
+type LooseCall = Partial<NonNullable<Delta['tool_calls']>[number]>;
 
 /**
- * Reads a Chat Completions stream. It is complete once it gave a finish reason, even if it breaks off afterwards;
- * without one it is broken, or throws what the stream threw.
+ * Reads a Chat Completions stream. It is complete once the server gave a finish reason, even if it breaks off afterwards,
+ * or said `[DONE]` after some content. Otherwise it is broken, or throws what the stream threw.
  */
 export async function* fromOpenAiEvents(
-  stream: AsyncIterable<Chunk>,
+  stream: AsyncIterable<Chunk | typeof DONE>,
   context: ErrorContext,
 ): AsyncGenerator<ModelEvent> {
   const answer = new Answer();
+  let done = false;
   try {
-    for await (const chunk of stream) yield* answer.take(chunk);
+    for await (const chunk of stream) {
+      if (chunk === DONE) done = true;
+      else yield* answer.take(chunk);
+    }
   } catch (thrown) {
     if (answer.finishReason === null) throw thrown;
   }
-  const { finishReason } = answer;
-  if (finishReason === null || FAILED.has(finishReason)) {
+  if (answer.usage !== null) yield { type: 'usage', usage: answer.usage };
+  const finishReason = answer.finishReason ?? (done && answer.hasContent ? 'stop' : null);
+  if (finishReason === null || isBrokenReason(finishReason)) {
     yield brokenStream(context);
     return;
   }
-  if (answer.calls.some((call) => call.name === '')) {
+  answer.dropNameless();
+  if (!answer.hasContent && answer.droppedCalls) {
     yield malformedAnswer(context, 'a tool call without a name');
     return;
   }
   for (const [index, call] of answer.calls.entries()) yield { type: 'tool-call', index, call: { ...call } };
-  if (answer.usage !== null) yield { type: 'usage', usage: answer.usage };
   yield { type: 'end', stopReason: answer.stopReason(finishReason), response: answer.response(context) };
 }
-
-/** What gateways say instead of a finish reason when the server behind them failed. */
-const FAILED = new Set(['error', 'insufficient_system_resource']);
 
 class Answer {
   finishReason: string | null = null;
   usage: Usage | null = null;
-  readonly calls: { id: string; name: string; arguments: string }[] = [];
+  calls: { id: string; name: string; arguments: string }[] = [];
+  droppedCalls = false;
   #model: string | undefined;
   #text = '';
   #reasoning = '';
   /** Undefined: it has no field in which it could go back. */
   #reasoningField: string | undefined = 'reasoning_content';
-  readonly #extras: Record<string, unknown> = {};
+  #extras: Record<string, unknown> = {};
   #refused = false;
   /** The server's index of a call → ours. */
   readonly #slots = new Map<number, number>();
 
+  /** Whether the server sent a text or calls. */
+  get hasContent(): boolean {
+    return this.#text !== '' || this.calls.length > 0;
+  }
+
   *take(chunk: Chunk): Generator<ModelEvent> {
     if (chunk.model) this.#model ??= chunk.model;
-    if (chunk.usage) this.usage = toUsage(chunk.usage);
-    // Some servers send chunks without choices, or without a delta.
-    const choice: Partial<Chunk['choices'][number]> | undefined = (chunk.choices ?? [])[0];
+    // Some servers send chunks without choices, or without a delta, and choices in any order.
+    const choices: readonly LooseChoice[] = chunk.choices ?? [];
+    for (const counted of [chunk, Reflect.get(chunk, 'x_groq'), ...choices]) this.#count(counted);
+    const choice = choices.find(({ index }) => (index ?? 0) === 0);
     if (choice === undefined) return;
-    const delta: LooseDelta = choice.delta ?? {};
+    const delta: LooseDelta = choice.delta ?? choice.message ?? {};
     yield* this.#takeReasoning(delta);
     yield* this.#takeThoughts(delta.content);
     const text = textOf(delta.content) || (delta.refusal ?? '');
@@ -70,7 +89,25 @@ class Answer {
       yield { type: 'text-delta', text };
     }
     for (const call of delta.tool_calls ?? []) yield this.#takeCall(call);
+    // What calls were called before there could be several.
+    if (delta.function_call) yield this.#takeCall({ function: delta.function_call });
     if (choice.finish_reason) this.finishReason = choice.finish_reason;
+  }
+
+  /** The usage may stand in the chunk, in its choice, or where Groq puts it. */
+  #count(from: unknown): void {
+    const usage: unknown = typeof from === 'object' && from !== null ? Reflect.get(from, 'usage') : undefined;
+    this.usage = laterUsage(this.usage, readUsage(usage));
+  }
+
+  /** Removes calls without a name, which nobody can run. */
+  dropNameless(): void {
+    const kept = [...this.calls.entries()].filter(([, { name }]) => name !== '');
+    this.droppedCalls = kept.length < this.calls.length;
+    this.#extras = Object.fromEntries(
+      kept.flatMap(([before], index) => (before in this.#extras ? [[index, this.#extras[before]]] : [])),
+    );
+    this.calls = kept.map(([, call]) => call);
   }
 
   *#takeReasoning(delta: LooseDelta): Generator<ModelEvent> {
@@ -95,14 +132,14 @@ class Answer {
     }
   }
 
-  #takeCall(delta: NonNullable<Delta['tool_calls']>[number]): ModelEvent {
-    const wireIndex: number | undefined = delta.index;
+  #takeCall(delta: LooseCall): ModelEvent {
+    const wireIndex = delta.index ?? undefined;
     const name = delta.function?.name ?? '';
-    const argumentsDelta = delta.function?.arguments ?? '';
+    const argumentsDelta = argumentsText(delta.function?.arguments);
     let index = wireIndex === undefined ? this.calls.length - 1 : this.#slots.get(wireIndex);
     let call = index === undefined ? undefined : this.calls[index];
     // Servers that do not count their calls begin each with a name and an id of its own.
-    const begins = name !== '' && call !== undefined && call.name !== '' && (delta.id ?? call.id) !== call.id;
+    const begins = name !== '' && call !== undefined && call.name !== '' && (delta.id || call.id) !== call.id;
     if (index === undefined || call === undefined || begins) {
       index = this.calls.length;
       call = { id: '', name: '', arguments: '' };
@@ -118,8 +155,8 @@ class Answer {
   }
 
   stopReason(finishReason: string): StopReason {
-    if (finishReason === 'length') return 'length';
-    if (finishReason === 'content_filter' || this.#refused) return 'refusal';
+    if (isLengthReason(finishReason)) return 'length';
+    if (isRefusalReason(finishReason) || this.#refused) return 'refusal';
     return this.calls.length > 0 ? 'tool-calls' : 'stop';
   }
 
@@ -145,17 +182,4 @@ function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   const texts = partsOf(content).map((part): unknown => Reflect.get(part, 'text'));
   return texts.filter((text) => typeof text === 'string').join('');
-}
-
-/** DeepSeek counts cached tokens under a name of its own. */
-type LooseUsage = OpenAI.CompletionUsage & { readonly prompt_cache_hit_tokens?: number };
-
-function toUsage(usage: LooseUsage): Usage {
-  return {
-    input: usage.prompt_tokens ?? 0,
-    cached: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
-    cacheWrite: usage.prompt_tokens_details?.cache_write_tokens ?? 0,
-    output: usage.completion_tokens ?? 0,
-    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? 0,
-  };
 }

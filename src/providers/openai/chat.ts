@@ -1,4 +1,3 @@
-import type OpenAI from 'openai';
 import type { EndpointOptions } from '../endpoint.ts';
 import { COMPATIBLE, OFFICIAL } from '../presets.ts';
 import type { Provider } from '../provider.ts';
@@ -13,7 +12,7 @@ export function createOpenAiProvider(endpoint: EndpointOptions): Provider {
   return sdkProvider(endpoint, {
     open: openClient,
     body: (request) => toOpenAiRequest(request, { provider: endpoint.name, quirks }),
-    send: (client, request) => client.post<AsyncIterable<OpenAI.ChatCompletionChunk>>('/chat/completions', request),
+    send: (client, request) => client.post('/chat/completions', request).asResponse(),
     read: fromOpenAiEvents,
   });
 }

@@ -1,6 +1,7 @@
 import type { OpenAI } from 'openai';
 import type { EndpointOptions } from '../endpoint.ts';
 import { nameErrors } from '../sdk-errors.ts';
+import type { Fetch } from '../wrappers/watchdog.ts';
 import { endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
 
 const OFFICIAL_HOST = 'api.openai.com';
@@ -26,7 +27,21 @@ export async function openClient(endpoint: EndpointOptions): Promise<OpenAI> {
     defaultHeaders: { ...(apiKey === null ? { Authorization: null } : {}), ...headers },
     maxRetries: 0,
     timeout: sdkTimeout(endpoint),
-    fetch: endpointFetch(endpoint),
+    fetch: withReadableErrors(endpointFetch(endpoint)),
     logLevel: 'off',
   });
+}
+
+/** Of a refusal the SDK keeps only what lies under `error`, where not every server puts its words. */
+function withReadableErrors(send: Fetch): Fetch {
+  return async (input, init) => {
+    const response = await send(input, init);
+    if (response.ok) return response;
+    const text = await response.text();
+    const { status, headers } = response;
+    return new Response(/^\s*\{\s*"error"|^\s*$/u.test(text) ? text : JSON.stringify({ error: text }), {
+      status,
+      headers,
+    });
+  };
 }

@@ -1,11 +1,22 @@
 import type { OpenAI } from 'openai';
-import type { Usage } from '../../util/token-usage.ts';
+import { argumentsText, isBrokenReason } from '../answer-words.ts';
+import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, ReasoningPart, StopReason } from '../provider.ts';
+import { readUsage } from '../read-usage.ts';
+import { DONE } from '../server-events.ts';
 
 type RawEvent = OpenAI.Responses.ResponseStreamEvent;
 type OutputItem = OpenAI.Responses.ResponseOutputItem;
 type Final = Partial<OpenAI.Responses.Response>;
+/** What a server sends instead of a stream. */
+type WholeResponse = Final & { readonly object: 'response'; readonly type?: undefined };
+
+/** Where an event belongs; compatible servers leave out either. */
+interface Place {
+  readonly output_index?: number;
+  readonly item_id?: string;
+}
 
 interface OpenCall {
   readonly index: number;
@@ -15,49 +26,53 @@ interface OpenCall {
 }
 
 /**
- * Reads a Responses stream. Without `response.completed` or `response.incomplete` it is broken; a failure that the
- * server tells of is thrown for the caller to classify.
+ * Reads a Responses stream, or a response as a whole. Without `response.completed`, `response.incomplete`, or `[DONE]`
+ * after some content it is broken; a failure that the server tells of is thrown for the caller to classify.
  */
 export async function* fromResponsesEvents(
-  stream: AsyncIterable<RawEvent>,
+  stream: AsyncIterable<RawEvent | WholeResponse | typeof DONE>,
   context: ErrorContext,
 ): AsyncGenerator<ModelEvent> {
   const answer = new Answer(context);
   for await (const event of stream) {
+    if (event === DONE) {
+      if (!answer.hasContent) break;
+      yield* answer.end({});
+      return;
+    }
     switch (event.type) {
       case 'response.output_text.delta':
       case 'response.refusal.delta':
-        if (event.delta !== '') yield { type: 'text-delta', text: event.delta };
+        yield* answer.say(event, event.delta);
         break;
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
         if (event.delta !== '') yield { type: 'reasoning-delta', text: event.delta };
         break;
       case 'response.output_item.added':
-        yield* answer.begin(event.output_index, event.item);
+        yield* answer.begin(event, event.item);
         break;
       case 'response.function_call_arguments.delta':
-        yield* answer.extend(event.output_index, event.delta);
+        yield* answer.extend(event, argumentsText(event.delta));
         break;
       case 'response.output_item.done': {
-        const call = answer.finish(event.output_index, event.item);
-        if (call === undefined) break;
-        if (call.call.name === '') {
-          yield malformedAnswer(context, 'a tool call without a name');
-          return;
-        }
-        yield { type: 'tool-call', ...call };
+        const call = answer.finish(event, event.item);
+        if (call !== undefined) yield { type: 'tool-call', ...call };
         break;
       }
       case 'response.completed':
-      case 'response.incomplete': {
-        const usage = toUsage(event.response.usage);
-        if (usage !== null) yield { type: 'usage', usage };
-        yield { type: 'end', stopReason: answer.stopReason(event.response), response: answer.response(event.response) };
+      case 'response.incomplete':
+        yield* answer.end(event.response);
         return;
-      }
-      case 'response.failed':
+      case undefined:
+        if (event.object !== 'response') break;
+        yield* answer.end(event);
+        return;
+      case 'response.failed': {
+        const usage = readUsage(event.response.usage);
+        if (usage !== null) yield { type: 'usage', usage };
         throw serverError(event.response.error ?? { message: 'the answer failed' });
+      }
       case 'error':
         throw serverError(event);
       default:
@@ -76,28 +91,48 @@ class Answer {
   /** By the place in the output, which counts every kind of item. */
   readonly #calls = new Map<number, OpenCall>();
   readonly #content = new Map<number, ModelResponse['content'][number][]>();
+  /** Text that was streamed, by its item's place: all there is of an item that is never done. */
+  readonly #said = new Map<number, string>();
+  readonly #placeOfItem = new Map<string, number>();
+  /** The place of the item that began last. */
+  #latest = -1;
+  #dropped = false;
   #refused = false;
 
   constructor(context: ErrorContext) {
     this.#context = context;
   }
 
-  *begin(place: number, item: OutputItem): Generator<ModelEvent> {
+  /** Whether the server sent a text or calls. */
+  get hasContent(): boolean {
+    return this.#said.size > 0 || this.#calls.size > 0;
+  }
+
+  *say(at: Place, text: string): Generator<ModelEvent> {
+    if (text === '') return;
+    const place = this.#place(at, at.item_id);
+    this.#said.set(place, (this.#said.get(place) ?? '') + text);
+    yield { type: 'text-delta', text };
+  }
+
+  *begin(at: Place, item: OutputItem): Generator<ModelEvent> {
+    const place = this.#place(at, item.id ?? undefined, true);
     if (item.type !== 'function_call') return;
-    const call = { index: this.#calls.size, id: item.call_id, name: item.name, arguments: '' };
+    const call = { index: this.#calls.size, id: item.call_id ?? '', name: item.name ?? '', arguments: '' };
     this.#calls.set(place, call);
     yield { type: 'tool-call-delta', index: call.index, name: call.name, argumentsDelta: '' };
   }
 
-  *extend(place: number, argumentsDelta: string): Generator<ModelEvent> {
-    const call = this.#calls.get(place);
+  *extend(at: Place, argumentsDelta: string): Generator<ModelEvent> {
+    const call = this.#calls.get(this.#place(at, at.item_id));
     if (call === undefined) return;
     call.arguments += argumentsDelta;
     yield { type: 'tool-call-delta', index: call.index, name: call.name, argumentsDelta };
   }
 
-  /** Keeps the item as it is when done; gives the call if it is one. */
-  finish(place: number, item: OutputItem): { readonly index: number; readonly call: ModelToolCall } | undefined {
+  /** Keeps the item as it is when done; gives the call if it is one with a name. */
+  finish(at: Place, item: OutputItem): { readonly index: number; readonly call: ModelToolCall } | undefined {
+    const place = this.#place(at, item.id ?? undefined, this.#content.has(this.#latest));
     switch (item.type) {
       case 'message':
         this.#content.set(place, this.#messageParts(item));
@@ -113,27 +148,65 @@ class Answer {
       case 'function_call': {
         const begun = this.#calls.get(place);
         const index = begun?.index ?? this.#calls.size;
-        const text = item.arguments || (begun?.arguments ?? '');
-        const call = { id: item.call_id, name: item.name, arguments: text === '' ? '{}' : text };
+        const text = argumentsText(item.arguments) || (begun?.arguments ?? '');
+        const name = item.name || (begun?.name ?? '');
+        const call = { id: item.call_id ?? '', name, arguments: text === '' ? '{}' : text };
         this.#calls.set(place, { index, ...call });
-        this.#content.set(place, [{ type: 'tool-call', ...call }]);
-        return { index, call };
+        // Nobody can run a call without a name.
+        this.#content.set(place, name === '' ? [] : [{ type: 'tool-call', ...call }]);
+        if (name !== '') return { index, call };
+        this.#dropped = true;
+        return undefined;
       }
       default:
         return undefined;
     }
   }
 
-  stopReason({ status, incomplete_details: details }: Final): StopReason {
-    if (details?.reason === 'content_filter' || this.#refused) return 'refusal';
-    if (status === 'incomplete') return 'length';
-    return this.#calls.size > 0 ? 'tool-calls' : 'stop';
+  *end(final: Final): Generator<ModelEvent> {
+    const usage = readUsage(final.usage);
+    if (usage !== null) yield { type: 'usage', usage };
+    const reason = final.incomplete_details?.reason ?? (final.status === 'incomplete' ? '' : (final.status ?? ''));
+    if (isBrokenReason(reason)) {
+      yield brokenStream(this.#context);
+      return;
+    }
+    const response = this.#response(final);
+    if (this.#said.size === 0) {
+      for (const part of response.content) if (part.type === 'text') yield { type: 'text-delta', text: part.text };
+    }
+    if (this.#dropped && response.content.every(({ type }) => type === 'reasoning')) {
+      yield malformedAnswer(this.#context, 'a tool call without a name');
+      return;
+    }
+    yield { type: 'end', stopReason: this.#stopReason(final, response), response: { ...response, usage } };
   }
 
-  response({ model, usage, output = [] }: Final): ModelResponse {
-    for (const [place, item] of output.entries()) if (!this.#content.has(place)) this.finish(place, item);
+  /** The place of an item in the output: as the server counts, else by the item's id, else that of the latest item. */
+  #place({ output_index: counted }: Place, id: string | undefined, begins = false): number {
+    const known = id === undefined || id === '' ? undefined : this.#placeOfItem.get(id);
+    const place = counted ?? known ?? (begins || this.#latest === -1 ? this.#latest + 1 : this.#latest);
+    if (id !== undefined && id !== '') this.#placeOfItem.set(id, place);
+    this.#latest = Math.max(this.#latest, place);
+    return place;
+  }
+
+  #stopReason({ status, incomplete_details: details }: Final, { content }: Pick<ModelResponse, 'content'>): StopReason {
+    if (isRefusalReason(details?.reason) || this.#refused) return 'refusal';
+    if (status === 'incomplete') return 'length';
+    return content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop';
+  }
+
+  #response({ model, output = [] }: Final): Omit<ModelResponse, 'usage'> {
+    for (const [place, item] of output.entries()) {
+      if (!this.#content.has(place)) this.finish({ output_index: place }, item);
+    }
+    for (const [place, text] of this.#said) {
+      const isKnown = [...this.#content.values()].flat().some((part) => part.type === 'text' && part.text === text);
+      if (!this.#content.has(place) && !isKnown) this.#content.set(place, [{ type: 'text', text }]);
+    }
     const content = [...this.#content].toSorted(([a], [b]) => a - b).flatMap(([, parts]) => parts);
-    return { content, model: model ?? this.#context.model, usage: toUsage(usage) };
+    return { content, model: model ?? this.#context.model };
   }
 
   #messageParts(item: OpenAI.Responses.ResponseOutputMessage): ModelResponse['content'][number][] {
@@ -150,16 +223,4 @@ class Answer {
     const { provider, model } = this.#context;
     return { type: 'reasoning', provider, model, text, data };
   }
-}
-
-/** Null when the server did not count. */
-function toUsage(usage: Partial<OpenAI.Responses.ResponseUsage> | null | undefined): Usage | null {
-  if (usage === null || usage === undefined) return null;
-  return {
-    input: usage.input_tokens ?? 0,
-    cached: usage.input_tokens_details?.cached_tokens ?? 0,
-    cacheWrite: usage.input_tokens_details?.cache_write_tokens ?? 0,
-    output: usage.output_tokens ?? 0,
-    reasoning: usage.output_tokens_details?.reasoning_tokens ?? 0,
-  };
 }

@@ -1,4 +1,3 @@
-import type OpenAI from 'openai';
 import type { EndpointOptions } from '../endpoint.ts';
 import type { Provider } from '../provider.ts';
 import { sdkProvider } from '../sdk-provider.ts';
@@ -11,7 +10,7 @@ export function createOpenAiResponsesProvider(endpoint: EndpointOptions): Provid
   return sdkProvider(endpoint, {
     open: openClient,
     body: (request) => toResponsesRequest(request, endpoint.name),
-    send: (client, request) => client.post<AsyncIterable<OpenAI.Responses.ResponseStreamEvent>>('/responses', request),
+    send: (client, request) => client.post('/responses', request).asResponse(),
     read: fromResponsesEvents,
   });
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../util/clock.ts';
 
 const COOLDOWNS_MS = [30_000, 60_000, 300_000];
+const LONGEST_MS = 3_600_000;
 
 interface Cooldown {
   readonly until: number;
@@ -24,12 +25,15 @@ export class Cooldowns {
     return Math.max(0, until - this.#clock.monotonic());
   }
 
-  /** Failing while it cools is the same trouble: the wait begins anew and gets no longer. */
-  fail(id: string): void {
+  /**
+   * Failing while it cools is the same trouble: the wait begins anew and gets no longer. `askedMs`: how long the server
+   * asked to be left alone; an hour of it counts, because credit may be bought meanwhile.
+   */
+  fail(id: string, askedMs = 0): void {
     const before = this.#entries.get(id)?.troubles ?? 0;
     const troubles = this.left(id) > 0 ? before : before + 1;
     const ms = COOLDOWNS_MS[Math.min(troubles, COOLDOWNS_MS.length) - 1] ?? 0;
-    this.#entries.set(id, { until: this.#clock.monotonic() + ms, troubles });
+    this.#entries.set(id, { until: this.#clock.monotonic() + Math.max(ms, Math.min(askedMs, LONGEST_MS)), troubles });
   }
 
   succeed(id: string): void {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import { Cooldowns } from './cooldowns.ts';
-import { failureNote } from './retry.ts';
-import type { ModelErrorKind, ModelEvent, ModelName, ModelRequest, Provider } from '../provider.ts';
+import { factsOf, failureNote } from './retry.ts';
+import type { ModelError, ModelErrorKind, ModelEvent, ModelName, ModelRequest, Provider } from '../provider.ts';
 
 /** One way to get an answer: a model behind one key. */
 export interface Candidate {
@@ -19,11 +19,11 @@ export interface FailoverOptions {
   readonly log?: Logger | undefined;
   /** Shared by all that use the same keys. @default its own */
   readonly cooldowns?: Cooldowns | undefined;
-  /** After which errors the next candidate is tried. @default all that are not about the request itself */
+  /** After which errors the next candidate is tried. @default all that another model may not have */
   readonly leaveOn?: ReadonlySet<ModelErrorKind> | undefined;
 }
 
-/** Errors that say something of the key, the model or the server, and nothing of the request. */
+/** Errors that say something of the key or the server, and nothing of the request. */
 const TROUBLES: ReadonlySet<ModelErrorKind> = new Set([
   'rate-limit',
   'overloaded',
@@ -33,6 +33,9 @@ const TROUBLES: ReadonlySet<ModelErrorKind> = new Set([
   'quota',
   'malformed',
 ]);
+
+/** Another model may accept what one refused because of its content. */
+const LEAVE_ON: ReadonlySet<ModelErrorKind> = new Set([...TROUBLES, 'refusal']);
 
 /** Errors of one key, for which another key of the same provider is the cure. */
 export const KEY_TROUBLES: ReadonlySet<ModelErrorKind> = new Set(['rate-limit', 'auth', 'quota']);
@@ -56,13 +59,14 @@ export function withFailover(candidates: readonly [Candidate, ...Candidate[]], o
 
 async function* chatWithFailover(
   candidates: readonly [Candidate, ...Candidate[]],
-  { cooldowns, log, leaveOn = TROUBLES }: FailoverOptions & { readonly cooldowns: Cooldowns },
+  { cooldowns, log, leaveOn = LEAVE_ON }: FailoverOptions & { readonly cooldowns: Cooldowns },
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
 ): AsyncGenerator<ModelEvent> {
   const queue = inTurn(candidates, cooldowns);
   for (const [index, candidate] of queue.entries()) {
     const next = queue[index + 1];
-    for await (const event of candidate.provider.chat(requestTo(candidate, request), { signal })) {
+    for await (const given of candidate.provider.chat(requestTo(candidate, request), { signal })) {
+      const event = refusalOf(given, candidate) ?? given;
       if (event.type === 'end') {
         cooldowns.succeed(idOf(candidate));
         yield { ...event, response: { ...event.response, ...answeredBy(candidate, candidates[0]) } };
@@ -72,8 +76,12 @@ async function* chatWithFailover(
         yield event;
         continue;
       }
-      if (TROUBLES.has(event.kind)) cooldowns.fail(idOf(candidate));
-      if (next === undefined || !leaveOn.has(event.kind) || signal.aborted) {
+      const isOfModel = event.about === 'model';
+      if (TROUBLES.has(event.kind) || isOfModel) cooldowns.fail(idOf(candidate), event.retryAfterMs);
+      // Another key of the same model would be told the same.
+      const mayLeave =
+        next !== undefined && (leaveOn.has(event.kind) || (isOfModel && !isSame(toName(candidate), toName(next))));
+      if (!mayLeave || signal.aborted) {
         yield event;
         return;
       }
@@ -84,10 +92,21 @@ async function* chatWithFailover(
         reason: event.message,
       });
       const message = `${failureNote(candidate.providerName, event.kind)}; trying ${changeTo(candidate, next)}`;
-      yield { type: 'restart', reason: event.kind, waitMs: 0, message };
+      yield { type: 'restart', reason: event.kind, ...factsOf(event), waitMs: 0, message };
       break;
     }
   }
+}
+
+/** An answer that is nothing but a refusal, as an error; undefined for every other event. */
+function refusalOf(event: ModelEvent, { providerName, model }: Candidate): ModelError | undefined {
+  if (event.type !== 'end' || event.stopReason !== 'refusal') return undefined;
+  const isEmpty = event.response.content.every(
+    (part) => part.type === 'reasoning' || (part.type === 'text' && part.text.trim() === ''),
+  );
+  if (!isEmpty) return undefined;
+  const message = `${providerName} refused to answer with ${model} because of its content rules.`;
+  return { type: 'error', kind: 'refusal', retryable: false, message };
 }
 
 /** The candidates without a cooldown, in order; if all have one, the candidate whose cooldown ends first. */

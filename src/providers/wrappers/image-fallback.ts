@@ -1,4 +1,5 @@
 import { IMAGE_BUDGET, imageBytes, imagesOf, mapImages, withinImageBudget } from '../images.ts';
+import { factsOf } from './retry.ts';
 import type { ModelError, ModelEvent, ModelMessage, ModelRequest, Provider } from '../provider.ts';
 
 const MARKER = { type: 'text', text: '(an image was left out: this model cannot read images)' } as const;
@@ -40,9 +41,9 @@ async function* chatWithImages(
   if (!blind.has(model) || !hasImages(request.messages)) {
     const refusal = yield* untilImagesRefused(provider, learned, { request, signal });
     if (refusal === undefined) return;
-    if (refusal.about === 'images') blind.add(model);
+    blind.add(model);
     const message = `${model} could not read the images; asking again without them`;
-    yield { type: 'restart', reason: refusal.kind, waitMs: 0, message };
+    yield { type: 'restart', reason: refusal.kind, ...factsOf(refusal), waitMs: 0, message };
   }
   const note = `The model ${model} could not read the images here, so it answered without them.`;
   // Only what is new is worth a word: of older images it was said already.
@@ -68,7 +69,7 @@ async function* untilImagesRefused(
     const note = `Not all images here fit into one request to the model ${model}: it was sent the newest of them.`;
     let refusal: ModelError | undefined;
     for await (const event of provider.chat({ ...request, messages }, { signal })) {
-      const isRefused = event.type === 'error' && (event.about !== undefined || event.kind === 'request-too-large');
+      const isRefused = event.type === 'error' && (event.about === 'images' || event.kind === 'request-too-large');
       if (isRefused && hasImages(messages)) refusal = event;
       else if (isRefused && event.kind === 'request-too-large') yield { ...event, kind: 'context-overflow' };
       else yield isCut ? noted(event, note) : event;
@@ -76,7 +77,7 @@ async function* untilImagesRefused(
     if (refusal?.kind !== 'request-too-large') return refusal;
     mostBytes.set(model, Math.floor(imageBytes(messages) / 2));
     const message = `the request was too large for ${model}; asking again with fewer images`;
-    yield { type: 'restart', reason: refusal.kind, waitMs: 0, message };
+    yield { type: 'restart', reason: refusal.kind, ...factsOf(refusal), waitMs: 0, message };
   }
 }
 

@@ -4,7 +4,7 @@ import type { Random } from '../../util/random.ts';
 import type { ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelRestart, Provider } from '../provider.ts';
 
 const WORDS: Readonly<Record<ModelErrorKind, string>> = {
-  'rate-limit': 'allows no more requests for now',
+  'rate-limit': 'is rate-limiting us',
   overloaded: 'is overloaded',
   timeout: 'was too slow',
   network: 'broke off',
@@ -70,6 +70,7 @@ async function* chatWithRetry(
       model: request.model,
       kind: failure.kind,
       waitMs: wait,
+      ...factsOf(failure),
     });
     yield restart(failure, wait, provider.name);
     try {
@@ -108,9 +109,21 @@ function mayRepeat(provider: Provider, failures: readonly ModelError[]): boolean
   return last.kind !== 'malformed' || failures.filter(({ kind }) => kind === 'malformed').length === 1;
 }
 
-function restart({ kind }: ModelError, waitMs: number, name: string): ModelRestart {
+/** What a `restart` tells of the error before it. */
+export function factsOf({ status, said }: ModelError): Pick<ModelRestart, 'status' | 'said'> {
+  return { ...(status === undefined ? {} : { status }), ...(said === undefined ? {} : { said }) };
+}
+
+function restart(failure: ModelError, waitMs: number, name: string): ModelRestart {
+  const { kind } = failure;
   const seconds = Math.max(1, Math.round(waitMs / 1000));
-  return { type: 'restart', reason: kind, waitMs, message: `${failureNote(name, kind)}; trying again in ${seconds} s` };
+  return {
+    type: 'restart',
+    reason: kind,
+    ...factsOf(failure),
+    waitMs,
+    message: `${failureNote(name, kind)}; trying again in ${seconds} s`,
+  };
 }
 
 function stopped(provider: Provider): ModelError {

@@ -1,8 +1,11 @@
 import { raceAbort } from '../../util/clock.ts';
 import { deadlinesOf, forThinking, type EndpointOptions } from '../endpoint.ts';
-import { abortedError, brokenStream, classifyError, type ErrorContext } from '../errors.ts';
+import { readFacts } from '../error-facts.ts';
+import { abortedError, brokenStream, classifyError, mayBeQuirk, type ErrorContext } from '../errors.ts';
 import { withImagesRead } from '../images.ts';
-import type { ModelEvent, ModelRequest } from '../provider.ts';
+import type { ModelError, ModelEvent, ModelRequest } from '../provider.ts';
+import { isSameQuirk, quirkBehind, quirkNote, withQuirks, type KnownQuirk, type WireBody } from '../quirks.ts';
+import { factsOf } from './retry.ts';
 import { noteBody, SentBody } from './sent-body.ts';
 import { createWatchedFetch, type Fetch } from './watchdog.ts';
 
@@ -14,52 +17,129 @@ export interface StreamCall<Raw> {
   readonly endpoint: EndpointOptions;
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  /** Sends the request; `ready` has the data of its images. The signal also fires when the caller stops reading. */
-  open(signal: AbortSignal, ready: ModelRequest): Promise<AsyncIterable<Raw>>;
+  /** The body of the request, of which `ready` has the data of its images. */
+  body(ready: ModelRequest, signal: AbortSignal): WireBody | Promise<WireBody>;
+  /** Sends a body. The signal also fires when the caller stops reading. */
+  send(body: WireBody, signal: AbortSignal): Promise<AsyncIterable<Raw>>;
   /** Turns the SDK's events into ours. */
   read(raw: AsyncIterable<Raw>, context: ErrorContext): AsyncIterable<ModelEvent>;
 }
 
-/** Runs one call as `Provider` demands: never throws, ends with exactly one `end` or `error`, and at once on abort. */
+/** A server may refuse one thing after the other; more than this is another fault. */
+const MOST_CHANGES = 4;
+
+/** How one attempt ended before the answer began: the server refused something that the request can do without. */
+interface Refused {
+  readonly error: ModelError;
+  readonly quirk: KnownQuirk;
+}
+
+/**
+ * Runs one call as `Provider` demands: never throws, ends with exactly one `end` or `error`, and at once on abort. When the
+ * server refuses a field or a role that it is known not to take, the request is changed and repeated, and the model's
+ * later requests are changed before they are sent.
+ */
 export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<ModelEvent> {
+  const { endpoint, request } = call;
+  const name = { provider: endpoint.name, model: request.model };
+  let quirks = request.quirks ?? endpoint.learned?.of(name) ?? [];
+  const notes: string[] = [];
+  const found: KnownQuirk[] = [];
+  for (;;) {
+    let refused: Refused | undefined;
+    for await (const event of attempt(call, quirks, found)) {
+      if ('quirk' in event) refused = event;
+      else yield noted(event, notes);
+    }
+    if (refused === undefined) return;
+    const { error, quirk } = refused;
+    found.push(quirk);
+    quirks = [...quirks, quirk];
+    endpoint.learned?.learn(name, quirk, error.said ?? '');
+    const note = quirkNote(quirk, request.model);
+    if (note !== null) notes.push(note);
+    const message = `${endpoint.name} refused a part of the request; asking again without it`;
+    yield { type: 'restart', reason: error.kind, ...factsOf(error), waitMs: 0, message };
+  }
+}
+
+function noted(event: ModelEvent, notes: readonly string[]): ModelEvent {
+  if (event.type !== 'end' || notes.length === 0) return event;
+  const { note } = event.response;
+  return {
+    ...event,
+    response: { ...event.response, note: [...(note === undefined ? [] : [note]), ...notes].join(' ') },
+  };
+}
+
+/** One attempt with these quirks. A refusal that another quirk explains, which this call has not `found` yet, is given in place of its error. */
+async function* attempt<Raw>(
+  call: StreamCall<Raw>,
+  quirks: readonly KnownQuirk[],
+  found: readonly KnownQuirk[],
+): AsyncGenerator<ModelEvent | Refused> {
   const context = errorContext(call.endpoint, call.request);
   const left = new AbortController();
   const sent = new SentBody();
+  let body: WireBody = {};
   let announced = false;
+  let began = false;
   try {
     if (call.signal.aborted) {
       yield abortedError(context);
       return;
     }
     const ready = await raceAbort(withImagesRead(call.request), call.signal);
-    const opened = sent.during(() => call.open(AbortSignal.any([call.signal, left.signal]), ready));
+    const opened = sent.during(async () => {
+      const signal = AbortSignal.any([call.signal, left.signal]);
+      body = withQuirks(await call.body(ready, signal), quirks);
+      return await call.send(body, signal);
+    });
     const raw = await raceAbort(opened, call.signal);
     announced = true;
-    yield await requestEvent(call, sent);
+    yield await requestEvent(call, sent, quirks);
     const events = call.read(raw, context)[Symbol.asyncIterator]();
     for (;;) {
       const step = await raceAbort(events.next(), call.signal);
       // An SDK may end a stream quietly when it is aborted, which is not the end of the answer.
       call.signal.throwIfAborted();
       if (step.done === true) break;
+      began = true;
       yield step.value;
       if (step.value.type === 'end' || step.value.type === 'error') return;
     }
     yield brokenStream(context);
   } catch (thrown) {
-    const now = call.endpoint.clock.now();
-    if (!announced) yield await requestEvent(call, sent);
-    yield call.signal.aborted ? abortedError(context) : classifyError(thrown, { ...context, now });
+    if (!announced) yield await requestEvent(call, sent, quirks);
+    if (call.signal.aborted) {
+      yield abortedError(context);
+      return;
+    }
+    const at = { ...context, now: call.endpoint.clock.now() };
+    const error = classifyError(thrown, at);
+    const quirk = found.length < MOST_CHANGES && !began ? refusedPart(thrown, at, body) : undefined;
+    yield quirk === undefined || found.some((known) => isSameQuirk(known, quirk)) ? error : { error, quirk };
   } finally {
     left.abort(LEFT);
   }
 }
 
-async function requestEvent<Raw>({ endpoint, request }: StreamCall<Raw>, sent: SentBody): Promise<ModelEvent> {
+/** The quirk behind an answer that is an error. */
+function refusedPart(thrown: unknown, context: ErrorContext, body: WireBody): KnownQuirk | undefined {
+  const facts = readFacts(thrown, context.now);
+  return mayBeQuirk(facts, context) ? quirkBehind(facts.haystack, body) : undefined;
+}
+
+async function requestEvent<Raw>(
+  { endpoint, request }: StreamCall<Raw>,
+  sent: SentBody,
+  quirks: readonly KnownQuirk[],
+): Promise<ModelEvent> {
   const { name, keyNumber } = endpoint;
   const { model, reasoning = 'off' } = request;
   const key = keyNumber === undefined ? {} : { key: keyNumber };
-  return { type: 'request', provider: name, model, ...key, ...(await sent.facts()), reasoning };
+  const changed = quirks.length === 0 ? {} : { quirks };
+  return { type: 'request', provider: name, model, ...key, ...(await sent.facts()), reasoning, ...changed };
 }
 
 /**

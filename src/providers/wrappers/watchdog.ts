@@ -130,8 +130,9 @@ class JsonLineMeter {
 }
 
 const HEAD = 64;
-/** How OpenAI, its Responses and Anthropic end. */
-const LAST = /^(?:data:\s*\[DONE\]|event:\s*(?:message_stop|response\.(?:completed|incomplete|failed)))$/u;
+/** How OpenAI, its Responses and Anthropic end; not every server sends `event:` lines. */
+const LAST =
+  /^(?:data:\s*\[DONE\]$|(?:event:\s*|data:\s*\{\s*"type"\s*:\s*")(?:message_stop|response\.(?:completed|incomplete|failed))(?:"|$))/u;
 const LINE_FEED = 10;
 
 /** Reads just enough of an event stream to tell an answer from a keep-alive. */

@@ -14,6 +14,7 @@ import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { FOREVER_MS, openConnection, type Connection } from './connection.ts';
 import { readElicitation, type Elicitation } from './elicitation.ts';
+import { correcting } from './messages.ts';
 import { type McpSettings, StdioTransport } from './stdio.ts';
 
 export interface ConnectOptions {
@@ -45,8 +46,9 @@ const OLDER = new Set([400, 404, 405]);
  * Starts or reaches a server and agrees on the protocol with it. Throws one sentence; nothing is left running then.
  * The caller's signal is the deadline.
  */
-export async function connectServer(options: ConnectOptions, signal: AbortSignal): Promise<Connection> {
-  const { settings } = options;
+export async function connectServer(given: ConnectOptions, signal: AbortSignal): Promise<Connection> {
+  const { settings } = given;
+  const options = { ...given, fetch: correcting(given.fetch) };
   if (settings.url === undefined) return await connectStdio(options, signal);
   const url = new URL(settings.url);
   if (settings.type === 'sse') return await connectSse(options, url, signal);

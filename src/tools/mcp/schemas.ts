@@ -42,10 +42,10 @@ function sizeOf(shown: readonly (ShownTool | undefined)[]): number {
   return shown.reduce((sum, tool) => sum + (tool === undefined ? 0 : JSON.stringify(tool).length), 0);
 }
 
-function showTool({ description, inputSchema }: ForeignTool, budget: number): ShownTool | undefined {
+function showTool({ description, inputSchema: given }: ForeignTool, budget: number): ShownTool | undefined {
+  const inputSchema = completed(given);
   if (inputSchema['type'] !== 'object' || !isSchema(inputSchema, 0)) return undefined;
   const properties = isObject(inputSchema['properties']) ? inputSchema['properties'] : {};
-  if (!Object.keys(properties).every((name) => FIELD.test(name))) return undefined;
   const kept = Object.entries(inputSchema).filter(([key]) => !NOT_AT_TOP.has(key));
   const schema = { ...Object.fromEntries(kept), type: 'object', properties };
   let shown: ShownTool | undefined;
@@ -54,6 +54,74 @@ function showTool({ description, inputSchema }: ForeignTool, budget: number): Sh
     if (JSON.stringify(shown).length <= budget) return shown;
   }
   return shown !== undefined && JSON.stringify(shown).length <= MOST_FOR_TOOL * 2 ? shown : undefined;
+}
+
+/**
+ * A tool's schema with what servers often leave out or write as null: a keyword that is null counts as absent, `any` as no
+ * type, an array without `items` holds anything. Fields have names that all model APIs take.
+ */
+function completed(inputSchema: JsonObject): JsonObject {
+  const schema = completedInside(inputSchema, false);
+  const names = fieldNames(inputSchema);
+  const renamed = (name: unknown): unknown => names.get(String(name)) ?? name;
+  const { properties, required } = schema;
+  const type = schema['type'] ?? 'object';
+  return {
+    ...schema,
+    type,
+    ...(isObject(properties)
+      ? { properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [renamed(name), field])) }
+      : {}),
+    ...(Array.isArray(required) ? { required: required.map(renamed) } : {}),
+  };
+}
+
+/** The name that a model is shown for each field that some API refuses, such as `$filter`. */
+function fieldNames({ properties }: JsonObject): ReadonlyMap<string, string> {
+  const all = isObject(properties) ? Object.keys(properties) : [];
+  const taken = new Set(all.filter((name) => FIELD.test(name)));
+  const names = new Map<string, string>();
+  for (const name of all) {
+    if (FIELD.test(name)) continue;
+    const plain = name.replace(/[^\w.-]+/gu, '_').slice(0, 56);
+    let shown = plain;
+    for (let n = 2; taken.has(shown); n += 1) shown = `${plain}_${n}`;
+    taken.add(shown);
+    names.set(name, shown);
+  }
+  return names;
+}
+
+/** The arguments of a call as the server expects them: under its own names, with the defaults of required fields. */
+export function forServer(inputSchema: JsonObject, params: JsonObject): JsonObject {
+  const { properties, required } = inputSchema;
+  const fields = isObject(properties) ? properties : {};
+  const names = new Map([...fieldNames(inputSchema)].map(([name, shown]) => [shown, name]));
+  const defaults = (Array.isArray(required) ? required : []).flatMap((name: unknown) => {
+    const field = typeof name === 'string' ? fields[name] : undefined;
+    return isObject(field) && field['default'] !== undefined ? [[String(name), field['default']] as const] : [];
+  });
+  const given = Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value] as const);
+  return { ...Object.fromEntries(defaults), ...Object.fromEntries(given) };
+}
+
+/** Keywords for which null is a value. */
+const MAY_BE_NULL = new Set(['default', 'const', 'example', 'examples']);
+
+function completedInside(value: JsonObject, isFields: boolean): JsonObject {
+  const entries = Object.entries(value).flatMap(([key, item]): (readonly [string, unknown])[] => {
+    if (item === null && (isFields || !MAY_BE_NULL.has(key))) return isFields ? [[key, {}]] : [];
+    if (!isFields && MAY_BE_NULL.has(key)) return [[key, item]];
+    const inside = (one: unknown): unknown =>
+      isObject(one) ? completedInside(one, !isFields && NAMES_FIELDS.has(key)) : one;
+    return [[key, Array.isArray(item) ? item.map(inside) : inside(item)]];
+  });
+  const schema = Object.fromEntries(entries);
+  if (isFields) return schema;
+  const types: unknown = schema['type'];
+  if (types === 'any' || (Array.isArray(types) && types.includes('any'))) delete schema['type'];
+  const isArray = types === 'array' || (Array.isArray(types) && types.includes('array'));
+  return isArray && schema['items'] === undefined ? { ...schema, items: {} } : schema;
 }
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
@@ -116,9 +184,18 @@ const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'defin
  */
 export function validatorOf(inputSchema: JsonObject): z.ZodObject {
   try {
-    const plain = withoutKeywords(inputSchema, false);
+    const whole = completed(inputSchema);
+    const plain = withoutKeywords(whole, false);
     const top = Object.entries(plain).filter(([key]) => !NOT_AT_TOP.has(key));
-    const schema = z.fromJSONSchema({ ...Object.fromEntries(top), type: 'object' });
+    // A required field with a default may be left out: `forServer` fills it in.
+    const fields = isObject(whole['properties']) ? whole['properties'] : {};
+    const hasDefault = (name: unknown): boolean => {
+      const field = fields[String(name)];
+      return isObject(field) && field['default'] !== undefined;
+    };
+    const { required } = whole;
+    const needed = Array.isArray(required) ? { required: required.filter((name) => !hasDefault(name)) } : {};
+    const schema = z.fromJSONSchema({ ...Object.fromEntries(top), ...needed, type: 'object' });
     if (schema instanceof z.ZodObject) return schema;
   } catch {
     // Fall through: everything goes.

@@ -152,6 +152,13 @@ export class McpServer implements AsyncDisposable {
         live.worked = true;
         throw this.#failure(`answered with an error: ${this.#reason(error)}`);
       }
+      const status = isOver ? null : refusedStatus(error);
+      if (status !== null && !isForgotten(error)) {
+        throw this.#failure(
+          `refused the call (HTTP ${status}): ${this.#reason(error)}`,
+          `Nothing was done. ${REMEDIES[status] ?? ''}`.trim(),
+        );
+      }
       await this.#drop(live);
       if (isForgotten(error) && !isSecondTry) return await this.run(context, ask, true);
       const why = isOver ? this.#lastEnd : this.#reason(error);
@@ -332,6 +339,18 @@ function setListing(live: Live, listing: Listing): void {
 /** The SDK is not loaded for telling its errors apart. What the server said no with is one of the protocol's. */
 function isOfProtocol(error: unknown): boolean {
   return error instanceof Error && /^(?:McpError|\$?ZodError)$/u.test(error.name);
+}
+
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: 'Check the headers of the server in the configuration.',
+  403: 'Check the headers of the server in the configuration.',
+  429: 'The server is rate-limiting us right now; try again later.',
+};
+
+/** The HTTP status of a request that the server turned down before it did anything; null: it may have begun. */
+function refusedStatus(error: unknown): number | null {
+  const status = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof status === 'number' && status >= 400 && status < 500 && status !== 408 ? status : null;
 }
 
 /** Over HTTP: it does not know our session any more. */

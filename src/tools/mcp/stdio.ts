@@ -9,6 +9,7 @@ import { AppError, errorMessage } from '../../util/errors.ts';
 import { findProgram } from '../exec/shell.ts';
 import { MARKER, ProcessTree } from '../exec/process-tree.ts';
 import { ByteLines, LineSplitter } from './lines.ts';
+import { corrected } from './messages.ts';
 
 /** One server as the configuration has it. */
 export interface McpSettings {
@@ -170,7 +171,7 @@ export class StdioTransport implements Transport {
 
 function readMessage(line: string): JSONRPCMessage | undefined {
   try {
-    return deserializeMessage(line);
+    return deserializeMessage(line.includes('"error"') ? JSON.stringify(corrected(JSON.parse(line))) : line);
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import { toJsonSchema } from '../registry/schema.ts';
 import { defineTool, type EffectClass, type Tool, type ToolContext } from '../tool.ts';
 import { toolHash, type ForeignTool, type Listing } from './listing.ts';
 import { callResult, listResult, promptResult, resourceResult, type KeepFile, type ResultParts } from './result.ts';
-import { showTools, validatorOf } from './schemas.ts';
+import { forServer, showTools, validatorOf } from './schemas.ts';
 import type { LiveServer, McpServer } from './server.ts';
 import type { McpSettings } from './stdio.ts';
 import { createHash } from 'node:crypto';
@@ -85,7 +85,7 @@ function foreignTool(
         const { name } = shown;
         await requireAgreed(live, { tool: tool.name, shown: name, agreed, parts, signal: options.signal });
         context.permit?.check();
-        const result = await live.connection.call(tool.name, params, options);
+        const result = await live.connection.call(tool.name, forServer(inputSchema, params), options);
         return await callResult(result, resultParts(tool.name, parts, context));
       }),
   });

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { withOwnNames } from './parameter-aliases.ts';
 
 export type ParsedArguments =
   | { readonly ok: true; readonly params: Record<string, unknown> }
@@ -6,7 +7,7 @@ export type ParsedArguments =
 
 /**
  * Parses the arguments of a call and checks them against the tool's schema. Text that is no JSON is refused, never repaired.
- * Harmless mistakes in valid JSON are corrected: "5" for 5, a single value for a list, null for an absent field.
+ * Harmless mistakes in valid JSON are corrected: another program's name of a parameter, "5" for 5, a single value for a list, null for an absent field.
  */
 export function parseArguments(schema: z.ZodObject, text: string): ParsedArguments {
   let given: unknown;
@@ -25,9 +26,13 @@ export function parseArguments(schema: z.ZodObject, text: string): ParsedArgumen
       problem: 'Nothing was done: the arguments must be a JSON object. Call the tool again with one.',
     };
   }
-  const first = schema.safeParse(given);
+  const asGiven = schema.safeParse(given);
+  // A tool of an MCP server may take fields that its schema doesn't name.
+  if (asGiven.success && schema.def.catchall !== undefined) return { ok: true, params: asGiven.data };
+  const named = withOwnNames(schema, Object.fromEntries(Object.entries(given)));
+  const first = schema.safeParse(named);
   if (first.success) return { ok: true, params: first.data };
-  const repaired = structuredClone(given);
+  const repaired = structuredClone(named);
   for (const issue of first.error.issues) repair(repaired, issue);
   const second = schema.safeParse(repaired);
   if (second.success) return { ok: true, params: second.data };

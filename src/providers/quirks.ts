@@ -1,0 +1,301 @@
+import type { Logger } from '../util/log.ts';
+import { RecentMap } from '../util/recent-map.ts';
+import type { ModelName } from './provider.ts';
+import { EMPTY_ANSWER } from './transcript.ts';
+import { perObject } from './wire-json.ts';
+
+export type WireBody = Readonly<Record<string, unknown>>;
+type Item = Readonly<Record<string, unknown>>;
+
+/** A way in which a server differs from the API that it speaks: how it refuses a request, and what it accepts instead. */
+interface Quirk {
+  /** Whether this is the refusal; `said` holds the server's words and codes in lower case. */
+  readonly refuses: (said: string) => boolean;
+  /** The body without what was refused; the same object if there was nothing of it. `limit` is what `limitOf` returned, or 0. */
+  readonly remedy: (body: WireBody, limit: number) => WireBody;
+  /** Reads the number that the remedy needs. */
+  readonly limitOf?: (said: string, body: WireBody) => number;
+  /** What goes wrong belongs to one conversation, so later requests are sent as usual. @default false */
+  readonly onlyOnce?: boolean;
+  /** What the person loses by it, as one sentence. */
+  readonly note?: (model: string) => string;
+}
+
+const REFUSED =
+  /unsupported|(?:not|n't) support|unrecogni[sz]ed|unknown|unexpected|extra inputs|extra_forbidden|not (?:be )?(?:permitted|allowed|accepted|recognized|enabled)|additional propert|deprecated|forbidden|\binvalid\b|only .{0,40}(?:allowed|supported|accepted)/u;
+
+/** Fields of a body that a request works without. */
+const OPTIONAL_FIELDS = [
+  'stream_options',
+  'temperature',
+  'reasoning_effort',
+  'reasoning_split',
+  'reasoning',
+  'enable_thinking',
+  'thinking',
+  'think',
+  'output_config',
+  'store',
+  'max_output_tokens',
+] as const;
+const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
+/** Every model can write this much; for APIs that require a limit and servers that don't name theirs. */
+const MODEST_OUTPUT = 4096;
+const LEAST_OUTPUT = 16;
+
+/** Whether the text refuses a field with this name. What a server quotes of the request (`'input': …`) doesn't count. */
+function refusesField(said: string, name: string): boolean {
+  const text = said.replaceAll(/['"]input['"]:.*?(?=\}, ?\{|$)/gu, '');
+  return REFUSED.test(text) && new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'u').test(text);
+}
+
+function without(body: WireBody, ...names: readonly string[]): WireBody {
+  if (!names.some((name) => name in body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
+}
+
+function leftOut(name: (typeof OPTIONAL_FIELDS)[number]): Quirk {
+  return { refuses: (said) => refusesField(said, name), remedy: (body) => without(body, name) };
+}
+
+function renamed(from: string, to: string): Quirk {
+  return {
+    refuses: (said) => refusesField(said, from),
+    remedy: (body) => (from in body ? { ...without(body, from), [to]: body[from] } : body),
+  };
+}
+
+function isItem(value: unknown): value is Item {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function itemsOf(value: unknown): readonly Item[] {
+  return Array.isArray(value) ? value.filter(isItem) : [];
+}
+
+/** The body with another list of messages; the same body if `change` returned each of them. */
+function withMessages(body: WireBody, change: (messages: readonly Item[]) => readonly Item[]): WireBody {
+  const before = itemsOf(body['messages']);
+  const after = change(before);
+  const isSame = after.length === before.length && after.every((message, at) => message === before[at]);
+  return isSame ? body : { ...body, messages: after };
+}
+
+const withoutReasoning = perObject((message: Item) => without(message, 'reasoning', 'reasoning_content'));
+
+/** Gemini's signatures, which other servers don't know. */
+const withoutExtras = perObject((message: Item): Item => {
+  const calls = itemsOf(message['tool_calls']);
+  if (!calls.some((call) => 'extra_content' in call)) return message;
+  return { ...message, tool_calls: calls.map((call) => without(call, 'extra_content')) };
+});
+
+const withoutThinking = perObject((message: Item): Item => {
+  const blocks = itemsOf(message['content']);
+  const kept = blocks.filter(({ type }) => type !== 'thinking' && type !== 'redacted_thinking');
+  if (kept.length === blocks.length) return message;
+  return { ...message, content: kept.length > 0 ? kept : [{ type: 'text', text: EMPTY_ANSWER }] };
+});
+
+const asSystem = perObject((message: Item): Item =>
+  message['role'] === 'developer' ? { ...message, role: 'system' } : message,
+);
+
+/** The system prompt in front of the first user message. */
+function systemAsUser(messages: readonly Item[]): readonly Item[] {
+  const isSystem = ({ role }: Item): boolean => role === 'system' || role === 'developer';
+  const text = messages.filter(isSystem).map(({ content }) => content);
+  const rest = messages.filter((message) => !isSystem(message));
+  if (text.length === 0) return messages;
+  const [first] = rest;
+  const prompt: Item = { role: 'user', content: text.join('\n\n') };
+  return first === undefined || first['role'] !== 'user' ? [prompt, ...rest] : joinedRoles([prompt, ...rest]);
+}
+
+/** Messages in which the roles alternate: neighbours of one role are joined, and an answer stands after tool results. */
+function joinedRoles(messages: readonly Item[]): readonly Item[] {
+  const joined: Item[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (last?.['role'] === 'tool' && message['role'] === 'user') {
+      joined.push({ role: 'assistant', content: EMPTY_ANSWER });
+    }
+    const isSame = last !== undefined && last['role'] === message['role'] && last['role'] === 'user';
+    if (isSame) joined.splice(-1, 1, { ...last, content: together(last['content'], message['content']) });
+    else joined.push(message);
+  }
+  return joined;
+}
+
+function together(a: unknown, b: unknown): unknown {
+  if (typeof a === 'string' && typeof b === 'string') return `${a}\n\n${b}`;
+  const parts = (content: unknown): readonly unknown[] =>
+    Array.isArray(content) ? content : [{ type: 'text', text: content }];
+  return [...parts(a), ...parts(b)];
+}
+
+/** The largest number below what was asked for: servers name their limit, the request's value, and little else. */
+function namedLimit(said: string, body: WireBody): number {
+  const asked = Math.max(...OUTPUT_LIMITS.map((name) => Number(body[name] ?? 0)));
+  const { model } = body;
+  const text = typeof model === 'string' && model !== '' ? said.replaceAll(model.toLowerCase(), ' ') : said;
+  const limits = [
+    ...text.matchAll(/(?<![\w.<-])(?<count>\d{1,3}(?:,\d{3})+|\d+)(?<open>\)| \(exclusive\))?/gu),
+  ].flatMap(({ groups = {} }) => {
+    const count = Number(groups['count']?.replaceAll(',', '')) - (groups['open'] === undefined ? 0 : 1);
+    return count >= LEAST_OUTPUT && count < asked ? [count] : [];
+  });
+  return Math.max(0, ...limits);
+}
+
+function withFewerTokens(body: WireBody, limit: number): WireBody {
+  const name = OUTPUT_LIMITS.find((one) => one in body);
+  if (name === undefined) return body;
+  // Anthropic's API, which is told by its system prompt beside the messages, demands a limit.
+  const isRequired = name === 'max_tokens' && ('system' in body || 'thinking' in body);
+  const most = limit > 0 ? limit : isRequired ? MODEST_OUTPUT : 0;
+  if (most === 0) return without(body, name);
+  return Number(body[name]) > most ? { ...body, [name]: most } : body;
+}
+
+const isTooMuchOutput = (said: string): boolean =>
+  /max[_ ](?:completion[_ ]|output[_ ]|new[_ ])?tokens|(?:output|completion) tokens/u.test(said) &&
+  /too (?:large|high|big|many)|exceed|at most|maximum|less than|<=|range|above|larger|up to|> ?\d/u.test(said) &&
+  !/maximum context|context (?:length|limit|window|size)|(?:prompt|input) (?:token|length)|afford/u.test(said);
+
+const isNoTools = (said: string): boolean =>
+  /(?:not|n't) support (?:the use of |any )?(?:tool|function)|(?:tools?|functions?)(?:[ _-]?(?:call(?:s|ing)?|use))? (?:is|are) not (?:supported|enabled|available|allowed)|support tool use|enable-auto-tool-choice|tools? param requires --jinja|(?:argument supplied|parameter|field)s?:? ['"`]?tools['"`]?(?![\w.[])|(?:^|\.|\/| )tools: extra inputs/u.test(
+    said,
+  );
+
+/**
+ * What servers are known to refuse. The first row that matches a refusal and changes the body is applied, and the request
+ * repeated; more than one may apply to a model. A new server needs a row here and one in the test of this table.
+ */
+const QUIRKS = {
+  'fewer output tokens': { refuses: isTooMuchOutput, remedy: withFewerTokens, limitOf: namedLimit },
+  'max_completion_tokens for max_tokens': renamed('max_tokens', 'max_completion_tokens'),
+  'max_tokens for max_completion_tokens': renamed('max_completion_tokens', 'max_tokens'),
+  'no tools': {
+    refuses: isNoTools,
+    remedy: (body) => without(body, 'tools', 'tool_choice'),
+    note: (model) =>
+      `The model ${model} can't use tools here, so it can only talk: it doesn't read files, search or remember anything by itself. Choose one that can with /model.`,
+  },
+  'no extra_content': {
+    refuses: (said) => refusesField(said, 'extra_content'),
+    remedy: (body) => withMessages(body, (messages) => messages.map(withoutExtras)),
+  },
+  'no reasoning in earlier answers': {
+    refuses: (said) => refusesField(said, '(?:reasoning|reasoning_content)'),
+    remedy: (body) => withMessages(body, (messages) => messages.map(withoutReasoning)),
+  },
+  'no thinking in earlier answers': {
+    refuses: (said) =>
+      /signature/u.test(said)
+        ? /thinking|invalid|valid/u.test(said)
+        : /thinking.{0,60}block|found ['"`]?thinking/u.test(said),
+    remedy: (body) => {
+      const bare = withMessages(body, (messages) => messages.map(withoutThinking));
+      // An answer that goes on after a tool call must not think if its beginning is gone.
+      return bare === body ? body : without(bare, 'thinking', 'output_config');
+    },
+    onlyOnce: true,
+  },
+  'no reasoning items': {
+    refuses: (said) =>
+      /encrypted.{0,3}content.{0,60}(?:verif|decrypt|invalid|pars)|invalid_encrypted_content|of type ['"`]?reasoning/u.test(
+        said,
+      ),
+    remedy: (body) => {
+      const input = itemsOf(body['input']);
+      const kept = input.filter(({ type }) => type !== 'reasoning');
+      return kept.length === input.length ? body : { ...body, input: kept };
+    },
+    onlyOnce: true,
+  },
+  'no include': {
+    refuses: (said) => refusesField(said, 'include') || /encrypted content is not supported/u.test(said),
+    remedy: (body) => without(body, 'include'),
+  },
+  'system for developer': {
+    refuses: (said) =>
+      /developer|property ['"`]?role/u.test(said) && /role|one of|invalid|un(?:known|supported|expected)/u.test(said),
+    remedy: (body) => withMessages(body, (messages) => messages.map(asSystem)),
+  },
+  'system prompt as user': {
+    refuses: (said) =>
+      /system (?:role|prompt|message|instruction)s? (?:is |are )?not (?:supported|allowed|enabled)|(?:not|n't) support ['"`]?(?:the )?(?:system|developer)|only user(?:,| and) (?:assistant|model)(?! and system)|developer instruction is not enabled|(?:unknown|unsupported|unexpected|invalid)(?: message)? role:? ['"`]?system/u.test(
+        said,
+      ),
+    remedy: (body) => withMessages(body, systemAsUser),
+  },
+  'alternating roles': {
+    refuses: (said) => /roles? (?:must|should) alternate|must alternate between/u.test(said),
+    remedy: (body) => withMessages(body, joinedRoles),
+  },
+} satisfies Record<string, Quirk>;
+
+const ROWS: ReadonlyMap<string, Quirk> = new Map<string, Quirk>([
+  ...Object.entries<Quirk>(QUIRKS),
+  ...OPTIONAL_FIELDS.map((name): [string, Quirk] => [`no ${name}`, leftOut(name)]),
+]);
+
+/** A quirk that a server has shown, as it is recorded: its name in the table, with its limit where it has one (`name=8192`). */
+export type KnownQuirk = string;
+
+/** The body as a server with these quirks accepts it. Unknown ones, of another version, change nothing. */
+export function withQuirks(body: WireBody, quirks: readonly KnownQuirk[]): WireBody {
+  return quirks.reduce((changed, quirk) => {
+    const [name, limit] = partsOf(quirk);
+    return ROWS.get(name)?.remedy(changed, limit) ?? changed;
+  }, body);
+}
+
+function partsOf(quirk: KnownQuirk): readonly [string, number] {
+  const [name = '', limit = '0'] = quirk.split('=');
+  return [name, Number(limit)];
+}
+
+/** Whether two are the same row of the table, perhaps with another limit. */
+export function isSameQuirk(a: KnownQuirk, b: KnownQuirk): boolean {
+  return partsOf(a)[0] === partsOf(b)[0];
+}
+
+/** What the person loses by a quirk, as one sentence; null: nothing. */
+export function quirkNote(quirk: KnownQuirk, model: string): string | null {
+  return ROWS.get(partsOf(quirk)[0])?.note?.(model) ?? null;
+}
+
+/** The quirk behind a refusal of this body; undefined if it is none that is known or if its remedy changes nothing. */
+export function quirkBehind(said: string, body: WireBody): KnownQuirk | undefined {
+  for (const [name, { refuses, remedy, limitOf }] of ROWS) {
+    if (!refuses(said)) continue;
+    const limit = limitOf?.(said, body) ?? 0;
+    if (remedy(body, limit) !== body) return limit > 0 ? `${name}=${limit}` : name;
+  }
+  return undefined;
+}
+
+/** The quirks that models have shown since the start, for the last 256 models. */
+export class LearnedQuirks {
+  readonly #log: Logger | undefined;
+  readonly #known = new RecentMap<string, readonly KnownQuirk[]>(256);
+
+  constructor(log?: Logger) {
+    this.#log = log;
+  }
+
+  of({ provider, model }: ModelName): readonly KnownQuirk[] {
+    return this.#known.get(`${provider}/${model}`) ?? [];
+  }
+
+  /** Remembers a quirk, in place of one of the same name, unless it belongs to one conversation. */
+  learn({ provider, model }: ModelName, quirk: KnownQuirk, said: string): void {
+    const [name] = partsOf(quirk);
+    this.#log?.info('model: request changed and repeated', { provider, model, quirk, said });
+    if (ROWS.get(name)?.onlyOnce === true) return;
+    const others = this.of({ provider, model }).filter((known) => partsOf(known)[0] !== name);
+    this.#known.set(`${provider}/${model}`, [...others, quirk]);
+  }
+}

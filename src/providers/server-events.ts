@@ -1,0 +1,87 @@
+/** Stands for `[DONE]`: the server says that its answer is complete. */
+export const DONE = Symbol('[DONE]');
+
+/**
+ * Reads the events of a streamed answer, or its one object where the server sent a JSON body instead of a stream. Used in
+ * place of the SDKs' parsers, which hide `[DONE]` and need `event:` lines: every dialect names the type in the data too.
+ * An error in place of an event is thrown in the shape of the SDKs' own. Throws a `SyntaxError` for data that isn't JSON.
+ */
+export async function* serverEvents<Raw extends object>(response: Response): AsyncGenerator<Raw | typeof DONE> {
+  if (response.body === null || /html/iu.test(response.headers.get('content-type') ?? '')) return;
+  const reader = new EventReader();
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    for (const data of reader.feed(text)) yield* eventOf<Raw>(data, response.headers);
+  }
+  for (const data of reader.end()) yield* eventOf<Raw>(data, response.headers);
+}
+
+function* eventOf<Raw extends object>(data: string, headers: Headers): Generator<Raw | typeof DONE> {
+  if (data === '[DONE]') {
+    yield DONE;
+    return;
+  }
+  const value: Raw | null = JSON.parse(data);
+  if (typeof value !== 'object' || value === null) return;
+  const error: unknown = Reflect.get(value, 'error');
+  if (error !== undefined && error !== null && error !== '' && error !== false) throw serverError(error, headers);
+  yield value;
+}
+
+/** An error that a server sent within an answer. The SDKs keep the body in `error`, by which `errors.ts` knows it. */
+function serverError(error: unknown, headers: Headers): Error {
+  const message: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error;
+  return Object.assign(new Error(typeof message === 'string' ? message : 'the server failed'), { error, headers });
+}
+
+const LINE_END = /\r\n|\n|\r(?!$)/u;
+
+/** Cuts a body into the data of its events. */
+class EventReader {
+  #rest = '';
+  #data: string[] = [];
+  /** The body is one JSON text and no stream of events. Undefined until its first character. */
+  #isJson: boolean | undefined;
+
+  *feed(text: string): Generator<string> {
+    this.#rest += text;
+    this.#isJson ??= /^\s*$/u.test(this.#rest) ? undefined : /^\s*[{[]/u.test(this.#rest);
+    if (this.#isJson === true || this.#isJson === undefined) return;
+    const lines = this.#rest.split(LINE_END);
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) yield* this.#line(line);
+  }
+
+  /** Data that broke off in the middle isn't an event. */
+  *end(): Generator<string> {
+    if (this.#isJson === true) {
+      yield this.#rest;
+      return;
+    }
+    yield* this.#line(this.#rest.replace(/\r$/u, ''));
+    if (this.#data.length > 0 && isWhole(this.#data.join('\n'))) yield* this.#flush();
+  }
+
+  *#line(line: string): Generator<string> {
+    if (line === '') yield* this.#flush();
+    if (!line.startsWith('data:')) return;
+    const data = line.slice(5).trim();
+    // Some servers leave out the empty line between two events.
+    if (this.#data.length > 0 && isWhole(this.#data.join('\n'))) yield* this.#flush();
+    if (data !== '') this.#data.push(data);
+  }
+
+  *#flush(): Generator<string> {
+    if (this.#data.length > 0) yield this.#data.join('\n');
+    this.#data = [];
+  }
+}
+
+function isWhole(data: string): boolean {
+  if (data === '[DONE]') return true;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+import type { StreamingFetch } from '../../security/fetch/stream-fetch.ts';
+
+/** JSON-RPC's internal error, for servers that send an error without a code. */
+const INTERNAL = -32_603;
+
+/** A message with small slips of servers corrected: `error: null` beside a result, an error without `code` or `message`. */
+export function corrected(message: unknown): unknown {
+  if (Array.isArray(message)) return message.map(corrected);
+  if (!isObject(message) || !('error' in message)) return message;
+  const { error, ...rest } = message;
+  if (error === null || error === undefined) return rest;
+  const { result: _, ...answer } = rest;
+  const given = isObject(error) ? error : { message: error };
+  const text = typeof given['message'] === 'string' ? given['message'] : JSON.stringify(error);
+  const code = Number.isInteger(given['code']) ? given['code'] : INTERNAL;
+  return { ...answer, error: { ...given, code, message: text } };
+}
+
+/** The same fetch, with the messages of its answers corrected, and the lines of event streams ended by \n alone. */
+export function correcting(fetch: StreamingFetch): StreamingFetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const type = response.headers.get('content-type') ?? '';
+    const { status, headers, body } = response;
+    if (body !== null && type.includes('text/event-stream')) {
+      return new Response(body.pipeThrough(new TransformStream(new EventLines())), { status, headers });
+    }
+    if (!type.includes('application/json') || !response.ok) return response;
+    return new Response(correctedText(await response.text()), { status, headers });
+  };
+}
+
+/**
+ * Rewrites an event stream line by line. A carriage return ends a line at once: waiting for what follows it would hold
+ * the event back until the next one.
+ */
+class EventLines {
+  readonly #decoder = new TextDecoder();
+  readonly #encoder = new TextEncoder();
+  #rest = '';
+  #endedByReturn = false;
+
+  transform(chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void {
+    let text = this.#decoder.decode(chunk, { stream: true });
+    if (text === '') return;
+    const isRest = this.#endedByReturn && text.startsWith('\n');
+    this.#endedByReturn = text.endsWith('\r');
+    if (isRest) text = text.slice(1);
+    const lines = (this.#rest + text).split(/\r\n|\r|\n/u);
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) controller.enqueue(this.#encoder.encode(`${correctedLine(line)}\n`));
+  }
+
+  flush(controller: TransformStreamDefaultController<Uint8Array>): void {
+    controller.enqueue(this.#encoder.encode(correctedLine(this.#rest)));
+  }
+}
+
+function correctedLine(line: string): string {
+  const data = /^data: ?(?<data>\{.*)$/u.exec(line)?.groups?.['data'];
+  return data === undefined ? line : `data: ${correctedText(data)}`;
+}
+
+function correctedText(text: string): string {
+  if (!text.includes('"error"')) return text;
+  try {
+    return JSON.stringify(corrected(JSON.parse(text)));
+  } catch {
+    return text;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,279 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ErrorStep, ModelApiRequest, Step } from '../support/model-script.ts';
+import { GROUP } from '../support/three-people.ts';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type DialectName, type World, type WorldOptions } from '../support/world.ts';
+
+/** Text that the provider's filter looks for. */
+const POISON = 'zyxpoisonxyz';
+const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.from(POISON.repeat(20))]);
+/** Is in the base64 of the refused picture, wherever that begins. */
+const PICTURE = PNG.toString('base64').slice(24, 84);
+
+const DIALECTS = ['openai', 'openai-responses', 'anthropic', 'ollama'] as const;
+
+const REFUSAL: Readonly<Record<DialectName, ErrorStep['error']>> = {
+  openai: {
+    status: 400,
+    code: 'content_filter',
+    message: "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+  },
+  'openai-responses': {
+    status: 400,
+    code: 'invalid_prompt',
+    message: 'Invalid prompt: your prompt was flagged as potentially violating our usage policy.',
+  },
+  anthropic: { status: 400, type: 'invalid_request_error', message: 'Output blocked by content filtering policy' },
+  ollama: { status: 400, message: 'the request was blocked by the content filter' },
+};
+
+const holds = ({ text }: ModelApiRequest): boolean => text.includes(POISON) || text.includes(PICTURE);
+
+/** Answers, but refuses whatever holds the poison; reads a file when told to. */
+function filter(refusal: Step, refuses = holds): (request: ModelApiRequest) => Step {
+  return (request) => {
+    if (refuses(request)) return refusal;
+    const { view } = request;
+    if (!view.lastUserText.includes('read the file') || view.toolResults.length > 0)
+      return `Answer: ${view.lastUserText.split('\n').at(-1)}`;
+    return { calls: [{ name: 'read_file', arguments: { path: 'report.txt' } }] };
+  };
+}
+
+async function say(world: World, text: string): Promise<string> {
+  const before = chatOf(world).length;
+  world.telegram.userSays(OWNER, text);
+  await waitFor(() => chatOf(world).length > before, { what: `an answer to ${text}` });
+  return chatOf(world).at(-1) ?? '';
+}
+
+async function sendPicture(world: World, bytes = PNG, caption = 'what is on this picture'): Promise<string> {
+  const before = chatOf(world).length;
+  const id = `p${before}`;
+  world.telegram.addFile(id, bytes, `photos/${id}.png`);
+  const photo = [{ file_id: id, file_size: bytes.length }];
+  world.telegram.userSays(OWNER, '', { text: undefined, photo, caption });
+  await waitFor(() => chatOf(world).length > before, { what: 'an answer to the picture' });
+  return chatOf(world).at(-1) ?? '';
+}
+
+async function remember(world: World, text: string): Promise<void> {
+  await mkdir(join(world.workspace, 'memory'), { recursive: true });
+  await writeFile(join(world.workspace, 'memory', 'MEMORY.md'), `# Memory\n\n- ${text}\n`);
+}
+
+const withSkill =
+  (name: string, description: string, body: string) =>
+  async (home: string): Promise<void> => {
+    const folder = join(home, 'workspace', 'skills', name);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'SKILL.md'), `---\nname: ${name}\ndescription: ${description}\n---\n\n${body}\n`);
+  };
+
+const CAUSES = {
+  text: {
+    poison: (world: World) => say(world, `my secret ${POISON} question`),
+    reply: /refused.*left out/su,
+    kept: [],
+  },
+  image: { poison: (world: World) => sendPicture(world), reply: /Answer.*image/su, kept: ['what is on this picture'] },
+  'tool result': {
+    poison: async (world: World) => {
+      await writeFile(join(world.workspace, 'report.txt'), `A line.\n${POISON}\n`);
+      return await say(world, 'please read the file');
+    },
+    reply: /Answer.*result/su,
+    kept: ['please read the file'],
+  },
+  'MEMORY.md': {
+    poison: async (world: World) => {
+      await remember(world, `the owner likes ${POISON}`);
+      return await say(world, 'what do I like?');
+    },
+    reply: /Answer.*MEMORY\.md/su,
+    kept: ['what do I like?'],
+  },
+} satisfies Record<string, { poison: (world: World) => Promise<string>; reply: RegExp; kept: readonly string[] }>;
+
+async function startConversation(options: WorldOptions, refusal: Step): Promise<World> {
+  const world = await startWorld(options);
+  world.model.setHandler(filter(refusal));
+  world.model.setAside(filter(refusal));
+  await remember(world, 'the owner has a cat');
+  await say(world, 'my favourite colour is blue');
+  return world;
+}
+
+function expectWhole(world: World, texts: readonly string[]): void {
+  const last = world.model.requests.at(-1)?.text ?? '';
+  for (const text of ['my favourite colour is blue', 'Answer: ', ...texts]) expect(last).toContain(text);
+  expect(last).not.toContain(POISON);
+  expect(last).not.toContain(PICTURE);
+}
+
+describe.each(DIALECTS)('what a provider refuses does not end the conversation: %s', (dialect) => {
+  test.each(Object.entries(CAUSES))('%s', async (_name, { poison, reply, kept }) => {
+    await using world = await startConversation({ dialect }, { error: REFUSAL[dialect] });
+    expect(await poison(world)).toMatch(reply);
+    const before = world.model.requests.length;
+    expect(await say(world, 'and what is next?')).toBe('Answer: and what is next?');
+    expect(world.model.requests.slice(before)).toHaveLength(1);
+    expectWhole(world, kept);
+    await world.restart();
+    expect(await say(world, 'still there?')).toBe('Answer: still there?');
+    expectWhole(world, [...kept, 'and what is next?']);
+  });
+});
+
+describe('what is refused', () => {
+  const filtered = { error: REFUSAL.openai } as const;
+
+  test('can be the text of a skill, called or loaded, and its description', async () => {
+    await using world = await startConversation({ furnish: withSkill('helper', 'Helps.', POISON) }, filtered);
+    expect(await say(world, '$helper please')).toMatch(/^Answer: .*refused.*skill/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['$helper please']);
+    await withSkill('other', `Finds ${POISON}.`, 'Body.')(world.home);
+    expect(await say(world, 'what can you do?')).toMatch(/^Answer: what can you do\?.*refused.*the list of skills/su);
+    expect(await say(world, 'go on')).toBe('Answer: go on');
+    expectWhole(world, ['$helper please', 'what can you do?']);
+  });
+
+  test('is found by the finish reason, too, whatever the provider calls it', async () => {
+    for (const finishReason of ['content_filter', 'sensitive', 'SAFETY', 'blocked']) {
+      await using world = await startConversation({}, { text: '', finishReason });
+      expect(await say(world, `say ${POISON}`)).toMatch(/refused.*content rules.*left out/su);
+      expect(await say(world, 'next')).toBe('Answer: next');
+      expectWhole(world, []);
+    }
+  });
+
+  test.each([
+    ['openai', 'sensitive'],
+    ['anthropic', 'refusal'],
+    ['openai-responses', 'content_filter'],
+  ] as const)('half an answer stays, and what led to it is left out: %s', async (dialect, finishReason) => {
+    await using world = await startConversation({ dialect }, { text: 'It begins with', finishReason });
+    expect(await say(world, `say ${POISON}`)).toMatch(/^It begins with.*refused to go on.*left out/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['It begins with']);
+  });
+
+  test('may be refused with words that nobody knows, if the model answered before', async () => {
+    await using world = await startConversation({}, { error: { status: 400, message: 'Frobnication failed.' } });
+    expect(await say(world, `say ${POISON}`)).toMatch(/Frobnication failed.*left out/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, []);
+  });
+
+  test('is one image that the server cannot read: those that it accepted stay', async () => {
+    const good = Buffer.concat([PNG.subarray(0, 16), Buffer.from('a fine picture '.repeat(20))]);
+    await using world = await startConversation({}, { error: { status: 400, message: 'Could not process image' } });
+    expect(await sendPicture(world, good, 'a fine one')).toMatch(/^Answer: a fine one/u);
+    expect(await sendPicture(world)).toMatch(/^Answer.*refused.*the image/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['what is on this picture', good.toString('base64')]);
+  });
+
+  test('is left out of a conversation that another model takes over with /model', async () => {
+    const isOther = ({ view }: ModelApiRequest): boolean => view.model === 'other-model';
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler(filter(filtered, (request) => isOther(request) && holds(request)));
+    await say(world, `I said ${POISON}`);
+    await say(world, 'something else');
+    expect(await say(world, '/model openai/other-model')).toContain('other-model');
+    expect(await say(world, 'are you there?')).toMatch(
+      /^Answer: are you there\?.*an earlier part of the conversation/su,
+    );
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['something else', 'are you there?']);
+  });
+
+  test('stays when a fallback accepts it', async () => {
+    const config = { agent: { fallbacks: ['openai/tolerant'] } };
+    await using world = await startConversation({ config }, filtered);
+    world.model.setHandler(filter(filtered, (request) => request.view.model !== 'tolerant' && holds(request)));
+    expect(await say(world, `say ${POISON}`)).toMatch(/^Answer: say/su);
+    expect(await say(world, 'next')).toMatch(/^Answer: next/su);
+    expect(world.model.requests.at(-1)?.text).toContain(POISON);
+  });
+
+  test('is searched for with few calls, and the search ends when the budget does', async () => {
+    // Nothing was accepted before, so any layer of the prompt may be the cause.
+    await using world = await startWorld({ config: { agent: { budget: { turnTokens: 12 } } } });
+    world.model.setHandler(filter(filtered));
+    await remember(world, `likes ${POISON}`);
+    expect(await say(world, 'what do I like?')).toMatch(/budget.*used up/su);
+    expect(world.model.requests).toHaveLength(2);
+    expect(await say(world, 'next')).toMatch(/^Answer: next/u);
+    expect(world.model.requests).toHaveLength(3);
+  });
+
+  test('is searched for from where the search was when the program ended', async () => {
+    await using world = await startConversation({}, filtered);
+    await remember(world, `likes ${POISON}`);
+    let trials = 0;
+    world.model.setHandler((request) => {
+      if (holds(request)) return filtered;
+      trials += 1;
+      return { fault: 'hang' };
+    });
+    world.telegram.userSays(OWNER, 'what do I like?');
+    await waitFor(() => trials > 0, { what: 'the first trial' });
+    const before = world.model.requests.length;
+    const told = chatOf(world).length;
+    world.model.setHandler(filter(filtered));
+    await world.restart();
+    await waitFor(() => chatOf(world).length > told, { what: 'the answer after the restart' });
+    expect(chatOf(world).at(-1)).toMatch(/^Answer: what do I like\?.*MEMORY\.md/su);
+    // The trial that was cut short is the first one that is sent again.
+    expect(world.model.requests.slice(before, before + 1).map(holds)).toEqual([false]);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['what do I like?']);
+  });
+
+  test('is not written into a summary, and the rest is saved', async () => {
+    await using world = await startConversation({}, { text: '', finishReason: 'content_filter' });
+    let saved = '';
+    world.model.setHandler((request) => `Answer: ${request.view.lastUserText.split('\n').at(-1)}`);
+    world.model.setAside((request) => {
+      if (holds(request)) return filtered;
+      saved = request.text;
+      return { calls: [{ name: 'save_memory', arguments: { history_entry: 'They talked of colours.' } }] };
+    });
+    await say(world, `now about ${POISON}`);
+    for (const text of ['one', 'two', 'three']) await say(world, text);
+    await say(world, '/new');
+    await waitFor(() => chatOf(world).some((text) => /refused 1 exchange/u.test(text)), { what: 'the notice' });
+    expect(saved).toContain('my favourite colour is blue');
+    expect(saved).toContain('three');
+    expect(world.model.asides.length).toBeLessThanOrEqual(7);
+  });
+
+  test('in a group is named to the owner alone', async () => {
+    const telegram = { allowFrom: ['42', '43'], owners: ['42'], groups: { debounceMs: 0, followUpSeconds: 0 } };
+    await using world = await startConversation({ config: { channels: { telegram } } }, filtered);
+    await writeFile(join(world.workspace, 'AGENTS.md'), `Talk of ${POISON}.\n`);
+    const before = chatOf(world).length;
+    world.telegram.userSays(GROUP, '@test_bot hello', {
+      from: { id: 43, first_name: 'Bob' },
+      entities: [{ type: 'mention', offset: 0, length: 9 }],
+    });
+    await waitFor(() => chatOf(world, GROUP).length > 0 && chatOf(world).length > before, {
+      what: 'answer and notice',
+    });
+    expect(chatOf(world, GROUP)[0]).toMatch(/a part of my instructions/u);
+    expect(chatOf(world, GROUP).join('\n')).not.toContain('AGENTS.md');
+    expect(chatOf(world).at(-1)).toContain('AGENTS.md');
+  });
+
+  test('is told by /why', async () => {
+    await using world = await startConversation({}, filtered);
+    await CAUSES['MEMORY.md'].poison(world);
+    expect(await say(world, '/why')).toMatch(/refused.*MEMORY\.md/su);
+    await say(world, `my ${POISON}`);
+    expect(await say(world, '/why')).toMatch(/refused.*left out of later requests/su);
+  });
+});
