@@ -37,6 +37,8 @@ export interface Manifest {
   readonly schema: number;
   /** Milliseconds since 1970. */
   readonly madeAt: number;
+  /** Tables whose rows a start may delete, and why. */
+  readonly mayEnd: Readonly<Record<string, string>>;
   readonly homes: Readonly<Record<keyof typeof HOMES, HomeContents>>;
 }
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CHATS } from './agents-world.ts';
-import { MODEL_KEY } from './canaries.ts';
 import type { ModelApiRequest, ScriptedCall, Step } from './model-script.ts';
 import { startEverywhere, type Everywhere } from './three-platforms.ts';
 import { waitFor } from './wait.ts';
@@ -32,10 +31,10 @@ const call = (name: string, given: Readonly<Record<string, unknown>>): Step => (
 type Plan = Map<string, Step[]>;
 
 /**
- * Lives in a new home through real channels, and copies it to `target` while turns are open and nothing was shut down: what a
- * kill leaves. Nothing outside of this process is used.
+ * Lives in a new home through real channels. At the end `leave` gets the home while a turn and questions are open, and has to end
+ * this process.
  */
-export async function liveFrozenLife(target: string): Promise<void> {
+export async function liveFrozenLife(leave: (home: string) => void): Promise<void> {
   const plan: Plan = new Map();
   await using everywhere = await startEverywhere({
     furnish,
@@ -60,7 +59,7 @@ export async function liveFrozenLife(target: string): Promise<void> {
           const code = /\/approve (?<code>\w+)/u.exec(visibleText)?.groups?.['code'];
           if (code === undefined || answered.has(code)) continue;
           answered.add(code);
-          const answer = words.endsWith('(no)') ? 'deny' : 'approve';
+          const answer = words.endsWith('(no)') ? 'deny' : words.endsWith('(always)') ? 'always' : 'approve';
           world.telegram.userPresses(OWNER, messageId, `${answer}:${code}`);
         }
         // What follows an approval comes a little later.
@@ -76,9 +75,7 @@ export async function liveFrozenLife(target: string): Promise<void> {
   await work(everywhere, says);
   await elsewhere(everywhere);
   await leftOpen(everywhere, plan);
-  await copyLive(world.home, target);
-  // What hangs ends with the servers, which are not asked again.
-  world.model.setHandler(() => 'Later.');
+  leave(world.home);
 }
 
 function stepFor(plan: Plan, { view }: ModelApiRequest): Step {
@@ -211,10 +208,18 @@ async function work({ world }: Everywhere, says: Says): Promise<void> {
     '/retry',
   ])
     await says(command);
-  const replied = world.telegram.sentMessages.filter(({ chatId }) => chatId === OWNER).at(-1);
-  if (replied !== undefined) world.telegram.userReacts(OWNER, replied.messageId, { after: ['👍'] });
+  await says('How was that?', 'Very good.');
+  await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, {
+    ...slow,
+    what: 'that all is sent',
+  });
+  const good = world.telegram.sentMessages.findLast(({ visibleText }) => visibleText === 'Very good.');
+  if (good === undefined) throw new Error('There is no answer to react to');
+  world.telegram.userReacts(OWNER, good.messageId, { after: ['👍'] });
   await says('Run a command (no)', call('exec', { command: 'echo no' }), 'It was not run.');
   await says('Run it again', call('exec', { command: 'echo yes' }), 'It was run.');
+  await says('Run it (always)', call('exec', { command: 'uptime' }), 'It may run from now on.');
+  await says('Count up', call('exec', { command: 'seq 1 30000' }), 'Thirty thousand.');
   // A reply that Telegram refuses for good.
   world.telegram.setFaultHandler(({ method, payload }) =>
     method === 'sendMessage' && JSON.stringify(payload).includes('refused') ? { status: 400 } : undefined,
@@ -275,13 +280,4 @@ async function leftOpen(everywhere: Everywhere, plan: Plan): Promise<void> {
     ...slow,
     what: 'the message',
   });
-}
-
-/** By another process, as SQLite's locks are this one's. */
-async function copyLive(from: string, to: string): Promise<void> {
-  await promisify(execFile)('cp', ['-a', from, to]);
-  for (const file of ['config.json']) {
-    const text = await readFile(join(to, file), 'utf8');
-    await writeFile(join(to, file), text.replaceAll(MODEL_KEY, 'a-key-of-nobody'), { mode: 0o600 });
-  }
 }

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { dedupeKey } from '../../src/journal/rows.ts';
 import { entrySchema } from '../../src/session/entry.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 
@@ -8,8 +10,8 @@ const HOUR_MS = 3_600_000;
 const KEY = 'telegram:46';
 
 /**
- * Adds rows that a home gets only in unusual moments: old questions, pruned runs, deliveries in doubt, summed usage, unfinished
- * consolidations. They are written as the stores write them, straight into the tables.
+ * Adds rows that a home rarely gets: old questions, pruned runs, deliveries in doubt, summed usage, a consolidation that was given
+ * up. They have the form that the stores give them.
  */
 export function fillRareRows(db: DatabaseSync, now: number): void {
   const add = (table: string, row: Readonly<Record<string, SQLInputValue>>): void => {
@@ -23,23 +25,18 @@ export function fillRareRows(db: DatabaseSync, now: number): void {
   let n = 0;
   for (const state of ['approved', 'denied', 'expired', 'cancelled']) {
     n += 1;
-    add('approvals', { call_id: `${id(n)}.1`, code: `old${n}`, session: KEY, ...chat, state, deadline: now, ...times });
-    add('questions', {
-      call_id: `${id(n)}.2`,
-      kind: 'approval',
-      code: `qu${n}`,
+    add('approvals', {
+      call_id: `${id(n)}.1`,
+      code: `old${n}`,
       session: KEY,
       turn: id(n),
       ...chat,
       thread: '7',
-      person: '46',
-      own: 1,
-      choices: '[]',
-      hash: '',
-      request: '{"title":"Run a command?","detail":"","reason":""}',
+      hash: sha256(`approval ${n}`),
+      request: '{"title":"Run a command","detail":"uptime","reason":""}',
       state,
-      answer: 'because',
-      answered_by: 'telegram:42',
+      reason: state === 'denied' ? 'not now' : null,
+      answered_by: state === 'approved' || state === 'denied' ? 'telegram:42' : null,
       deadline: now,
       ...times,
     });
@@ -52,14 +49,23 @@ export function fillRareRows(db: DatabaseSync, now: number): void {
       session: KEY,
       turn: id(n),
       ...chat,
+      thread: '7',
       person: '46',
       choices: '["Tea"]',
       state,
-      answer: 'Tea',
+      answer: state === 'answered' ? 'Tea' : null,
       deadline: now,
       ...times,
     });
   }
+  // As the step of the schema did that replaced the two tables.
+  db.exec(`INSERT INTO questions
+      SELECT call_id, 'approval', code, session, turn, channel, chat, thread, NULL, 0, '[]', hash, request, state,
+        reason, answered_by, deadline, created_at, updated_at FROM approvals;
+    INSERT INTO questions
+      SELECT call_id, 'ask', code, session, turn, channel, chat, thread, person, 0, choices, '',
+        json_object('title', '', 'detail', '', 'reason', ''), state, answer, NULL, deadline, created_at, updated_at
+      FROM asks;`);
   for (const state of ['done', 'refused', 'dead']) {
     n += 1;
     const message = {
@@ -152,35 +158,34 @@ export function fillRareRows(db: DatabaseSync, now: number): void {
       count: 2,
       state,
       reason: 'the assistant did not run',
-      late_ms: 9,
+      late_ms: 0,
       at: now,
     });
   }
-  for (const [at, action] of ['skip', 'run', 'failed', 'refused'].entries()) {
+  for (const [at, action] of ['skip', 'run', 'refused'].entries()) {
+    const ran = action === 'run';
     add('heartbeat', {
-      at: now - at * HOUR_MS,
+      at: now - (at + 1) * HOUR_MS,
       action,
-      reason: 'nothing to do',
-      inbound_id: null,
-      told: 0,
-      verdict: 'quiet',
+      reason: ran ? 'Look whether the invoice of Hofer was paid.' : 'nothing to do',
+      inbound_id: ran ? id(8) : null,
+      told: ran ? 0 : null,
+      verdict: ran ? 'it had nothing to report' : null,
     });
   }
-  for (const [at, state] of ['done', 'dropped'].entries()) {
-    add('archives', {
-      id: id(800 + at),
-      session: KEY,
-      reason: 'size',
-      role: 'guest',
-      direct: 1,
-      up_to: id(900),
-      note: 'a note',
-      state,
-      failures: 2,
-      result: null,
-      ...times,
-    });
-  }
+  add('archives', {
+    id: id(800),
+    session: KEY,
+    reason: 'size',
+    role: 'guest',
+    direct: 1,
+    up_to: id(900),
+    note: 'a note',
+    state: 'dropped',
+    failures: 5,
+    result: null,
+    ...times,
+  });
   for (const span of ['hour', 'day']) {
     add('usage', {
       session: KEY,
@@ -199,14 +204,6 @@ export function fillRareRows(db: DatabaseSync, now: number): void {
       unpriced: 1,
     });
   }
-  add('allowances', {
-    id: id(700),
-    hash: 'f'.repeat(64),
-    program: '["/usr/bin/uptime"]',
-    folder: '/',
-    created_by: 'telegram:42',
-    created_at: now,
-  });
   add('people', {
     channel: 'discord',
     user_id: '4646',
@@ -215,22 +212,30 @@ export function fillRareRows(db: DatabaseSync, now: number): void {
     added_at: now,
     added_by: 'terminal',
   });
-  add('dedupe', { key: new Uint8Array(16).fill(7), at: now });
+  add('dedupe', { key: dedupeKey('telegram', 'bot', '46', 'm:0'), at: now - 24 * HOUR_MS });
   add('cron_pruned', { job: 'every-morning', due_at: now - 400 * HOUR_MS, at: now });
-  add('ended_logins', { hash: 'e'.repeat(64), until: now + 24 * HOUR_MS });
+  add('ended_logins', { hash: sha256('a login of nobody'), until: now + 24 * HOUR_MS });
   add('reactions', {
     ...chat,
     message: '990001',
     person: '46',
-    emoji: '👍',
+    emoji: '👌',
     session: KEY,
     outbound: `${id(11)}:0`,
     name: 'Lou',
     role: 'guest',
     stands: 1,
+    told_by: id(8),
     at: now,
   });
-  add('swept', { id: 1, report: JSON.stringify({ at: now - HOUR_MS, removed: {}, ms: 3 }) });
+  add('swept', {
+    id: 1,
+    report: JSON.stringify({ at: now - HOUR_MS, removed: { messages: 2 }, bytes: { media: 300 } }),
+  });
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** Writes the tape of a long conversation: summary, trim, retracted turn and reset, with untrusted and private content. */
