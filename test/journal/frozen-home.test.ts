@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
@@ -33,10 +33,16 @@ describe('the frozen home', () => {
 
   test('is opened by an assistant that answers and loses nothing in it', async () => {
     const manifest = await readManifest();
-    await using world = await startWorldOn(manifest, async (home) => {
-      await unpackFrozenHome(home);
-      const { agents } = JSON.parse(await readFile(join(home, 'config.json'), 'utf8'));
-      return { agents };
+    await using world = await startWorld({
+      clock: new SkippingClock(manifest.madeAt),
+      furnish: async (home) => {
+        const path = join(home, 'config.json');
+        const own = JSON.parse(await readFile(path, 'utf8'));
+        await unpackFrozenHome(home);
+        const { agents } = JSON.parse(await readFile(path, 'utf8'));
+        // The servers of the life that filled it are gone: its channels and models are this world's.
+        await writeFile(path, JSON.stringify({ ...own, agents }), { mode: 0o600 });
+      },
     });
     await answers(world);
     await world.assistant[Symbol.asyncDispose]();
@@ -57,27 +63,19 @@ describeWith('PostgreSQL')('the frozen home in PostgreSQL', () => {
     await writeFile(dump, gunzipSync(await readFile(join(FROZEN, 'postgres.sql.gz'))));
     const flags = ['-q', '-v', 'ON_ERROR_STOP=1', '-f', dump, store];
     await promisify(execFile)(join(programs ?? '', 'psql'), flags, { timeout: 60_000 });
-    await using world = await startWorldOn(manifest, async () => ({ store }));
+    await using world = await startWorld({ clock: new SkippingClock(manifest.madeAt) });
+    const home = join(folder.path, 'home');
+    await mkdir(home, { mode: 0o700 });
+    const own = JSON.parse(await readFile(join(world.home, 'config.json'), 'utf8'));
+    await writeFile(join(home, 'config.json'), JSON.stringify({ ...own, store }), { mode: 0o600 });
+    await world.restart(home);
     await answers(world);
     await world.assistant[Symbol.asyncDispose]();
-    const line = new CommandLine({ home: world.home });
+    const line = new CommandLine({ home });
     expect(await line.run('store', 'migrate', '--to', 'local'), line.err).toBe(0);
-    expectKept(await contentsOf(world.home), { then: manifest.homes.main, manifest });
+    expectKept(await contentsOf(home), { then: manifest.homes.main, manifest });
   });
 });
-
-/** `put` puts the frozen home in place and returns the settings to keep of it; its channels and models are gone. */
-function startWorldOn(manifest: Manifest, put: (home: string) => Promise<object>): Promise<World> {
-  return startWorld({
-    clock: new SkippingClock(manifest.madeAt),
-    furnish: async (home) => {
-      const path = join(home, 'config.json');
-      const own = JSON.parse(await readFile(path, 'utf8'));
-      const kept = await put(home);
-      await writeFile(path, JSON.stringify({ ...own, ...kept }), { mode: 0o600 });
-    },
-  });
-}
 
 async function answers(world: World): Promise<void> {
   world.model.setHandler(() => 'I am still here.');

@@ -8,15 +8,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { journalMigrations } from '../../src/journal/schema.ts';
+import { entrySchema } from '../../src/session/entry.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
-import { contentsOf, FROZEN, HOMES, type Manifest } from '../support/frozen-home.ts';
+import { contentsOf, FROZEN, HOMES, type HomeContents, type Manifest } from '../support/frozen-home.ts';
 import { liveFrozenLife } from '../support/frozen-life.ts';
 import { addLongTape, addQuarantine, fillRareRows } from '../support/frozen-rows.ts';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';
 
 /**
- * Builds the homes of `test/fixtures/homes/` with the code of this commit: `npm run frozen-home`. The life is lived in a process
+ * Builds the homes of `test/fixtures/homes/` with the code of this commit: `node test/scripts/build-frozen-home.ts`. The life is lived in a process
  * of its own, which ends by SIGKILL.
  */
 
@@ -83,6 +84,7 @@ async function build(): Promise<void> {
     },
     homes: { main: await contentsOf(home), kim: await contentsOf(join(home, HOMES.kim)) },
   };
+  requireWhole(manifest.homes.main);
   for (const path of Object.values(HOMES)) {
     // Reading a database in WAL mode leaves these behind, empty.
     for (const end of ['-wal', '-shm']) await rm(join(home, path, `state.db${end}`), { force: true });
@@ -102,6 +104,19 @@ async function build(): Promise<void> {
   await writeFile(join(FROZEN, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);
   process.stdout.write(`${JSON.stringify(manifest.homes.main.rows)}\n${JSON.stringify(manifest.homes.main.entries)}\n`);
   await freezePostgres(folder.path, home);
+}
+
+/** Throws if the life did not leave what it is meant to leave. */
+function requireWhole({ rows, entries, files }: HomeContents): void {
+  const kinds = entrySchema.options.flatMap((one) => ('kind' in one.shape ? [one.shape.kind.value] : ['message']));
+  const missing = [
+    ...kinds.filter((kind) => entries[kind] === undefined),
+    ...['allowances', 'shown_reactions', 'pairing'].filter((table) => rows[table] === undefined),
+    ...['spill', 'media', 'quarantine'].filter(
+      (folder) => !Object.keys(files).some((path) => path.startsWith(`${folder}/`)),
+    ),
+  ];
+  if (missing.length > 0) throw new Error(`The home has none of these: ${missing.join(', ')}`);
 }
 
 /** Lives in a process that is killed, and moves the home that it leaves to `home`. */

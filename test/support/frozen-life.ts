@@ -218,7 +218,9 @@ async function work({ world }: Everywhere, says: Says): Promise<void> {
   world.telegram.userReacts(OWNER, good.messageId, { after: ['👍'] });
   await says('Run a command (no)', call('exec', { command: 'echo no' }), 'It was not run.');
   await says('Run it again', call('exec', { command: 'echo yes' }), 'It was run.');
-  await says('Run it (always)', call('exec', { command: 'uptime' }), 'It may run from now on.');
+  // While strangers have a say nothing can be allowed for good.
+  await says('/new');
+  await says('Run it (always)', call('exec', { command: 'wc -l long.txt' }), 'It may run from now on.');
   await says('Count up', call('exec', { command: 'seq 1 30000' }), 'Thirty thousand.');
   // A reply that Telegram refuses for good.
   world.telegram.setFaultHandler(({ method, payload }) =>
@@ -276,8 +278,7 @@ async function leftOpen(everywhere: Everywhere, plan: Plan): Promise<void> {
   await waitFor(() => world.model.requests.length > asked, { ...slow, what: 'the call that hangs' });
   everywhere.sends('slack', 'And a message behind it');
   const journal = join(world.home, 'state.db');
-  await waitFor(async () => (await readFile(`${journal}-wal`)).includes('And a message behind it'), {
-    ...slow,
-    what: 'the message',
-  });
+  for (const part of ['And a message behind it', '["👀"]']) {
+    await waitFor(async () => (await readFile(`${journal}-wal`)).includes(part), { ...slow, what: part });
+  }
 }
