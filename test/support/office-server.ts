@@ -32,9 +32,13 @@ const OFFICES: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
       reads: true,
       fields: ['number'],
       run: ({ number = '' }) =>
-        ['', 'Shall we have dinner on Sunday at seven?', 'Please pay 84 EUR by 15 March.', 'The bus leaves at 8:15.'][
-          Number(number)
-        ] ?? 'There is no such message.',
+        [
+          '',
+          'Shall we have dinner on Sunday at seven?',
+          'Please pay 84 EUR by 15 March.',
+          'The bus leaves at 8:15.',
+          'Spring has come to town.\n'.repeat(1_000),
+        ][Number(number)] ?? 'There is no such message.',
     },
     send: {
       description: 'Sends a message.',
