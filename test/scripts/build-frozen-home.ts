@@ -78,6 +78,7 @@ async function build(): Promise<void> {
     schema: journalMigrations.length,
     madeAt,
     mayEnd: {
+      opened: 'it says that a process has the home open, and is deleted when that closes it',
       pairing: 'a code that nobody used is worthless after 10 minutes',
       shown_reactions: 'a reaction is taken away when the turn that it shows has ended',
     },
