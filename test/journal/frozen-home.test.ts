@@ -47,7 +47,7 @@ describe('the frozen home', () => {
     await answers(world);
     await world.assistant[Symbol.asyncDispose]();
     for (const name of ['main', 'kim'] as const) {
-      expectKept(await contentsOf(join(world.home, HOMES[name])), { then: manifest.homes[name], manifest });
+      expectKept(await contentsOf(join(world.home, HOMES[name])), { before: manifest.homes[name], manifest });
     }
   });
 });
@@ -73,7 +73,7 @@ describeWith('PostgreSQL')('the frozen home in PostgreSQL', () => {
     await world.assistant[Symbol.asyncDispose]();
     const line = new CommandLine({ home });
     expect(await line.run('store', 'migrate', '--to', 'local'), line.err).toBe(0);
-    expectKept(await contentsOf(home), { then: manifest.homes.main, manifest });
+    expectKept(await contentsOf(home), { before: manifest.homes.main, manifest });
   });
 });
 
@@ -85,23 +85,23 @@ async function answers(world: World): Promise<void> {
 
 function expectKept(
   now: HomeContents,
-  { then, manifest }: { readonly then: HomeContents; readonly manifest: Manifest },
+  { before, manifest }: { readonly before: HomeContents; readonly manifest: Manifest },
 ): void {
-  for (const [table, count] of Object.entries(then.rows)) {
+  for (const [table, count] of Object.entries(before.rows)) {
     if (table in manifest.mayEnd) continue;
     expect(now.rows[table] ?? 0, `rows of ${table}`).toBeGreaterThanOrEqual(count);
   }
-  for (const [kind, count] of Object.entries(then.entries)) {
+  for (const [kind, count] of Object.entries(before.entries)) {
     expect(now.entries[kind] ?? 0, `entries of the kind ${kind}`).toBeGreaterThanOrEqual(count);
   }
-  const open = new Set([...then.openTurns, ...then.openQuestions].map(({ session }) => session));
-  for (const [key, messages] of Object.entries(then.conversations)) {
+  const open = new Set([...before.openTurns, ...before.openQuestions].map(({ session }) => session));
+  for (const [key, messages] of Object.entries(before.conversations)) {
     const kept = now.conversations[key] ?? [];
     // An open turn goes on, and what it had said so far is closed by the program.
     if (!open.has(key)) expect(kept.slice(0, messages.length), key).toEqual(messages);
     else expect(kept.length, key).toBeGreaterThan(0);
   }
-  expect(now.facts).toEqual(then.facts);
-  expect(now.people).toEqual(then.people);
-  expect(now.jobs).toEqual(then.jobs);
+  expect(now.facts).toEqual(before.facts);
+  expect(now.people).toEqual(before.people);
+  expect(now.jobs).toEqual(before.jobs);
 }

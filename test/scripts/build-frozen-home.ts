@@ -108,10 +108,7 @@ async function build(): Promise<void> {
 
 /** Throws if the life did not leave what it is meant to leave. */
 function requireWhole({ rows, entries, files }: HomeContents): void {
-  const kinds = [
-    ...['session', 'turn-start', 'message', 'intent', 'turn-end'],
-    ...['anchor', 'reset', 'retract', 'trim', 'note'],
-  ];
+  const kinds = 'session turn-start message intent turn-end anchor reset retract trim note'.split(' ');
   const missing = [
     ...kinds.filter((kind) => entries[kind] === undefined),
     ...['allowances', 'shown_reactions', 'pairing'].filter((table) => rows[table] === undefined),
