@@ -31,6 +31,7 @@ const SLOW = [
   'test/examples/**/*.test.ts',
   'test/gullible/**/*.test.ts',
   'test/homes/**/*.test.ts',
+  'test/journal/frozen-home.test.ts',
   'test/page/**/*.test.ts',
   'test/scripts/run-tests.test.ts',
   'test/security/{paths-race,sandbox-probe}.test.ts',

@@ -5,10 +5,11 @@ import { DATA_TASKS } from './data-tasks.ts';
 import { has, openHomeWithFiles, type HomeWithFiles } from './home-with-files.ts';
 import { FILE_TASKS } from './file-tasks.ts';
 import { GIT_TASKS } from './git-tasks.ts';
+import { MCP_TASKS } from './mcp-tasks.ts';
 import { MEMORY_TASKS } from './memory-tasks.ts';
 import { PAGES, WEB_TASKS } from './web-tasks.ts';
 
-const TASKS = [...FILE_TASKS, ...DATA_TASKS, ...GIT_TASKS, ...WEB_TASKS, ...MEMORY_TASKS];
+const TASKS = [...FILE_TASKS, ...DATA_TASKS, ...GIT_TASKS, ...WEB_TASKS, ...MEMORY_TASKS, ...MCP_TASKS];
 
 describeWith('bubblewrap')('with commands in the sandbox, an assistant can', () => {
   const asked = new Map<string, number>();

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { startServer } from '../support/http.ts';
 import { publishHost } from '../support/internet.ts';
@@ -8,7 +9,7 @@ import type { ScriptedCall } from '../support/model-script.ts';
 import { writeProgram } from '../support/program-file.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
-import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+import { chatOf, OWNER, startWorld, type World, type WorldOptions } from '../support/world.ts';
 
 /** Something that people want from an assistant every day, done as a good model does it. */
 export interface Task {
@@ -38,11 +39,18 @@ export interface HomeWithFiles extends AsyncDisposable {
   readonly isThere: (name: string) => boolean;
   /** Does a task; whatever the owner is asked is allowed with the button. Resolves with how often that was. */
   readonly run: (task: Task) => Promise<{ readonly questions: number; readonly isDone: boolean }>;
+  /** The same in the conversation and among the files that are there. */
+  readonly continueWith: (task: Task) => Promise<{ readonly questions: number; readonly isDone: boolean }>;
+  /** Begins a conversation; the files stay. */
+  readonly newConversation: () => Promise<void>;
 }
 
 /** Where commands in the sandbox look for programs. */
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
 const DONE = 'All done.';
+const OFFICE = fileURLToPath(new URL('../support/office-server.ts', import.meta.url));
+/** MCP servers; those that are trusted are believed when they say that a tool only reads. */
+const office = (name: string): object => ({ command: process.execPath, args: [OFFICE, name], trusted: true });
 const GH = `#!/bin/sh
 case "$*" in
   "pr list"*) echo '[{"number":34,"title":"Faster start"}]' ;;
@@ -71,7 +79,10 @@ export function has(program: string): boolean {
 }
 
 /** `pages`: bodies by host and path. */
-export async function openHomeWithFiles(pages: Readonly<Record<string, string | Uint8Array>>): Promise<HomeWithFiles> {
+export async function openHomeWithFiles(
+  pages: Readonly<Record<string, string | Uint8Array>>,
+  options: Pick<WorldOptions, 'clock'> = {},
+): Promise<HomeWithFiles> {
   await using stack = new AsyncDisposableStack();
   const site = stack.use(
     await startServer((request, response) => {
@@ -89,13 +100,19 @@ export async function openHomeWithFiles(pages: Readonly<Record<string, string | 
   stack.defer(() => void vi.unstubAllEnvs());
   const world = stack.use(
     await startWorld({
+      ...options,
       config: {
         agent: { timezone: 'Europe/Vienna' },
         channels: { telegram: { allowFrom: [String(OWNER), '43'], owners: [String(OWNER)] } },
         skills: { entries: { house: { trusted: true } } },
+        mcpServers: { mail: office('mail'), calendar: office('calendar'), issues: office('issues') },
       },
     }),
   );
+  // The first time a server connects, its tools are approved; until then no task can use them.
+  await waitFor(async () => (await world.assistant.tools()).filter(({ name }) => name.startsWith('mcp_')).length >= 9, {
+    what: 'the tools of the MCP servers',
+  });
   const at = (name: string): string => join(world.workspace, name);
   const owned = stack.move();
   const home: HomeWithFiles = {
@@ -118,16 +135,25 @@ export async function openHomeWithFiles(pages: Readonly<Record<string, string | 
       await task.prepare?.(home);
       return await perform(home, task);
     },
+    continueWith: async (task) => {
+      await task.prepare?.(home);
+      return await perform(home, task);
+    },
+    newConversation: () => newConversation(world),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
   return home;
 }
 
-async function begin({ world, write }: HomeWithFiles): Promise<void> {
+async function newConversation(world: World): Promise<void> {
   const fresh = (): number => chatOf(world).filter((said) => said.startsWith('I started a new conversation')).length;
   const before = fresh();
   world.telegram.userSays(OWNER, '/new');
   await waitFor(() => fresh() > before, { what: 'a new conversation' });
+}
+
+async function begin({ world, write }: HomeWithFiles): Promise<void> {
+  await newConversation(world);
   for (const name of ['work', 'skills', 'downloads', '.git', 'cron']) {
     await rm(join(world.workspace, name), { recursive: true, force: true, maxRetries: 5 });
   }
