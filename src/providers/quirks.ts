@@ -241,6 +241,57 @@ const ROWS: ReadonlyMap<string, Quirk> = new Map<string, Quirk>([
   ...OPTIONAL_FIELDS.map((name): [string, Quirk] => [`no ${name}`, leftOut(name)]),
 ]);
 
+const TOOL_QUIRK = 'no tool ';
+
+function nameOfTool({ name, function: inner }: Item): string {
+  const own = isItem(inner) ? inner['name'] : name;
+  return typeof own === 'string' ? own : '';
+}
+
+/** A server refuses the definition of this tool alone. */
+function withoutTool(refused: string): Quirk {
+  return {
+    refuses: (said) => said.includes(refused.toLowerCase()),
+    remedy: (body) => {
+      const tools = itemsOf(body['tools']);
+      const kept = tools.filter((tool) => nameOfTool(tool) !== refused);
+      if (kept.length === tools.length) return body;
+      if (kept.length === 0) return without(body, 'tools', 'tool_choice');
+      const choice = body['tool_choice'];
+      const isForced = isItem(choice) && nameOfTool(choice) === refused;
+      return { ...(isForced ? without(body, 'tool_choice') : body), tools: kept };
+    },
+    note: (model) =>
+      `The tool ${refused} is switched off for the model ${model}, because its server doesn't accept the tool's definition.`,
+  };
+}
+
+/** What is said of the tool calls in an answer or a conversation, not of a tool's definition. */
+const OF_CALLS = /tool call validation|tool_use_failed|failed_generation|failed to call|did ?n[o']t match|tool_calls/u;
+const OF_DEFINITIONS =
+  /schema|parameters|propert|function_declarations|functiondeclarations|toolspec|custom|\bfunction\b/u;
+/** `tools[3].function`, `tools.3.custom`, `('body', 'tools', 3, …)`; Gemini has all functions in one tool. */
+const TOOL_INDEX =
+  /(?:function_?declarations|(?<![\w-])tools)['"\])},.\s[(]{1,4}(?<index>\d+)(?!.*function_?declarations\W{1,4}\d)/su;
+
+/** The tool whose definition is refused, by its name or its place in the list; undefined: none is named. */
+function refusedTool(said: string, body: WireBody): string | undefined {
+  if (OF_CALLS.test(said) || !OF_DEFINITIONS.test(said)) return undefined;
+  const names = itemsOf(body['tools']).map(nameOfTool);
+  const named = names.find((name) => {
+    const word = RegExp.escape(name.toLowerCase());
+    return new RegExp(
+      `(?:function|tool)(?: name| named| declaration| definition)?(?: schema)?(?: for| of)?:? (?:function |tool )?['"\`]?${word}(?![\\w-])`,
+      'u',
+    ).test(said);
+  });
+  return (named ?? names[Number(TOOL_INDEX.exec(said)?.groups?.['index'] ?? -1)]) || undefined;
+}
+
+function rowOf(name: string): Quirk | undefined {
+  return name.startsWith(TOOL_QUIRK) ? withoutTool(name.slice(TOOL_QUIRK.length)) : ROWS.get(name);
+}
+
 /** A quirk that a server has shown, as it is recorded: its name in the table, with its limit where it has one (`name=8192`). */
 export type KnownQuirk = string;
 
@@ -248,7 +299,7 @@ export type KnownQuirk = string;
 export function withQuirks(body: WireBody, quirks: readonly KnownQuirk[]): WireBody {
   return quirks.reduce((changed, quirk) => {
     const [name, limit] = partsOf(quirk);
-    return ROWS.get(name)?.remedy(changed, limit) ?? changed;
+    return rowOf(name)?.remedy(changed, limit) ?? changed;
   }, body);
 }
 
@@ -264,11 +315,13 @@ export function isSameQuirk(a: KnownQuirk, b: KnownQuirk): boolean {
 
 /** What the person loses by a quirk, as one sentence; null: nothing. */
 export function quirkNote(quirk: KnownQuirk, model: string): string | null {
-  return ROWS.get(partsOf(quirk)[0])?.note?.(model) ?? null;
+  return rowOf(partsOf(quirk)[0])?.note?.(model) ?? null;
 }
 
 /** The quirk behind a refusal of this body; undefined if it is none that is known or if its remedy changes nothing. */
 export function quirkBehind(said: string, body: WireBody): KnownQuirk | undefined {
+  const tool = refusedTool(said, body);
+  if (tool !== undefined) return `${TOOL_QUIRK}${tool}`;
   for (const [name, { refuses, remedy, limitOf }] of ROWS) {
     if (!refuses(said)) continue;
     const limit = limitOf?.(said, body) ?? 0;
@@ -294,7 +347,7 @@ export class LearnedQuirks {
   learn({ provider, model }: ModelName, quirk: KnownQuirk, said: string): void {
     const [name] = partsOf(quirk);
     this.#log?.info('model: request changed and repeated', { provider, model, quirk, said });
-    if (ROWS.get(name)?.onlyOnce === true) return;
+    if (rowOf(name)?.onlyOnce === true) return;
     const others = this.of({ provider, model }).filter((known) => partsOf(known)[0] !== name);
     this.#known.set(`${provider}/${model}`, [...others, quirk]);
   }

@@ -325,3 +325,99 @@ test('a model whose reasoning cannot be encrypted is not asked for it', () => {
   const quirk = quirkBehind('encrypted content is not supported with this model.', body);
   expect(withQuirks(body, [quirk ?? ''])).toEqual({ model: 'm', input: [] });
 });
+
+const TOOLS = ['fine', 'bad', 'mcp_fix_x'].map((name) => ({
+  name,
+  description: name,
+  parameters: { type: 'object' as const, properties: {} },
+}));
+const toolNames = (body: Readonly<Record<string, unknown>>): readonly string[] =>
+  ['fine', 'bad', 'mcp_fix_x'].filter((name) => JSON.stringify(body['tools'] ?? []).includes(`"${name}"`));
+
+const REFUSED_TOOLS: readonly (readonly [string, Dialect['name'], ErrorStep['error']])[] = [
+  ['OpenAI', 'openai', refused("Invalid schema for function 'bad': In context=(), array schema missing items.")],
+  ['OpenAI, by place', 'openai', refused("Invalid 'tools[1].function.parameters': expected an object.")],
+  ['OpenAI', 'openai-responses', refused("Invalid schema for function 'bad': schema must have type 'object'.")],
+  [
+    'Azure',
+    'openai',
+    refused('Invalid tools[1].function.parameters: schema is not valid', { code: 'invalid_request' }),
+  ],
+  [
+    'Anthropic',
+    'anthropic',
+    refused('tools.1.custom.input_schema: JSON schema is invalid. It must match draft 2020-12'),
+  ],
+  [
+    'Gemini',
+    'openai',
+    refused(
+      '* GenerateContentRequest.tools[0].function_declarations[1].parameters.properties[a].items: missing field.',
+    ),
+  ],
+  [
+    'Groq',
+    'openai',
+    refused("invalid JSON schema for tool bad, tools[1].function.parameters: `/type`: value must be 'object'"),
+  ],
+  [
+    'Mistral',
+    'openai',
+    {
+      status: 422,
+      body: {
+        detail: [
+          {
+            type: 'dict_type',
+            loc: ['body', 'tools', 1, 'function', 'parameters'],
+            msg: 'Input should be a valid dictionary',
+            input: null,
+          },
+        ],
+      },
+    },
+  ],
+  [
+    'vLLM',
+    'openai',
+    refused(
+      "[{'type': 'dict_type', 'loc': ('body', 'tools', 1, 'function', 'parameters'), 'msg': 'Input should be a valid dictionary'}]",
+    ),
+  ],
+  ['Ollama', 'ollama', refused('invalid tool schema for function bad: unknown type')],
+];
+
+describe('a tool whose definition a server refuses', () => {
+  test.each(REFUSED_TOOLS)(
+    'is left out for this model, and the person is told once (%s, %s)',
+    async (_who, dialect, error) => {
+      const asked = request([user('a')], { tools: TOOLS });
+      const { server, ask } = await meet({
+        who: '',
+        dialect,
+        error,
+        request: asked,
+        seen: toolNames,
+        before: null,
+        after: null,
+      });
+      await using _server = server;
+      server.reply('fine', 'again');
+      expect(endOf(await ask()).response.note).toMatch(/^The tool bad is switched off for the model /u);
+      expect(endOf(await ask()).response).not.toHaveProperty('note');
+      expect(server.requests.map(({ body }) => toolNames(body))).toEqual([
+        ['fine', 'bad', 'mcp_fix_x'],
+        ['fine', 'mcp_fix_x'],
+        ['fine', 'mcp_fix_x'],
+      ]);
+    },
+  );
+
+  test.each([
+    'tool call validation failed: parameters for tool bad did not match schema',
+    "attempted to call tool 'bad' which was not in request.tools",
+    "messages[1].tool_calls[0].function.arguments: invalid schema for function 'bad'",
+  ])('is not what a refused call means: %s', (said) => {
+    expect(quirkBehind(said, { tools: TOOLS })).toBeUndefined();
+  });
+});

@@ -134,7 +134,33 @@ describe('pages', () => {
     await using files = await fileTools();
     await files.put('a.txt', `${'x'.repeat(1_000_000)}\nend`);
     const { output } = await files.call('read_file', { path: 'a.txt' });
-    expect(output).toBe(`1\t${'x'.repeat(2_000)}… (1000000 characters)\n2\tend`);
+    expect(output).toBe(
+      `1\t${'x'.repeat(2_000)}… (1000000 characters; for the rest, read offset 1 with column 2001)\n2\tend`,
+    );
+  });
+
+  test.each([
+    ['one long line', 'x😀y'.repeat(8_000), 1],
+    ['one long line of a large file', 'x😀y'.repeat(300_000), 1],
+    ['a long line between others', `first\r\n${'好😀'.repeat(12_000)}\r\nlast\n`, 2],
+  ])('go through %s', async (_name, content, offset) => {
+    await using files = await fileTools();
+    await files.put('a.txt', content);
+    const parts: string[] = [];
+    let column: number | undefined;
+    do {
+      const { output } = await files.call('read_file', { path: 'a.txt', offset, ...(column && { column }), limit: 1 });
+      expect(output.isWellFormed()).toBe(true);
+      const found = /^\d+\t(?<text>.*?)(?:… \(\d+ characters; .* with column (?<next>\d+)\))?(?:\n\n\(.*)?$/su.exec(
+        output,
+      );
+      parts.push(found?.groups?.['text'] ?? '');
+      const next = Number(found?.groups?.['next']);
+      expect(next || Infinity).toBeGreaterThan(column ?? 1);
+      column = next || undefined;
+    } while (column !== undefined);
+    expect(parts.join('')).toBe(content.split(/\r?\n/u)[offset - 1]);
+    expect(parts.length).toBeGreaterThan(2);
   });
 
   test('a line is not cut inside a character', async () => {

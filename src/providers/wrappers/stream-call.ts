@@ -26,7 +26,7 @@ export interface StreamCall<Raw> {
 }
 
 /** A server may refuse one thing after the other; more than this is another fault. */
-const MOST_CHANGES = 4;
+const MOST_CHANGES = 8;
 
 /** How one attempt ended before the answer began: the server refused something that the request can do without. */
 interface Refused {

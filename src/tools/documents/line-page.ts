@@ -4,6 +4,8 @@ import { cut } from '../../util/text.ts';
 export interface PageWish {
   /** From 1. */
   readonly offset: number;
+  /** The first character of the line at `offset`, from 1; for lines that are longer than a page. @default 1 */
+  readonly column?: number | undefined;
   /** Most lines. */
   readonly limit: number;
   /** Most characters; one line comes in any case. */
@@ -21,7 +23,7 @@ export interface LinePage {
 
 const LONGEST_LINE = 2_000;
 
-/** A page of a text. Long lines are cut and say how long they are. An offset behind the end gives an empty page. */
+/** A page of a text. Long lines are cut and say where they continue. An offset behind the end gives an empty page. */
 export function linePage(text: string, wish: PageWish): LinePage {
   const scanner = new LineScanner(wish);
   scanner.push(text);
@@ -44,7 +46,8 @@ export class LineScanner {
 
   constructor(wish: PageWish) {
     this.#wish = wish;
-    this.#longest = Math.min(LONGEST_LINE, wish.pageChars);
+    // Somebody who goes on within a line wants all of it, in as few pages as possible.
+    this.#longest = wish.column === undefined ? Math.min(LONGEST_LINE, wish.pageChars) : wish.pageChars;
   }
 
   push(text: string): void {
@@ -68,7 +71,8 @@ export class LineScanner {
     if (to === from) return;
     // One more than is shown, so that no pair of surrogates is taken apart, and one for the end of the line.
     const space = this.#longest + 2 - this.#head.length;
-    if (space > 0 && this.#isWanted()) this.#head += text.slice(from, Math.min(to, from + space));
+    const start = from + Math.max(0, this.#skipped() - this.#length);
+    if (space > 0 && start < to && this.#isWanted()) this.#head += text.slice(start, Math.min(to, start + space));
     this.#length += to - from;
     this.#last = text.charAt(to - 1);
   }
@@ -78,8 +82,13 @@ export class LineScanner {
     return !this.#isFull && this.#lines >= offset - 1 && this.#lines < offset - 1 + limit;
   }
 
+  /** Characters left out in front of the open line. */
+  #skipped(): number {
+    return this.#lines === this.#wish.offset - 1 ? (this.#wish.column ?? 1) - 1 : 0;
+  }
+
   #endLine(): void {
-    if (this.#isWanted()) this.#show(this.#head.slice(0, this.#length));
+    if (this.#isWanted()) this.#show(this.#head.slice(0, Math.max(0, this.#length - this.#skipped())));
     this.#lines += 1;
     this.#head = '';
     this.#length = 0;
@@ -87,9 +96,12 @@ export class LineScanner {
   }
 
   #show(line: string): void {
-    const isLong = this.#length > this.#longest;
-    const shown = isLong ? `${cut(line, this.#longest)}… (${this.#length} characters)` : line;
-    const numbered = `${this.#lines + 1}\t${shown}`;
+    const number = this.#lines + 1;
+    const isLong = this.#length - this.#skipped() > this.#longest;
+    const start = cut(line, this.#longest);
+    const column = this.#skipped() + start.length + 1;
+    const more = `… (${this.#length} characters; for the rest, read offset ${number} with column ${column})`;
+    const numbered = `${number}\t${isLong ? start + more : line}`;
     this.#used += numbered.length + 1;
     this.#isFull = this.#used > this.#wish.pageChars && this.#shown.length > 0;
     if (!this.#isFull) this.#shown.push(numbered);

@@ -37,6 +37,11 @@ export interface ReadFileOptions {
 const parameters = z.object({
   path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
   offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),
+  column: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('First character to return of the line at offset, to go on within a long line. Default: 1.'),
   limit: z
     .int()
     .min(1)
@@ -55,8 +60,8 @@ export function readFileTool(options: ReadFileOptions): Tool {
     effect: 'none',
     shows: ({ path }) => escapeControlChars(path),
     decide: ({ path }, context) => decidePathUse(options.guard, path, 'read', context),
-    execute: async ({ path, offset = 1, limit = MOST_LINES }, context) => {
-      const wish = { offset, limit, pageChars: options.pageChars };
+    execute: async ({ path, offset = 1, column, limit = MOST_LINES }, context) => {
+      const wish = { offset, column, limit, pageChars: options.pageChars };
       return await withFile({ guard: options.guard, path, context }, async (file) => {
         const reader = READERS[kindOf(await startOf(file), file.stat.size)];
         return await reader({ ...options, path, file, wish, context }, documents);

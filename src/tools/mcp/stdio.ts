@@ -7,9 +7,10 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { findProgram } from '../exec/shell.ts';
-import { MARKER, ProcessTree } from '../exec/process-tree.ts';
+import { MARKER, ProcessTree, send } from '../exec/process-tree.ts';
 import { ByteLines, LineSplitter } from './lines.ts';
 import { corrected } from './messages.ts';
+import { underSubreaper } from './subreaper.ts';
 
 /** One server as the configuration has it. */
 export interface McpSettings {
@@ -56,7 +57,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /**
  * Speaks to a server that is a process of ours, in a session of its own: when it is closed, or ends by itself, nothing
- * that it started runs any more, as far as it can be found.
+ * that it started runs any more, as far as it can be found. Under a subreaper all of it is found.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -87,13 +88,16 @@ export class StdioTransport implements Transport {
       throw startError(`there is no program ${JSON.stringify(command)} in its PATH`);
     }
     if (!existsSync(cwd)) throw startError(`there is no folder ${JSON.stringify(cwd)} to start it in`);
-    const child = spawn('/bin/sh', ['-c', MARKED, 'sh', command, ...args], {
+    const supervised = underSubreaper([command, ...args]);
+    const child = spawn('/bin/sh', ['-c', MARKED, 'sh', ...(supervised ?? [command, ...args])], {
       cwd,
       env,
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#tree = new ProcessTree(child.pid);
+    // Without the subreaper, orphans could no longer be found; it ends with the last of them.
+    if (supervised !== null && child.pid !== undefined) this.#tree.spare([child.pid]);
     this.#child = child;
     const started = new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -137,6 +141,8 @@ export class StdioTransport implements Transport {
       child.stdin.end();
       await Promise.race([this.#exited, sleep(clock, LEAVE_MS)]);
       await this.#tree.end(clock, TERM_GRACE_MS);
+      await Promise.race([this.#exited, sleep(clock, LEAVE_MS)]);
+      if (this.#end === undefined && child.pid !== undefined) send(child.pid, 'SIGKILL');
       child.stdout.destroy();
       child.stderr.destroy();
       child.stdin.destroy();
