@@ -49,9 +49,10 @@ describe('what a model is shown', () => {
     expect(showTools([foreign({ inputSchema })])[0]?.parameters).toEqual({ type: 'object', properties: { a: {} } });
   });
 
-  test('a schema with a field that no API takes is not shown', () => {
+  test('a field whose name no API takes is shown under one that all take', () => {
     const inputSchema = { type: 'object', properties: { 'two words': {} } };
-    expect(showTools([foreign({ inputSchema }), foreign()])).toMatchObject([undefined, { description: 'Finds.' }]);
+    const [shown] = showTools([foreign({ inputSchema })]);
+    expect(shown?.parameters).toEqual({ type: 'object', properties: { two_words: {} } });
   });
 
   test('invisible characters are left out of every word', () => {

@@ -205,7 +205,9 @@ describe('/mem', () => {
   });
 
   test('what it archived before it could set an anchor is in the summary that does, once', async () => {
-    await using world = await ConsolidationWorld.open({ answer: () => ({ text: `Talk ${world.requests.length}.` }) });
+    await using world = await ConsolidationWorld.open({
+      answer: () => ({ saves: { history_entry: `Talk ${world.requests.length}.` } }),
+    });
     await talk(world, 1);
     await world.mem();
     await talk(world, 1);

@@ -41,7 +41,9 @@ describe('a conversation that grows', () => {
   });
 
   test('is archived at most once in 20 ordinary turns', async () => {
-    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'They talked about this and that.' }) });
+    await using world = await ConsolidationWorld.open({
+      answer: () => ({ saves: { history_entry: 'They talked about this and that.' } }),
+    });
     const anchored: number[] = [];
     for (let turn = 0; turn < 200; turn += 1) {
       await world.say(`Question ${turn}: ${'what about it? '.repeat(10)}`, 'An answer of ordinary length. '.repeat(5));
@@ -56,7 +58,7 @@ describe('a conversation that grows', () => {
   });
 
   test('keeps its newest two exchanges, and the turns that nobody asked for stay with the exchange before', async () => {
-    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'Old talk.' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ saves: { history_entry: 'Old talk.' } }) });
     await talk(world, 6);
     for (const name of ['third', 'second', 'newest']) {
       await world.say(`${name} question ${LONG}`, `${name} answer ${LONG}`);
@@ -71,7 +73,7 @@ describe('a conversation that grows', () => {
   });
 
   test('that cannot shrink enough is left alone until it grew by a tenth', async () => {
-    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'Little.' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ saves: { history_entry: 'Little.' } }) });
     await world.say('short', 'short');
     await world.say('x'.repeat(8000), 'y'.repeat(8000));
     await world.say('z'.repeat(300), 'short');
@@ -104,7 +106,7 @@ describe('a conversation that grows', () => {
     await using world = await ConsolidationWorld.open({
       answer: async () => {
         await thinking.opened;
-        return { text: 'Old talk.' };
+        return { saves: { history_entry: 'Old talk.' } };
       },
     });
     await talk(world, 13);
@@ -128,7 +130,7 @@ describe('a conversation that grows', () => {
     await using world = await ConsolidationWorld.open({
       answer: async () => {
         await thinking.opened;
-        return { text: 'Old talk.' };
+        return { saves: { history_entry: 'Old talk.' } };
       },
     });
     const first = await world.say(`FACT wrong ${LONG}`, LONG);
@@ -155,7 +157,7 @@ describe('a conversation that grows', () => {
         most = Math.max(most, running);
         await thinking.opened;
         running -= 1;
-        return { text: 'Old talk.' };
+        return { saves: { history_entry: 'Old talk.' } };
       },
     });
     const chats = ['1', '2', '3', '4'];
@@ -170,7 +172,7 @@ describe('a conversation that grows', () => {
   });
 
   test('keeps the taint of what its summary stands for', async () => {
-    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'Read a page.' }) });
+    await using world = await ConsolidationWorld.open({ answer: () => ({ saves: { history_entry: 'Read a page.' } }) });
     await world.say('read this', 'Done.', {
       more: [
         {
@@ -239,7 +241,10 @@ describe('a conversation that is not the owner’s own', () => {
 
 describe('before a turn', () => {
   test('a request that would not fit waits for older parts to leave', async () => {
-    await using world = await ConsolidationWorld.open({ answer: () => ({ text: 'Old talk.' }), window: 8000 });
+    await using world = await ConsolidationWorld.open({
+      answer: () => ({ saves: { history_entry: 'Old talk.' } }),
+      window: 8000,
+    });
     await talk(world, 24);
     const request = await world.request();
     expect(await world.context.overflows(request)).toBe(true);
@@ -255,7 +260,7 @@ describe('before a turn', () => {
       clock,
       answer: async () => {
         await thinking.opened;
-        return { text: 'Old talk.' };
+        return { saves: { history_entry: 'Old talk.' } };
       },
     });
     await talk(world, 13);
