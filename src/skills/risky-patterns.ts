@@ -35,7 +35,7 @@ const READS = [
 const END = String.raw`(?=\s*(?:$|[;&)"'\x60#-])|\s+-)`;
 
 /** Words that are meant to overrule others. */
-export const HIDDEN_INSTRUCTIONS: readonly RegExp[] = [
+const HIDDEN_INSTRUCTIONS: readonly RegExp[] = [
   /\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|these|of|every|each)\s+){0,3}(?:previous|prior|above|earlier|preceding|former|other|system|safety)\s+(?:\w+\s+){0,2}(?:instructions?|prompts?|rules?|messages?|directives?|guidelines?|context)\b/iu,
   /\b(?:do\s+not|don['’]?t|never|without)\s+(?:ever\s+)?(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?|alert(?:ing)?|notify(?:ing)?|ask(?:ing)?|show(?:ing)?|reveal(?:ing)?)\s+(?:this\s+|it\s+|that\s+|anything\s+)?(?:to\s+)?(?:the\s+)?(?:user|owner|human|person|anyone|anybody)\b/iu,
   /\byou\s+are\s+now\s+(?:in\s+)?(?:an?\s+)?(?:developer|debug|god|jailbroken|unrestricted|DAN)\b|\b(?:reveal|print|output|send|leak|repeat)\s+(?:me\s+)?(?:your|the)\s+system\s+prompt\b/iu,

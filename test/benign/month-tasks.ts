@@ -9,7 +9,7 @@ const ME = 'git -c user.name=Me -c user.email=me@example.com';
 const last = (results: readonly string[], part: string): boolean => results.at(-1)?.includes(part) === true;
 
 /** Skills that the owner installed, by their folder. */
-export const INSTALLED: Readonly<Record<string, string>> = {
+const INSTALLED: Readonly<Record<string, string>> = {
   bread: 'How to bake.\n---\nFlour and water, then 40 minutes.',
   letters: 'How to write letters.\n---\nBegin with the date and end with a greeting.',
   plants: 'How to care for plants.\n---\nWater ferns on Mondays.',

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { tempFolder } from '../support/temp.ts';
+import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 import { FIXTURE_SERVER } from './built-fixture.ts';
 import { fixture, mcpWorld, server } from './mcp-world.ts';
@@ -29,7 +30,7 @@ function hiding(path: string, then = `exec '${process.execPath}' '${FIXTURE_SERV
   return ['-c', `(setsid env -i /bin/sh -c 'echo $$ > "$1"; exec sleep 300' sh '${path}' &); ${then}`];
 }
 
-describe('a process of a server that left its session and cleared its environment', () => {
+describeWith('perl', 'setsid')('a process of a server that left its session and cleared its environment', () => {
   test.each([
     ['is switched off', async (world: Awaited<ReturnType<typeof mcpWorld>>) => await world.restart({})],
     ['ends by itself', async (world) => void (await world.call('mcp_fix_die'))],
