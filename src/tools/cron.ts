@@ -73,7 +73,7 @@ const parameters = z.object({
     .string()
     .optional()
     .describe(
-      'For add: IANA time zone of this job’s times, e.g. Europe/Vienna. Other jobs keep theirs. Give it when the person means another zone than <context> shows. Default: that one; where none is known, a local time is refused.',
+      'For add: IANA time zone of this job alone, e.g. Europe/Vienna. Give it when the person means another than <context> shows. Default: that one; where none is known, a local time is refused.',
     ),
   chat: z
     .string()

@@ -35,7 +35,7 @@ describe('a state.db that is damaged while the gateway runs', () => {
       await waitFor(async () => (await world.health())?.status === 503, PATIENT);
       world.telegram.userSays(OWNER, 'meanwhile');
       const sentence = `${path} is damaged`;
-      const next = 'To go back to a backup: assistant restore BACKUP.';
+      const next = `To go back to a backup: assistant restore BACKUP --home ${world.home}.`;
       await waitFor(() => world.chat().length === 2, PATIENT);
       expect(world.chat()[1]).toContain(`⚠ ${sentence} (`);
       expect(world.chat()[1]).toContain(next);

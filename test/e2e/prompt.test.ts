@@ -49,7 +49,7 @@ describe.each(['openai', 'anthropic'] as const)('the system prompt that a model 
     expect(layers[1]).toMatch(/instructions\.\n\n## AGENTS\.md\n\nLook before you act\.\n\n## SOUL\.md\n\nBe kind\.$/u);
     expect(layers[2]).toMatch(/^# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.$/u);
     expect(layers[3]).toContain('Keep things tidy.');
-    expect(layers[4]).toContain('<description by="others">Plays.</description>');
+    expect(layers[4]).toContain('<description by="others">Plays &lt;chess&gt;.</description>');
     expect(layers[4]).toContain(join(world.workspace, 'skills/chess/SKILL.md'));
     expect(layers[4]).not.toContain('E4 first');
     expect(layers[4]).not.toContain('<name>tidy</name>');

@@ -71,7 +71,7 @@ const belongs = (home: string, path = home): string =>
 const closed = (path: string, mode: string): string =>
   `The permissions of ${path} do not let its owner use it (mode ${mode}). Run: chmod u+rwX ${path}\n`;
 const damaged = (home: string, reason: string): string =>
-  `${home}/state.db is damaged (${reason}). To go back to a backup: npm run assistant -- restore BACKUP. Without one, move this file away: conversations and memory are files of their own and stay.\n`;
+  `${home}/state.db is damaged (${reason}). To go back to a backup: npm run assistant -- restore BACKUP --home ${home}. Without one, move this file away: conversations and memory are files of their own and stay.\n`;
 
 const OWNERS: readonly Case[] = [
   ['the whole home', '', ['chat', '-m', 'hi'], 1],

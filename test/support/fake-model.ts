@@ -51,7 +51,10 @@ const WRONG_KEY = { status: 401, message: 'Incorrect API key provided.' };
 export async function startFakeModel(dialect: Dialect, options: FakeModelOptions): Promise<FakeModel> {
   const requests: ModelApiRequest[] = [];
   const asides: ModelApiRequest[] = [];
-  let aside: StepHandler = () => 'They talked.';
+  let aside: StepHandler = ({ view }) =>
+    view.tools.includes('save_memory')
+      ? { calls: [{ name: 'save_memory', arguments: { history_entry: 'They talked.' } }] }
+      : 'They talked.';
   const violations: string[] = [];
   const queue: Step[] = [];
   let handler = options.handler;

@@ -37,17 +37,8 @@ export interface ReadFileOptions {
 const parameters = z.object({
   path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
   offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),
-  column: z
-    .int()
-    .min(1)
-    .optional()
-    .describe('First character to return of the line at offset, to go on within a long line. Default: 1.'),
-  limit: z
-    .int()
-    .min(1)
-    .max(MOST_LINES)
-    .optional()
-    .describe(`Most lines to return, up to ${MOST_LINES}. Default: ${MOST_LINES}.`),
+  column: z.int().min(1).optional().describe('First character of that line to return.'),
+  limit: z.int().min(1).max(MOST_LINES).optional().describe(`Most lines to return. Default: ${MOST_LINES}.`),
 });
 
 export function readFileTool(options: ReadFileOptions): Tool {
