@@ -9,8 +9,8 @@ const ALONE = [
   'test/security/fetch.test.ts',
   'test/security/paths-guards.test.ts',
   'test/tools/web-guards.test.ts',
-  // It measures the processor time of its own thread, which the garbage of other tests would add to.
-  'test/tools/web-hostile.test.ts',
+  // They measure the processor time of their own thread, which the garbage of other tests would add to.
+  'test/tools/{read-documents,web-hostile}.test.ts',
 ];
 
 /** Tests of the page's modules, which are TSX: Node cannot read these by itself. */
