@@ -20,6 +20,7 @@ import type { Tool } from '../tool.ts';
 import { webFetchTool } from '../web/web-fetch.ts';
 import { createPageReader } from '../web/page-reader.ts';
 import { webSearchTool, type WebSearchOptions } from '../web/web-search.ts';
+import type { FileAccess } from '../files/access.ts';
 import { writeFileTool } from '../files/write-file.ts';
 
 export interface BuiltinOptions {
@@ -28,6 +29,8 @@ export interface BuiltinOptions {
   readonly changes: ChangeRecorder;
   /** Knows which files hold untrusted content. @default none is known */
   readonly origins?: FileOrigins;
+  /** As in `FileAccess`. @default no file has versions */
+  readonly versioned?: FileAccess['versioned'];
   /** Longest output in characters. */
   readonly maxOutput: number;
   readonly clock: Clock;
@@ -47,16 +50,17 @@ export const PAGE_MARGIN = 400;
 
 /** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, maxOutput, clock, exec, memory, fetch, search, keepImage } = options;
+  const { guard, changes, origins, versioned, maxOutput, clock, exec, memory, fetch, search, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
   const readDocument = createDocumentReader({ clock });
   const readPage = createPageReader({ clock, readDocument });
+  const written = { guard, changes, origins, versioned };
   const finding = { ...files, find: createFindFiles({ clock }) };
   return [
     readFileTool({ ...files, keepImage, readDocument }),
-    writeFileTool({ guard, changes, origins }),
-    editFileTool({ guard, changes, origins }),
-    applyPatchTool({ guard, changes, origins }),
+    writeFileTool(written),
+    editFileTool(written),
+    applyPatchTool(written),
     listDirTool(guard, origins),
     globTool(finding),
     grepTool(finding),
