@@ -27,21 +27,12 @@ async function after(world: World, name: string, args: Readonly<Record<string, u
   return chatOf(world).at(-1) ?? '';
 }
 
-const patch = [
-  `--- a/${PATH}`,
-  `+++ b/${PATH}`,
-  '@@ -3,16 +3,1 @@',
-  ...FACTS.slice(0, 15).map((fact) => `-${fact}`),
-  ` ${FACTS[15]}`,
-  '',
-].join('\n');
-
 describe('a write that leaves less than half of MEMORY.md', () => {
   test.each([
     ['write_file', { path: PATH, content: '' }],
     ['write_file', { path: PATH, content: '# Memory\n\n- One fact.\n' }],
     ['edit_file', { path: PATH, oldText: FACTS.slice(0, 15).join('\n'), newText: '- Little.' }],
-    ['apply_patch', { patch }],
+    ['apply_patch', { edits: [{ path: PATH, oldText: FACTS.slice(0, 15).join('\n'), newText: '' }] }],
   ])('by %s is asked about, and the file stays as it is until then', async (name, args) => {
     await using world = await worldWithFacts();
     expect(await after(world, name, args)).toContain('/approve');

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BrowserContext, FileChooser, Locator, Page } from 'playwright-core';
 import { MOST_SNAPSHOT, type ChildAction, type PageView } from '../protocol.ts';
-import { cut } from '../../../util/text.ts';
 
 /** Longest waits, ms: for a page, for an element, for a page to come to rest. */
 const PAGE_MS = 25_000;
@@ -111,7 +110,7 @@ export class Pages {
     this.#notes = [];
     return {
       url: page.url().slice(0, 20_000),
-      title: cut(title, 2_000),
+      title: title.slice(0, 2_000).toWellFormed(),
       snapshot: snapshot.slice(0, MOST_SNAPSHOT),
       notes,
     };
@@ -161,7 +160,7 @@ export class Pages {
   }
 
   #note(text: string): void {
-    if (this.#notes.length < MOST_NOTES) this.#notes.push(cut(text, LONGEST_NOTE));
+    if (this.#notes.length < MOST_NOTES) this.#notes.push(text.slice(0, LONGEST_NOTE).toWellFormed());
   }
 }
 
