@@ -93,6 +93,7 @@ export type {
   Effect,
   EffectClass,
   EffectTarget,
+  Executed,
   RunPart,
   Taint,
   Tool,
