@@ -80,6 +80,7 @@ export async function askStructured<Schema extends z.ZodObject>(
   let usage = noUsage;
   let messages = question.messages;
   let reason = '';
+  let longest = '';
   for (let tries = 0; tries < 2; tries += 1) {
     const { outcome, usage: used } = await askBestWay(question, messages, { ...ports, isAgain: tries > 0 });
     usage = addUsage(usage, used);
@@ -88,7 +89,10 @@ export async function askStructured<Schema extends z.ZodObject>(
       return { ok: false, reason: 'The demo is not a model and cannot do this.', scripted: true, usage };
     }
     const mayBeChat = question.takesAnyText === true && tries === 0 && ports.choices.best(question.model) !== 'plain';
-    const read = readAnswer(outcome, question, !mayBeChat);
+    const text = stripReasoning(textIn(outcome.content)).trim();
+    // Asked again, a model may only comment on its first text, which was the answer then.
+    if (text.length > longest.length) longest = text;
+    const read = readAnswer(outcome, question, mayBeChat ? '' : question.takesAnyText === true ? longest : text);
     if ('value' in read) return { ok: true, value: read.value, usage };
     reason = read.problem;
     messages = [
@@ -146,7 +150,7 @@ function requestOf<Schema extends z.ZodObject>(
 function readAnswer<Schema extends z.ZodObject>(
   { content }: ModelResponse,
   { schema, name, fallback }: StructuredQuestion<Schema>,
-  takesText: boolean,
+  fallbackText: string,
 ): { readonly value: z.output<Schema> } | { readonly problem: string } {
   const call = content.find((part) => part.type === 'tool-call' && part.name === name);
   if (call?.type === 'tool-call') {
@@ -160,7 +164,7 @@ function readAnswer<Schema extends z.ZodObject>(
   const written = writtenCall(text);
   const typed = written === undefined ? undefined : schema.safeParse(written);
   if (typed?.success === true) return { value: typed.data };
-  const value = text === '' || !takesText ? undefined : fallback(text);
+  const value = fallbackText === '' ? undefined : fallback(fallbackText);
   return value === undefined ? { problem: `the tool ${name} was not called` } : { value };
 }
 
