@@ -80,7 +80,8 @@ export async function startPeers(): Promise<Peers> {
 
   const model = http.createServer((request, response) => {
     void readAll(request).then((body) => {
-      requests.push(body);
+      // The window of the model is asked for without a body.
+      if (body !== '') requests.push(body);
       const reply = (): void => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.end(modelFrames(body));

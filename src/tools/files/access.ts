@@ -67,6 +67,17 @@ export async function decidePathUse(
   }
 }
 
+/** The versioned file that a tool would write at this path; undefined for any other and for what may not be written. */
+export async function versionedAt(
+  { guard, versioned }: FileAccess,
+  path: string,
+  context: ToolContext,
+): Promise<VersionedFile | undefined> {
+  if (versioned === undefined) return undefined;
+  const place = await guard.check(path, 'write', useOf(context));
+  return place.decision === 'deny' ? undefined : await versioned(place.path);
+}
+
 /** Asks about a change that loses too much of a versioned file; else null. `after`: the new text. */
 export async function decideLoss(
   { guard, versioned }: FileAccess,

@@ -1,5 +1,5 @@
 import { AppError } from '../../util/errors.ts';
-import { decideLoss, useOf, type FileAccess } from './access.ts';
+import { decideLoss, useOf, versionedAt, type FileAccess } from './access.ts';
 import type { ShownFile } from './editor-buffer.ts';
 import { decodeText, encodeText, type TextFormat } from './file-text.ts';
 import type { ToolContext, ToolDecision } from '../tool.ts';
@@ -87,7 +87,8 @@ export async function decideLosses(
   { context, preview }: { readonly context: ToolContext; readonly preview: () => string },
 ): Promise<ToolDecision> {
   const allow = { decision: 'allow' } as const;
-  if (files.versioned === undefined) return allow;
+  const versioned = await Promise.all(edits.map(async ({ path }) => await versionedAt(files, path, context)));
+  if (versioned.every((file) => file === undefined)) return allow;
   const draft = await draftPatch(edits, files, context).catch(() => null);
   if (draft === null || 'problems' in draft) return allow;
   for (const { path, bytes } of draft.files) {

@@ -37,7 +37,7 @@ export interface ReadFileOptions {
 const parameters = z.object({
   path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
   offset: z.int().min(1).optional().describe('First line to return. Default: 1.'),
-  column: z.int().min(1).optional().describe('First character of that line to return.'),
+  column: z.int().min(1).optional().describe('First character of that line to return. Default: 1.'),
   limit: z.int().min(1).max(MOST_LINES).optional().describe(`Most lines to return. Default: ${MOST_LINES}.`),
 });
 
