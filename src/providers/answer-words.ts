@@ -1,5 +1,5 @@
 /**
- * Whether a finish reason says that the answer broke off: what gateways write when the server behind them failed. Other
+ * Whether a finish reason says that the answer failed midway: what gateways write when the server behind them failed. Other
  * words, also ones that nobody has seen yet, end an answer that is whole.
  */
 export function isBrokenReason(reason: string): boolean {

@@ -63,7 +63,7 @@ export function readFacts(thrown: unknown, now: number): ErrorFacts {
   };
 }
 
-/** A body, and what lies in it under `error`, as JSON in a string or as what a gateway quotes. */
+/** A body, and what it holds under `error`, as JSON in a string or as what a gateway quotes. */
 function levelsOf(body: unknown): readonly unknown[] {
   const levels: unknown[] = [];
   for (let at = opened(body); at !== undefined && at !== null && levels.length < DEEPEST;) {

@@ -87,7 +87,7 @@ const listed = z.looseObject({
 });
 type Listed = z.output<typeof listed>;
 
-/** The model's own row; the only one of a server that has a single model, whatever it is asked for. */
+/** The model's own row; the only one of a server that has a single model, no matter which one it is asked for. */
 function listedRow(answer: unknown, model: string): readonly Listed[] {
   const { data } = z.object({ data: z.array(z.unknown()) }).safeParse(answer);
   const rows = (data?.data ?? []).flatMap((row) => listed.safeParse(row).data ?? []);

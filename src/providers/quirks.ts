@@ -180,7 +180,7 @@ const QUIRKS = {
     refuses: isNoTools,
     remedy: (body) => without(body, 'tools', 'tool_choice'),
     note: (model) =>
-      `The model ${model} can't use tools here, so it can only talk: it doesn't read files, search or remember anything by itself. Choose one that can with /model.`,
+      `The model ${model} can't use tools here, so it can only talk: it doesn't read files, search or remember anything on its own. Choose one that can with /model.`,
   },
   'no extra_content': {
     refuses: (said) => refusesField(said, 'extra_content'),
@@ -313,7 +313,7 @@ export function isSameQuirk(a: KnownQuirk, b: KnownQuirk): boolean {
   return partsOf(a)[0] === partsOf(b)[0];
 }
 
-/** What the person loses by a quirk, as one sentence; null: nothing. */
+/** What the person loses by a quirk, as one sentence, or null for nothing. */
 export function quirkNote(quirk: KnownQuirk, model: string): string | null {
   return rowOf(partsOf(quirk)[0])?.note?.(model) ?? null;
 }

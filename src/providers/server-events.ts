@@ -51,7 +51,7 @@ class EventReader {
     for (const line of lines) yield* this.#line(line);
   }
 
-  /** Data that broke off in the middle isn't an event. */
+  /** Data that ends in the middle isn't an event. */
   *end(): Generator<string> {
     if (this.#isJson === true) {
       yield this.#rest;

@@ -4,7 +4,7 @@ import { askToConsolidate, type ConsolidationQuestionPorts, type ConsolidationRe
 
 type Question = Parameters<typeof askToConsolidate>[0];
 
-/** `leftOut`: what the provider refused, in words for the owner; null: nothing. */
+/** `leftOut`: what the provider refused, in words for the owner; null if it refused nothing. */
 export type AskedAround = ConsolidationReply & { readonly leftOut: string | null };
 
 /** Extra model calls to find what was refused. */

@@ -95,7 +95,7 @@ export class CallBounds {
     this.#options.budget.record(spenderOf(turn), by, usage);
   }
 
-  /** Counts an attempt that gave no answer but is paid, because it broke off or was stopped. Never throws. */
+  /** Counts an attempt that gave no answer but costs money, because it failed midway or was stopped. Never throws. */
   async failed(turn: AskingTurn, { by, usage }: FailedAttempt): Promise<void> {
     await this.#options.pricing.prepare(by);
     this.#options.budget.record(spenderOf(turn), by, usage);

@@ -68,7 +68,7 @@ export interface QuestionPorts {
 type Named = Pick<QuestionDraft, 'kind' | 'code'> & { readonly until: number };
 
 const nobody = (): string =>
-  `this needs a yes from the owner, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
+  `the owner has to approve this, and nobody can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
 const NO_CHAT =
   'this needs a yes from the owner, and the program through which you are asked named no chat of the owner to ask in';
 const NOBODY_TO_ASK: AskAnswer = { answered: false, reason: 'no one can be asked here' };

@@ -48,7 +48,7 @@ export function isAboutContent(error: ModelError, { window, model }: RefusalFact
   return isUnexplained && (error.status === 400 || error.status === 422) && acceptedAt(window, model) !== -1;
 }
 
-/** The next trial after a refusal: a `retract` of what to leave out. Null: the cause cannot be found. */
+/** The next trial after a refusal: a `retract` of what to leave out. Null if the cause can't be found. */
 export function afterRefusal(facts: RefusalFacts): EntryDraft | null {
   if (trialsOf(facts.entries) >= MOST_TRIALS) return null;
   const open = openTrial(facts.entries);
@@ -70,7 +70,7 @@ export function afterRefusal(facts: RefusalFacts): EntryDraft | null {
   }
 }
 
-/** The next, narrower trial after an accepted one. Null: the answer counts. */
+/** The next, narrower trial after an accepted one. Null if the answer stands. */
 export function afterAcceptance(facts: RefusalFacts): EntryDraft | null {
   const { trial: open } = openTrial(facts.entries) ?? {};
   if (open === undefined || open.stage === 'kind' || open.tried === 1) return null;

@@ -13,7 +13,7 @@ export interface FailureContext {
   readonly model: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The person's; null: the machine's. */
+  /** The person's, or null for the machine's. */
   readonly timezone: string | null;
 }
 

@@ -9,7 +9,7 @@ type Failed = Attempt & { readonly failed: NonNullable<Attempt['failed']> };
 /** What a provider did, by the kind of its error. Of other kinds its own words are told. */
 const WORDS: Readonly<Record<string, string>> = {
   'rate-limit': 'allowed no more requests for the moment',
-  overloaded: 'was overloaded or out of order',
+  overloaded: 'was overloaded or down',
   timeout: 'did not answer in time',
   network: 'could not be reached, or broke off',
   auth: 'refused the key',

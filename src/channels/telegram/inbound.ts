@@ -177,7 +177,7 @@ function replyOf(message: TelegramMessage, me: BotAccount): ReplyReference | und
   };
 }
 
-/** Who wrote the message that is replied to. What others wrote counts as `other`, whoever sent it. */
+/** Who wrote the message that is replied to. What others wrote counts as `other`, no matter who sent it. */
 function authorOf(
   answered: TelegramContent,
   message: TelegramMessage,

@@ -18,7 +18,7 @@ const budget = z
       0,
       'Maximum number of tokens per day for work that the assistant starts by itself (heartbeat, scheduled jobs).',
     ),
-    guestDayTokens: limited(200_000, 'Maximum number of tokens per day for all guests together; null: no limit.'),
+    guestDayTokens: limited(200_000, 'Maximum number of tokens per day for all guests together; null means no limit.'),
     jobTokens: count(300_000, 0, 'Maximum number of tokens of one run of a scheduled job.'),
   })
   .prefault({})

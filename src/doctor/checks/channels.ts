@@ -86,7 +86,7 @@ function open(scene: Scene): readonly Finding[] {
       const what = limit === null ? 'no daily limit' : `a daily limit of ${limit} tokens`;
       findings.push(
         warning(
-          `${name} lets everybody in, and guests have ${what} (agent.budget.guestDayTokens), so strangers can run up costs.`,
+          `${name} lets everybody in, and guests have ${what} (agent.budget.guestDayTokens), so people you don't know can run up costs.`,
           command(`config unset ${settingWord('agent', 'budget', 'guestDayTokens')}`),
         ),
       );

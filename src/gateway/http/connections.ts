@@ -6,7 +6,7 @@ const MOST_OF_ONE = 256;
 
 /**
  * Caps a server's open connections. Beyond the cap, the oldest one that has had no request with a valid login is closed for
- * a new one, so connections that only stay open can't keep out whoever has the token.
+ * a new one, so connections that only stay open can't keep out a client with the token.
  */
 export function capConnections(server: Server, isLoggedIn: (socket: Socket) => boolean): void {
   const open = new Set<Socket>();

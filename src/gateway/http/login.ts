@@ -122,7 +122,7 @@ export class Login {
   #try(request: IncomingMessage, isRight: () => boolean): Refusal | null {
     const address = addressOf(request, this.#ports.places);
     const retryAfter = this.#failures.waitFor(address);
-    // Whoever was right before isn't kept out by the wrong tries of others, such as another user of this machine.
+    // A client that was right before isn't kept out by the wrong tries of others, such as another user of this machine.
     if (retryAfter > 0 && !(this.#known.get(address) === true && isRight())) {
       const message = `Too many failed logins. Try again in ${retryAfter} seconds.`;
       return { status: 429, code: 'too-many-failures', message, retryAfter };

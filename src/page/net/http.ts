@@ -8,7 +8,7 @@ export const loggedIn = signal<boolean | undefined>(undefined);
 /** Where the half of the login that belongs to this origin alone is kept; the other half is a cookie. */
 const KEY = 'assistant-login';
 
-/** An address of this server that a browser opens by itself, such as an image's, with the login in it. */
+/** An address of this server that a browser opens on its own, such as an image's, with the login in it. */
 export function withLogin(path: string): string {
   const address = new URL(path, location.href);
   address.searchParams.set('login', localStorage.getItem(KEY) ?? '');

@@ -26,7 +26,7 @@ export class Cooldowns {
   }
 
   /**
-   * Failing while it cools is the same trouble: the wait begins anew and gets no longer. `askedMs`: how long the server
+   * Failing while it cools is the same trouble: the wait starts again and gets no longer. `askedMs`: how long the server
    * asked to be left alone; an hour of it counts, because credit may be bought meanwhile.
    */
   fail(id: string, askedMs = 0): void {

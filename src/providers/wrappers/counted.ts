@@ -8,7 +8,7 @@ const PAID: ReadonlySet<string> = new Set(['aborted', 'timeout']);
 
 /**
  * Gives every call that is paid a usage: exactly one `usage` event before its `end` or `error`. What the server didn't
- * count, because the call broke off, was stopped, or the server never counts, is estimated and marked so.
+ * count, because the call failed midway, was stopped, or the server never counts, is estimated and marked so.
  */
 export function withUsage(provider: Provider): Provider {
   return { ...provider, chat: (request, options) => counted(provider.chat(request, options), request) };

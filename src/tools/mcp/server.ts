@@ -347,7 +347,7 @@ const REMEDIES: Readonly<Record<number, string>> = {
   429: 'The server is rate-limiting us right now; try again later.',
 };
 
-/** The HTTP status of a request that the server turned down before it did anything; null: it may have begun. */
+/** The HTTP status of a request that the server turned down before it did anything; null if it may have begun. */
 function refusedStatus(error: unknown): number | null {
   const status = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 408 ? status : null;

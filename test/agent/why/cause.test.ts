@@ -70,7 +70,7 @@ const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[
   [
     'an answer of another model',
     { ...ANSWERED, entries: [failed('overloaded', 'try later', 529), end({})] },
-    'openai/second answered, because openai/first failed: openai was overloaded or out of order (529).',
+    'openai/second answered, because openai/first failed: openai was overloaded or down (529).',
   ],
   [
     'an answer after a crash',
@@ -176,7 +176,7 @@ const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[
         entries: [again('overloaded', 30_000), end({ model: 'openai/first' })],
       },
     ),
-    'openai/first had to be asked again after 30 s, because openai was overloaded or out of order. It waited 20 s for an earlier turn of this conversation. The process ended while I worked on it, and the next one went on with it.',
+    'openai/first had to be asked again after 30 s, because openai was overloaded or down. It waited 20 s for an earlier turn of this conversation. The process ended while I worked on it, and the next one went on with it.',
   ],
   [
     'what was not done, before what made it late',

@@ -48,7 +48,7 @@ describe('/why names', () => {
     const broken: Step = { error: { status: 500 } };
     const asked = await say('broken?', broken, broken, 'Mended.');
     expect(await asking.why(asked)).toMatch(
-      /^About “broken\?”: openai\/scripted-model had to be asked again 2 times, with \d s of waiting, because openai was overloaded or out of order\.$/u,
+      /^About “broken\?”: openai\/scripted-model had to be asked again 2 times, with \d s of waiting, because openai was overloaded or down\.$/u,
     );
   });
 
