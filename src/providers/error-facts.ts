@@ -63,12 +63,12 @@ export function readFacts(thrown: unknown, now: number): ErrorFacts {
   };
 }
 
-/** A body, and what it holds under `error`, as JSON in a string or as what a gateway quotes. */
+/** A body, and what it holds under `error` or Azure's `innererror`, as JSON in a string or as what a gateway quotes. */
 function levelsOf(body: unknown): readonly unknown[] {
   const levels: unknown[] = [];
   for (let at = opened(body); at !== undefined && at !== null && levels.length < DEEPEST;) {
     levels.push(at);
-    at = opened(field(field(at, 'metadata'), 'raw') ?? field(at, 'error'));
+    at = opened(field(field(at, 'metadata'), 'raw') ?? field(at, 'error') ?? field(at, 'innererror'));
   }
   return levels;
 }

@@ -29,6 +29,7 @@ describe('a comma command', () => {
     [',Write path=b.txt content="two words"', 'created b.txt'],
     [',fs.list path=.', 'a.txt'],
     [',Bash command="rm -rf /"', 'refused in every mode'],
+    [',bash cmd="echo it ran"', 'it ran'],
   ])('takes keys and values also under another name of its tool: %s', async (command, answer) => {
     await using world = await startWorld();
     await writeFile(join(world.workspace, 'a.txt'), 'hello');

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DiscordPost } from '../support/discord-chats.ts';
@@ -68,6 +68,18 @@ describe('on Discord', () => {
     await reads(world, thread, 'In the thread.');
     expect(postsIn(world, place)).toEqual([]);
     expect((await world.tape(`discord:${place.id}:${thread.id}`)).length).toBeGreaterThan(0);
+  });
+
+  test('a skill with a Chinese name is called by that name', async () => {
+    const folder = join(world.workspace, 'skills', 'sky');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'SKILL.md'), '---\nname: 天气\ndescription: Weather.\n---\nLook at the sky.');
+    const place = world.discord.direct(world.owner);
+    world.model.reply('Sunny.');
+    world.discord.sends(place, world.owner, '/天气 北京');
+    await reads(world, place, 'Sunny.');
+    expect(world.model.requests.at(-1)?.text).toContain('Look at the sky.');
+    await rm(folder, { recursive: true });
   });
 
   test('webhooks and other bots begin nothing, nor does what Discord itself says', async () => {

@@ -57,6 +57,28 @@ describe('memory.embeddings', () => {
     expect(said).not.toContain(KEY);
   });
 
+  test.each([
+    ['within 5 s', 1, 5_000],
+    ['within a minute in a busy home', 300, 60_000],
+  ])('gives a fact its vector %s of the turn that told it', async (_when, others, mostMs) => {
+    await using stack = new AsyncDisposableStack();
+    const { world } = await worldWith(stack);
+    await embedded(world);
+    const facts = Array.from({ length: others }, (_, n) => `- The dentist lives in street ${n}.`);
+    const fact = '- The dentist has a parrot.';
+    const path = 'memory/MEMORY.md';
+    const content = `- A tooth was pulled.\n- Tea at four.\n${facts.join('\n')}\n${fact}\n`;
+    world.model.reply({ calls: [{ name: 'write_file', arguments: { path, content } }] }, 'Noted.');
+    expect(await say(world, 'My dentist has a parrot.')).toBe('Noted.');
+    const isEmbedded = (): boolean =>
+      rows(
+        world,
+        'search.db',
+        "SELECT 1 FROM vectors JOIN documents ON documents.id = document WHERE text LIKE '%parrot%'",
+      ).length > 0;
+    await waitFor(isEmbedded, { timeoutMs: mostMs, what: 'the vector' });
+  });
+
   test('shows a guest’s search nothing of the owner’s, by no meaning', async () => {
     await using stack = new AsyncDisposableStack();
     const { world } = await worldWith(stack);

@@ -7,6 +7,7 @@ import {
   failing,
   messagesOf,
   note,
+  putMemory,
   say,
   saves,
   SESSION,
@@ -73,6 +74,40 @@ test.each([
   expect(await note(world, 'HISTORY.md')).toMatch(/^\[[^\]]+\] Noted by the owner: I like cake$/mu);
   if ('error' in answer) return;
   expect(await note(world, 'MEMORY.md')).toMatch(/^- I like cake$/mu);
+});
+
+test.each([
+  ['on its own', '/mem'],
+  ['with a text', '/mem I like cake'],
+])('/mem %s asks again when a model chats, and saves what its tool call says', async (_what, command) => {
+  await using world = await startWorld();
+  world.model.setHandler(() => 'ok');
+  world.model.setAside(({ view }) =>
+    /cannot be used/u.test(view.lastUserText) ? saves('They counted to four.') : 'Sure! How can I help you today?',
+  );
+  await countTo(world, FOUR);
+  expect(await say(world, command)).toContain('I saved a summary of 4 exchanges in HISTORY.md.');
+  const [first, second, ...more] = world.model.asides;
+  expect(more).toEqual([]);
+  expect(first?.body['tool_choice']).toMatchObject({ function: { name: 'save_memory' } });
+  expect(second?.body['tool_choice'] ?? 'auto').toBe('auto');
+  expect(second?.view.tools).toEqual(['save_memory']);
+  expect(await note(world, 'HISTORY.md')).toContain('] They counted to four.');
+  expect(await note(world, 'HISTORY.md')).not.toContain('How can I help');
+  await say(world, 'word five');
+  expect(messagesOf(world)).not.toContain('How can I help');
+});
+
+test('/mem saves the text of a model that never calls the tool, after it was asked twice', async () => {
+  await using world = await startWorld();
+  world.model.setHandler(() => 'ok');
+  world.model.setAside(() => 'The owner counted to four.');
+  await putMemory(world, '- An old fact.\n');
+  await countTo(world, FOUR);
+  expect(await say(world, '/mem')).toContain('I saved a summary of 4 exchanges in HISTORY.md.');
+  expect(world.model.asides).toHaveLength(2);
+  expect(await note(world, 'HISTORY.md')).toContain('] The owner counted to four.');
+  expect(await note(world, 'MEMORY.md')).toBe('- An old fact.\n');
 });
 
 test('what the demo says is not remembered; what people said and noted is', async () => {

@@ -161,6 +161,15 @@ describe('what is refused', () => {
     expectWhole(world, ['It begins with']);
   });
 
+  test('is found in what Azure says behind words that mean anything', async () => {
+    const innererror = { code: 'ResponsibleAIPolicyViolation', content_filter_result: { hate: { filtered: true } } };
+    const body = { error: { message: 'The request failed.', type: null, param: 'prompt', code: null, innererror } };
+    await using world = await startConversation({}, { error: { status: 400, body } });
+    expect(await say(world, `say ${POISON}`)).toMatch(/refused.*left out/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, []);
+  });
+
   test('may be refused with words that nobody knows, if the model answered before', async () => {
     await using world = await startConversation({}, { error: { status: 400, message: 'Frobnication failed.' } });
     expect(await say(world, `say ${POISON}`)).toMatch(/Frobnication failed.*left out/su);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHANNEL, DIRECT, OWNER, postsIn, startSlackWorld, type SlackWorld } from '../support/slack-world.ts';
@@ -43,6 +43,22 @@ describe('Slack', () => {
       unfurl_links: 'false',
       unfurl_media: 'false',
     });
+  });
+
+  test('a skill with a Chinese name is called by that name', async () => {
+    const folder = join(world.workspace, 'skills', 'sky');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'SKILL.md'), '---\nname: 天气\ndescription: Weather.\n---\nLook at the sky.');
+    world.model.reply('Sunny.');
+    // Slack takes a message that begins with a slash for a command of its own.
+    world.slack.sends(OWNER, DIRECT, ' /天气 北京');
+    await said('Sunny.');
+    expect(world.model.requests.at(-1)?.text).toContain('Look at the sky.');
+    world.model.reply('Cloudy.');
+    world.slack.sends(OWNER, DIRECT, '$天气怎么样');
+    await said('Cloudy.');
+    expect(world.model.requests.at(-1)?.text.split('Look at the sky.')).toHaveLength(3);
+    await rm(folder, { recursive: true });
   });
 
   test('names commands as Slack takes them: in the list, in what failed, in a refusal; what it names works', async () => {
