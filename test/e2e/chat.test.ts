@@ -1,7 +1,8 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MODEL_KEY } from '../support/canaries.ts';
+import { runCommand } from '../support/command-run.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
 
@@ -170,5 +171,36 @@ describe('the assistant as a library', () => {
     const stream = world.assistant.stream('write it');
     for await (const event of stream) if (event.type === 'tool-start') titles.push(event.title);
     expect(titles).toEqual(['write_file a.md']);
+  });
+});
+
+describe('chat -m --json', () => {
+  test('prints the ids, the tool calls, the outcome and what it cost', async () => {
+    await using world = await startWorld();
+    world.model.reply({ calls: [{ name: 'list_dir', arguments: { path: '.' } }] }, 'It is empty.');
+    const { code, out } = await runCommand(['chat', '-m', 'what is here?', '--json'], world.home);
+    expect(code).toBe(0);
+    const printed = JSON.parse(out);
+    expect(printed).toMatchObject({
+      session: 'main',
+      text: 'It is empty.',
+      outcome: 'answered',
+      isError: false,
+      errorKind: null,
+      model: 'openai/scripted-model',
+    });
+    expect(printed.toolCalls).toMatchObject([{ name: 'list_dir', isError: false }]);
+    const tapes = await Promise.all(
+      (await readdir(join(world.home, 'sessions'))).map((name) => readFile(join(world.home, 'sessions', name), 'utf8')),
+    );
+    expect(tapes.join('')).toContain(`"${printed.turnId}"`);
+  });
+
+  test('names the kind of an error and exits with 1', async () => {
+    await using world = await startWorld();
+    world.model.setHandler(() => ({ error: { status: 401, message: 'Incorrect API key provided.' } }));
+    const { code, out } = await runCommand(['chat', '-m', 'hello', '--json'], world.home);
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ isError: true, outcome: 'failed', errorKind: 'auth', toolCalls: [] });
   });
 });

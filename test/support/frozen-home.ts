@@ -15,13 +15,20 @@ export const FROZEN = fileURLToPath(new URL('../fixtures/homes/', import.meta.ur
 export const HOMES = { main: '.', kim: 'agents/kim' } as const;
 
 /** Everything that a program which opens the frozen home has to find in it again. */
+/** A message of a conversation, and the turn in which it was said. */
+export interface KeptMessage {
+  readonly entryId: string;
+  readonly turn: string | null;
+  readonly message: { readonly role: string; readonly content?: unknown };
+}
+
 export interface HomeContents {
   /** Rows of the journal by table, without empty tables. */
   readonly rows: Readonly<Record<string, number>>;
   /** Entries of all tapes, by kind. */
   readonly entries: Readonly<Record<string, number>>;
   /** The messages that a model would be sent of each conversation, by its key. */
-  readonly conversations: Readonly<Record<string, readonly unknown[]>>;
+  readonly conversations: Readonly<Record<string, readonly KeptMessage[]>>;
   readonly facts: readonly Readonly<Record<string, unknown>>[];
   readonly jobs: readonly unknown[];
   readonly openQuestions: readonly Readonly<Record<string, unknown>>[];
@@ -64,7 +71,7 @@ export async function contentsOf(home: string): Promise<HomeContents> {
     const table = String(name);
     return [table, Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])] as const;
   });
-  const conversations: Record<string, readonly unknown[]> = {};
+  const conversations: Record<string, readonly KeptMessage[]> = {};
   const entries: Record<string, number> = {};
   const sessions = join(home, 'sessions');
   for (const { key } of await listTapes(sessions)) {
