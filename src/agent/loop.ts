@@ -119,7 +119,10 @@ export class AgentLoop {
     this.#holds.end();
   }
 
-  /** Lets turns in flight finish for `graceMs`, then leaves them open for the next start. */
+  /**
+   * Lets turns in flight finish for `graceMs`, then leaves them open for the next start. Where all of them wait for
+   * people's answers, it leaves them at once.
+   */
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#ports.runtime;
     const { journal } = this.#ports.store;
@@ -128,7 +131,10 @@ export class AgentLoop {
     this.#stopping = true;
     this.#ending.abort(new Error('the process is stopping'));
     this.#holds.end();
-    using _timer = clock.timer(graceMs, () => grace.abort(), { keepAlive: true });
+    const isIdle =
+      this.#background.size === 0 &&
+      [...this.#working.keys()].every((sessionKey) => this.#ports.people.questions.isAsking(sessionKey));
+    using _timer = clock.timer(isIdle ? 0 : graceMs, () => grace.abort(), { keepAlive: true });
     await raceAbort(settled(), grace.signal).catch(() => {});
     const open = [...this.#ports.runner.running];
     this.#shutdown.abort(new Error('the process is stopping'));

@@ -68,7 +68,7 @@ export interface QuestionPorts {
 type Named = Pick<QuestionDraft, 'kind' | 'code'> & { readonly until: number };
 
 const nobody = (): string =>
-  `the owner has to approve this, and nobody can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
+  `the owner has to approve this, and no one can be asked in this chat; ask again in the terminal (${assistantCommand('chat')})`;
 const NO_CHAT =
   'this needs a yes from the owner, and the program through which you are asked named no chat of the owner to ask in';
 const NOBODY_TO_ASK: AskAnswer = { answered: false, reason: 'no one can be asked here' };
@@ -105,6 +105,11 @@ export class Questions {
   /** Whether a terminal is attached to this session. */
   isAttended(sessionKey: string): boolean {
     return this.#approvers.has(sessionKey);
+  }
+
+  /** Whether a turn of this session waits for a person's answer to a question in a chat. */
+  isAsking(sessionKey: string): boolean {
+    return [...this.#waiting.values()].some(({ session }) => session === sessionKey);
   }
 
   /** Call it after the commit of a message that answers a question, or tries to. */
