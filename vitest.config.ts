@@ -16,31 +16,45 @@ const ALONE = [
 /** Tests of the page's modules, which are TSX: Node cannot read these by itself. */
 const PAGE = ['test/page/**/*.test.ts'];
 
-/** Tests that start whole programs or a browser, fill disks or go through a corpus: half of the time of all tests. */
+/**
+ * Tests that start whole programs or a browser, kill and restart, wait for real time, fill disks or go through a corpus:
+ * two thirds of the time of all tests.
+ */
 const SLOW = [
   'test/acp/**/*.test.ts',
+  'test/agent/consolidation/crash.test.ts',
+  'test/agent/undo-property.test.ts',
+  'test/app/{damaged-journal,refused-writes,trace-turns}.test.ts',
+  'test/app/skill-lab/test.test.ts',
   'test/benign/**/*.test.ts',
   'test/browser/**/*.test.ts',
-  'test/cli/plugins-registry.test.ts',
-  'test/crash/{platforms,power,resend,sync-counts,sync-failure}.test.ts',
-  'test/docs/{backup,writing-a-channel-crash}.test.ts',
-  'test/e2e/agents/{crosswise,killed}.test.ts',
-  'test/e2e/{aged-home,full-disk,groups-roles,images,killed,memory-facts,poison,refused-content,scope}.test.ts',
-  'test/e2e/{set-aside,streaming}.test.ts',
+  'test/channels/markup-hostile.test.ts',
+  'test/cli/{backup,plugins,plugins-registry,upgrade}.test.ts',
+  'test/contract/{discord,feishu,matrix,slack,telegram,tin-can}.test.ts',
+  'test/crash/**/*.test.ts',
+  'test/docs/{backup,readme-transcript,transcripts,writing-a-channel,writing-a-channel-crash}.test.ts',
+  'test/doctor/{database,machine}.test.ts',
+  'test/e2e/agents/{backfill,crosswise,killed,routing}.test.ts',
+  'test/e2e/{aged-home,discord-gateway,drafts,full-disk,groups-roles,images,killed,memory-facts}.test.ts',
+  'test/e2e/{platform-faults,plugin-admit,plugin-reload,poison,recovery,refused-content,restored}.test.ts',
+  'test/e2e/{scope,set-aside,streaming}.test.ts',
   'test/e2e/why/processes.test.ts',
   'test/examples/**/*.test.ts',
   'test/gullible/**/*.test.ts',
   'test/homes/**/*.test.ts',
   'test/journal/frozen-home.test.ts',
+  'test/mcp/real-servers.test.ts',
+  'test/memory/{fact-records,gold-set}.test.ts',
   'test/page/**/*.test.ts',
   'test/scripts/run-tests.test.ts',
   'test/security/{paths-race,sandbox-probe}.test.ts',
   'test/service/**/*.test.ts',
   'test/setup/**/*.test.ts',
   'test/start/**/*.test.ts',
-  'test/tools/{exec-git,process}.test.ts',
+  'test/storage/checkpoints.test.ts',
+  'test/tools/{exec-git,exec-limits,exec-streams,process}.test.ts',
   'test/tools/web-hostile.test.ts',
-  'test/tools/documents/bombs.test.ts',
+  'test/tools/documents/{bombs,document-process}.test.ts',
 ];
 
 const LONG = 'test/**/*.long.test.ts';

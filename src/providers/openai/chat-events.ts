@@ -31,8 +31,11 @@ export async function* fromOpenAiEvents(
   let done = false;
   try {
     for await (const chunk of stream) {
-      if (chunk === DONE) done = true;
-      else yield* answer.take(chunk);
+      if (chunk === DONE) {
+        done = true;
+        break;
+      }
+      yield* answer.take(chunk);
     }
   } catch (thrown) {
     if (answer.finishReason === null) throw thrown;
