@@ -276,7 +276,7 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
     case 'request-too-large':
       return `The request for the model "${model}" is too large for ${name}${status}${said} Start a new conversation with /new.`;
     case 'refusal':
-      return `${name} refused to answer because of its content rules${status}. Put it differently.`;
+      return `${name} refused to answer because of its content rules${status}. Rephrase it.`;
     case 'unsupported-tool-choice':
       return `The model "${model}" of ${name} does not support this choice of tool${status}${said}`;
     default:

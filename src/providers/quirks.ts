@@ -151,7 +151,7 @@ function namedLimit(said: string, body: WireBody): number {
 function withFewerTokens(body: WireBody, limit: number): WireBody {
   const name = OUTPUT_LIMITS.find((one) => one in body);
   if (name === undefined) return body;
-  // Anthropic's API, which is told by its system prompt beside the messages, demands a limit.
+  // Anthropic's API, recognised by the system prompt beside the messages, requires a limit.
   const isRequired = name === 'max_tokens' && ('system' in body || 'thinking' in body);
   const most = limit > 0 ? limit : isRequired ? MODEST_OUTPUT : 0;
   if (most === 0) return without(body, name);

@@ -69,11 +69,11 @@ const FORMS: readonly { readonly opens: RegExp; readonly holds: 'calls' | 'argum
 const ELEMENT =
   /\s*(?:<parameter=(?<a>[^>\n]+)>|<(?:｜DSML｜)?parameter name="(?<b>[^"\n]+)"[^>\n]*>|<arg_key>(?<c>[^<]+)<\/arg_key>\s*<arg_value>)(?<value>[\s\S]*?)(?:<\/(?:｜DSML｜)?parameter>|<\/arg_value>)/uy;
 
-/** What stands around calls and says nothing. */
+/** Markup around calls that means nothing without them. */
 const AROUND =
   /\s+|<\|tool_calls_section_(?:begin|end)\|>|<｜tool▁calls▁(?:begin|end)｜>|<\/?(?:｜DSML｜)?(?:function_calls|tool_calls|minimax:tool_call)>|<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext)\|>|<｜end▁of▁sentence｜>|<\/s>/uy;
 
-/** With what a call, or what stands around calls, begins. */
+/** How a call, or the markup around calls, begins. */
 const BEGINNINGS = [
   '<tool_call>',
   '<function=',

@@ -46,7 +46,7 @@ export class CallBounds {
 
   /** Ids of turns that lost the whole conversation before them, which their answer has to say. */
   readonly #alone = new RecentMap<string, true>(1024);
-  /** Sessions whose person was told so; in a small window it happens again and again. */
+  /** Sessions whose person was told this; in a small window it happens again and again. */
   readonly #told = new RecentMap<string, true>(1024);
 
   constructor(options: CallBoundsOptions) {

@@ -46,7 +46,7 @@ export function failureSentence(error: ModelError, context: FailureContext): str
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
-      return `${model} refused to answer because of its content rules. What was new in this message is left out of later requests, so the conversation can go on. Put it differently, or choose another model with /model.`;
+      return `${model} refused to answer because of its content rules. What was new in this message is left out of later requests, so the conversation can go on. Rephrase it, or choose another model with /model.`;
     case 'unsupported-tool-choice':
       return `${model} cannot be told which tools to use: choose another model with /model.`;
     case 'malformed':

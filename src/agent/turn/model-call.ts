@@ -26,7 +26,7 @@ export interface ModelCall {
   readonly redact: Redact;
   /** Records each attempt of the call. @default not recorded */
   readonly attempts?: CallAttempts;
-  /** Told of each attempt that failed and is paid. @default not counted */
+  /** Called for each attempt that failed but costs money. @default not counted */
   readonly failed?: (attempt: FailedAttempt) => void;
   /** The cut-off answer that this call continues; the preview shows it in front of the new text. @default '' */
   readonly before?: string;

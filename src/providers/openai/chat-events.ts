@@ -20,7 +20,7 @@ type LooseChoice = Partial<Chunk['choices'][number]> & {
 type LooseCall = Partial<NonNullable<Delta['tool_calls']>[number]>;
 
 /**
- * Reads a Chat Completions stream. It is complete once the server gave a finish reason, even if it breaks off afterwards,
+ * Reads a Chat Completions stream. It is complete once the server gave a finish reason, even if the stream breaks afterwards,
  * or said `[DONE]` after some content. Otherwise it is broken, or throws what the stream threw.
  */
 export async function* fromOpenAiEvents(
@@ -92,12 +92,12 @@ class Answer {
       yield { type: 'text-delta', text };
     }
     for (const call of delta.tool_calls ?? []) yield this.#takeCall(call);
-    // What calls were called before there could be several.
+    // The older form, for a single call.
     if (delta.function_call) yield this.#takeCall({ function: delta.function_call });
     if (choice.finish_reason) this.finishReason = choice.finish_reason;
   }
 
-  /** The usage may stand in the chunk, in its choice, or where Groq puts it. */
+  /** The usage may be in the chunk, in its choice, or where Groq puts it. */
   #count(from: unknown): void {
     const usage: unknown = typeof from === 'object' && from !== null ? Reflect.get(from, 'usage') : undefined;
     this.usage = laterUsage(this.usage, readUsage(usage));

@@ -27,7 +27,7 @@ interface OpenCall {
 
 /**
  * Reads a Responses stream, or a response as a whole. Without `response.completed`, `response.incomplete`, or `[DONE]`
- * after some content it is broken; a failure that the server tells of is thrown for the caller to classify.
+ * after some content it is broken; a failure that the server reports is thrown for the caller to classify.
  */
 export async function* fromResponsesEvents(
   stream: AsyncIterable<RawEvent | WholeResponse | typeof DONE>,

@@ -3,11 +3,11 @@ import type { ModelEvent, ModelRequest, Provider } from '../provider.ts';
 import { laterUsage } from '../read-usage.ts';
 import { tokensOfFrame, tokensOfMessage, tokensOfText } from '../token-estimate.ts';
 
-/** Failures after which a request that was sent is paid all the same: the server was at work. */
+/** Failures after which a request costs money all the same, because the server had begun to work on it. */
 const PAID: ReadonlySet<string> = new Set(['aborted', 'timeout']);
 
 /**
- * Gives every call that is paid a usage: exactly one `usage` event before its `end` or `error`. What the server didn't
+ * Gives every call that costs money a usage: exactly one `usage` event before its `end` or `error`. What the server didn't
  * count, because the call failed midway, was stopped, or the server never counts, is estimated and marked so.
  */
 export function withUsage(provider: Provider): Provider {
