@@ -78,13 +78,16 @@ export class JobsFile {
     const stamp = fileStampOf(path);
     if (stamp === this.#stamp) return false;
     const text = await readIfExists(path);
-    this.#stamp = stamp;
-    if (text === this.#text && text !== undefined) return false;
-    this.#text = text;
+    if (text === this.#text && text !== undefined) {
+      this.#stamp = stamp;
+      return false;
+    }
     const parsed: ReturnType<typeof parseJobs> = text === undefined ? NOTHING : parseJobs(text, this.#options.zone);
     if ('problem' in parsed) {
       const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
       this.#broken = { reason: parsed.problem, copy };
+      // Only now: a file whose copy couldn't be written is looked at again.
+      this.#seen(stamp, text);
       return true;
     }
     const { imported = false, ...list } = parsed;
@@ -96,7 +99,13 @@ export class JobsFile {
     }
     this.#broken = null;
     this.#list = list;
+    this.#seen(stamp, text);
     return true;
+  }
+
+  #seen(stamp: ReturnType<typeof fileStampOf>, text: string | undefined): void {
+    this.#stamp = stamp;
+    this.#text = text;
   }
 
   /** Replaces the list by the one that `change` returns; durable when it resolves. Updates run one after the other. */

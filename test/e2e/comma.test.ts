@@ -37,6 +37,14 @@ describe('a comma command', () => {
     expect(world.model.requests).toHaveLength(0);
   });
 
+  test('keeps words with an equals sign that are part of a value', async () => {
+    await using world = await startWorld();
+    await say(world, ',write_file path=a.conf content=host=1 data=2');
+    expect(await readFile(join(world.workspace, 'a.conf'), 'utf8')).toBe('host=1 data=2');
+    expect(await say(world, ',exec command=echo one code=2 cmd=3')).toContain('one code=2 cmd=3');
+    expect(await say(world, ',exec code=7; echo "is $code"')).toContain('is 7');
+  });
+
   test('leaves no trace in what the model is sent', async () => {
     await using world = await startWorld();
     world.model.reply('ok');

@@ -10,6 +10,8 @@ import { chatOf, OWNER, startWorld, type World, type WorldOptions } from '../sup
 const MB = 1024 * 1024;
 const GUEST = 77;
 const OTHER_GUEST = 78;
+/** SHA-256 of `abcdef`. */
+const HASH = 'bef57ec7f53a6d40beb640a780a639c83bc29ac8a9816f1fc6c5c6dcd93c4721';
 const USED_UP = 'I stopped because today’s budget for guests is used up. The owner can raise it.';
 
 const everybody = (options: WorldOptions = {}, budget: object = {}): Promise<World> =>
@@ -110,17 +112,22 @@ describe('guests’ files take 500 MB together', () => {
     await expect(new GuestFiles(folder.path, { leastFree: 1 }).requireSpace()).resolves.toBeUndefined();
   });
 
-  test('an image goes with its copy that all sessions share, unless it was sent again since', async () => {
+  test.each([
+    ['goes with its copy that all sessions share', 0, ['s']],
+    ['leaves the copy that somebody else had sent before', 600_000, [HASH, 's']],
+    ['leaves the copy that somebody else has sent since', -600_000, [HASH, 's']],
+  ])('an image %s', async (_what, laterMs, left) => {
     await using folder = await tempFolder();
     const files = new GuestFiles(folder.path, { mostBytes: 10 });
-    const hash = 'bef57ec7f53a6d40beb640a780a639c83bc29ac8a9816f1fc6c5c6dcd93c4721';
     const path = join(folder.path, 's', 'a~x.png');
     await mkdir(join(folder.path, 's'));
     await files.makeRoom(path, 6);
-    await writeFile(join(folder.path, hash), 'abcdef');
+    await writeFile(join(folder.path, HASH), 'abcdef');
     await writeFile(path, 'abcdef');
+    const sent = new Date(Date.now() + laterMs);
+    await utimes(path, sent, sent);
     await files.makeRoom(join(folder.path, 's', 'b~y.png'), 6);
-    expect(await readdir(join(folder.path))).toEqual(['s']);
+    expect(await readdir(join(folder.path))).toEqual(left);
     expect(await readdir(join(folder.path, 's'))).toEqual([]);
   });
 });

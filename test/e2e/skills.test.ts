@@ -87,6 +87,8 @@ describe('a skill', () => {
     expect(await say(world, '/hlep')).toBe('There is no command /hlep. Did you mean /help?');
     expect(await say(world, '/quiet please')).toContain('There is no command /quiet.');
     expect(world.model.requests).toHaveLength(0);
+    world.model.setHandler(() => 'ok');
+    expect(await say(world, '/readme.md ändern wir morgen')).toBe('ok');
   });
 
   test('is loaded by the model through the skill tool, and its folder may be read', async () => {

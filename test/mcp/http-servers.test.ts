@@ -1,3 +1,4 @@
+import { correcting } from '../../src/tools/mcp/messages.ts';
 import { describe, expect, test } from 'vitest';
 import { replyJson } from '../support/http.ts';
 import { mcpWorld, SECRET, server } from './mcp-world.ts';
@@ -30,6 +31,18 @@ describe('a remote server', () => {
     expect(isError).toBe(true);
     expect(output).toContain(`Redirect to ${trap.url} not followed`);
     expect(trap.asked).toEqual([]);
+  });
+
+  test('may answer a notification with 204 and the type of JSON', async () => {
+    await using there = await remote();
+    there.intercept = (asked, response) => {
+      if (asked.method !== 'POST' || asked.body.id !== undefined) return false;
+      response.writeHead(204, { 'content-type': 'application/json' }).end();
+      return true;
+    };
+    await using world = await mcpWorld({ far: server({ url: there.url }) });
+    await world.clients.test('far');
+    expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
   });
 
   test('that forgot us is greeted again, and the call is made once', async () => {
@@ -172,5 +185,23 @@ describe('a remote server', () => {
   test('is never where a cloud hands out credentials', async () => {
     await using world = await mcpWorld({ cloud: server({ url: 'http://169.254.169.254/mcp' }) });
     await expect(world.clients.test('cloud')).rejects.toThrow('it is where a cloud hands out credentials');
+  });
+
+  test('may send one event of megabytes in small pieces', async () => {
+    const piece = new TextEncoder().encode('x'.repeat(16_384));
+    let left = 512;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        left -= 1;
+        if (left < 0) controller.close();
+        else controller.enqueue(piece);
+      },
+    });
+    const headers = { 'content-type': 'text/event-stream' };
+    const fetched = correcting(async () => new Response(body, { headers }));
+    const begun = performance.now();
+    const text = await (await fetched('http://far.example', {})).text();
+    expect(text).toHaveLength(512 * 16_384);
+    expect(performance.now() - begun).toBeLessThan(5_000);
   });
 });

@@ -59,6 +59,9 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
+/** Names of parameters in other programs that people type by habit. */
+const OTHER_NAMES: ReadonlySet<string> = new Set(['cmd', 'file_path', 'old_string', 'new_string']);
+
 /**
  * The arguments of `,tool …` as JSON: `{…}` is taken as it is, `key=value key="two words"` by key (a value extends to
  * the next known key), anything else is the value of the first required parameter.
@@ -66,9 +69,15 @@ function fenced(text: string): string {
 export function commaArguments(text: string, { names, first }: ParameterNames): string {
   if (text === '') return '{}';
   if (text.startsWith('{')) return text;
-  const keys = [...text.matchAll(/(?<=^|\s)(?<key>[A-Za-z]\w*)=/gu)].filter(
-    (match) => ownParameter(match.groups?.['key'] ?? '', (name) => names.includes(name)) !== undefined,
-  );
+  const written = [...text.matchAll(/(?<=^|\s)(?<key>[A-Za-z]\w*)=/gu)];
+  const given = new Set(written.map((match) => match.groups?.['key'] ?? ''));
+  const keys = written.filter((match) => {
+    const key = match.groups?.['key'] ?? '';
+    if (names.includes(key)) return true;
+    // Other words before an equals sign are more likely part of a value than another name of a parameter.
+    const own = OTHER_NAMES.has(key) ? ownParameter(key, (name) => names.includes(name)) : undefined;
+    return own !== undefined && !given.has(own);
+  });
   if (keys[0]?.index !== 0) return JSON.stringify(first === undefined ? { text } : { [first]: text });
   const pairs = keys.map((match, index) => {
     const key = match.groups?.['key'] ?? '';

@@ -35,6 +35,6 @@ export function parseCommand(
     type: slash === null ? 'comma' : 'slash',
     name,
     args: (match.groups['args'] ?? '').trim(),
-    colon: /[:：]/u.test(match.groups['colon'] ?? '') || !/^[\w.-]+$/u.test(name),
+    colon: /[:：]/u.test(match.groups['colon'] ?? '') || !/^[\w-]+$/u.test(name),
   };
 }

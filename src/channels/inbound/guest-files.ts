@@ -72,7 +72,7 @@ export class GuestFiles {
     }
   }
 
-  /** Also removes the copy by hash that the model's images come from, unless somebody else has sent the same since. */
+  /** Also removes the copy by hash that the model's images come from, unless somebody else has sent the same before or since. */
   async #remove(path: string): Promise<void> {
     const own = await stat(path).catch(() => undefined);
     if (own === undefined) return;
@@ -80,7 +80,11 @@ export class GuestFiles {
     if (bytes !== undefined) {
       const shared = join(this.#root, createHash('sha256').update(bytes).digest('hex'));
       const info = await stat(shared).catch(() => undefined);
-      if (info !== undefined && info.mtimeMs <= own.mtimeMs + SAME_MESSAGE_MS) await rm(shared, { force: true });
+      const isGuests =
+        info !== undefined &&
+        info.birthtimeMs >= own.mtimeMs - SAME_MESSAGE_MS &&
+        info.mtimeMs <= own.mtimeMs + SAME_MESSAGE_MS;
+      if (isGuests) await rm(shared, { force: true });
     }
     await rm(path, { force: true });
   }

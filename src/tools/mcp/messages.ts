@@ -25,7 +25,7 @@ export function correcting(fetch: StreamingFetch): StreamingFetch {
     if (body !== null && type.includes('text/event-stream')) {
       return new Response(body.pipeThrough(new TransformStream(new EventLines())), { status, headers });
     }
-    if (!type.includes('application/json') || !response.ok) return response;
+    if (body === null || !type.includes('application/json') || !response.ok) return response;
     return new Response(correctedText(await response.text()), { status, headers });
   };
 }
@@ -37,7 +37,8 @@ export function correcting(fetch: StreamingFetch): StreamingFetch {
 class EventLines {
   readonly #decoder = new TextDecoder();
   readonly #encoder = new TextEncoder();
-  #rest = '';
+  /** The pieces of the line that hasn't ended yet. */
+  #open: string[] = [];
   #endedByReturn = false;
 
   transform(chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void {
@@ -46,13 +47,17 @@ class EventLines {
     const isRest = this.#endedByReturn && text.startsWith('\n');
     this.#endedByReturn = text.endsWith('\r');
     if (isRest) text = text.slice(1);
-    const lines = (this.#rest + text).split(/\r\n|\r|\n/u);
-    this.#rest = lines.pop() ?? '';
-    for (const line of lines) controller.enqueue(this.#encoder.encode(`${correctedLine(line)}\n`));
+    const lines = text.split(/\r\n|\r|\n/u);
+    const rest = lines.pop() ?? '';
+    for (const line of lines) {
+      controller.enqueue(this.#encoder.encode(`${correctedLine(this.#open.join('') + line)}\n`));
+      this.#open = [];
+    }
+    this.#open.push(rest);
   }
 
   flush(controller: TransformStreamDefaultController<Uint8Array>): void {
-    controller.enqueue(this.#encoder.encode(correctedLine(this.#rest)));
+    controller.enqueue(this.#encoder.encode(correctedLine(this.#open.join(''))));
   }
 }
 
