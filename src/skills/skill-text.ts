@@ -1,3 +1,4 @@
+import { withoutInvisible } from '../security/text/invisible.ts';
 import { oneLine, plural, cut } from '../util/text.ts';
 import { readAllowedTools } from './allowed-tools.ts';
 import { asText, isRecord, type Fields, countInvisible } from './fields.ts';
@@ -86,8 +87,12 @@ function usableName(text: string): string {
     .replace(/[-\ufffd]$/u, '');
 }
 
+/** Joiners stay only between two emoji. */
+const STRAY_JOINER = /(?<!\p{Extended_Pictographic}\p{Emoji_Modifier}?)\u200d|\u200d(?!\p{Extended_Pictographic})/gu;
+
 function inOwnScript(text: string): string {
-  return text.normalize('NFC').replaceAll('\ufe0f', '').toLowerCase().replace(NOT_IN_NAMES, '-');
+  const seen = withoutInvisible(text.replaceAll('\ufe0f', '')).text.replace(STRAY_JOINER, '');
+  return seen.normalize('NFC').toLowerCase().replace(NOT_IN_NAMES, '-');
 }
 
 /** Keeps folders apart whose names have no letter that could be used. */

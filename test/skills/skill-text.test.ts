@@ -102,6 +102,14 @@ describe('names', () => {
     expect(read(`---\nname: "${written}"\ndescription: d\n---\nb`)).toMatchObject({ name, writtenName: written });
   });
 
+  test.each(['天\u{E0141}\u{E0142}', '天\u115f气', '\u034f天', '👩\u200d\u200d\u200d'])(
+    'a name holds nothing that cannot be seen: %j',
+    (name) => {
+      const read = readSkillText(`---\nname: "${name}"\ndescription: d\n---\nx`, { folderName: 'fold' });
+      expect(read.name).not.toMatch(/[\u{E0100}-\u{E01EF}]|\u115f|\u3164|\u034f|\u200d/u);
+    },
+  );
+
   test('folders keep their names in any script, and those without a letter are kept apart', () => {
     expect([read('# 天气', '天气').name, read('# 茶', '茶').name]).toEqual(['天气', '茶']);
     const [dots, dashes] = [read('# x', '…').name, read('# x', '——').name];

@@ -2,6 +2,7 @@ import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fileTools, type FileTools } from '../../support/file-tools.ts';
+import { tempFolder } from '../../support/temp.ts';
 
 /** Files of which each is a minute older than the one before. */
 async function withFiles(files: FileTools, ...paths: readonly string[]): Promise<void> {
@@ -234,5 +235,17 @@ describe('what git ignores', () => {
     const start = performance.now();
     expect(await shown(files)).toEqual(['a'.repeat(200), 'b.ts']);
     expect(performance.now() - start).toBeLessThan(5_000);
+  });
+
+  test('takes an absolute pattern however its path is written', async () => {
+    await using other = await tempFolder();
+    const link = join(other.path, 'ws');
+    await using tools = await fileTools({ paths: () => ({ workspace: link }) });
+    await symlink(tools.workspace, link);
+    await tools.put('notes/a.md', 'hello');
+    for (const folder of [`${link}/notes`, `${tools.workspace}//notes`, `${tools.workspace}/notes/../notes`]) {
+      expect((await tools.call('glob', { pattern: `${folder}/*.md` })).output).toContain('a.md');
+      expect((await tools.call('grep', { pattern: 'hello', glob: `${folder}/*.md` })).output).toContain('a.md');
+    }
   });
 });

@@ -42,6 +42,13 @@ export function placeOf(pattern: string | undefined, path: string | undefined): 
   return /^[^*?[{\\]*\//u.exec(pattern)?.[0] ?? '/';
 }
 
+/** The pattern for a search that begins in the folder of `placeOf`. */
+export function patternIn(pattern: string, path: string | undefined): string {
+  if (path !== undefined || !isAbsolute(pattern)) return pattern;
+  const rest = pattern.slice(placeOf(pattern, path).length);
+  return rest === '' ? pattern : `./${rest}`;
+}
+
 /** What was found as a result, with the marks of strangers' names and words. `what`: one of the results. */
 export async function foundResult(
   found: FoundFiles,

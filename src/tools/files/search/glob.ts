@@ -3,7 +3,7 @@ import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { errorResult } from '../../registry/result.ts';
 import { defineTool, type Tool } from '../../tool.ts';
-import { searchBaseOf, foundResult, IGNORED, placeOf, type FindToolOptions } from './find-tool.ts';
+import { searchBaseOf, foundResult, IGNORED, placeOf, patternIn, type FindToolOptions } from './find-tool.ts';
 
 const LIMIT = 200;
 const MOST = 2_000;
@@ -34,7 +34,7 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
       const { base, prefix } = await searchBaseOf(guard, path, context);
       if (!base.isFolder) return errorResult(title, `${path} is a file; a folder was expected.`);
       const found = await find(
-        { kind: 'glob', base, prefix, pattern, ignored, offset, limit, pageChars },
+        { kind: 'glob', base, prefix, pattern: patternIn(pattern, params.path), ignored, offset, limit, pageChars },
         { signal: context.signal, progress: context.people.progress },
       );
       return await foundResult(found, { title, what: 'such file', origins });

@@ -3,7 +3,7 @@ import { escapeControlChars } from '../../../security/text/control-characters.ts
 import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { defineTool, type Tool } from '../../tool.ts';
-import { searchBaseOf, foundResult, IGNORED, placeOf, type FindToolOptions } from './find-tool.ts';
+import { searchBaseOf, foundResult, IGNORED, placeOf, patternIn, type FindToolOptions } from './find-tool.ts';
 
 const LIMIT = 100;
 const MOST = 1_000;
@@ -52,7 +52,7 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
         base,
         prefix,
         pattern,
-        glob: glob ?? null,
+        glob: glob === undefined ? null : patternIn(glob, path),
         mode,
         context: rest.context ?? 0,
         ignoreCase: rest.ignoreCase ?? false,
