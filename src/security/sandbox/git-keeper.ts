@@ -109,7 +109,11 @@ export class GitKeeper {
       const before = this.#before.get(path);
       const runs = found.runs.filter((one) => before?.runs.includes(one) !== true);
       if (runs.length === 0) continue;
-      const left = before ?? harmless(path, found, this.#workspace);
+      // The same text may lead elsewhere now, because a folder on its way became a link.
+      const isSame = before !== undefined && isDeepStrictEqual(before.content, found.content);
+      const left = isSame || before === undefined ? harmless(path, found, this.#workspace) : before;
+      if (isSame && left !== null) this.#before.set(path, left);
+      if (isSame && left === null) this.#before.delete(path);
       await this.#write(path, left).catch((error: unknown) => failures.push(error));
       const item = { path: relative(this.#workspace, path), runs, found, left };
       for (const list of this.#lists) if (list.length < MOST_KEPT) list.push(item);
