@@ -112,8 +112,11 @@ export class GitKeeper {
       // The same text may lead elsewhere now, because a folder on its way became a link.
       const isSame = before !== undefined && isDeepStrictEqual(before.content, found.content);
       const left = isSame || before === undefined ? harmless(path, found, this.#workspace) : before;
-      if (isSame && left !== null) this.#before.set(path, left);
-      if (isSame && left === null) this.#before.delete(path);
+      // What it was before is no longer harmless, so it isn't what later changes are compared with.
+      if (isSame) {
+        if (left === null) this.#before.delete(path);
+        else this.#before.set(path, left);
+      }
       await this.#write(path, left).catch((error: unknown) => failures.push(error));
       const item = { path: relative(this.#workspace, path), runs, found, left };
       for (const list of this.#lists) if (list.length < MOST_KEPT) list.push(item);
