@@ -6,15 +6,18 @@ const PHRASES: readonly RegExp[] = [
   /flagged (?:for|as|by)|(?:blocked|rejected|refused|filtered) (?:by|due to|because of|for) (?:\w+ ){0,3}(?:content|safety|moderation|polic|guardrail)/u,
   /usage guidelines|guardrail_intervened|blocked by (?:a )?guardrail/u,
   // DashScope, Zhipu, MiniMax, Doubao, DeepSeek, Moonshot, Baidu.
-  /data_?inspection_?failed|inappropriate content|sensitive_?(?:content|information)|new_sensitive|不安全|敏感/u,
+  /data_?inspection_?failed|inappropriate content|sensitive_?(?:content|information)|new_sensitive|不安全|(?<!大小写)敏感/u,
   /content exists risk|considered high risk|content_?risk|content (?:may be|is) unsafe|unsafe content/u,
   // Files that a server cannot read.
-  /(?:unsupported|invalid|corrupt\w*|could not (?:process|read|parse)|unable to (?:process|read|parse)) (?:the |this |input )?(?:document|pdf|file)\b/u,
+  /(?:unsupported|invalid|corrupt\w*|could not (?:process|read|parse)|unable to (?:process|read|parse)) (?:the |this |input )?(?:document|pdf|file)\b(?! magic)/u,
 ];
+
+/** A filter that is itself out of order, and policies on who may sign in. */
+const OTHER_CAUSES = /unavailable|tim(?:ed|e) ?out|try again later|conditional access/u;
 
 /** Whether a server's error says that it refuses the content of the request. `haystack`: as in `ErrorFacts`. */
 export function isContentRefusal(haystack: string): boolean {
-  return PHRASES.some((phrase) => phrase.test(haystack));
+  return !OTHER_CAUSES.test(haystack) && PHRASES.some((phrase) => phrase.test(haystack));
 }
 
 const REASONS: ReadonlySet<string> = new Set([

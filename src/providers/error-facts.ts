@@ -51,7 +51,7 @@ export function readFacts(thrown: unknown, now: number): ErrorFacts {
   const quotas = levels.flatMap((level) => [
     ...(JSON.stringify(field(level, 'details')) ?? '').slice(0, HAYSTACK_LENGTH).matchAll(/"quotaId":"[^"]+"/gu),
   ]);
-  const haystack = [...new Set(labels), ...quotas.map(([quota]) => quota), said.slice(0, HAYSTACK_LENGTH)]
+  const haystack = [...new Set(labels.map(asWords)), ...quotas.map(([quota]) => quota), said.slice(0, HAYSTACK_LENGTH)]
     .join(' ')
     .toLowerCase();
   return {
@@ -133,8 +133,11 @@ function field(from: unknown, key: string): unknown {
 
 function labelOf(value: unknown): readonly string[] {
   if (typeof value !== 'string' && typeof value !== 'number') return [];
-  const text = String(value);
-  return /^\d+$/u.test(text) && httpStatus(text) === undefined ? [`code ${text}`] : [text];
+  return [String(value)];
+}
+
+function asWords(label: string): string {
+  return /^\d+$/u.test(label) ? `code ${label}` : label;
 }
 
 function impliedStatus(label: string): number | undefined {

@@ -89,12 +89,12 @@ const RELATIVE = new RegExp(
   'u',
 );
 const STAMP =
-  /(?<day>\d{4}-\d\d-\d\d)[t ](?<time>\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(?<zone>z|utc|gmt|[+-]\d\d:?\d\d)?(?![\w])/u;
+  /(?<day>\d{4}-\d\d-\d\d)(?:t| at | )(?<time>\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(?<zone>z|utc|gmt|[+-]\d\d:?\d\d)?(?![\w])/u;
 
 function saidWait(said: string, now: number): number | undefined {
   const relative = RELATIVE.exec(said)?.groups?.['wait'];
   if (relative !== undefined) return durationMs(relative);
-  const stamp = /reset|again|until|retry|available|after|重置|恢复|刷新/u.test(said)
+  const stamp = /reset|again|until|retry|available|after|regain|重置|恢复|刷新/u.test(said)
     ? STAMP.exec(said)?.groups
     : undefined;
   if (stamp === undefined) return undefined;

@@ -28,7 +28,7 @@ const PHRASES = {
     [
       /context_length_exceeded|exceed_context_size|context_?window_?exceeded|max_prompt_tokens|max_model_len/u,
       /context (?:length|window|size|limit|is too long)|maximum (?:context|model length|prompt length|number of tokens)/u,
-      /(?:prompt|input|request)(?: is)? too long|too long[;,] exceeded|input token length too long|length of tokens .{0,40}too long/u,
+      /(?:prompt|input)(?: is)? too long|too long[;,] exceeded|input token length too long|length of tokens .{0,40}too long/u,
       /too many (?:input )?tokens(?!.{0,20}(?:wait|per ))|too many total text bytes|input tokens? (?:count|exceed)|prompt token count/u,
       /longer than the maximum|exceeds? (?:the )?max(?:imum)?(?: allowed)? (?:input |prompt )?length|prompt exceeds max|input length .{0,40}exceed/u,
       /exceeded model token limit|token limit exceeded|conversation length exceeded|range of input length|request contains .{0,20}tokens.{0,20}exceed/u,
@@ -41,25 +41,32 @@ const PHRASES = {
     'u',
   ),
   quota:
-    /insufficient_quota|exceeded_current_quota|billing_\w+|credit balance|exceeded your current quota|insufficient (?:account )?(?:balance|credit|funds)|out of credits|used all available credits|spending limit|arrearage|余额不足|欠费/u,
+    /insufficient_quota|exceeded_current_quota|billing_\w+|credit balance|exceeded your current quota|insufficient (?:account )?(?:balance|credit|funds)|out of credits|used all available credits|spending limit|arrearage|check your (?:plan and )?billing|specified api usage limits|budget_exceeded|budget has been exceeded|余额不足|欠费/u,
   /** A limit that opens again, so not one on the size of a request. */
-  rate: /rate.?limit|too many requests|per.?(?:second|min|minute|hour|day)|\b[rt]p[smdh]\b|throttl|concurren|usage limit|limit (?:will )?reset|quota|(?:try again|retry) (?:in|after)|resource_exhausted/u,
-  /** A limit that stays closed for hours. */
-  longLimit: /per[ _-]?day|daily|weekly|monthly|usage limit|\((?:rpd|tpd)\)/u,
+  rate: /rate.?limit|too many requests|per.?(?:second|min|minute|hour|day)|\b[rt]p[smdh]\b|throttl|concurren|usage limit|limit (?:will )?reset|quota|(?:try again|retry) (?:in|after)|resource_exhausted|daily|weekly|monthly|for today/u,
+  /** Of these, one that stays closed for hours. */
+  longLimit: /per[ _-]?day|daily|weekly|monthly|for today|usage limit|\((?:rpd|tpd)\)/u,
+  /** The same in words that nothing else is said with, whatever the status. */
+  spentLimit:
+    /(?:daily|weekly|monthly|api usage) (?:\w+ ){0,3}limit|(?:limit|maximum|quota) .{0,40}(?:per[ _-]?day|for today)/u,
   /** What the model wrote couldn't be used by its own server. It will write something else. */
   blunder:
     /tool_use_failed|failed to call a function|tool call validation failed|json_validate_failed|output_parse_failed|error parsing tool call|(?:model (?:generated|produced) output|generated output).{0,80}(?:not match|could not be parsed|couldn't be parsed)/u,
   /** What servers say of a request, whatever their status. */
   request:
-    /invalid_request|badrequest|bad request|invalidparameter|invalid_argument|validation error|extra inputs|jinja|chat ?template|template error|roles? (?:must|should) alternate|only .{0,60}roles? (?:are|is) supported|system role not supported|only supports single tool-calls|tool call ids should|failed to parse (?:tool call arguments|messages|tools|grammar)|unable to generate parser|unmarshal|tools? param requires|invalid (?:message|role|parameter|argument|value|type|request|json|schema|tool|content)|unsupported (?:parameter|value|role|content|param)|unknown (?:parameter|field|role|argument)|(?:not|n't) support (?:tool|function|thinking|image|the|this|param)|must be (?:a|an|one of|less|greater)\b|is required\b|too large to process/u,
+    /invalid_request|badrequest|bad request|invalidparameter|invalid_argument|validation error|extra inputs|jinja|chat ?template|template error|roles? (?:must|should) alternate|only .{0,60}roles? (?:are|is) supported|system role not supported|only supports single tool-calls|tool call ids should|failed to parse (?:tool call arguments|messages|tools|grammar)|unable to generate parser|unmarshal|tools? param requires|invalid (?:role|parameter|argument|schema|tool)|unsupported (?:parameter|value|role|content|param)|unknown (?:parameter|field|role|argument)|(?:not|n't) support (?:tool|function|thinking|image|the|this|param)|too large to process/u,
   /** Of these, what another model may accept. */
   template:
     /jinja|chat ?template|template error|(?:must|should) alternate|roles? (?:are|is) supported|role not supported|tool-calls at once|tool call ids should|unable to generate parser|tools? param requires|(?:not|n't) support (?:tool|function|thinking)|support tool use/u,
-  badKey: /(?:invalid|incorrect|missing)[ _]api[ _]key|api key (?:is )?(?:not valid|invalid|missing)|no api key/u,
+  badKey:
+    /(?:invalid|incorrect|missing)[ _]api[ _]key|api key (?:is |has )?(?:not valid|invalid|missing|expired)|no api key/u,
+  /** The account may not ask, whatever it asks. */
+  denied:
+    /(?:organization|account) (?:has been|is) (?:disabled|deactivated|suspended|not active)|location is not supported|conditional access/u,
   toolChoice: /tool[ _]?choice/u,
   forcedTool: /does not support|should be \["none", ?"auto"\]|thinking/u,
   unknownModel:
-    /model_not_found|model .{0,120}(?:not found|does not exist|not exist|unknown)|unknown model|not a valid model|no such model|invalid model(?: name)?\b|no endpoints found for/u,
+    /model_not_found|model .{0,120}(?:not found|does not exist|not exist|unknown)|unknown model(?! state)|not a valid model|no such model|invalid model(?: name)?\b|no endpoints found for/u,
   noImages:
     /(?:image|vision|multimodal)[^.]{0,60}(?:not (?:supported|allowed|available|enabled)|unsupported)|(?:not|n't|that) support[^.]{0,40}(?:image|vision|multimodal)|unknown variant .?image|not a multimodal|mmproj|at most 0 image|content.{0,4} must be a string/u,
   image: /\bimages?\b|image_url/u,
@@ -153,7 +160,7 @@ function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
     retryable: kind === 'malformed' || (PASSING.has(kind) && !isClosed(kind, facts)),
     ...(facts.retryAfterMs === undefined ? {} : { retryAfterMs: facts.retryAfterMs }),
     ...(status === undefined ? {} : { status }),
-    ...(kind === 'auth' ? { setting: keySetting(context) } : {}),
+    ...(kind === 'auth' && isRefusedKey(facts) ? { setting: keySetting(context) } : {}),
     ...(about !== undefined && ABOUT_REQUEST.has(kind) ? { about } : {}),
     ...(facts.detail === '' ? {} : { said: withoutSecrets(facts.detail, context) }),
     message: withoutSecrets(describe(kind, facts, context), context),
@@ -166,6 +173,11 @@ const ABOUT_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad-request', 'refu
 /** Whether a limit stays closed for hours, so that nothing is gained by asking again soon. */
 function isClosed(kind: ModelErrorKind, { haystack, retryAfterMs }: ErrorFacts): boolean {
   return kind === 'rate-limit' && retryAfterMs === undefined && PHRASES.longLimit.test(haystack);
+}
+
+/** Whether it is the key that is refused, and not what its account may do. */
+function isRefusedKey({ effectiveStatus, haystack }: ErrorFacts): boolean {
+  return effectiveStatus === 401 || PHRASES.badKey.test(haystack);
 }
 
 /**
@@ -189,8 +201,8 @@ function isUnknownModel({ effectiveStatus, haystack }: ErrorFacts): boolean {
 }
 
 /**
- * Whether the refusal may be of one field or role, which the request can do without. Errors of keys, credit and limits are
- * not, nor is a forced tool that is refused: its caller asks in another way.
+ * Whether the refusal may be of one field or role, which the request can do without. Errors of keys, credit, limits and
+ * content are not, nor is a forced tool that is refused: its caller asks in another way.
  */
 export function mayBeQuirk({ effectiveStatus, haystack }: ErrorFacts, { toolChoice }: ErrorContext): boolean {
   switch (effectiveStatus) {
@@ -201,7 +213,9 @@ export function mayBeQuirk({ effectiveStatus, haystack }: ErrorFacts, { toolChoi
     case 429:
       return !PHRASES.rate.test(haystack);
     default:
-      return !PHRASES.noImages.test(haystack) && !refusesToolChoice(haystack, toolChoice);
+      return (
+        !PHRASES.noImages.test(haystack) && !isContentRefusal(haystack) && !refusesToolChoice(haystack, toolChoice)
+      );
   }
 }
 
@@ -211,14 +225,17 @@ export function mayBeQuirk({ effectiveStatus, haystack }: ErrorFacts, { toolChoi
  */
 function kindOf(facts: ErrorFacts, context: ErrorContext): ModelErrorKind {
   const { effectiveStatus: status = 500, haystack, retryAfterMs } = facts;
-  const isRequestFault = status !== 401 && status !== 403 && (status !== 429 || !PHRASES.rate.test(haystack));
+  const isLimit = PHRASES.rate.test(haystack);
+  const isRequestFault = status !== 401 && status !== 403 && (status !== 429 || !isLimit);
   const isQuota = PHRASES.quota.test(haystack) && (retryAfterMs === undefined || /limit: 0\b/u.test(haystack));
   if (status === 402 || isQuota) return 'quota';
-  if (status === 401 || (isRequestFault && PHRASES.badKey.test(haystack))) return 'auth';
+  if (status === 401 || (isRequestFault && (PHRASES.badKey.test(haystack) || PHRASES.denied.test(haystack))))
+    return 'auth';
   if (isLargerThanLimit(haystack)) return 'context-overflow';
   if (PHRASES.blunder.test(haystack)) return 'malformed';
-  if (haystack.includes('rate_limit') || (status === 429 && PHRASES.rate.test(haystack))) return 'rate-limit';
-  if (isRequestFault && PHRASES.contextOverflow.test(haystack)) return 'context-overflow';
+  const isSpent = PHRASES.spentLimit.test(haystack);
+  if (haystack.includes('rate_limit') || (status === 429 && isLimit) || isSpent) return 'rate-limit';
+  if (isRequestFault && !isLimit && PHRASES.contextOverflow.test(haystack)) return 'context-overflow';
   if (status === 413) return 'request-too-large';
   if ((isRequestFault || status === 403) && isContentRefusal(haystack)) return 'refusal';
   if (isRequestFault && refusesToolChoice(haystack, context.toolChoice)) return 'unsupported-tool-choice';
@@ -258,9 +275,9 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
   const said = facts.detail === '' ? '.' : `: ${literal(facts.detail)}.`;
   switch (kind) {
     case 'auth':
-      return facts.status === 403
-        ? `${name} denied access to the model "${model}"${status}. Check what the key in ${keySetting(context)} may do.`
-        : `${name} refused the API key${status}. Check ${keySetting(context)}.`;
+      return isRefusedKey(facts)
+        ? `${name} refused the API key${status}. Check ${keySetting(context)}.`
+        : `${name} denied access to the model "${model}"${status}${said} Check what the key in ${keySetting(context)} may do.`;
     case 'quota':
       return `${name} says that the account has no credit left${status}${said} Check its billing, or choose another model.`;
     case 'rate-limit':

@@ -138,7 +138,8 @@ function together(a: unknown, b: unknown): unknown {
 function namedLimit(said: string, body: WireBody): number {
   const asked = Math.max(...OUTPUT_LIMITS.map((name) => Number(body[name] ?? 0)));
   const { model } = body;
-  const text = typeof model === 'string' && model !== '' ? said.replaceAll(model.toLowerCase(), ' ') : said;
+  const words = said.replaceAll(/\bcode:? \d+/gu, ' ');
+  const text = typeof model === 'string' && model !== '' ? words.replaceAll(model.toLowerCase(), ' ') : words;
   const limits = [
     ...text.matchAll(/(?<![\w.<-])(?<count>\d{1,3}(?:,\d{3})+|\d+)(?<open>\)| \(exclusive\))?/gu),
   ].flatMap(({ groups = {} }) => {
@@ -344,7 +345,7 @@ export class LearnedQuirks {
   }
 
   /** Remembers a quirk, in place of one of the same name, unless it belongs to one conversation. */
-  learn({ provider, model }: ModelName, quirk: KnownQuirk, said: string): void {
+  learn({ provider, model }: ModelName, quirk: KnownQuirk, said = ''): void {
     const [name] = partsOf(quirk);
     this.#log?.info('model: request changed and repeated', { provider, model, quirk, said });
     if (rowOf(name)?.onlyOnce === true) return;

@@ -102,10 +102,16 @@ const refused = z.object({
   layers: z.array(z.object({ name: z.string(), hash })),
   /**
    * A trial on the search for the cause, which counts if the next request is accepted. `suspects`: keys of what may be the
-   * cause, of which the first `tried` are left out.
+   * cause, of which the first `tried` are left out, and those that are `held`. As in `Trial`.
    */
   trial: z
-    .object({ stage: z.enum(['kind', 'all', 'half']), suspects: z.array(z.string()), tried: z.number() })
+    .object({
+      stage: z.enum(['kind', 'all', 'half', 'rest']),
+      suspects: z.array(z.string()),
+      tried: z.number(),
+      held: z.array(z.string()).exactOptional(),
+      isProven: z.boolean().exactOptional(),
+    })
     .exactOptional(),
 });
 

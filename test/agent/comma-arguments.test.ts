@@ -17,7 +17,7 @@ test.each([
   ['command=x=1', { command: 'x=1' }],
   ['command=', { command: '' }],
   ['cmd="ls -la"', { cmd: 'ls -la' }],
-  ['script=date workdir=sub', { script: 'date', workdir: 'sub' }],
+  ['script=date workdir=sub', { command: 'script=date workdir=sub' }],
   ['NODE_ENV=test cmd=x', { command: 'NODE_ENV=test cmd=x' }],
 ])('the arguments %j of a comma command become %j', (text, expected) => {
   expect(JSON.parse(commaArguments(text, exec))).toEqual(expected);

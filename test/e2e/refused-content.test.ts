@@ -200,6 +200,23 @@ describe('what is refused', () => {
     expectWhole(world, ['something else', 'are you there?']);
   });
 
+  test('may be two messages for another model: the others and the memory stay', async () => {
+    const isOther = ({ view }: ModelApiRequest): boolean => view.model === 'other-model';
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler(filter(filtered, (request) => isOther(request) && holds(request)));
+    for (const text of ['the first', `I said ${POISON}`, 'the third', 'the fourth', `${POISON} again`, 'the sixth'])
+      await say(world, text);
+    await say(world, '/model openai/other-model');
+    const before = world.model.requests.length;
+    expect(await say(world, 'are you there?')).toMatch(/^Answer: are you there\?.*earlier part/su);
+    expect(world.model.requests.slice(before).length).toBeLessThanOrEqual(7);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    const last = world.model.requests.at(-1)?.text ?? '';
+    expect(last).not.toContain(POISON);
+    expect(last).toContain('the owner has a cat');
+    expect(last).toMatch(/the first|the third|the fourth|the sixth/u);
+  });
+
   test('stays when a fallback accepts it', async () => {
     const config = { agent: { fallbacks: ['openai/tolerant'] } };
     await using world = await startConversation({ config }, filtered);
@@ -259,6 +276,25 @@ describe('what is refused', () => {
     expect(saved).toContain('my favourite colour is blue');
     expect(saved).toContain('three');
     expect(world.model.asides.length).toBeLessThanOrEqual(7);
+  });
+
+  test('at the end of a long conversation costs its summary little', async () => {
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler(({ view }) => `Answer: ${view.lastUserText.split('\n').at(-1)}`);
+    let saved = '';
+    world.model.setAside((request) => {
+      if (holds(request)) return filtered;
+      saved = request.text;
+      return { calls: [{ name: 'save_memory', arguments: { history_entry: 'They talked of colours.' } }] };
+    });
+    const numbers = Array.from({ length: 32 }, (_, at) => `number-${at}-`);
+    for (const text of numbers) await say(world, text);
+    await say(world, `now about ${POISON}`);
+    await say(world, '/new');
+    await waitFor(() => chatOf(world).some((text) => /refused [1-4] exchange/u.test(text)), { what: 'the notice' });
+    expect(numbers.filter((text) => !saved.includes(text)).length).toBeLessThanOrEqual(3);
+    expect(world.model.asides.length).toBeLessThanOrEqual(7);
+    expect(saved).toContain('the owner has a cat');
   });
 
   test('in a group is named to the owner alone', async () => {

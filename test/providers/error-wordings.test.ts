@@ -122,6 +122,19 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
     ['vLLM', 500, 'CUDA out of memory. Tried to allocate 2.00 GiB'],
     ['OpenAI', 404, 'The model `m` does not exist or you do not have access to it.', { code: 'model_not_found' }],
     ['OpenRouter', 400, 'm is not a valid model ID'],
+    ['Zhipu', 400, '模型不存在，请注意模型名称大小写敏感'],
+  ],
+  auth: [
+    ['a proxy of a company', 403, 'Access has been blocked by Conditional Access policies.'],
+    ['Anthropic', 400, 'This organization has been disabled.', { type: 'invalid_request_error' }],
+    ['Gemini', 400, 'API key expired. Please renew the API key.', { code: 400 }],
+    ['Gemini elsewhere', 400, 'User location is not supported for the API use.', { code: 400 }],
+  ],
+  refusal: [
+    ['DashScope', 400, 'Output data may contain inappropriate content.', { code: 'data_inspection_failed' }],
+    ['DeepSeek', 400, 'Content Exists Risk', { type: 'invalid_request_error' }],
+    ['Zhipu', 400, '系统检测到输入或生成内容可能包含不安全或敏感内容', { code: '1301' }],
+    ['a gateway', 403, 'The request was blocked by content policy.'],
   ],
   'rate-limit': [
     [
@@ -155,6 +168,9 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
     ['OpenAI', 429, 'You exceeded your current quota, please check your plan.', { code: 'insufficient_quota' }],
     ['Z.ai', 429, 'Insufficient balance or no resource package. Please recharge.', { code: '1113' }],
     ['Gemini without a free tier', 429, 'You exceeded your current quota. limit: 0, model: m. Please retry in 41.2s.'],
+    ['LiteLLM', 400, 'Budget has been exceeded! Current cost: 1.0, Max budget: 1.0', { type: 'budget_exceeded' }],
+    ['OpenAI', 400, 'Your account is not active, please check your billing details on our website.'],
+    ['Anthropic', 400, 'You have reached your specified API usage limits.', { type: 'invalid_request_error' }],
   ],
   malformed: [
     [
@@ -175,6 +191,16 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
     ],
     ['Anthropic', 529, 'Overloaded', { type: 'overloaded_error' }],
     ['a proxy', 503, 'no healthy upstream'],
+    ['a proxy', 502, 'Request too long: upstream timed out'],
+    ['a proxy', 503, 'request too long in queue, please retry'],
+    ['a proxy', 502, 'upstream returned invalid JSON'],
+    ['a proxy', 500, 'Internal error: a database connection is required'],
+    ['a proxy', 500, 'panic: must be a valid state'],
+    ['a proxy', 503, 'unknown model state: the worker is starting, please retry'],
+    ['a filter that is down', 503, 'The content moderation service is temporarily unavailable, please try again.'],
+    ['a filter that is slow', 500, 'content filter timed out'],
+    ['Ollama', 500, 'llama runner process has terminated: invalid file magic'],
+    ['a server with a limit per minute', 500, 'the request exceeds the maximum number of tokens per minute'],
   ],
 };
 
@@ -189,6 +215,35 @@ describe('what servers say', () => {
     expect(error.retryable).toBe(['rate-limit', 'overloaded', 'malformed'].includes(kind));
     expect(error.message).toMatch(/[^,;]\.$|\/new\.$/u);
     expect(error.message).not.toMatch(/,\.|\.\./u);
+  });
+
+  test.each([
+    [429, 'Daily token limit exceeded for your plan.'],
+    [429, 'Monthly token limit exceeded. Please upgrade your plan.'],
+    [429, 'You have used the maximum number of tokens for today.'],
+    [429, 'Weekly limit: too many tokens'],
+    [400, 'Daily token limit exceeded for your plan.'],
+    [403, 'The monthly limit of this key is exceeded.'],
+    [500, 'Token limit exceeded: 1000000 tokens per day'],
+  ])('a limit that stays closed for hours is not one on the size of a request: %i “%s”', (status, message) => {
+    expect(answered(status, { message })).toMatchObject({ kind: 'rate-limit', retryable: false });
+  });
+
+  test('a limit of the account that names its end is waited for', () => {
+    const message =
+      'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.';
+    expect(answered(400, { type: 'invalid_request_error', message })).toMatchObject({
+      kind: 'rate-limit',
+      retryAfterMs: Date.UTC(2026, 11, 1) - NOW,
+    });
+  });
+
+  test.each([
+    [403, 'Access has been blocked by Conditional Access policies.', 'denied access to the model "m" (403): '],
+    [400, 'This organization has been disabled.', 'denied access to the model "m" (400): '],
+    [400, 'API key expired. Please renew the API key.', 'refused the API key (400).'],
+  ])('a denied access is told in the words of the server: %i “%s”', (status, message, told) => {
+    expect(answered(status, { message }).message).toContain(told);
   });
 
   test.each([

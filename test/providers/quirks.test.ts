@@ -272,6 +272,31 @@ describe('a request that is refused for one part of it', () => {
   );
 });
 
+test('what did not help is not remembered, and a refusal of the content changes nothing', async () => {
+  const [dialect] = DIALECTS;
+  if (dialect === undefined) throw new Error('no dialect');
+  await using server = await dialect.start();
+  const learned = new LearnedQuirks();
+  const provider = connect(dialect, server, { learned });
+  server.reply({ error: refused('Unknown parameter: stream_options') }, { error: refused('Something else is wrong.') });
+  errorOf(await hear(provider, request([user('a')])));
+  expect(server.requests).toHaveLength(2);
+  server.reply({ error: refused('Unknown parameter: stream_options. It was blocked by the content filter.') });
+  expect(errorOf(await hear(provider, request([user('a')]))).kind).toBe('refusal');
+  expect(server.requests).toHaveLength(3);
+  expect(learned.of({ provider: 'openai', model: 'test-model' })).toEqual([]);
+});
+
+test.each([{ code: 400 }, { code: '1210' }, { type: '1210' }])('a code such as %j is no limit', async (labels) => {
+  const [dialect] = DIALECTS;
+  if (dialect === undefined) throw new Error('no dialect');
+  await using server = await dialect.start();
+  const body = { error: { ...labels, message: 'max_tokens exceeds the maximum of this model' } };
+  server.reply({ error: { status: 400, body } }, 'fine');
+  endOf(await hear(connect(dialect, server), request([user('a')])));
+  expect(server.requests.at(-1)?.body).not.toHaveProperty('max_tokens');
+});
+
 test('one that is refused for several parts loses one after the other', async () => {
   const [dialect] = DIALECTS;
   if (dialect === undefined) throw new Error('no dialect');

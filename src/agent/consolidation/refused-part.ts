@@ -1,5 +1,6 @@
 import type { TurnSpan } from '../../memory/consolidation/session-span.ts';
 import { plural } from '../../util/text.ts';
+import { leftOutOf, nextTrial, type Trial } from '../refused-search.ts';
 import { askToConsolidate, type ConsolidationQuestionPorts, type ConsolidationReply } from './question.ts';
 
 type Question = Parameters<typeof askToConsolidate>[0];
@@ -7,32 +8,36 @@ type Question = Parameters<typeof askToConsolidate>[0];
 /** `leftOut`: what the provider refused, in words for the owner; null if it refused nothing. */
 export type AskedAround = ConsolidationReply & { readonly leftOut: string | null };
 
-/** Extra model calls to find what was refused. */
-const MOST_CALLS = 6;
-
-/** A thing that can be left out of the question: MEMORY.md (null) or a turn. */
+/** A thing that can be left out of the question: MEMORY.md (null), which is the first of them, or a turn. */
 type Suspect = TurnSpan | null;
+
+/** Extra model calls to find what was refused: enough for one exchange of 64, give or take three. */
+const MOST_CALLS = 6;
 
 /**
  * Asks as `askToConsolidate` does. If the provider refuses the content, halves what is suspected until the cause is
  * found, and asks without it. If it is not found within 6 calls, all turns are left out, so that the conversation goes on.
  */
 export async function askAroundRefused(question: Question, ports: ConsolidationQuestionPorts): Promise<AskedAround> {
-  const first = await askToConsolidate(question, ports);
-  if (!isRefused(first)) return { ...first, leftOut: null };
-  let suspects: readonly Suspect[] = [...(question.memory === null ? [] : [null]), ...question.part.turns];
+  const reply = await askToConsolidate(question, ports);
+  if (!isRefused(reply)) return { ...reply, leftOut: null };
+  const suspects: readonly Suspect[] = [...(question.memory === null ? [] : [null]), ...question.part.turns];
+  let trial: Trial<Suspect> | null = { stage: 'half', suspects, tried: memoryOrHalf(suspects) };
   let found: AskedAround | null = null;
-  for (let calls = 0; calls < MOST_CALLS && suspects.length > 0; calls += 1) {
-    const half = suspects.slice(0, Math.ceil(suspects.length / 2));
-    const reply = await askWithout(question, half, ports);
-    if (reply.ok) {
-      found = reply;
-      if (half.length === 1) break;
-      suspects = half;
-    } else if (isRefused(reply)) suspects = suspects.slice(half.length);
-    else return found ?? reply;
+  for (let calls = 1; calls <= MOST_CALLS && trial !== null; calls += 1) {
+    const asked = await askWithout(question, leftOutOf(trial), ports);
+    if (asked.ok) found = asked;
+    else if (!isRefused(asked)) return found ?? asked;
+    // What was just accepted can be had again, so then the last call may try less.
+    const isLast = calls === MOST_CALLS - 1 && !asked.ok;
+    trial = nextTrial(trial, { isAccepted: asked.ok, isLast, isSingle: true, first: memoryOrHalf });
   }
   return found ?? withoutTurns(question);
+}
+
+/** Tries MEMORY.md alone first: it goes with every later question, too. */
+function memoryOrHalf(suspects: readonly Suspect[]): number {
+  return suspects.includes(null) ? 1 : Math.ceil(suspects.length / 2);
 }
 
 async function askWithout(

@@ -2,6 +2,7 @@ import type { ModelError, ModelName } from '../../providers/provider.ts';
 import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
 import { partPlaces, refusedIn, type Refused, type RefusedPart } from '../../session/refused-content.ts';
 import { hashOfText } from '../../storage/prompt-parts.ts';
+import { leftOutOf, nextTrial, type Trial } from '../refused-search.ts';
 
 /** A layer of the system prompt, as in `PromptLayer`. */
 interface NamedLayer {
@@ -35,6 +36,8 @@ const MOST_TRIALS = 6;
 /** Left out one after the other, before anything else is suspected. */
 const KINDS: readonly RefusedPart[] = ['images', 'documents', 'result', 'skills'];
 
+const LAYER = 'layer:';
+
 /** Layers in the order of suspicion. The identity layer is the program's own text and always stays. */
 const LAYERS = ['memory', 'skills', 'active skills', 'files', 'program'];
 
@@ -51,33 +54,22 @@ export function isAboutContent(error: ModelError, { window, model }: RefusalFact
 /** The next trial after a refusal: a `retract` of what to leave out. Null if the cause can't be found. */
 export function afterRefusal(facts: RefusalFacts): EntryDraft | null {
   if (trialsOf(facts.entries) >= MOST_TRIALS) return null;
-  const open = openTrial(facts.entries);
-  switch (open?.trial?.stage) {
-    case undefined:
-    case 'kind': {
-      const kinds = kindsIn(facts);
-      const next = kinds[kinds.findIndex(({ key }) => key === open?.trial?.suspects[0]) + 1];
-      if (next !== undefined) return trial(facts, 'kind', [next], 1);
-      const suspects = suspectsIn(facts);
-      return suspects.length === 0 ? null : trial(facts, 'all', suspects, suspects.length);
-    }
-    case 'all':
-      return null;
-    case 'half': {
-      const rest = open?.trial?.suspects.slice(open.trial.tried) ?? [];
-      return rest.length === 0 ? wholeAgain(facts) : narrowed(facts, rest);
-    }
-  }
+  const open = openTrial(facts.entries)?.trial;
+  if (open !== undefined && open.stage !== 'kind') return narrowed(facts, { ...open, stage: open.stage }, false);
+  const kinds = kindsIn(facts);
+  const next = kinds[kinds.findIndex(({ key }) => key === open?.suspects[0]) + 1];
+  if (next !== undefined) return trial(facts, [next], { stage: 'kind', suspects: [next.key], tried: 1 });
+  const suspects = suspectsIn(facts).map(({ key }) => key);
+  if (suspects.length === 0) return null;
+  const tried = layersOf(suspects) || suspects.length;
+  return searched(facts, { stage: tried === suspects.length ? 'all' : 'half', suspects, tried });
 }
 
 /** The next, narrower trial after an accepted one. Null if the answer stands. */
 export function afterAcceptance(facts: RefusalFacts): EntryDraft | null {
-  const { trial: open } = openTrial(facts.entries) ?? {};
-  if (open === undefined || open.stage === 'kind' || open.tried === 1) return null;
-  if (trialsOf(facts.entries) >= MOST_TRIALS) return null;
-  const isWhole = open.tried === open.suspects.length;
-  if (isWhole && (open.stage === 'half' || hasStage(facts.entries, 'half'))) return null;
-  return narrowed(facts, open.suspects.slice(0, open.tried));
+  const open = openTrial(facts.entries)?.trial;
+  if (open === undefined || open.stage === 'kind' || trialsOf(facts.entries) >= MOST_TRIALS) return null;
+  return narrowed(facts, { ...open, stage: open.stage }, true);
 }
 
 /** A `retract` of what the turn added since the model's last answer, when the cause was not found. */
@@ -96,7 +88,8 @@ export function retractOwn(facts: RefusalFacts): EntryDraft {
 export function endSearch(facts: RefusalFacts): readonly EntryDraft[] {
   const { trial: open } = openTrial(facts.entries) ?? {};
   if (open === undefined) return [];
-  return [open.stage === 'half' ? retract(facts, unitsNamed(facts, open.suspects)) : retractOwn(facts)];
+  const isNarrowed = open.stage === 'half' || open.stage === 'rest';
+  return [isNarrowed ? retract(facts, unitsNamed(facts, [...(open.held ?? []), ...open.suspects])) : retractOwn(facts)];
 }
 
 /** The trial whose request has no accepted answer yet. */
@@ -111,15 +104,9 @@ export function refusedOf(entries: readonly TapeEntry[]): Refused | undefined {
   return refusedIn(entries).at(-1);
 }
 
-function trial(
-  facts: RefusalFacts,
-  stage: 'kind' | 'all' | 'half',
-  suspects: readonly Unit[],
-  tried: number,
-): EntryDraft {
-  const draft = retract(facts, suspects.slice(0, tried));
-  const keys = suspects.map(({ key }) => key);
-  return { ...draft, refused: { ...draft.refused, trial: { stage, suspects: keys, tried } } };
+function trial(facts: RefusalFacts, units: readonly Unit[], open: NonNullable<Refused['trial']>): EntryDraft {
+  const draft = retract(facts, units);
+  return { ...draft, refused: { ...draft.refused, trial: open } };
 }
 
 function retract(facts: RefusalFacts, units: readonly Unit[]): EntryOfDraft {
@@ -139,18 +126,27 @@ function retract(facts: RefusalFacts, units: readonly Unit[]): EntryOfDraft {
 
 type EntryOfDraft = Omit<EntryOf<'retract'>, 'v' | 'id' | 'at' | 'refused'> & { refused: Refused };
 
-/** Leaves out half of the suspects; all of them when no further call may follow. */
-function narrowed(facts: RefusalFacts, keys: readonly string[]): EntryDraft {
-  const suspects = unitsNamed(facts, keys);
-  const isLast = trialsOf(facts.entries) >= MOST_TRIALS - 1;
-  return trial(facts, 'half', suspects, isLast ? suspects.length : Math.ceil(suspects.length / 2));
+function searched(facts: RefusalFacts, next: Trial<string>): EntryDraft {
+  const { held = [], isProven = false, ...rest } = next;
+  return trial(facts, unitsNamed(facts, leftOutOf(next)), {
+    ...rest,
+    suspects: [...rest.suspects],
+    ...(held.length === 0 ? {} : { held: [...held] }),
+    ...(isProven ? { isProven } : {}),
+  });
 }
 
-/** Several suspects together are the cause: leaves out all that were accepted together. */
-function wholeAgain(facts: RefusalFacts): EntryDraft | null {
-  const all = facts.entries.findLast((entry) => entry.kind === 'retract' && entry.refused?.trial?.stage === 'all');
-  const keys = all?.kind === 'retract' ? (all.refused?.trial?.suspects ?? []) : [];
-  return keys.length === 0 ? null : trial(facts, 'all', unitsNamed(facts, keys), keys.length);
+function narrowed(facts: RefusalFacts, open: Trial<string>, isAccepted: boolean): EntryDraft | null {
+  const isLast = trialsOf(facts.entries) >= MOST_TRIALS - 1;
+  const first = (suspects: readonly string[]): number => layersOf(suspects) || Math.ceil(suspects.length / 2);
+  const next = nextTrial(open, { isAccepted, isLast, isSingle: false, first });
+  return next === null ? null : searched(facts, next);
+}
+
+/** How many layers come before earlier turns, which are tried apart from them; 0: there is only one of both kinds. */
+function layersOf(suspects: readonly string[]): number {
+  const layers = suspects.filter((key) => key.startsWith(LAYER)).length;
+  return layers === suspects.length ? 0 : layers;
 }
 
 function unitsNamed(facts: RefusalFacts, keys: readonly string[]): readonly Unit[] {
@@ -195,7 +191,7 @@ function suspectsIn(facts: RefusalFacts): readonly Unit[] {
     earlier.set(entry.turn, [...(earlier.get(entry.turn) ?? []), { entry: entry.id, what }]);
   }
   return [
-    ...suspicious.map((layer) => ({ key: `layer:${layer.name}:${layer.hash}`, parts: [], layers: [layer] })),
+    ...suspicious.map((layer) => ({ key: `${LAYER}${layer.name}:${layer.hash}`, parts: [], layers: [layer] })),
     ...[...earlier].reverse().map(([turn, parts]) => ({ key: `turn:${turn}`, parts, layers: [] })),
   ];
 }
@@ -242,8 +238,4 @@ function freshMessages(entries: readonly TapeEntry[]): readonly MessageEntry[] {
 
 function trialsOf(entries: readonly TapeEntry[]): number {
   return entries.filter((entry) => entry.kind === 'retract' && entry.refused?.trial !== undefined).length;
-}
-
-function hasStage(entries: readonly TapeEntry[], stage: string): boolean {
-  return entries.some((entry) => entry.kind === 'retract' && entry.refused?.trial?.stage === stage);
 }

@@ -27,9 +27,9 @@ export function failureSentence(error: ModelError, context: FailureContext): str
   const said = error.said === undefined ? '.' : `: ${literal(error.said)}.`;
   switch (error.kind) {
     case 'auth':
-      return error.status === 403
-        ? `${provider} does not let this API key use ${model}: check what the key may do, or choose another model with /model.`
-        : `${provider} refused the API key. ${correctedKey(error.setting ?? `providers.${provider}.apiKey`)}, then send /retry.`;
+      return error.setting === undefined
+        ? `${provider} does not let this API key use ${model}${said} Check what the key may do, or choose another model with /model.`
+        : `${provider} refused the API key. ${correctedKey(error.setting)}, then send /retry.`;
     case 'quota':
       return `The account at ${provider} has no credit left${said} Top it up, or choose another model with /model, then send /retry.`;
     case 'rate-limit':

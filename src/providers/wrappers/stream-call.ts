@@ -44,18 +44,22 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
   const name = { provider: endpoint.name, model: request.model };
   let quirks = request.quirks ?? endpoint.learned?.of(name) ?? [];
   const notes: string[] = [];
-  const found: KnownQuirk[] = [];
+  const found: Refused[] = [];
   for (;;) {
     let refused: Refused | undefined;
     for await (const event of attempt(call, quirks, found)) {
-      if ('quirk' in event) refused = event;
-      else yield noted(event, notes);
+      if ('quirk' in event) {
+        refused = event;
+        continue;
+      }
+      // What did not help isn't remembered: the refusal was about something else.
+      if (event.type === 'end') for (const { quirk, error } of found) endpoint.learned?.learn(name, quirk, error.said);
+      yield noted(event, notes);
     }
     if (refused === undefined) return;
     const { error, quirk } = refused;
-    found.push(quirk);
+    found.push(refused);
     quirks = [...quirks, quirk];
-    endpoint.learned?.learn(name, quirk, error.said ?? '');
     const note = quirkNote(quirk, request.model);
     if (note !== null) notes.push(note);
     const message = `${endpoint.name} refused a part of the request; asking again without it`;
@@ -76,7 +80,7 @@ function noted(event: ModelEvent, notes: readonly string[]): ModelEvent {
 async function* attempt<Raw>(
   call: StreamCall<Raw>,
   quirks: readonly KnownQuirk[],
-  found: readonly KnownQuirk[],
+  found: readonly Refused[],
 ): AsyncGenerator<ModelEvent | Refused> {
   const context = errorContext(call.endpoint, call.request);
   const left = new AbortController();
@@ -118,7 +122,7 @@ async function* attempt<Raw>(
     const at = { ...context, now: call.endpoint.clock.now() };
     const error = classifyError(thrown, at);
     const quirk = found.length < MOST_CHANGES && !began ? refusedPart(thrown, at, body) : undefined;
-    yield quirk === undefined || found.some((known) => isSameQuirk(known, quirk)) ? error : { error, quirk };
+    yield quirk === undefined || found.some((known) => isSameQuirk(known.quirk, quirk)) ? error : { error, quirk };
   } finally {
     left.abort(LEFT);
   }
