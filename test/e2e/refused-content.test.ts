@@ -237,6 +237,20 @@ describe('what is refused', () => {
     expect(world.model.requests).toHaveLength(3);
   });
 
+  test('stays out when a hook denies the next trial', async () => {
+    let trials = 0;
+    const beforeModel = () => {
+      trials += 1;
+      return trials === 4 ? { type: 'deny' as const, reason: 'Not today.' } : undefined;
+    };
+    await using world = await startConversation({ hooks: [{ owner: 'strict', hooks: { beforeModel } }] }, filtered);
+    await withSkill('helper', 'Helps.', 'Body.')(world.home);
+    expect(await say(world, `$helper ${POISON}`)).toContain('Not today.');
+    expect(trials).toBe(4);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, []);
+  });
+
   test('is searched for from where the search was when the program ended', async () => {
     await using world = await startConversation({}, filtered);
     await remember(world, `likes ${POISON}`);

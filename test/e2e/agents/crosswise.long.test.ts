@@ -1,0 +1,3 @@
+import { crosswiseSuite } from '../../support/crosswise-suite.ts';
+
+crosswiseSuite(['usual', 'widest']);
