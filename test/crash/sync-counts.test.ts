@@ -78,7 +78,7 @@ async function turn(text: string): Promise<readonly Sync[]> {
   const answers = telegram.sentMessages.length;
   const began = performance.now();
   telegram.userSays(CHATS[0] ?? 0, text);
-  await waitFor(() => telegram.sentMessages.length > answers, { timeoutMs: 20_000, what: `the answer to ${text}` });
+  await waitFor(() => telegram.sentMessages.length > answers, { timeoutMs: 60_000, what: `the answer to ${text}` });
   expect(telegram.sentMessages.at(-1)?.visibleText).toContain(`done: ${text}`);
   let timed = Math.floor((performance.now() - began) / TIMER_MS);
   const syncs = readSyncs(log).slice(before);

@@ -5,7 +5,7 @@ import { tapeName } from '../../src/session/tape-name.ts';
 import { gone, startDyingHome } from '../support/dying-home.ts';
 import { waitFor } from '../support/wait.ts';
 
-const slow = { timeoutMs: 30_000 };
+const slow = { timeoutMs: 90_000 };
 
 describe.concurrent('a process that is killed', () => {
   test(

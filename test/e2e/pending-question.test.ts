@@ -31,7 +31,7 @@ test('a question that was open when the process was killed counts as a no: nothi
   const env = program.environment({ HOME: folder.path });
   const start = (): ReturnType<typeof spawn> =>
     spawn(process.execPath, [program.main, 'gateway', '--home', home, '--port', '0'], { stdio: 'ignore', env });
-  const connect = () => waitFor(() => connectAssistant(socket, systemClock), { timeoutMs: 20_000, what: 'the socket' });
+  const connect = () => waitFor(() => connectAssistant(socket, systemClock), { timeoutMs: 60_000, what: 'the socket' });
 
   model.reply({ calls: [{ name: 'exec', arguments: { command: 'touch ran' } }] }, 'I was not allowed to.');
   const first = start();
@@ -90,16 +90,16 @@ test('a question in a chat outlives the process: killed twice, it is asked once,
   model.reply({ calls: [{ name: 'exec', arguments: { command: 'echo x >> ran' } }] }, 'Done.');
   telegram.userSays(42, 'go');
   const first = start();
-  await waitFor(() => says('/approve').length > 0, { timeoutMs: 20_000, what: 'the question' });
+  await waitFor(() => says('/approve').length > 0, { timeoutMs: 60_000, what: 'the question' });
   await end(first, 'SIGKILL');
   // Pressed while nobody was there.
   const code = /\/approve (\w+)/u.exec(says('/approve')[0] ?? '')?.[1] ?? '';
   const second = start();
-  await waitFor(() => telegram.polling, { timeoutMs: 20_000, what: 'the second process' });
+  await waitFor(() => telegram.polling, { timeoutMs: 60_000, what: 'the second process' });
   await end(second, 'SIGKILL');
   telegram.userPresses(42, telegram.sentMessages[0]?.messageId ?? 0, `approve:${code}`);
   const third = start();
-  await waitFor(() => says('Done.').length > 0, { timeoutMs: 20_000, what: 'the answer' });
+  await waitFor(() => says('Done.').length > 0, { timeoutMs: 60_000, what: 'the answer' });
   expect(await readFile(join(workspace, 'ran'), 'utf8')).toBe('x\n');
   // A kill between the bytes and their record makes one marked resend, as for any message.
   expect(says('echo x').filter((text) => !text.startsWith('↻'))).toHaveLength(1);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { gone, OTHERS, startDyingHome, type DyingHome, type DyingStage } from '../support/dying-home.ts';
 import { waitFor } from '../support/wait.ts';
 
-const slow = { timeoutMs: 30_000 };
+const slow = { timeoutMs: 90_000 };
 const [ANN = 0, BOB = 0] = OTHERS;
 
 async function dieAs(home: DyingHome, stage: DyingStage, what: string): Promise<void> {

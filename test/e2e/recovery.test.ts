@@ -28,7 +28,7 @@ describe('a start', () => {
     expect((await assistant.run('hello')).text).toBe('The answer.');
     await rm(tape, { recursive: true });
     await rename(`${tape}.away`, tape);
-    await waitFor(() => chatOf(world).length === 2, { timeoutMs: 20_000, what: 'the answer' });
+    await waitFor(() => chatOf(world).length === 2, { timeoutMs: 60_000, what: 'the answer' });
     expect(chatOf(world)[1]).toBe('The answer.');
   });
 
@@ -40,7 +40,7 @@ describe('a start', () => {
     world.telegram.faultNext('getMe', { delayMs: 4_000 });
     world.model.setHandler(() => 'Seen.');
     await world.restart();
-    await waitFor(() => chatOf(world).length === 2, { timeoutMs: 30_000, what: 'both answers' });
+    await waitFor(() => chatOf(world).length === 2, { timeoutMs: 60_000, what: 'both answers' });
     const bodies = JSON.stringify(world.model.requests.map(({ body }) => body));
     expect(bodies).toContain(PHOTO.toString('base64'));
     expect(bodies).not.toContain('could not be fetched');

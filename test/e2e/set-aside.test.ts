@@ -43,7 +43,7 @@ describe('one message that can never be written', () => {
     world.telegram.userSays(OWNER, 'one');
     world.telegram.userSays(OWNER, `a poisonous word and ${world.telegram.token}`);
     world.telegram.userSays(OWNER, 'two');
-    await waitFor(() => world.telegram.unconfirmed.length === 0, { timeoutMs: 30_000, what: 'the offset' });
+    await waitFor(() => world.telegram.unconfirmed.length === 0, { timeoutMs: 60_000, what: 'the offset' });
     const heard = (): string => JSON.stringify(world.model.requests.map(({ view }) => view.lastUserText));
     await waitFor(() => heard().includes('one') && heard().includes('two'), { what: 'what the model heard' });
     const notices = (): readonly string[] => chatOf(world).filter((text) => text.includes('could not be processed'));

@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait.ts';
 const FRIEND = 'U0FRIEND';
 
 const said = (world: SlackWorld, text: string): Promise<unknown> =>
-  waitFor(() => postsIn(world).includes(text), { timeoutMs: 20_000, what: `${text} in ${postsIn(world).join(' | ')}` });
+  waitFor(() => postsIn(world).includes(text), { timeoutMs: 60_000, what: `${text} in ${postsIn(world).join(' | ')}` });
 
 /** The owner writes what Slack brings to nobody, and the history of no conversation can be had. */
 async function missesOne(world: SlackWorld, text: string): Promise<void> {
@@ -72,7 +72,7 @@ describe('what was written on Slack while there was no connection', () => {
     for (let n = 0; n < 2_200; n += 1) world.slack.sends(FRIEND, CHANNEL, `post ${n}`, { as: 'nothing' });
     const notices = (): readonly string[] =>
       postsIn(world).filter((text) => text.includes('did not read all messages'));
-    await waitFor(() => notices().length > 0, { timeoutMs: 30_000, what: 'the notice' });
+    await waitFor(() => notices().length > 0, { timeoutMs: 60_000, what: 'the notice' });
     expect(notices()[0]).toContain(CHANNEL);
     world.slack.cutAll();
     world.model.reply('Still here.');

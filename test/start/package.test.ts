@@ -148,7 +148,7 @@ describe('the installed package', () => {
       let log = '';
       gateway.stderr.on('data', (chunk) => (log += String(chunk)));
       const running = (): boolean => log.split('channel running').length - 1 >= 4 && log.includes('"msg":"ready"');
-      await waitFor(running, { timeoutMs: 30_000, what: 'three platforms and the terminal' });
+      await waitFor(running, { timeoutMs: 60_000, what: 'three platforms and the terminal' });
       telegram.userSays(42, 'hi');
       discord.sends(place, olive, 'hi');
       slack.sends('U0OWNER', 'D0OWNER', 'hi');
@@ -158,7 +158,7 @@ describe('the installed package', () => {
         slack.sentPosts.at(-1)?.text,
       ];
       await waitFor(() => said().every((text) => text === 'Hello from the package.'), {
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
         what: 'three answers',
       });
       const [, address = ''] = /"http":"([^"]+)"/u.exec(log) ?? [];

@@ -192,7 +192,7 @@ export async function ask(
   const answered = (): readonly string[] => chatOf(world, chatId).slice(before);
   world.telegram.userSays(chatId, text, extra);
   const isDone = (): boolean => answered().some((one) => one.includes(ends));
-  await waitFor(isDone, { what: `an answer of ${name} to ${text}`, timeoutMs: 30_000 });
+  await waitFor(isDone, { what: `an answer of ${name} to ${text}`, timeoutMs: 60_000 });
   return answered().join('\n');
 }
 

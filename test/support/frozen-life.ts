@@ -21,7 +21,7 @@ const HEARTBEAT = '# Heartbeat\n\n- [ ] Look whether the invoice of Hofer was pa
 const TRUSTED = 43;
 const GUEST = 44;
 const UNKNOWN = 45;
-const slow = { timeoutMs: 30_000 };
+const slow = { timeoutMs: 90_000 };
 
 const call = (name: string, given: Readonly<Record<string, unknown>>): Step => ({
   calls: [{ name, arguments: given }],
