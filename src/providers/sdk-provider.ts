@@ -38,19 +38,22 @@ export function sdkProvider<Client, Body extends object, Raw extends object>(
     name: endpoint.name,
     local: isLocalAddress(endpoint.baseUrl),
     chat: (request, { signal }) =>
-      streamCall({
-        endpoint,
+      withTextCalls(
+        streamCall({
+          endpoint,
+          request,
+          signal,
+          body: bodyOf,
+          send: async (whole, signal) => {
+            // A request that cannot be written down fails before anything is loaded or opened.
+            const body = wireJson(whole);
+            const headers = { 'content-type': 'application/json' } as const;
+            return serverEvents<Raw>(await send(await connect(request), { body, headers, stream: true, signal }));
+          },
+          read,
+        }),
         request,
-        signal,
-        body: bodyOf,
-        send: async (whole, signal) => {
-          // A request that cannot be written down fails before anything is loaded or opened.
-          const body = wireJson(whole);
-          const headers = { 'content-type': 'application/json' } as const;
-          return serverEvents<Raw>(await send(await connect(request), { body, headers, stream: true, signal }));
-        },
-        read: (raw, context) => withTextCalls(read(raw, context), request),
-      }),
+      ),
     body: async (request) => {
       const quirks = request.quirks ?? endpoint.learned?.of({ provider: endpoint.name, model: request.model }) ?? [];
       return JSON.stringify(withQuirks(bodyOf(await withImagesRead(request)), quirks));

@@ -69,6 +69,8 @@ const FORMS: readonly { readonly opens: RegExp; readonly holds: 'calls' | 'argum
 const ELEMENT =
   /\s*(?:<parameter=(?<a>[^>\n]+)>|<(?:｜DSML｜)?parameter name="(?<b>[^"\n]+)"[^>\n]*>|<arg_key>(?<c>[^<]+)<\/arg_key>\s*<arg_value>)(?<value>[\s\S]*?)(?:<\/(?:｜DSML｜)?parameter>|<\/arg_value>)/uy;
 
+const SPACE = /\s+/uy;
+
 /** Markup around calls that means nothing without them. */
 const AROUND =
   /\s+|<\|tool_calls_section_(?:begin|end)\|>|<｜tool▁calls▁(?:begin|end)｜>|<\/?(?:｜DSML｜)?(?:function_calls|tool_calls|minimax:tool_call)>|<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext)\|>|<｜end▁of▁sentence｜>|<\/s>/uy;
@@ -88,15 +90,48 @@ const BEGINNINGS = [
   '<minimax:tool_call>',
 ] as const;
 
-/** Where calls may begin in a text, from `from` on: the first beginning that isn't quoted; -1: nowhere. */
-export function beginningOfCalls(text: string, from: number): number {
-  for (let at = from; ;) {
-    const next = Math.min(
-      ...BEGINNINGS.map((mark) => text.indexOf(mark, at)).map((found) => (found === -1 ? Infinity : found)),
-    );
-    if (next === Infinity) return -1;
-    if (!isQuoted(text, next)) return next;
-    at = next + 1;
+const BEGINNING = new RegExp(BEGINNINGS.map((mark) => RegExp.escape(mark)).join('|'), 'gu');
+
+const QUOTING = /(?<fence>(?:^|\n) {0,3}(?:```|~~~))|\n|`+|<\/?think>/gu;
+const QUOTED_LINE = /(?: {4}|\t| {0,3}>)/uy;
+
+/** Finds where calls may begin in a text, which may grow at its end. Reads the text once, so the places must ascend. */
+export class CallBeginnings {
+  /** How far the text has been read for what quotes. Zero, or a beginning. */
+  #read = 0;
+  #lineStart = 0;
+  /** Backticks in the line so far. */
+  #ticks = 0;
+  #lineHasFence = false;
+  #inFence = false;
+  #inThought = false;
+
+  /** The first beginning from `from` on that isn't quoted; -1: nowhere. */
+  next(text: string, from: number): number {
+    BEGINNING.lastIndex = from;
+    for (let found = BEGINNING.exec(text); found !== null; found = BEGINNING.exec(text)) {
+      if (!this.#isQuoted(text, found.index)) return found.index;
+    }
+    return -1;
+  }
+
+  /** Whether a place is in a code block, a line of code, a quotation or a thought. */
+  #isQuoted(text: string, at: number): boolean {
+    // The part begins with the text or with a beginning, so that its start is that of a line only in the first case.
+    for (const { 0: token, index, groups } of text.slice(this.#read, at).matchAll(QUOTING)) {
+      if (token.startsWith('\n')) {
+        this.#lineStart = this.#read + index + 1;
+        this.#ticks = 0;
+        this.#lineHasFence = false;
+      }
+      if (groups?.['fence'] !== undefined) this.#inFence = !this.#inFence;
+      if (token.endsWith('think>')) this.#inThought = token === '<think>';
+      this.#ticks += token.split('`').length - 1;
+      this.#lineHasFence ||= token.includes('```');
+    }
+    this.#read = at;
+    const inCode = this.#ticks % 2 === 1 && !this.#lineHasFence;
+    return this.#inFence || this.#inThought || inCode || matchAt(QUOTED_LINE, text, this.#lineStart) !== null;
   }
 }
 
@@ -110,51 +145,58 @@ export function unfinishedBeginning(text: string): number {
   return 0;
 }
 
+/** With more broken calls than this, a text isn't searched further: each may be as long as the rest of the text. */
+const MOST_BROKEN = 32;
+
 /**
- * Splits an answer into its text and the calls written at its end. Null when there are none: when what looks like one is
- * quoted, is followed by more text, can't be read, or names a tool that wasn't offered.
+ * Splits an answer that ends with calls into its text and all its calls. Null when there are none: when what looks like
+ * one is quoted, is followed by more text, can't be read, or names a tool that wasn't offered.
  */
 export function splitCalls(
   text: string,
   tools: readonly ToolSpec[],
 ): { readonly text: string; readonly calls: readonly WrittenCall[] } | null {
-  for (let at = beginningOfCalls(text, 0); at !== -1; at = beginningOfCalls(text, at + 1)) {
-    const calls = readCalls(text, at, tools);
-    if (calls !== null) return { text: text.slice(0, at).trimEnd(), calls };
-  }
-  return null;
-}
-
-/** Whether a place is in a code block, a line of code, a quotation or a thought. */
-function isQuoted(text: string, at: number): boolean {
-  const before = text.slice(0, at);
-  const line = before.slice(before.lastIndexOf('\n') + 1);
-  if (/^(?: {4}|\t| {0,3}>)/u.test(line) || ((line.match(/`/gu) ?? []).length % 2 === 1 && !line.includes('```')))
-    return true;
-  const fences = before.match(/^ {0,3}(?:```|~~~)/gmu) ?? [];
-  if (fences.length % 2 === 1) return true;
-  return before.lastIndexOf('<think>') > before.lastIndexOf('</think>');
-}
-
-/** The calls from `begin` to the end of the text; null when there is anything else. */
-function readCalls(text: string, begin: number, tools: readonly ToolSpec[]): readonly WrittenCall[] | null {
+  const beginnings = new CallBeginnings();
   const calls: WrittenCall[] = [];
-  let at = begin;
-  for (;;) {
-    at = skip(AROUND, text, at);
-    if (at >= text.length) return calls.length > 0 ? calls : null;
-    const read = readCall(text, at, tools);
-    if (read === null) return null;
+  const words: string[] = [];
+  let end = 0;
+  let broken = 0;
+  for (let at = beginnings.next(text, 0); at !== -1;) {
+    const read = readCalls(text, at, tools);
+    if (read.calls.length > 0) {
+      words.push(text.slice(end, at).trim());
+      calls.push(...read.calls);
+      end = read.end;
+    } else if (opensCall(text, read.end) && (broken += 1) > MOST_BROKEN) return null;
+    at = beginnings.next(text, Math.max(read.end, at + 1));
+  }
+  if (calls.length === 0 || end < text.length) return null;
+  return { text: words.filter((some) => some !== '').join('\n'), calls };
+}
+
+/** Whether a text that broke off from `at` on is nothing but calls, of which the last may be unfinished. */
+export function breaksInCall(text: string, at: number, tools: readonly ToolSpec[]): boolean {
+  const { calls, end } = readCalls(text, at, tools);
+  return end === text.length ? calls.length > 0 : opensCall(text, end);
+}
+
+function opensCall(text: string, at: number): boolean {
+  return FORMS.some(({ opens }) => matchAt(opens, text, at) !== null);
+}
+
+/** As many calls as there are from `begin` on, and where the markup around them ends. */
+function readCalls(text: string, begin: number, tools: readonly ToolSpec[]): Read {
+  const calls: WrittenCall[] = [];
+  for (let at = begin; ;) {
+    const end = skip(AROUND, text, at);
+    const read = end < text.length ? readCall(text, end, tools) : null;
+    if (read === null) return { calls, end };
     calls.push(...read.calls);
     at = read.end;
   }
 }
 
-function readCall(
-  text: string,
-  at: number,
-  tools: readonly ToolSpec[],
-): { readonly calls: readonly WrittenCall[]; readonly end: number } | null {
+function readCall(text: string, at: number, tools: readonly ToolSpec[]): Read | null {
   for (const { opens, holds, closes } of FORMS) {
     const opened = matchAt(opens, text, at);
     if (opened === null) continue;
@@ -232,7 +274,7 @@ function typed(text: string, { parameters }: ToolSpec, key: string): unknown {
 
 /** The JSON object or list that begins at a place, after white space; null when there is none. */
 function jsonAt(text: string, begin: number): { readonly value: unknown; readonly end: number } | null {
-  const start = begin + (/^\s*/u.exec(text.slice(begin))?.[0].length ?? 0);
+  const start = skip(SPACE, text, begin);
   if (text[start] !== '{' && text[start] !== '[') return null;
   let depth = 0;
   let inString = false;

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { connect, DIALECTS, endOf, hear, request, user } from './dialects.ts';
+import type { ModelEvent } from '../../src/providers/provider.ts';
+import { splitCalls } from '../../src/providers/text-calls.ts';
+import { withTextCalls } from '../../src/providers/wrappers/text-calls.ts';
+import { connect, DIALECTS, endOf, errorOf, hear, request, user } from './dialects.ts';
 
 const JSON_CALL = '{"name": "read_file", "arguments": {"path": "notes.txt"}}';
 const ARGUMENTS = '{"path": "notes.txt"}';
@@ -80,6 +83,43 @@ describe.each(DIALECTS)('$name', (dialect) => {
     ]);
   });
 
+  test('calls with words between them are run, and the words are kept', async () => {
+    const other = JSON_CALL.replace('notes', 'other');
+    const { heard, end } = await answer(
+      `First:\n<tool_call>${JSON_CALL}</tool_call>\nNow the second:\n<tool_call>${other}</tool_call>`,
+      'qwen3-32b',
+    );
+    expect(heard.text).not.toContain('tool_call');
+    expect(heard.text.split(/\n+/u)).toEqual(['First:', 'Now the second:']);
+    expect(end.response.content).toMatchObject([
+      { type: 'text', text: 'First:\nNow the second:' },
+      { arguments: '{"path":"notes.txt"}' },
+      { arguments: '{"path":"other.txt"}' },
+    ]);
+  });
+
+  const breakOff = async (text: string, fault: 'hang-mid' | 'reset-mid') => {
+    await using server = await dialect.start();
+    server.reply({ text, chunkSize: 20, fault, afterEvents: 8 });
+    const signal = fault === 'hang-mid' ? AbortSignal.timeout(500) : new AbortController().signal;
+    const heard = await hear(connect(dialect, server), request([user('hi')], { model: 'qwen3-32b' }), { signal });
+    expect(errorOf(heard).kind).toBe(fault === 'hang-mid' ? 'aborted' : 'network');
+    return heard;
+  };
+
+  test.each(['hang-mid', 'reset-mid'] as const)('text after a mention of a call comes out: %s', async (fault) => {
+    const text = `The mark <tool_call> begins a call. ${'And so on. '.repeat(40)}`;
+    const heard = await breakOff(text, fault);
+    expect(text.startsWith(heard.text)).toBe(true);
+    expect(heard.text).toContain('And so on.');
+  });
+
+  test.each(['hang-mid', 'reset-mid'] as const)('half a call stays hidden: %s', async (fault) => {
+    const call = JSON_CALL.replace('notes.txt', 'a/'.repeat(200));
+    const heard = await breakOff(`I'll read it.\n<tool_call>${call}</tool_call>`, fault);
+    expect(heard.text.trim()).toBe("I'll read it.");
+  });
+
   test.each<[string, string, string, object?]>([
     ['that stands in a code block', `Write this:\n\`\`\`\n<tool_call>${JSON_CALL}</tool_call>\n\`\`\``, 'qwen3-32b'],
     [
@@ -105,4 +145,40 @@ describe.each(DIALECTS)('$name', (dialect) => {
     expect(heard.text).toBe(text);
     expect(end).toMatchObject({ stopReason: 'stop', response: { content: [{ type: 'text', text }] } });
   });
+});
+
+test('text that was held back goes with the attempt that is begun again', async () => {
+  async function* events(): AsyncGenerator<ModelEvent> {
+    yield { type: 'text-delta', text: 'The mark <tool_call> begins a call.' };
+    yield { type: 'restart', reason: 'network', waitMs: 0, message: 'again' };
+    yield { type: 'text-delta', text: 'Fine.' };
+    yield await Promise.resolve({
+      type: 'end' as const,
+      stopReason: 'stop' as const,
+      response: { content: [{ type: 'text' as const, text: 'Fine.' }], model: 'm', usage: null },
+    });
+  }
+  const heard: string[] = [];
+  for await (const event of withTextCalls(events(), request([user('hi')], { model: 'qwen3-32b' }))) {
+    heard.push(event.type === 'text-delta' ? event.text : event.type);
+  }
+  expect(heard).toEqual(['The mark ', 'restart', 'Fine.', 'end']);
+});
+
+test.each<[string, string]>([
+  ['mentions', '<tool_call> x '],
+  ['quoted mentions', '`<tool_call>` x '],
+  ['calls that are never closed', '<tool_call>{"name": '],
+  ['elements that are never closed', '<function=read_file><parameter=path>'],
+  ['calls with words between them', `<tool_call>${JSON_CALL}</tool_call> and `],
+])('the time to read a long text grows with its length only: %s', (_name, piece) => {
+  const { tools } = request([]);
+  const timeOf = (length: number): number => {
+    const text = piece.repeat(length / piece.length);
+    const before = performance.now();
+    splitCalls(text, tools);
+    return performance.now() - before;
+  };
+  timeOf(20_000);
+  expect(timeOf(1_000_000)).toBeLessThan(1_000);
 });

@@ -47,7 +47,7 @@ export function createOllamaProvider(
     chat: (request, { signal }): AsyncIterable<ModelEvent> => {
       let note: string | null = null;
       let offered = request.tools;
-      return streamCall({
+      const events = streamCall({
         endpoint,
         request,
         signal,
@@ -60,8 +60,9 @@ export function createOllamaProvider(
           return { ...bodyOf(ready, model) };
         },
         send: (body, signal) => client.chat(body, { signal }),
-        read: (raw, context) => withTextCalls(read(raw, context, note), { ...request, tools: offered }),
+        read: (raw, context) => read(raw, context, note),
       });
+      return withTextCalls(events, request, () => offered);
     },
     body: async (request) => {
       const { signal } = new AbortController();

@@ -1,42 +1,78 @@
 import type { ModelEvent, ModelRequest, ModelResponse } from '../provider.ts';
-import { beginningOfCalls, splitCalls, unfinishedBeginning, writesCalls } from '../text-calls.ts';
+import { breaksInCall, CallBeginnings, splitCalls, unfinishedBeginning, writesCalls } from '../text-calls.ts';
 
 /**
  * Turns calls that a model wrote into its text into calls, where it is known to do so and tools were offered. Their
- * markup is held back from the stream. Text that only quotes such markup stays text.
+ * markup is held back from the stream, even when the call breaks off. Text that only quotes such markup stays text.
+ * `offered` gives the tools that were sent. @default those of the request
  */
 export async function* withTextCalls(
   events: AsyncIterable<ModelEvent>,
   { model, tools, toolChoice }: ModelRequest,
+  offered = (): ModelRequest['tools'] => tools,
 ): AsyncGenerator<ModelEvent> {
   if (tools.length === 0 || toolChoice === 'none' || !writesCalls(model)) {
     yield* events;
     return;
   }
-  let text = '';
-  let shown = 0;
-  let holds = false;
+  let held = new HeldText();
   for await (const event of events) {
-    if (event.type === 'text-delta') {
-      text += event.text;
-      if (holds) continue;
-      const begins = beginningOfCalls(text, shown);
-      holds = begins !== -1;
-      const until = holds ? begins : text.length - unfinishedBeginning(text);
-      if (until > shown) yield { type: 'text-delta', text: text.slice(shown, until) };
-      shown = Math.max(shown, until);
-    } else if (event.type === 'end') {
-      const found = calledIn(event.response, tools);
+    if (event.type === 'text-delta') yield* held.take(event.text);
+    else if (event.type === 'end') {
+      const found = calledIn(event.response, offered());
       if (found === null) {
-        if (shown < text.length) yield { type: 'text-delta', text: text.slice(shown) };
+        yield* held.release();
         yield event;
-        return;
+        continue;
       }
       const { content, calls } = found;
+      yield* held.finish(offered());
       for (const [index, call] of calls.entries()) yield { type: 'tool-call', index, call };
       yield { ...event, stopReason: 'tool-calls', response: { ...event.response, content } };
-      return;
-    } else yield event;
+    } else {
+      if (event.type === 'error') yield* held.breakOff(offered());
+      if (event.type === 'restart') held = new HeldText();
+      yield event;
+    }
+  }
+}
+
+/** The text of one answer, shown up to where calls may begin. */
+class HeldText {
+  readonly #beginnings = new CallBeginnings();
+  #text = '';
+  #shown = 0;
+  #begin = -1;
+
+  *take(delta: string): Generator<ModelEvent> {
+    this.#text += delta;
+    if (this.#begin !== -1) return;
+    this.#begin = this.#beginnings.next(this.#text, this.#shown);
+    yield* this.#show(this.#begin === -1 ? this.#text.length - unfinishedBeginning(this.#text) : this.#begin);
+  }
+
+  /** There are no calls. */
+  *release(): Generator<ModelEvent> {
+    yield* this.#show(this.#text.length);
+  }
+
+  /** There are calls at the end, and the words between them are still to be shown. */
+  *finish(tools: ModelRequest['tools']): Generator<ModelEvent> {
+    const words = splitCalls(this.#text, tools)?.text ?? '';
+    const rest = words.slice(this.#text.slice(0, this.#shown).trim().length);
+    if (rest.trim() !== '') yield { type: 'text-delta', text: rest };
+  }
+
+  /** The answer stops here. A call that was being written stays one, which still counts as written. */
+  *breakOff(tools: ModelRequest['tools']): Generator<ModelEvent> {
+    if (this.#begin !== -1 && breaksInCall(this.#text, this.#begin, tools)) {
+      yield { type: 'tool-call-delta', index: 0, name: '', argumentsDelta: this.#text.slice(this.#shown) };
+    } else yield* this.release();
+  }
+
+  *#show(until: number): Generator<ModelEvent> {
+    if (until > this.#shown) yield { type: 'text-delta', text: this.#text.slice(this.#shown, until) };
+    this.#shown = Math.max(this.#shown, until);
   }
 }
 
