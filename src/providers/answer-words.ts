@@ -1,11 +1,17 @@
+import { brokenStream, malformedAnswer, type ErrorContext } from './errors.ts';
+import type { ModelError } from './provider.ts';
+
 /**
- * Whether a finish reason says that the answer failed midway: what gateways write when the server behind them failed. Other
- * words, also ones that nobody has seen yet, end an answer that is whole.
+ * The error that a finish reason stands for: the server couldn't use what the model wrote, such as Gemini's
+ * `MALFORMED_FUNCTION_CALL`, or a gateway says that the server behind it failed. Null for other words, also ones that
+ * nobody has seen yet, which end an answer that is whole.
  */
-export function isBrokenReason(reason: string): boolean {
-  return /error|abort|cancel|fail|time_?out|interrupt|disconnect|malformed|insufficient|overload|unavailable/iu.test(
+export function failureIn(reason: string, context: ErrorContext): ModelError | null {
+  if (/malformed/iu.test(reason)) return malformedAnswer(context, 'its tool call was malformed');
+  const isBroken = /error|abort|cancel|fail|time_?out|interrupt|disconnect|insufficient|overload|unavailable/iu.test(
     reason,
   );
+  return isBroken ? brokenStream(context) : null;
 }
 
 /** Whether a finish reason says that the answer reached its longest length. */
@@ -17,4 +23,14 @@ export function isLengthReason(reason: string): boolean {
 export function argumentsText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Whether a text is one JSON value. */
+export function isWholeJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,3 +1,5 @@
+import { isWholeJson } from './answer-words.ts';
+
 /** Stands for `[DONE]`: the server says that its answer is complete. */
 export const DONE = Symbol('[DONE]');
 
@@ -77,11 +79,5 @@ class EventReader {
 }
 
 function isWhole(data: string): boolean {
-  if (data === '[DONE]') return true;
-  try {
-    JSON.parse(data);
-    return true;
-  } catch {
-    return false;
-  }
+  return data === '[DONE]' || isWholeJson(data);
 }

@@ -248,6 +248,24 @@ describe.each(['network_error', 'abort', 'error', 'timeout', 'cancelled'])(
   },
 );
 
+describe.each(['MALFORMED_FUNCTION_CALL', 'malformed_function_call', 'function_call_filter: MALFORMED_FUNCTION_CALL'])(
+  'an answer that ends with "%s" could not be used',
+  (reason) => {
+    test.each<[string, Dialect, RawStep]>([
+      ['Chat Completions', chat, data(finish(reason), '[DONE]')],
+      [
+        'Responses',
+        responses,
+        data({ type: 'response.incomplete', response: { status: 'incomplete', incomplete_details: { reason } } }),
+      ],
+      ['Anthropic', anthropic, data(begins, ...ends(reason))],
+      ['Ollama', ollama, lines({ message: { content: '' }, done: true, done_reason: reason })],
+    ])('%s', async (_name, dialect, step) => {
+      expect(errorOf(await ask(dialect, step))).toMatchObject({ kind: 'malformed', retryable: true });
+    });
+  },
+);
+
 describe('a call is understood', () => {
   const called = [{ type: 'tool-call', name: 'read_file', arguments: '{"path":"a"}' }];
 

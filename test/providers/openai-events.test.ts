@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fromOpenAiEvents } from '../../src/providers/openai/chat-events.ts';
 import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
 import { COMPATIBLE } from '../../src/providers/presets.ts';
@@ -151,4 +151,48 @@ test('what a server sends along with a call goes back with it, to the same model
   expect(calls('asked')).toMatchObject({ tool_calls: [{ id: 'a' }, { id: 'b', extra_content: signature }] });
   expect(JSON.stringify(calls('asked')).match(/extra_content/gu)).toHaveLength(1);
   expect(JSON.stringify(calls('another'))).not.toContain('extra_content');
+});
+
+describe('calls without ids and indexes are told apart', () => {
+  const called = (path: string): object => ({ function: { name: 'read_file', arguments: JSON.stringify({ path }) } });
+  const bare = { function: { name: 'list_dir', arguments: '' } };
+  test.each<[string, readonly unknown[], readonly string[]]>([
+    [
+      'in a body',
+      [{ choices: [{ message: { tool_calls: [called('a'), called('b')] }, finish_reason: 'tool_calls' }] }],
+      ['{"path":"a"}', '{"path":"b"}'],
+    ],
+    [
+      'in one piece of a stream',
+      [delta({ tool_calls: [called('a'), called('b')] }), finish('stop')],
+      ['{"path":"a"}', '{"path":"b"}'],
+    ],
+    [
+      'in pieces of their own',
+      [piece(called('a')), piece(called('b')), finish('stop')],
+      ['{"path":"a"}', '{"path":"b"}'],
+    ],
+    ['by their names', [piece(bare), piece(called('a')), finish('stop')], ['', '{"path":"a"}']],
+  ])('%s', async (_name, chunks, expected) => {
+    const last = await read(chunks);
+    expect(last).toMatchObject({ response: { content: expected.map((text) => ({ arguments: text })) } });
+  });
+
+  test('from a name repeated in every piece of one call', async () => {
+    const part = (text: string): unknown => piece({ function: { name: 'one', arguments: text } });
+    const last = await read([part('{"x":'), part('{"y":1}'), part('}'), part(''), finish('stop')]);
+    expect(last).toMatchObject({ response: { content: [{ name: 'one', arguments: '{"x":{"y":1}}' }] } });
+  });
+});
+
+test.each<[string, readonly unknown[]]>([
+  ['a string', ['0', '0']],
+  ['one that is not the first', [1, 1]],
+  ['one that is followed by others', [1, 0, 1]],
+])('the choice that comes first is read, when its index is %s', async (_name, indexes) => {
+  const said = indexes.map((index) => ({ choices: [{ index, delta: { content: `(${String(index)})` } }] }));
+  const [index] = indexes;
+  const last = await read([...said, { choices: [{ index, delta: {}, finish_reason: 'stop' }] }]);
+  const text = indexes.filter((each) => each === index).map((each) => `(${String(each)})`);
+  expect(last).toMatchObject({ type: 'end', response: { content: [{ text: text.join('') }] } });
 });

@@ -1,5 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { argumentsText, failureIn, isLengthReason } from '../answer-words.ts';
 import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
@@ -153,8 +153,9 @@ class Answer {
 
   *end(): Generator<ModelEvent> {
     const content = [...this.#blocks.values()].flatMap((block) => toContent(block, this.#context));
-    if (isBrokenReason(this.stopReason ?? '')) {
-      yield brokenStream(this.#context);
+    const failure = failureIn(this.stopReason ?? '', this.#context);
+    if (failure !== null) {
+      yield failure;
       return;
     }
     if (this.#dropped && content.every(({ type }) => type === 'reasoning')) {

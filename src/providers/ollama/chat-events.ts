@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { argumentsText, failureIn, isLengthReason } from '../answer-words.ts';
 import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
@@ -93,8 +93,9 @@ class Answer {
     }
     const usage = readUsage(last);
     if (usage !== null) yield { type: 'usage', usage };
-    if (isBrokenReason(last.done_reason ?? '')) {
-      yield brokenStream(context);
+    const failure = failureIn(last.done_reason ?? '', context);
+    if (failure !== null) {
+      yield failure;
       return;
     }
     if (this.#dropped && this.#text === '' && this.#calls.length === 0) {

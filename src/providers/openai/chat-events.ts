@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { Usage } from '../../util/token-usage.ts';
-import { argumentsText, isBrokenReason, isLengthReason } from '../answer-words.ts';
+import { argumentsText, failureIn, isWholeJson, isLengthReason } from '../answer-words.ts';
 import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
@@ -12,7 +12,8 @@ type Delta = OpenAI.ChatCompletionChunk.Choice['delta'];
 
 /** Compatible servers leave out fields that the SDK's types promise, and add others. */
 type LooseDelta = Partial<Delta> & { readonly reasoning_content?: unknown; readonly reasoning?: unknown };
-type LooseChoice = Partial<Chunk['choices'][number]> & {
+type LooseChoice = Partial<Omit<Chunk['choices'][number], 'index'>> & {
+  readonly index?: number | string | null;
   /** In a JSON body instead of a stream. */
   readonly message?: LooseDelta;
   readonly usage?: unknown;
@@ -42,8 +43,13 @@ export async function* fromOpenAiEvents(
   }
   if (answer.usage !== null) yield { type: 'usage', usage: answer.usage };
   const finishReason = answer.finishReason ?? (done && answer.hasContent ? 'stop' : null);
-  if (finishReason === null || isBrokenReason(finishReason)) {
+  if (finishReason === null) {
     yield brokenStream(context);
+    return;
+  }
+  const failure = failureIn(finishReason, context);
+  if (failure !== null) {
+    yield failure;
     return;
   }
   answer.dropNameless();
@@ -67,6 +73,8 @@ class Answer {
   #reasoningField: string | undefined = 'reasoning_content';
   #extras: Record<string, unknown> = {};
   #refused = false;
+  /** The index of the choice that is read: the first one that came. */
+  #choice: number | undefined;
   /** The server's index of a call → ours. */
   readonly #slots = new Map<number, number>();
 
@@ -80,7 +88,8 @@ class Answer {
     // Some servers send chunks without choices, or without a delta, and choices in any order.
     const choices: readonly LooseChoice[] = chunk.choices ?? [];
     for (const counted of [chunk, Reflect.get(chunk, 'x_groq'), ...choices]) this.#count(counted);
-    const choice = choices.find(({ index }) => (index ?? 0) === 0);
+    this.#choice ??= choices.map(indexOf).toSorted((a, b) => a - b)[0];
+    const choice = choices.find((each) => indexOf(each) === this.#choice);
     if (choice === undefined) return;
     const delta: LooseDelta = choice.delta ?? choice.message ?? {};
     yield* this.#takeReasoning(delta);
@@ -141,8 +150,7 @@ class Answer {
     const argumentsDelta = argumentsText(delta.function?.arguments);
     let index = wireIndex === undefined ? this.calls.length - 1 : this.#slots.get(wireIndex);
     let call = index === undefined ? undefined : this.calls[index];
-    // Servers that do not count their calls begin each with a name and an id of its own.
-    const begins = name !== '' && call !== undefined && call.name !== '' && (delta.id || call.id) !== call.id;
+    const begins = name !== '' && call !== undefined && call.name !== '' && isOther(call, delta);
     if (index === undefined || call === undefined || begins) {
       index = this.calls.length;
       call = { id: '', name: '', arguments: '' };
@@ -174,6 +182,21 @@ class Answer {
     content.push(...this.calls.map((call): { type: 'tool-call' } & ModelToolCall => ({ type: 'tool-call', ...call })));
     return { content, model: this.#model ?? model, usage: this.usage };
   }
+}
+
+/** Zero where it is left out; some servers send it as a string. */
+function indexOf({ index }: LooseChoice): number {
+  return Number(index ?? 0);
+}
+
+/**
+ * Whether a piece with a name begins another call: it has another id or, on servers without ids, another name, or
+ * arguments of its own after those of `call` are whole.
+ */
+function isOther(call: Pick<ModelToolCall, 'id' | 'name' | 'arguments'>, { id, function: piece }: LooseCall): boolean {
+  if (id) return id !== call.id;
+  if (piece?.name !== call.name) return true;
+  return argumentsText(piece.arguments).trimStart().startsWith('{') && isWholeJson(call.arguments);
 }
 
 function partsOf(content: unknown): readonly object[] {

@@ -1,5 +1,5 @@
 import type { OpenAI } from 'openai';
-import { argumentsText, isBrokenReason } from '../answer-words.ts';
+import { argumentsText, failureIn } from '../answer-words.ts';
 import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, ReasoningPart, StopReason } from '../provider.ts';
@@ -167,8 +167,9 @@ class Answer {
     const usage = readUsage(final.usage);
     if (usage !== null) yield { type: 'usage', usage };
     const reason = final.incomplete_details?.reason ?? (final.status === 'incomplete' ? '' : (final.status ?? ''));
-    if (isBrokenReason(reason)) {
-      yield brokenStream(this.#context);
+    const failure = failureIn(reason, this.#context);
+    if (failure !== null) {
+      yield failure;
       return;
     }
     const response = this.#response(final);
