@@ -13,6 +13,7 @@ export async function* serverEvents<Raw extends object>(response: Response): Asy
   const reader = new EventReader();
   for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
     for (const data of reader.feed(text)) yield* eventOf<Raw>(data, response.headers);
+    if (reader.isOver) return;
   }
   for (const data of reader.end()) yield* eventOf<Raw>(data, response.headers);
 }
@@ -41,16 +42,24 @@ const LINE_END = /\r\n|\n|\r(?!$)/u;
 class EventReader {
   #rest = '';
   #data: string[] = [];
+  /** A JSON body has been read. Some servers keep the connection open after it. */
+  isOver = false;
   /** The body is one JSON text and no stream of events. Undefined until its first character. */
   #isJson: boolean | undefined;
 
   *feed(text: string): Generator<string> {
     this.#rest += text;
     this.#isJson ??= /^\s*$/u.test(this.#rest) ? undefined : /^\s*[{[]/u.test(this.#rest);
+    if (this.#isJson === true && /[}\]]\s*$/u.test(text) && isWhole(this.#rest)) {
+      this.isOver = true;
+      yield this.#rest;
+    }
     if (this.#isJson === true || this.#isJson === undefined) return;
     const lines = this.#rest.split(LINE_END);
     this.#rest = lines.pop() ?? '';
     for (const line of lines) yield* this.#line(line);
+    // The empty line after the last event may never come.
+    if (this.#data.length > 0 && isWhole(this.#data.join('\n'))) yield* this.#flush();
   }
 
   /** Data that ends in the middle isn't an event. */

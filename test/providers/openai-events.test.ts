@@ -4,6 +4,7 @@ import { fromOpenAiEvents } from '../../src/providers/openai/chat-events.ts';
 import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
 import { COMPATIBLE } from '../../src/providers/presets.ts';
 import type { AssistantPart, ModelEvent } from '../../src/providers/provider.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import { assistant, request, result, user } from './dialects.ts';
 
 const CONTEXT = {
@@ -24,7 +25,7 @@ async function read(chunks: readonly unknown[], failure?: Error): Promise<ModelE
     await Promise.resolve();
   }
   let last: ModelEvent | undefined;
-  for await (const event of fromOpenAiEvents(stream(), CONTEXT)) last = event;
+  for await (const event of fromOpenAiEvents(stream(), CONTEXT, systemClock)) last = event;
   return last;
 }
 

@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import type { Usage } from '../../util/token-usage.ts';
 import { argumentsText, failureIn, isWholeJson, isLengthReason } from '../answer-words.ts';
 import { isRefusalReason } from '../content-refusals.ts';
@@ -22,16 +23,17 @@ type LooseCall = Partial<NonNullable<Delta['tool_calls']>[number]>;
 
 /**
  * Reads a Chat Completions stream. It is complete once the server gave a finish reason, even if the stream breaks afterwards,
- * or said `[DONE]` after some content. Otherwise it is broken, or throws what the stream threw.
+ * or said `[DONE]` after some content; after a finish reason, no further chunk is waited for longer than a short grace. Otherwise it is broken, or throws what the stream threw.
  */
 export async function* fromOpenAiEvents(
   stream: AsyncIterable<Chunk | typeof DONE>,
   context: ErrorContext,
+  clock: Clock,
 ): AsyncGenerator<ModelEvent> {
   const answer = new Answer();
   let done = false;
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of untilQuiet(stream, () => answer.finishReason !== null, clock)) {
       if (chunk === DONE) {
         done = true;
         break;
@@ -59,6 +61,28 @@ export async function* fromOpenAiEvents(
   }
   for (const [index, call] of answer.calls.entries()) yield { type: 'tool-call', index, call: { ...call } };
   yield { type: 'end', stopReason: answer.stopReason(finishReason), response: answer.response(context) };
+}
+
+/** How long a server may take for the usage and `[DONE]` after a finish reason. Some send neither and keep the connection open. */
+const GRACE_MS = 2_000;
+
+/** Gives what a stream gives. Once it `mayEnd`, throws a `DeadlineError` when nothing comes for a while. */
+async function* untilQuiet<T>(stream: AsyncIterable<T>, mayEnd: () => boolean, clock: Clock): AsyncGenerator<T> {
+  const pieces = stream[Symbol.asyncIterator]();
+  let isWaiting = false;
+  try {
+    for (;;) {
+      isWaiting = true;
+      using grace = mayEnd() ? deadline(clock, GRACE_MS, 'the end of the stream') : undefined;
+      const step = await (grace === undefined ? pieces.next() : raceAbort(pieces.next(), grace.signal));
+      isWaiting = false;
+      if (step.done === true) return;
+      yield step.value;
+    }
+  } finally {
+    // While a piece is still awaited, this would wait too; the caller closes the connection.
+    if (!isWaiting) await pieces.return?.();
+  }
 }
 
 class Answer {

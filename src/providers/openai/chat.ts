@@ -13,6 +13,6 @@ export function createOpenAiProvider(endpoint: EndpointOptions): Provider {
     open: openClient,
     body: (request) => toOpenAiRequest(request, { provider: endpoint.name, quirks }),
     send: (client, request) => client.post('/chat/completions', request).asResponse(),
-    read: fromOpenAiEvents,
+    read: (raw: Parameters<typeof fromOpenAiEvents>[0], context) => fromOpenAiEvents(raw, context, endpoint.clock),
   });
 }
