@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { isWholeJson } from './answer-words.ts';
 
 /** Stands for `[DONE]`: the server says that its answer is complete. */
@@ -27,8 +28,33 @@ function* eventOf<Raw extends object>(data: string, headers: Headers): Generator
   if (typeof value !== 'object' || value === null) return;
   const error: unknown = Reflect.get(value, 'error');
   if (error !== undefined && error !== null && error !== '' && error !== false) throw serverError(error, headers);
+  const refused = 'base_resp' in value ? miniMaxError.safeParse(value).data : undefined;
+  if (refused !== undefined && refused.base_resp.status_code !== 0) {
+    const { status_code: code, status_msg: message } = refused.base_resp;
+    throw serverError({ code, status: MINIMAX_STATUS[code], message }, headers);
+  }
   yield value;
 }
+
+const miniMaxError = z.object({ base_resp: z.object({ status_code: z.int(), status_msg: z.string() }) });
+
+/**
+ * The HTTP statuses that MiniMax's own codes stand for, which come in an answer with status 200. Other codes are faults of
+ * the server that pass. https://platform.minimax.io/docs/api-reference/errorcode
+ */
+const MINIMAX_STATUS: Readonly<Record<number, number>> = {
+  1001: 504,
+  1002: 429,
+  1004: 401,
+  1008: 402,
+  1026: 400,
+  1027: 400,
+  1039: 400,
+  2013: 400,
+  2045: 429,
+  2049: 401,
+  2056: 429,
+};
 
 /** An error that a server sent within an answer. The SDKs keep the body in `error`, by which `errors.ts` knows it. */
 function serverError(error: unknown, headers: Headers): Error {

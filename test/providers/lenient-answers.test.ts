@@ -224,6 +224,31 @@ test('an error in a JSON body with status 200 is the error', async () => {
   }
 });
 
+test.each<[number, string, object]>([
+  [1000, 'unknown error', { kind: 'overloaded', retryable: true }],
+  [1001, 'request timeout', { kind: 'timeout' }],
+  [1002, 'rate limit', { kind: 'rate-limit', retryable: true }],
+  [1004, 'not authorized / token not match group / cookie is missing, log in again', { kind: 'auth' }],
+  [1008, 'insufficient balance', { kind: 'quota' }],
+  [1026, 'input new_sensitive', { kind: 'refusal' }],
+  [1027, 'output new_sensitive', { kind: 'refusal' }],
+  [1039, 'token limit', { kind: 'context-overflow' }],
+  [2013, 'invalid params', { kind: 'bad-request' }],
+  [2049, 'invalid api key', { kind: 'auth' }],
+  [2056, 'usage limit exceeded', { kind: 'rate-limit', retryable: false }],
+])("MiniMax's code %i in an answer with status 200 is its error: %s", async (code, said, expected) => {
+  const body = { id: 'x', choices: null, base_resp: { status_code: code, status_msg: said } };
+  for (const step of [whole(body), data(delta({ content: 'Half' }), body), data(body, '[DONE]')]) {
+    expect(errorOf(await ask(chat, step))).toMatchObject(expected);
+  }
+});
+
+test("an answer in which MiniMax says that it's fine is an answer", async () => {
+  const fine = { base_resp: { status_code: 0, status_msg: '' } };
+  const end = endOf(await ask(chat, data(delta({ content: 'Hi' }, null, fine), finish('stop', fine), '[DONE]')));
+  expect(end.response.content).toEqual([{ type: 'text', text: 'Hi' }]);
+});
+
 describe.each(['network_error', 'abort', 'error', 'timeout', 'cancelled'])(
   'an answer that ends with "%s" is broken',
   (reason) => {
