@@ -28,6 +28,8 @@ function* eventOf<Raw extends object>(data: string, headers: Headers): Generator
   if (typeof value !== 'object' || value === null) return;
   const error: unknown = Reflect.get(value, 'error');
   if (error !== undefined && error !== null && error !== '' && error !== false) throw serverError(error, headers);
+  // vLLM's.
+  if (Reflect.get(value, 'object') === 'error') throw serverError(value, headers);
   const refused = 'base_resp' in value ? miniMaxError.safeParse(value).data : undefined;
   if (refused !== undefined && refused.base_resp.status_code !== 0) {
     const { status_code: code, status_msg: message } = refused.base_resp;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { call, GROUP } from '../support/three-people.ts';
-import { waitFor } from '../support/wait.ts';
+import { expectWithin, waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 /** Every command asks. */
@@ -176,7 +176,7 @@ describe('a command that needs a yes, in a chat', () => {
     const began = performance.now();
     world.telegram.userSays(OWNER, '/stop');
     await reply(world, 'Stopped.');
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expectWithin(performance.now() - began, 2_000, 'the answer');
     world.telegram.userSays(OWNER, `/approve ${code}`);
     await reply(world, 'That question is closed already (cancelled).');
     expect(made(world, 'a.txt')).toBe(false);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FakeModel } from '../support/fake-model.ts';
-import { waitFor } from '../support/wait.ts';
+import { expectWithin, waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 const replies = (world: World, count: number, chat = OWNER): Promise<unknown> =>
@@ -47,7 +47,7 @@ describe('a burst', () => {
     world.telegram.userSays(OWNER, 'about the rain');
     world.telegram.userSays(OWNER, '/new');
     await replies(world, 1);
-    expect(performance.now() - began).toBeLessThan(2_500);
+    expectWithin(performance.now() - began, 2_500, 'the answer');
     expect(chatOf(world)).toEqual(['I started a new conversation (1 waiting message dropped). What shall we do?']);
     expect(world.model.requests).toHaveLength(0);
   });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { waitFor } from '../support/wait.ts';
+import { expectWithin, waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 const replies = (world: World, count: number): Promise<unknown> =>
@@ -12,7 +12,7 @@ async function stop(world: World): Promise<string> {
   const began = performance.now();
   world.telegram.userSays(OWNER, '/stop');
   await replies(world, before + 1);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expectWithin(performance.now() - began, 2_000, 'the answer to /stop');
   return chatOf(world)[before] ?? '';
 }
 

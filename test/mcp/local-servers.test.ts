@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { StdioTransport } from '../../src/tools/mcp/stdio.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
-import { waitFor } from '../support/wait.ts';
+import { expectWithin, waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, SECRET } from './mcp-world.ts';
 
 /** A process that ended and that nobody has asked about is not alive. */
@@ -119,7 +119,7 @@ describe('a local server', () => {
       setTimeout(() => stop.abort(), 150);
       const before = performance.now();
       expect(await running).toMatchObject({ isError: true, output: expect.stringContaining('Cut off') });
-      expect(performance.now() - before).toBeLessThan(2_000);
+      expectWithin(performance.now() - before, 2_000, 'the answer');
     }
     await waitFor(() => !isAlive(first), { what: 'the end of the frozen server' });
     expect(await lines(file)).toContain('cancelled');

@@ -243,6 +243,13 @@ test.each<[number, string, object]>([
   }
 });
 
+test("vLLM's error in an answer with status 200 is that error", async () => {
+  const error = { object: 'error', message: 'maximum context length is 10 tokens', type: 'BadRequestError', code: 400 };
+  for (const step of [whole(error), data(delta({ content: 'Half' }), error, '[DONE]')]) {
+    expect(errorOf(await ask(chat, step)).kind).toBe('context-overflow');
+  }
+});
+
 test("an answer in which MiniMax says that it's fine is an answer", async () => {
   const fine = { base_resp: { status_code: 0, status_msg: '' } };
   const end = endOf(await ask(chat, data(delta({ content: 'Hi' }, null, fine), finish('stop', fine), '[DONE]')));

@@ -35,3 +35,8 @@ export async function waitFor<T>(
     await delay(Math.min(MOST_POLL_MS, POLL_MS + waited / 20));
   }
 }
+
+/** Fails when something took longer than it may, ms; like a wait in vain, which may pass on a machine that is less busy. */
+export function expectWithin(took: number, most: number, what: string): void {
+  if (took >= most) throw new WaitTimeoutError(`${what} took ${Math.round(took)} ms, and may take ${most} ms`);
+}

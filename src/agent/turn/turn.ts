@@ -95,7 +95,10 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
   if ('denied' in request) {
     const answer = runtime.redact(request.denied);
     await session.append(
-      [...endSearch(refusalFacts(turn)), await finish(endDraft(turn, { outcome: 'failed', answer, errorKind: 'denied' }))],
+      [
+        ...endSearch(refusalFacts(turn)),
+        await finish(endDraft(turn, { outcome: 'failed', answer, errorKind: 'denied' })),
+      ],
       'with-journal',
     );
     return;

@@ -22,8 +22,8 @@ type LooseChoice = Partial<Omit<Chunk['choices'][number], 'index'>> & {
 type LooseCall = Partial<NonNullable<Delta['tool_calls']>[number]>;
 
 /**
- * Reads a Chat Completions stream. It is complete once the server gave a finish reason, even if the stream breaks afterwards,
- * or said `[DONE]` after some content; after a finish reason, no further chunk is waited for longer than a short grace. Otherwise it is broken, or throws what the stream threw.
+ * Reads a Chat Completions stream. It is complete once the server gave a finish reason, even if the stream breaks or falls
+ * silent afterwards, or said `[DONE]` after some content. Otherwise it is broken, or throws what the stream threw.
  */
 export async function* fromOpenAiEvents(
   stream: AsyncIterable<Chunk | typeof DONE>,
