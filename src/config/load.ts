@@ -10,7 +10,7 @@ import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
 import { mergeSettings, usualKeyVariable, withEnvironment } from './environment-keys.ts';
 import { withVariables } from './environment-settings.ts';
-import { withOwnForms } from './mcp-forms.ts';
+import { unreadSwitches, withOwnForms } from './mcp-forms.ts';
 import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
 import { readConfigFile } from './read-config.ts';
@@ -125,10 +125,11 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
   const document = source === undefined ? undefined : parseDocument(source, path);
   const all = Object.entries(asSettings(document?.value));
   const written = Object.fromEntries(all.filter(([section]) => !ignored.includes(section)));
-  const { settings, variableOf, warnings, ...set } = withVariables(withOwnForms(written), env);
+  const { settings: given, variableOf, warnings, ...set } = withVariables(withOwnForms(written), env);
+  const settings = withOwnForms(given);
   const resolved = await resolveReferences(settings, env, dirname(file));
   const filled = withEnvironment(mergeSettings(under, asSettings(resolved.value)), env);
-  const raw = mergeSettings(filled.settings, overrides);
+  const raw = mergeSettings(filled.settings, withOwnForms(overrides));
   const config = parse(raw, { file: path, document, referenced: resolved.referenced, variableOf });
   return {
     config,
@@ -165,7 +166,7 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
 }
 
 function parse(
-  raw: unknown,
+  raw: Readonly<Record<string, unknown>>,
   source: {
     file: string;
     document: ConfigDocument | undefined;
@@ -175,8 +176,9 @@ function parse(
 ): Config {
   // It is parsed once: to compile parsers for it first takes three times as long.
   const parsed = configSchema.safeParse(raw, { jitless: true });
-  if (parsed.success) return parsed.data;
-  throw problemsError(parsed.error, { ...source, raw });
+  const unread = unreadSwitches(raw);
+  if (parsed.success && unread.length === 0) return parsed.data;
+  throw problemsError([...unread, ...(parsed.error?.issues ?? [])], { ...source, raw });
 }
 
 /** The variable of each provider whose key comes from one: from a reference in the file, or from its own or usual variable. */

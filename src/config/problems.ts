@@ -41,7 +41,7 @@ interface Source {
 }
 
 /** The error for values that do not fit: where, what was expected, what was given (never a secret), what to do. */
-export function problemsError({ issues }: z.ZodError, source: Source): ConfigError {
+export function problemsError(issues: readonly Issue[], source: Source): ConfigError {
   const problems = issues.map((issue) => problemOf(issue, source));
   const [first, ...others] = problems;
   const place = first?.place;

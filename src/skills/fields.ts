@@ -37,15 +37,6 @@ export function asText(value: unknown): string | undefined {
   return folded === '' ? undefined : folded;
 }
 
-/** `true`, "true", "yes", "on", 1 and their opposites; undefined for anything else. */
-export function asFlag(value: unknown): boolean | undefined {
-  const text = asText(value)?.toLowerCase();
-  if (text === undefined) return undefined;
-  if (['true', 'yes', 'on', '1'].includes(text)) return true;
-  if (['false', 'no', 'off', '0'].includes(text)) return false;
-  return undefined;
-}
-
 /** Words from a string (split at commas and white space), a list of strings, or a list of maps with a `name`. */
 export function asWords(value: unknown): string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];

@@ -1,6 +1,6 @@
 import JSON5 from 'json5';
-import { oneLine } from '../util/text.ts';
-import { asFlag, asText, asWords, fieldsOf, isRecord, type Fields } from './fields.ts';
+import { asFlag, oneLine } from '../util/text.ts';
+import { asText, asWords, fieldsOf, isRecord, type Fields } from './fields.ts';
 import { readInstallSteps } from './install-steps.ts';
 import type { SkillRequirements, SkillText } from './skill.ts';
 import { parseYaml } from './yaml.ts';

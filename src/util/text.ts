@@ -136,3 +136,11 @@ export function fenced(detail: string): string {
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${detail}\n${fence}`;
 }
+
+/** Reads a switch as people write it: `true`, "true", "yes", "on", 1 and their opposites. Undefined for anything else. */
+export function asFlag(value: unknown): boolean | undefined {
+  const said = typeof value === 'string' ? value.trim().toLowerCase() : value;
+  if ([true, 1, 'true', 'yes', 'on', '1'].some((on) => on === said)) return true;
+  if ([false, 0, 'false', 'no', 'off', '0'].some((off) => off === said)) return false;
+  return undefined;
+}
