@@ -65,10 +65,10 @@ export class AgentLoop {
       people.questions.answered(taken);
       this.#commands.tell(taken.message.id, taken.message, 'command', taken.reply);
     });
-    store.journal.inbox.onStop(({ stop, turnIds, dropped, reply }) => {
+    store.journal.inbox.onStop(({ stop, isWhole, turnIds, dropped, reply }) => {
       for (const id of turnIds) ports.runner.stop(id);
-      this.#commands.stop(stop.sessionKey);
-      people.questions.cancelled(stop.sessionKey);
+      if (isWhole) this.#commands.stop(stop.sessionKey);
+      if (isWhole || turnIds.length > 0) people.questions.cancelled(stop.sessionKey);
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
     });

@@ -27,21 +27,29 @@ export interface EndedWork {
 /** What a /stop ended. */
 export interface Stopped extends EndedWork {
   readonly stop: InboundMessage;
+  /** False: it was for one message, and other work of the session goes on. */
+  readonly isWhole: boolean;
   readonly reply: string;
 }
 
 /**
  * Does, within the transaction that accepts a /stop: marks running turns of the session and their subagents as stopping, drops
  * older waiting messages, cancels answers that are not sent yet, and queues the reply that counts all of it. The inbox passes
- * the result to its listeners after the commit. `background`: the number of background commands that end with it.
+ * the result to its listeners after the commit. `background`: the number of background commands that end with it. A program's
+ * stop may be for one message: then only its turn with the subagents of that turn ends, or it is dropped if it waits.
  */
 export function stopSession(ports: StopPorts, stop: InboundMessage, background = 0): Stopped {
-  const turnIds = endTurns(ports, stop, { background: true });
-  const tasks = dropTasks(ports, stop.sessionKey, 'stopped');
-  const dropped = dropOlder(ports, stop, 'stopped');
-  cancelQuestions(ports, { session: stop.sessionKey });
-  const unsent = ports.outbox.cancelUnsent(stop.sessionKey, 'stopped');
-  const reply = stopReply({ turns: turnIds.length + tasks.length, background, dropped: dropped.length, unsent });
+  const only = apiFactsOf(stop)?.only ?? null;
+  const isWhole = only === null;
+  const turnIds = endTurns(ports, stop, { background: isWhole, only });
+  const tasks = isWhole
+    ? dropTasks(ports, { session: stop.sessionKey }, 'stopped')
+    : turnIds.flatMap((turn) => dropTasks(ports, { turn }, 'stopped'));
+  const dropped = dropOlder(ports, stop, 'stopped', only);
+  if (isWhole) cancelQuestions(ports, { session: stop.sessionKey });
+  const unsent = isWhole ? ports.outbox.cancelUnsent(stop.sessionKey, 'stopped') : 0;
+  const counts = { turns: turnIds.length + tasks.length, dropped: dropped.length, unsent };
+  const reply = stopReply({ ...counts, background: isWhole ? background : 0 });
   ports.outbox.insert({
     message: {
       id: `${stop.id}:0`,
@@ -58,17 +66,18 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
     },
     parts: [],
   });
-  return { stop, turnIds, dropped: [...dropped, ...tasks], reply };
+  return { stop, isWhole, turnIds, dropped: [...dropped, ...tasks], reply };
 }
 
 /**
  * Marks, within the caller's transaction, the running turns of the session and of their subagents as stopping; with
- * `background` also subagents whose parent turn has ended. Returns the ids of the turns.
+ * `background` also subagents whose parent turn has ended. `only`: the external id of the message whose turn it is for.
+ * Returns the ids of the turns.
  */
 export function endTurns(
   ports: JournalPorts,
   message: InboundMessage,
-  { background }: { readonly background: boolean },
+  { background, only = null }: { readonly background: boolean; readonly only?: string | null },
 ): readonly string[] {
   const { db, clock } = ports;
   const turnIds = db
@@ -76,6 +85,7 @@ export function endTurns(
       `WITH RECURSIVE family (id) AS (
          SELECT id FROM turns WHERE session = ?1 AND state = 'running' AND outcome IS NULL AND NOT EXISTS (
            SELECT 1 FROM inbound WHERE turn_id = turns.id AND seq >= (SELECT seq FROM inbound WHERE id = ?2))
+             AND (?4 IS NULL OR id IN (SELECT turn_id FROM inbound WHERE session = ?1 AND external_id = ?4))
          UNION SELECT child.id FROM turns AS child JOIN turns AS asked ON asked.id = child.parent
            WHERE ?3 AND child.state = 'running' AND asked.session = ?1
          UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')
@@ -83,6 +93,7 @@ export function endTurns(
       message.sessionKey,
       message.id,
       background ? 1 : 0,
+      only,
     )
     .map((row) => row.text('id'));
   for (const id of turnIds) {
@@ -92,35 +103,46 @@ export function endTurns(
   return turnIds;
 }
 
-/** Drops, within the caller's transaction, the session's messages that waited before `message`. Returns them. */
+/**
+ * Drops, within the caller's transaction, the session's messages that waited before `message`, or of them `only` the one with
+ * this external id. Returns them.
+ */
 export function dropOlder(
   { db, clock }: JournalPorts,
   message: InboundMessage,
   reason: string,
+  only: string | null = null,
 ): readonly InboundMessage[] {
   return db
     .all(
-      `UPDATE inbound SET state = 'refused', reason = ?, updated_at = ?
-       WHERE session = ? AND state = 'accepted' AND seq < (SELECT seq FROM inbound WHERE id = ?)
+      `UPDATE inbound SET state = 'refused', reason = ?1, updated_at = ?2
+       WHERE session = ?3 AND state = 'accepted' AND seq < (SELECT seq FROM inbound WHERE id = ?4)
+         AND (?5 IS NULL OR external_id = ?5)
        RETURNING payload`,
       reason,
       clock.now(),
       message.sessionKey,
       message.id,
+      only,
     )
     .map((row) => parseInbound(row.text('payload')));
 }
 
-/** Drops, within the caller's transaction, the waiting tasks that a session gave to subagents. Returns them. */
-export function dropTasks({ db, clock }: JournalPorts, session: string, reason: string): readonly InboundMessage[] {
+/** Drops, within the caller's transaction, the waiting tasks that a session or a turn gave to subagents. Returns them. */
+export function dropTasks(
+  { db, clock }: JournalPorts,
+  of: { readonly session: string } | { readonly turn: string },
+  reason: string,
+): readonly InboundMessage[] {
+  const [field, value] = 'session' in of ? ['session', of.session] : ['turn', of.turn];
   return db
     .all(
       `UPDATE inbound SET state = 'refused', reason = ?, updated_at = ?
-       WHERE state = 'accepted' AND origin = 'subagent' AND json_extract(payload, '$.metadata.subagent.session') = ?
+       WHERE state = 'accepted' AND origin = 'subagent' AND json_extract(payload, '$.metadata.subagent.${field}') = ?
        RETURNING payload`,
       reason,
       clock.now(),
-      session,
+      value,
     )
     .map((row) => parseInbound(row.text('payload')));
 }

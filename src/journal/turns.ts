@@ -127,7 +127,7 @@ export class Turns {
         dropped: options.drop
           ? [
               ...dropOlder(this.#ports, message, 'interrupted'),
-              ...dropTasks(this.#ports, message.sessionKey, 'interrupted'),
+              ...dropTasks(this.#ports, { session: message.sessionKey }, 'interrupted'),
             ]
           : [],
       };

@@ -3,6 +3,7 @@ import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { startApi } from '../support/api-world.ts';
+import { waitFor } from '../support/wait.ts';
 
 const City = z.object({ city: z.string(), people: z.number() });
 const ROME = '{"city":"Rome","people":2800000}';
@@ -38,6 +39,28 @@ describe('the official client', () => {
     expect(await client.responses.cancel(id)).toMatchObject({ id, status: 'cancelled' });
     expect(await client.responses.retrieve(id)).toMatchObject({ id, status: 'cancelled' });
     expect(await client.responses.cancel(id)).toMatchObject({ id, status: 'cancelled' });
+  });
+
+  test('cancels just the response that it names, whether that one waits or runs', async () => {
+    await using api = await startApi();
+    const slow = { text: 'a b c d e f g h', chunkSize: 2, eventDelayMs: 100 };
+    api.world.model.reply(slow, slow, 'fourth');
+    const client = await api.client();
+    const ids: string[] = [];
+    for (const input of ['One.', 'Two.', 'Three.', 'Four.']) {
+      const body = { model: 'assistant', input, background: true };
+      ids.push((await client.responses.create(body, { headers: { 'X-Assistant-Session': 'desk' } })).id);
+    }
+    const [one = '', two = '', three = '', four = ''] = ids;
+    const statusOf = async (id: string): Promise<string | undefined> => (await client.responses.retrieve(id)).status;
+    await waitFor(() => api.world.model.requests.length === 1, { what: 'the first turn' });
+    expect(await client.responses.cancel(two)).toMatchObject({ id: two, status: 'cancelled' });
+    await waitFor(async () => (await statusOf(one)) === 'completed', { what: 'the first answer' });
+    await waitFor(() => api.world.model.requests.length === 2, { what: 'the third turn' });
+    expect(await client.responses.cancel(three)).toMatchObject({ id: three, status: 'cancelled' });
+    await waitFor(async () => (await statusOf(four)) === 'completed', { what: 'the fourth answer' });
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['completed', 'cancelled', 'cancelled', 'completed']);
+    expect(api.world.model.requests.at(-1)?.text).not.toContain('Two.');
   });
 
   test('gets a completed response back from cancel unchanged, and 404 for one that nobody made', async () => {

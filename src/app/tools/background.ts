@@ -60,7 +60,9 @@ export function createBackground(base: Base, { stores }: BackgroundParts): Backg
     log,
   });
   journal.inbox.countsBackground((sessionKey) => processes.running(sessionKey));
-  journal.inbox.onStop(({ stop }) => void processes.stopSession(stop.sessionKey));
+  journal.inbox.onStop(({ stop, isWhole }) => {
+    if (isWhole) void processes.stopSession(stop.sessionKey);
+  });
   return processes;
 }
 

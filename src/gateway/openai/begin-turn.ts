@@ -57,10 +57,13 @@ export async function beginTurn({ ref, request, ask, light }: Asked, ports: Open
   });
 }
 
-/** Stops the turn that answers a message. */
-export async function stopTurn({ ref }: { readonly ref: MessageRef }, ports: OpenAiPorts): Promise<void> {
+/** Stops the turn that answers a message; `isWhole`: also everything else in its session. */
+export async function stopTurn(
+  { ref, isWhole = false }: { readonly ref: MessageRef; readonly isWhole?: boolean },
+  ports: OpenAiPorts,
+): Promise<void> {
   const draft = draftOf(ref, '/stop', ports);
-  const metadata = { [API_CHANNEL]: { stop: true } };
+  const metadata = { [API_CHANNEL]: { stop: true, only: isWhole ? null : draft.externalId } };
   await ports.bus.publishInbound({ ...draft, externalId: `${draft.externalId}:stop`, metadata });
 }
 

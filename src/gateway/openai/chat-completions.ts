@@ -29,7 +29,7 @@ export async function chatCompletion(context: Context, json: unknown, ports: Ope
   const leave = (): void => {
     gone.abort(new Error('the client is gone'));
     if (ref.isEphemeral) {
-      stopTurn(turn, ports).catch((error: unknown) =>
+      stopTurn({ ref, isWhole: true }, ports).catch((error: unknown) =>
         ports.log.warn('api: turn of a client that is gone not stopped', { reason: errorMessage(error) }),
       );
     }
