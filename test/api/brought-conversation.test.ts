@@ -21,6 +21,15 @@ function itemOf(message: object): object {
   return { type: 'function_call_output', call_id: '1', output: message.content };
 }
 
+/** The text of an answer, as the API of its path has it. */
+function textOf(answer: unknown): unknown {
+  const { choices, output } = answer as {
+    readonly choices?: readonly { readonly message: { readonly content: string } }[];
+    readonly output?: readonly { readonly content: readonly { readonly text: string }[] }[];
+  };
+  return choices?.[0]?.message.content ?? output?.[0]?.content[0]?.text;
+}
+
 async function say(api: ApiWorld, path: keyof typeof WAYS, messages: readonly object[]): Promise<void> {
   const response = await api.post(path, WAYS[path](messages));
   expect(response.status).toBe(200);
@@ -77,6 +86,20 @@ describe.each(['/v1/chat/completions', '/v1/responses'] as const)('a conversatio
     api.world.model.reply('You said hello.');
     await say(api, path, [{ role: 'user', content: 'Hello!' }]);
     const brought = [{ role: 'user', content: 'Hello!' }, { role: 'assistant', content: 'You said hello.' }, next];
+    expect(await changesAgents(api, path, brought)).toBe(true);
+  });
+
+  test.each([
+    ['with words and a fence around it', 'Here you are:\n```json\n{"said": "hello"}\n```\nAnything else?'],
+    ['as it is', '{"said": "hello"}'],
+  ])('stays the owner’s when it holds JSON that was asked for and that the model wrote %s', async (_, written) => {
+    await using api = await startApi();
+    api.world.model.reply({ text: 'Let me look.', calls: [{ name: 'list_dir', arguments: {} }] }, written);
+    const format = { type: 'json_object' };
+    const asked = { ...WAYS[path]([{ role: 'user', content: 'Hello!' }]), response_format: format, text: { format } };
+    const text = textOf(await (await api.post(path, asked)).json());
+    expect(text).toBe('{"said": "hello"}');
+    const brought = [{ role: 'user', content: 'Hello!' }, { role: 'assistant', content: text }, next];
     expect(await changesAgents(api, path, brought)).toBe(true);
   });
 

@@ -1,10 +1,11 @@
-import { API_CHANNEL } from '../../bus/api.ts';
+import { API_CHANNEL, apiFactsOf } from '../../bus/api.ts';
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../../bus/messages.ts';
 import { runFactsOf } from '../../bus/run.ts';
 import { spokenToo } from '../../bus/speech.ts';
 import type { OutboundDraft } from '../../journal/outbox.ts';
 import type { EntryOf, TapeEntry } from '../../session/entry.ts';
 import { seesPrivate } from '../../security/access/access.ts';
+import { bareJson } from '../../util/bare-json.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { takeGivenConversation } from '../api/given-conversation.ts';
@@ -223,7 +224,12 @@ export class TurnRunner {
     const isSubagent = subagentOf(target) !== null;
     // A program reads its answer from the tape.
     const isRead = target.channel === API_CHANNEL;
-    if (isRead) this.#answers.remember(textsOfEnded(entries, end).join('\n\n'), session.history());
+    if (isRead) {
+      const texts = textsOfEnded(entries, end);
+      // Of an answer that was to be JSON, the program gets nothing else.
+      const isJson = apiFactsOf(target)?.json === true && end.outcome === 'answered';
+      this.#answers.remember(isJson ? bareJson(texts.at(-1) ?? '') : texts.join('\n\n'), session.history());
+    }
     const isSilent = held || isSubagent || isRead || end.outcome === 'stopped';
     await mergeWaited(session, facts.turnId, this.#ports);
     const internal = isSubagent

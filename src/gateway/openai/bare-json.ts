@@ -1,29 +1,9 @@
+import { bareJson } from '../../util/bare-json.ts';
 import type { TurnRecord } from './ports.ts';
-
-/** A fenced block of Markdown with its content. */
-const FENCED = /^[ \t]*(?<fence>`{3,}|~{3,})[^\n]*\n(?<content>[^]*?)\n[ \t]*\k<fence>[ \t]*$/mu;
 
 /** The record of a turn that was asked for JSON: its answer is the newest text alone, without a fence or words around it. */
 export function asJson(record: TurnRecord): TurnRecord {
   if (record.outcome !== 'answered') return record;
   const text = bareJson(record.last);
   return { ...record, text, last: text };
-}
-
-/** The JSON in an answer: the whole text, a fenced block, or the part from the first bracket to the last; else the text itself. */
-function bareJson(answer: string): string {
-  const text = answer.trim();
-  const fenced = FENCED.exec(text)?.groups?.['content']?.trim();
-  const from = text.search(/[[{]/u);
-  const inside = text.slice(Math.max(0, from), Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1);
-  return [text, fenced, inside].find((part) => part !== undefined && isJson(part)) ?? fenced ?? text;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
