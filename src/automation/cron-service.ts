@@ -8,6 +8,7 @@ import type { CronScheduler } from './cron-scheduler.ts';
 import { durationText } from './durations.ts';
 import { hashOfJob, idFrom, jobSchema, problemOf, type Job, type JobCreator } from './job.ts';
 import { jobOwnerOf, type JobRecorder, type StoredJob, type JobStore } from './job-store.ts';
+import { brokenSentence } from './jobs-file.ts';
 import { nextRuns, parseWhen, scheduleText, whenText, type Schedule } from './schedule.ts';
 import { isoIn, isZone, localText } from '../util/time-zone.ts';
 
@@ -107,10 +108,7 @@ export class CronService {
     await jobStore.refresh();
     const mine = jobStore.entries.filter((entry) => mayTouch(by, entry));
     const lines = mine.map((entry) => this.#line(entry));
-    const broken =
-      jobStore.broken === null
-        ? []
-        : [`cron/jobs.json cannot be used (${jobStore.broken.reason}): I keep the jobs that I read last.`];
+    const broken = jobStore.broken === null ? [] : [brokenSentence(jobStore.broken)];
     const text = [...broken, ...(lines.length === 0 ? ['Nothing is scheduled.'] : lines)].join('\n');
     return this.#answer(
       text,

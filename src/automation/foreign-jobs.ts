@@ -1,15 +1,18 @@
 import * as z from 'zod';
+import { parseChat } from '../bus/messages.ts';
+import { asFlag } from '../util/text.ts';
 import { durationText } from './durations.ts';
-import { idFrom } from './job.ts';
+import { idFrom, jobSchema, LONGEST_TEXT, MOST_JOBS, problemOf, type Job } from './job.ts';
 
 const id = z.union([z.string(), z.number()]).transform(String);
 const absent = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined);
+const flag = absent(z.preprocess((value) => asFlag(value) ?? value, z.boolean().nullish()));
 
 /** A job as nanobot and OpenClaw write it into their `cron/jobs.json`. Fields that mean nothing here are left out. */
 const foreignJob = z.object({
   id,
   name: absent(z.string()),
-  enabled: absent(z.boolean()),
+  enabled: flag,
   createdAtMs: absent(z.number()),
   schedule: z.object({
     kind: z.enum(['at', 'every', 'cron']),
@@ -24,16 +27,22 @@ const foreignJob = z.object({
     kind: z.string(),
     message: absent(z.string()),
     text: absent(z.string()),
-    deliver: absent(z.boolean()),
+    deliver: flag,
     channel: absent(z.string()),
     to: absent(id),
   }),
   sessionTarget: absent(z.string()),
   delivery: absent(z.object({ mode: absent(z.string()), channel: absent(z.string()), to: absent(id) })),
 });
-const foreignFile = z.object({ jobs: z.array(foreignJob).min(1) });
+/** What tells the jobs of other programs from our own, also when a field of one can't be read. */
+const foreignLooks = z.object({ schedule: z.looseObject({}), payload: z.looseObject({}) });
+const anyFile = z.object({ jobs: z.array(z.unknown()) });
+const named = z.object({ name: z.string().trim().min(1) }).or(z.object({ id }).transform((job) => ({ name: job.id })));
 
 type ForeignJob = z.output<typeof foreignJob>;
+
+/** Most jobs that a sentence names after the first. */
+const MOST_NAMED = 5;
 
 /** What keeps a job from being imported, and the change that helps. `place`: the field that says where its result goes. */
 interface Obstacle {
@@ -49,35 +58,99 @@ const NO_CHAT: Obstacle = {
   why: 'names no chat',
   change: (place) => `Give its ${place} a "channel" and "to", such as "telegram" and "123456789"`,
 };
+const NO_TEXT: Obstacle = {
+  why: 'has no text',
+  change: () => 'Give its "payload" a "message"',
+};
+const LONG_TEXT: Obstacle = {
+  why: `has a text of more than ${LONGEST_TEXT} characters`,
+  change: () => 'Shorten it',
+};
 const NO_SCHEDULE: Obstacle = {
   why: 'has a schedule that can’t be used here',
   change: () => 'Change its "schedule", or remove the job',
 };
+const ONE_TOO_MANY: Obstacle = {
+  why: `is one too many, because there can be ${MOST_JOBS}`,
+  change: () => 'Remove jobs that you don’t need',
+};
+
+/** Jobs that can be imported. `problem` names the others in a sentence that says what to change; null: there are none. */
+export interface ForeignJobs {
+  readonly jobs: readonly Job[];
+  readonly problem: string | null;
+}
 
 /**
- * Converts nanobot's or OpenClaw's list of jobs to this program's. Undefined for every other content. What has no
- * counterpart is a problem: one sentence that says what to change in the file.
+ * Converts nanobot's or OpenClaw's list of jobs to this program's; jobs of this program in it stay as they are. Undefined for
+ * a file without a job of those programs. `zone`: of jobs without one.
  */
-export function fromForeignJobs(
-  data: unknown,
-): { readonly jobs: readonly object[] } | { readonly problem: string } | undefined {
-  const parsed = foreignFile.safeParse(data);
-  if (!parsed.success) return undefined;
+export function fromForeignJobs(data: unknown, zone: string): ForeignJobs | undefined {
+  const all = anyFile.safeParse(data).data?.jobs ?? [];
+  if (!all.some((job) => foreignLooks.safeParse(job).success)) return undefined;
   const taken = new Set<string>();
-  const jobs: object[] = [];
-  for (const job of parsed.data.jobs) {
+  const own = all.map((written) => {
+    const job = jobSchema.safeParse(written).data;
+    if (job === undefined || taken.has(job.id) || problemOf(job, zone) !== null) return undefined;
+    taken.add(job.id);
+    return job;
+  });
+  const jobs: Job[] = [];
+  const left: { readonly name: string; readonly sentence: string }[] = [];
+  for (const [n, written] of all.entries()) {
+    const read = foreignJob.safeParse(written);
     // nanobot keeps its own housekeeping in the list; those jobs have nothing to say.
-    if (job.payload.kind === 'system_event' && textOf(job) === '') continue;
-    const [chat, when] = [chatOf(job), whenOf(job)];
-    if (isSilent(job)) return { problem: problemWith(job, SILENT) };
-    if (chat === null) return { problem: problemWith(job, NO_CHAT) };
-    if (when === null) return { problem: problemWith(job, NO_SCHEDULE) };
-    const own = idFrom(nameOf(job), taken);
-    taken.add(own);
-    const session = job.sessionTarget === 'main' ? 'main' : 'own';
-    jobs.push({ id: own, kind: 'agent', text: textOf(job), ...when, chat, session, enabled: job.enabled ?? true });
+    if (read.data?.payload.kind === 'system_event' && textOf(read.data) === '') continue;
+    const job = own[n] ?? (read.success ? converted(read.data, { taken, zone }) : unreadable(read.error));
+    const result = jobs.length === MOST_JOBS && !('why' in job) ? ONE_TOO_MANY : job;
+    if ('why' in result) {
+      const name = JSON.stringify(named.safeParse(written).data?.name ?? `number ${n + 1}`);
+      left.push({ name, sentence: sentenceOf(result, name, read.data) });
+    } else {
+      taken.add(result.id);
+      jobs.push(result);
+    }
   }
-  return { jobs };
+  return { jobs, problem: problemOfAll(left, jobs.length) };
+}
+
+function problemOfAll(
+  [first, ...others]: readonly { readonly name: string; readonly sentence: string }[],
+  imported: number,
+): string | null {
+  if (first === undefined) return null;
+  const names = others.slice(0, MOST_NAMED).map(({ name }) => name);
+  const more = others.length > names.length ? ` and ${others.length - names.length} more` : '';
+  const too = others.length === 0 ? '' : `. Not imported either: ${names.join(', ')}${more}`;
+  return `${first.sentence}, and save the file to import ${imported === 0 ? 'its jobs' : 'the rest'}${too}`;
+}
+
+function converted(
+  job: ForeignJob,
+  { taken, zone }: { readonly taken: ReadonlySet<string>; readonly zone: string },
+): Job | Obstacle {
+  const [text, chat, when] = [textOf(job).trim(), chatOf(job), whenOf(job)];
+  if (text === '') return NO_TEXT;
+  if (text.length > LONGEST_TEXT) return LONG_TEXT;
+  if (isSilent(job)) return SILENT;
+  if (chat === null || parseChat(chat) === undefined) return NO_CHAT;
+  if (when === null) return NO_SCHEDULE;
+  const session = job.sessionTarget === 'main' ? 'main' : 'own';
+  const fields = { id: idFrom(nameOf(job), taken), kind: 'agent', text, ...when, chat, session };
+  const own = jobSchema.safeParse({ ...fields, enabled: job.enabled ?? true }).data;
+  return own === undefined || problemOf(own, zone) !== null ? NO_SCHEDULE : own;
+}
+
+function unreadable({ issues }: z.ZodError): Obstacle {
+  const field = issues[0]?.path.map(String).join('.') ?? '';
+  const what = field === '' ? 'can’t be read' : `has a ${JSON.stringify(field)} that can’t be read`;
+  return { why: what, change: () => 'Correct it, or remove the job' };
+}
+
+function sentenceOf({ why, change }: Obstacle, name: string, job: ForeignJob | undefined): string {
+  const program = job === undefined ? null : programOf(job);
+  const next = change(program === 'OpenClaw' ? '"delivery"' : '"payload"');
+  return `the job ${name}${program === null ? '' : ` of ${program}`} ${why}. ${next}`;
 }
 
 function programOf({ payload }: ForeignJob): 'nanobot' | 'OpenClaw' {
@@ -90,12 +163,6 @@ function nameOf({ id: given, name = '' }: ForeignJob): string {
 
 function textOf({ payload }: ForeignJob): string {
   return payload.message ?? payload.text ?? '';
-}
-
-function problemWith(job: ForeignJob, { why, change }: Obstacle): string {
-  const program = programOf(job);
-  const next = change(program === 'nanobot' ? '"payload"' : '"delivery"');
-  return `the job ${JSON.stringify(nameOf(job))} of ${program} ${why}. ${next}, and save the file to import its jobs`;
 }
 
 /** The result is thrown away there. Nothing does that here, so the job may not turn into one that writes to people. */

@@ -275,5 +275,7 @@ function without(list: JobList, id: string): JobList {
 }
 
 function changed(list: JobList, job: Job): JobList {
+  const before = list.jobs.find(({ id }) => id === job.id);
+  if (before?.enabled === job.enabled && hashOfJob(before) === hashOfJob(job)) return list;
   return { ...list, jobs: list.jobs.map((one) => (one.id === job.id ? job : one)) };
 }

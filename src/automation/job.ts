@@ -7,7 +7,8 @@ import { cut } from '../util/text.ts';
 
 /** Most jobs in a file. */
 export const MOST_JOBS = 200;
-const LONGEST_TEXT = 20_000;
+/** Most characters of a job's text. */
+export const LONGEST_TEXT = 20_000;
 const LONGEST_FIELD = 400;
 
 const field = z.string().trim().min(1).max(LONGEST_FIELD);

@@ -4,7 +4,7 @@ import { ensureDirectory, quarantine, readIfExists, replaceDurable } from '../st
 import { fileStampOf, watchFile } from '../storage/watched-file.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
-import { oneLine } from '../util/text.ts';
+import { oneLine, plural } from '../util/text.ts';
 import { fromForeignJobs } from './foreign-jobs.ts';
 import { jobSchema, MOST_JOBS, problemOf, type Job } from './job.ts';
 import { isZone } from '../util/time-zone.ts';
@@ -23,10 +23,19 @@ export interface JobList {
   readonly jobs: readonly Job[];
 }
 
-/** A file that cannot be used, and where a copy of it lies. */
+/** A file that cannot be used as a whole, and where a copy of it is. */
 export interface BrokenFile {
   readonly reason: string;
   readonly copy: string;
+  /** How many jobs of another program's file were imported; null: none, and the jobs read last stay in effect. */
+  readonly imported: number | null;
+}
+
+/** What is wrong with the file, for a person. */
+export function brokenSentence({ reason, imported }: BrokenFile): string {
+  return imported === null
+    ? `I can’t use cron/jobs.json: ${reason}. I keep the jobs that I read last.`
+    : `I imported ${plural(imported, 'job')} from cron/jobs.json, but not all: ${reason}.`;
 }
 
 export interface JobsFileOptions {
@@ -85,12 +94,20 @@ export class JobsFile {
     const parsed: ReturnType<typeof parseJobs> = text === undefined ? NOTHING : parseJobs(text, this.#options.zone);
     if ('problem' in parsed) {
       const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
-      this.#broken = { reason: parsed.problem, copy };
+      this.#broken = { reason: parsed.problem, copy, imported: null };
       // Only now: a file whose copy couldn't be written is looked at again.
       this.#seen(stamp, text);
       return true;
     }
-    const { imported = false, ...list } = parsed;
+    const { imported = false, left = null, ...list } = parsed;
+    if (left !== null) {
+      // The file stays as it is, so that what is left can be corrected in it.
+      const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
+      this.#broken = { reason: left, copy, imported: list.jobs.length };
+      this.#list = list;
+      this.#seen(stamp, text);
+      return true;
+    }
     if (imported) {
       // The original is kept, because from now on the file is this program's.
       await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
@@ -129,7 +146,7 @@ export class JobsFile {
   async #update(change: (list: JobList) => JobList): Promise<void> {
     await this.#look();
     const next = change(this.#list);
-    if (next === this.#list && this.#broken === null) return;
+    if (next === this.#list && (this.#broken === null || this.#broken.imported !== null)) return;
     if (next.jobs.length > MOST_JOBS) {
       throw new AppError('cron-full', `There are ${MOST_JOBS} jobs already: remove some first.`);
     }
@@ -148,20 +165,27 @@ export class JobsFile {
   }
 }
 
+interface ParsedJobs extends JobList {
+  /** It was another program's. @default false */
+  readonly imported?: boolean;
+  /** Why some jobs of another program couldn't be imported; null: all were. @default null */
+  readonly left?: string | null;
+}
+
 /** The jobs of a file, or what is wrong with it. `machineZone`: time zone of jobs without one if the file has none either. Pure. */
-export function parseJobs(
-  text: string,
-  machineZone: string,
-): (JobList & { /** It was another program's. */ readonly imported?: boolean }) | { readonly problem: string } {
+export function parseJobs(text: string, machineZone: string): ParsedJobs | { readonly problem: string } {
   let data: unknown;
   try {
     data = JSON.parse(text.replace(/^\uFEFF/u, ''));
   } catch (error) {
     return { problem: `it is not JSON: ${oneLine(errorMessage(error), 200)}` };
   }
-  const foreign = fromForeignJobs(data);
-  if (foreign !== undefined && 'problem' in foreign) return foreign;
-  const parsed = fileSchema.safeParse(foreign === undefined ? data : { version: VERSION, jobs: foreign.jobs });
+  const foreign = fromForeignJobs(data, machineZone);
+  if (foreign !== undefined) {
+    const { jobs, problem } = foreign;
+    return problem !== null && jobs.length === 0 ? { problem } : { jobs, imported: true, left: problem };
+  }
+  const parsed = fileSchema.safeParse(data);
   if (!parsed.success) return { problem: firstIssue(parsed.error) };
   const { zone, jobs } = parsed.data;
   const ids = new Set<string>();
@@ -170,7 +194,7 @@ export function parseJobs(
     if (problem !== null) return { problem: `the job ${job.id}: ${problem}` };
     ids.add(job.id);
   }
-  return { ...(zone === undefined ? {} : { zone }), jobs, ...(foreign === undefined ? {} : { imported: true }) };
+  return { ...(zone === undefined ? {} : { zone }), jobs };
 }
 
 function firstIssue({ issues }: z.ZodError): string {

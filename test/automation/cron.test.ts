@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isoIn } from '../../src/util/time-zone.ts';
 import { CronService } from '../../src/automation/cron-service.ts';
+import { brokenSentence } from '../../src/automation/jobs-file.ts';
 import { CronWorld } from './cron-world.ts';
 
 const MINUTE = 60_000;
@@ -502,6 +503,11 @@ describe('another program’s jobs.json', () => {
   test.each([
     ['whose chat is not said', fromOpenClaw, { delivery: { mode: 'announce', channel: 'last' } }, 'names no chat'],
     ['without a chat', fromNanobot, payload({ to: null }), 'names no chat'],
+    ['without a text', fromNanobot, payload({ message: ' ' }), 'the job "Water the plants" of nanobot has no text'],
+    ['with a very long text', fromNanobot, payload({ message: 'x'.repeat(20_001) }), 'has a text of more than 20000'],
+    ['in a zone that is none', fromNanobot, { schedule: { kind: 'every', everyMs: 5, tz: 'Local' } }, 'has a schedule'],
+    ['of another kind', fromNanobot, { schedule: { kind: 'event' } }, 'has a "schedule.kind" that can’t be read'],
+    ['with a number as a text', fromNanobot, { schedule: { kind: 'every', everyMs: '6' } }, 'has a "schedule.everyMs"'],
     ['with seconds', fromOpenClaw, cron('30 0 9 * * *'), 'the job "Report" of OpenClaw has a schedule'],
     ['that delivers to nobody', fromOpenClaw, { delivery: { mode: 'none' } }, 'sends its result to nobody'],
     ['that must not deliver', fromNanobot, payload({ deliver: false }), 'sends its result to nobody'],
@@ -514,6 +520,67 @@ describe('another program’s jobs.json', () => {
     expect(world.jobStore.broken?.reason).toMatch(/save the file to import/u);
     await world.clock.advance(3 * 86_400_000);
     expect(world.requests).toEqual([]);
+  });
+});
+
+describe('another program’s jobs.json with jobs that can’t be imported', () => {
+  const job = (n: number, part: object = {}): object => ({
+    id: `a${n}`,
+    name: `Job ${n}`,
+    enabled: true,
+    schedule: { kind: 'every', everyMs: 3_600_000 },
+    payload: { kind: 'agent_turn', message: 'Go.', deliver: true, channel: 'telegram', to: '42' },
+    ...part,
+  });
+  const idsOf = (world: CronWorld): readonly string[] => world.jobStore.entries.map((entry) => entry.job.id);
+
+  test('imports the others, names those, and keeps the file until they are corrected', async () => {
+    await using world = await CronWorld.open(START);
+    const odd = [job(2, { schedule: { kind: 'event' } }), job(3, { payload: null }), 5, job(4, { enabled: 'maybe' })];
+    const text = JSON.stringify({ version: 1, jobs: [job(1), ...odd, job(5, { enabled: 'false' })] });
+    await writeFile(world.path, text);
+    await world.start();
+    expect(world.jobStore.entries).toMatchObject([
+      { job: { id: 'job-1', enabled: true }, state: 'waiting' },
+      { job: { id: 'job-5', enabled: false }, state: 'waiting' },
+    ]);
+    const { broken } = world.jobStore;
+    if (broken === null) throw new Error('nothing was named');
+    expect(brokenSentence(broken)).toBe(
+      'I imported 2 jobs from cron/jobs.json, but not all: the job "Job 2" has a "schedule.kind" that can’t be read. Correct it, or remove the job, and save the file to import the rest. Not imported either: "Job 3", "number 4", "Job 4".',
+    );
+    expect(await readFile(broken.copy, 'utf8')).toBe(text);
+    const [first] = world.jobStore.entries;
+    if (first === undefined) throw new Error('no job was imported');
+    await world.jobStore.agree(first, entryCreator);
+    expect(await readFile(world.path, 'utf8')).toBe(text);
+    await world.edit(JSON.stringify({ version: 1, jobs: [job(1), job(2), job(5)] }));
+    expect(world.jobStore.broken).toBeNull();
+    expect(world.jobStore.entries).toMatchObject([
+      { job: { id: 'job-1' }, state: 'active' },
+      { job: { id: 'job-2' }, state: 'waiting' },
+      { job: { id: 'job-5' }, state: 'waiting' },
+    ]);
+  });
+
+  test('imports as many as there can be', async () => {
+    await using world = await CronWorld.open(START);
+    const jobs = Array.from({ length: 203 }, (_, n) => job(n + 1));
+    await writeFile(world.path, JSON.stringify({ version: 1, jobs }));
+    await world.start();
+    expect(idsOf(world)).toHaveLength(200);
+    expect(world.jobStore.broken?.reason).toMatch(
+      /^the job "Job 201" of nanobot is one too many, .*"Job 202", "Job 203"$/u,
+    );
+  });
+
+  test('keeps this program’s own jobs beside them', async () => {
+    await using world = await CronWorld.open(START);
+    const own = { id: 'job-1', kind: 'agent', text: 'Mine.', every: '1h', chat: 'telegram:1' };
+    await writeFile(world.path, JSON.stringify({ version: 1, jobs: [job(1), own] }));
+    await world.start();
+    expect(world.jobStore.broken).toBeNull();
+    expect(idsOf(world)).toEqual(['job-1-2', 'job-1']);
   });
 });
 

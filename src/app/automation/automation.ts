@@ -169,7 +169,7 @@ export function createAutomation(base: Base, { stores, bus, hooks }: AutomationP
 async function openCron(base: Base, { stores, bus, hooks }: AutomationParts): Promise<CronServices> {
   const { config, paths, clock, log, newId, redact } = base;
   const { journal } = stores;
-  const [{ CronScheduler }, { CronService }, { JobStore: Store }, { JobsFile }] = await Promise.all([
+  const [{ CronScheduler }, { CronService }, { JobStore: Store }, { JobsFile, brokenSentence }] = await Promise.all([
     import('../../automation/cron-scheduler.ts'),
     import('../../automation/cron-service.ts'),
     import('../../automation/job-store.ts'),
@@ -203,9 +203,10 @@ async function openCron(base: Base, { stores, bus, hooks }: AutomationParts): Pr
       const fits = Buffer.byteLength(id) <= LONGEST_BUTTON_BYTES;
       return tellOwner(`cron-found:${job.id}:${hash}`, text, fits ? { id, label: 'Let it run' } : undefined);
     },
-    broken: ({ reason, copy }) => {
+    broken: (file) => {
+      const { reason, copy } = file;
       log.warn('cron: cron/jobs.json cannot be used', { reason, copy });
-      const text = `I cannot use cron/jobs.json: ${reason}. I keep the jobs that I read last. A copy of the file is in ${copy}.`;
+      const text = `${brokenSentence(file)} A copy of the file is in ${copy}.`;
       return tellOwner(`cron-broken:${copy}`, text);
     },
   });

@@ -51,6 +51,9 @@ function file(scene: Scene): readonly Finding[] {
       ),
     ];
   }
+  if (read.left !== null && read.left !== undefined) {
+    return [warning(`Not all jobs of ${jobsPath(scene)} can be imported: ${read.left}.`, `Correct ${jobsPath(scene)}`)];
+  }
   const count = read.jobs.length;
   return [ok(count === 1 ? 'One job is scheduled.' : `${count} jobs are scheduled.`)];
 }
