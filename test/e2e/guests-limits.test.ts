@@ -130,4 +130,24 @@ describe('guests’ files take 500 MB together', () => {
     expect(await readdir(join(folder.path))).toEqual(left);
     expect(await readdir(join(folder.path, 's'))).toEqual([]);
   });
+
+  test('an image and its copy count alike before a restart and after it', async () => {
+    await using world = await everybody();
+    world.model.setHandler(() => 'Seen.');
+    const photo = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(1_000)]);
+    world.telegram.addFile('p', photo, 'photos/p.png');
+    const sizes = { file_id: 'p', file_unique_id: 'p', width: 10, height: 10, file_size: photo.length };
+    world.telegram.userSays(GUEST, '', { text: undefined, photo: [sizes], caption: 'Look.' });
+    await waitFor(() => chatOf(world, GUEST).length > 0);
+    const media = join(world.home, 'media');
+    const of = (await readdir(media)).find((one) => one.startsWith(`telegram_${GUEST}`)) ?? '';
+    const folder = join(media, of);
+    const [name = ''] = await readdir(folder);
+    const next = join(folder, '01Z-0~next.bin');
+    const files = (spare: number): GuestFiles => new GuestFiles(media, { mostBytes: 2 * photo.length + spare });
+    await files(10).makeRoom(next, 10);
+    expect(existsSync(join(folder, name))).toBe(true);
+    await files(9).makeRoom(next, 10);
+    expect(existsSync(join(folder, name))).toBe(false);
+  });
 });

@@ -101,13 +101,13 @@ export class Attachments {
   ): Promise<Media> {
     const folder = this.#ports.folder(message.sessionKey);
     const guests = message.role === 'guest' ? this.#ports.guestFiles : null;
-    const begins = `${message.id}-${n}${guests?.mark ?? '-'}`;
+    const begins = `${message.id}-${n}${guests?.mark(item.kind === 'image') ?? '-'}`;
     const earlier = await this.#earlier(folder, begins);
     if (earlier !== null) return { ...item, ...earlier };
     await guests?.requireSpace();
     const bytes = await this.#download(message.channel, item.source ?? '', { waitUntil, signal });
     const path = join(folder, `${begins}${safeName(item, bytes)}`);
-    await guests?.makeRoom(path, item.kind === 'image' ? 2 * bytes.byteLength : bytes.byteLength);
+    await guests?.makeRoom(path, bytes.byteLength);
     await ensureDirectory(folder);
     const image = item.kind === 'image' ? await this.#ports.keepImage(bytes) : null;
     // Images are stored once for all sessions. The tools of a session cannot read there, so they get a copy.

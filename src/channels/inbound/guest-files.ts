@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ensureDirectory, requireSpace } from '../../storage/files.ts';
 
 const MB = 1024 * 1024;
@@ -14,6 +14,8 @@ const LARGEST_IMAGE = 4 * MB;
 const SAME_MESSAGE_MS = 60_000;
 /** In a file's name between its id and the name that its sender chose, which can't contain it. */
 const GUESTS = '~';
+/** The same for an image, which has a copy by its hash and so counts twice. */
+const IMAGE = '~~';
 
 /** The files that guests sent, oldest first, with a cap: the oldest are deleted to make room for new ones. */
 export class GuestFiles {
@@ -30,7 +32,9 @@ export class GuestFiles {
   }
 
   /** What comes between the id of a guest's file and its name. */
-  readonly mark = GUESTS;
+  mark(isImage: boolean): string {
+    return isImage ? IMAGE : GUESTS;
+  }
 
   /** Rejects when the disk is nearly full. */
   async requireSpace(): Promise<void> {
@@ -44,8 +48,7 @@ export class GuestFiles {
   async makeRoom(path: string, bytes: number): Promise<void> {
     this.#loaded ??= this.#load();
     await this.#loaded;
-    this.#sizes.set(path, bytes);
-    this.#bytes += bytes;
+    this.#count(path, bytes);
     for (const [oldest, size] of this.#sizes) {
       if (oldest === path || (this.#bytes <= this.#limits.mostBytes && this.#sizes.size <= MOST_FILES)) return;
       this.#sizes.delete(oldest);
@@ -66,10 +69,13 @@ export class GuestFiles {
         if (info?.isFile() === true) found.push({ path, at: info.mtimeMs, size: info.size });
       }
     }
-    for (const { path, size } of found.toSorted((a, b) => a.at - b.at)) {
-      this.#sizes.set(path, size);
-      this.#bytes += size;
-    }
+    for (const { path, size } of found.toSorted((a, b) => a.at - b.at)) this.#count(path, size);
+  }
+
+  #count(path: string, bytes: number): void {
+    const size = basename(path).includes(IMAGE) ? 2 * bytes : bytes;
+    this.#sizes.set(path, size);
+    this.#bytes += size;
   }
 
   /** Also removes the copy by hash that the model's images come from, unless somebody else has sent the same before or since. */
