@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isWholeJson } from './answer-words.ts';
+import { isJson } from '../util/bare-json.ts';
 
 /** Stands for `[DONE]`: the server says that its answer is complete. */
 export const DONE = Symbol('[DONE]');
@@ -116,5 +116,5 @@ class EventReader {
 }
 
 function isWhole(data: string): boolean {
-  return data === '[DONE]' || isWholeJson(data);
+  return data === '[DONE]' || isJson(data);
 }

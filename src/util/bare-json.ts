@@ -10,7 +10,8 @@ export function bareJson(answer: string): string {
   return [text, fenced, inside].find((part) => part !== undefined && isJson(part)) ?? fenced ?? text;
 }
 
-function isJson(text: string): boolean {
+/** Whether a text is one JSON value. */
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

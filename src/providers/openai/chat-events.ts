@@ -1,7 +1,8 @@
 import type OpenAI from 'openai';
+import { isJson } from '../../util/bare-json.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import type { Usage } from '../../util/token-usage.ts';
-import { argumentsText, failureIn, isWholeJson, isLengthReason } from '../answer-words.ts';
+import { argumentsText, failureIn, isLengthReason } from '../answer-words.ts';
 import { isRefusalReason } from '../content-refusals.ts';
 import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
 import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
@@ -220,7 +221,7 @@ function indexOf({ index }: LooseChoice): number {
 function isOther(call: Pick<ModelToolCall, 'id' | 'name' | 'arguments'>, { id, function: piece }: LooseCall): boolean {
   if (id) return id !== call.id;
   if (piece?.name !== call.name) return true;
-  return argumentsText(piece.arguments).trimStart().startsWith('{') && isWholeJson(call.arguments);
+  return argumentsText(piece.arguments).trimStart().startsWith('{') && isJson(call.arguments);
 }
 
 function partsOf(content: unknown): readonly object[] {
