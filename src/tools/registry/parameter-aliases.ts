@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 
 /**
  * Names of one parameter in other programs (Claude Code, Codex, OpenClaw, nanobot and others), which models use by habit.
@@ -49,7 +49,7 @@ export function ownParameter(name: string, has: (parameter: string) => boolean):
 
 /**
  * Arguments with the tool's own parameter names. A name is replaced only where the tool has no parameter of that name and
- * the right one is absent.
+ * the right one is absent. Objects in lists, such as the edits of a patch, are read in the same way.
  */
 export function withOwnNames(schema: z.ZodObject, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const has = (name: string): boolean => Object.hasOwn(schema.shape, name);
@@ -57,7 +57,19 @@ export function withOwnNames(schema: z.ZodObject, given: Readonly<Record<string,
   for (const [name, value] of Object.entries(given)) {
     const better = ownParameter(name, has) ?? name;
     const isFree = better === name || (!Object.hasOwn(given, better) && !Object.hasOwn(own, better));
-    own[isFree ? better : name] = value;
+    const parameter = isFree ? better : name;
+    own[parameter] = listWithOwnNames(schema.shape[parameter], value);
   }
   return own;
+}
+
+function listWithOwnNames(schema: unknown, value: unknown): unknown {
+  const inner = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? schema.unwrap() : schema;
+  if (!(inner instanceof z.ZodArray) || !(inner.element instanceof z.ZodObject) || !Array.isArray(value)) return value;
+  const { element } = inner;
+  return value.map((item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? withOwnNames(element, Object.fromEntries(Object.entries(item)))
+      : item,
+  );
 }
