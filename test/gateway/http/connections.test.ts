@@ -12,7 +12,7 @@ async function capped(): Promise<{ readonly port: number; readonly waiting: Serv
   capConnections(server, () => false);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const address = server.address();
   return { port: typeof address === 'object' && address !== null ? address.port : 0, waiting };
 }
