@@ -106,7 +106,7 @@ const alone = (name: string, { include, exclude }: Project): object => ({
 
 const page = (name: string, { include, exclude }: Project): object => ({
   extends: true,
-  test: { name, include, exclude: [LONG, ...exclude], isolate: false, expect: { poll: { timeout: 20_000 } } },
+  test: { name, include, exclude: [LONG, ...exclude], isolate: false, expect: { poll: { timeout: 60_000 } } },
 });
 
 const together = (name: string, { include, exclude }: Project): object => ({

@@ -1,5 +1,6 @@
 import type { IdFactory } from '../util/ids.ts';
 import { othersFirst, Wake } from '../util/wake.ts';
+import { wellFormed } from '../util/well-formed.ts';
 import {
   sessionKeyOf,
   type AcceptResult,
@@ -88,11 +89,10 @@ export class MessageBus {
 
   /** As `publishInbound`, with read cursors in the same transaction. */
   async publishRead(drafts: readonly InboundDraft[], cursors: readonly Cursor[]): Promise<readonly AcceptResult[]> {
-    const messages = drafts.map((draft) => ({
-      ...draft,
-      id: this.#newId(),
-      sessionKey: this.sessionOf(draft),
-    }));
+    const messages = drafts.map((given) => {
+      const draft = wellFormed(given);
+      return { ...draft, id: this.#newId(), sessionKey: this.sessionOf(draft) };
+    });
     const results = await this.#inbox.accept(messages, cursors);
     for (const [n, message] of messages.entries())
       if (results[n] === 'accepted') for (const listener of this.#accepted) listener(message);

@@ -4,6 +4,7 @@ import { takeAnswer, type AnswerTaken, type Interpreter } from './answers.ts';
 import { moveCursors } from './cursors.ts';
 import { dedupeKey, INBOUND, parseInbound, placeholders, type JournalPorts } from './rows.ts';
 import type { Outbox } from './outbox.ts';
+import { wellFormed } from '../util/well-formed.ts';
 import { isStopRequest, stopSession, type Stopped } from './stop.ts';
 
 /** At most this many messages wait in one chat; more are refused with one notice. */
@@ -67,7 +68,7 @@ export class Inbox implements InboxPort {
 
   /** Inserts a message that the program wrote, within the caller's transaction; no cap applies. False: it was inserted before. */
   enqueueInternal(message: InboundMessage): boolean {
-    return this.#insert(message, 'accepted', null);
+    return this.#insert(wellFormed(message), 'accepted', null);
   }
 
   /** As `enqueueInternal`, in a transaction of its own. */

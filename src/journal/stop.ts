@@ -85,7 +85,7 @@ export function endTurns(
       `WITH RECURSIVE family (id) AS (
          SELECT id FROM turns WHERE session = ?1 AND state = 'running' AND outcome IS NULL AND NOT EXISTS (
            SELECT 1 FROM inbound WHERE turn_id = turns.id AND seq >= (SELECT seq FROM inbound WHERE id = ?2))
-             AND (?4 IS NULL OR id IN (SELECT turn_id FROM inbound WHERE session = ?1 AND external_id = ?4))
+             AND (?4 IS NULL OR EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND external_id = ?4))
          UNION SELECT child.id FROM turns AS child JOIN turns AS asked ON asked.id = child.parent
            WHERE ?3 AND child.state = 'running' AND asked.session = ?1
          UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')

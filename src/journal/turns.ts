@@ -334,15 +334,19 @@ export class Turns {
   }
 
   /** Assigns a waiting message to a turn. False: it does not wait, or its text is no longer `text`. */
+  /** `text`: the message is left where it is if it has another text by now. */
   #take(turnId: string, inboundId: string, text?: string): boolean {
     const { db, clock } = this.#ports;
+    if (text !== undefined) {
+      // Not compared in SQL, for which a text that it can't hold would be unequal to itself, and wait for ever.
+      const waiting = db.get("SELECT payload FROM inbound WHERE id = ? AND state = 'accepted'", inboundId);
+      if (waiting === undefined || parseInbound(waiting.text('payload')).text !== text) return false;
+    }
     const taken = db.run(
-      `UPDATE inbound SET state = 'running', turn_id = ?1, updated_at = ?2
-       WHERE id = ?3 AND state = 'accepted' AND (?4 IS NULL OR json_extract(payload, '$.text') = ?4)`,
+      "UPDATE inbound SET state = 'running', turn_id = ?, updated_at = ? WHERE id = ? AND state = 'accepted'",
       turnId,
       clock.now(),
       inboundId,
-      text ?? null,
     );
     return taken === 1;
   }

@@ -1,3 +1,4 @@
+import { wellFormed } from '../util/well-formed.ts';
 import { isImage, leftOut, readExchanges, type Exchange, type ImageType, type ToolMessage } from './exchanges.ts';
 import type { ModelRequest, UserPart } from './provider.ts';
 import { perObject } from './wire-json.ts';
@@ -53,7 +54,7 @@ const NOT_AN_OBJECT = 'not_a_json_object';
 /** The arguments as an object. */
 export function argumentsObject(text: string): Record<string, unknown> {
   const value = parsedObject(text);
-  if (value !== undefined) return wellFormedObject(value);
+  if (value !== undefined) return { ...wellFormed(value) };
   return text.trim() === '' ? {} : { [NOT_AN_OBJECT]: text.toWellFormed() };
 }
 
@@ -75,16 +76,6 @@ function parsedObject(text: string): object | undefined {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function wellFormedObject(value: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
-}
-
-function wellFormed(value: unknown): unknown {
-  if (typeof value === 'string') return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(wellFormed);
-  return isObject(value) ? wellFormedObject(value) : value;
 }
 
 /** The system prompt as a message; the same object for the same layers. */

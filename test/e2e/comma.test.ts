@@ -38,7 +38,7 @@ describe('a comma command', () => {
   });
 
   test('keeps words with an equals sign that are part of a value', async () => {
-    await using world = await startWorld();
+    await using world = await startWorld({ config: { tools: { exec: { mode: 'full' } } } });
     await say(world, ',write_file path=a.conf content=host=1 data=2');
     expect(await readFile(join(world.workspace, 'a.conf'), 'utf8')).toBe('host=1 data=2');
     expect(await say(world, ',exec command=echo one code=2 cmd=3')).toContain('one code=2 cmd=3');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PLATFORMS, startEverywhere, type Everywhere, type Platform } from '../support/three-platforms.ts';
-import { waitFor } from '../support/wait.ts';
+import { expectWithin, waitFor } from '../support/wait.ts';
 
 const TURNS = 9;
 
@@ -22,7 +22,7 @@ const others = (broken: Platform): readonly Platform[] => PLATFORMS.filter((plat
 
 /** Beside other tests a turn may take a little longer; one that waits for a platform takes seconds. */
 function expectAsBefore(before: ReadonlyMap<Platform, number>, after: ReadonlyMap<Platform, number>): void {
-  for (const [platform, ms] of after) expect(ms, platform).toBeLessThan(2 * (before.get(platform) ?? 0) + 60);
+  for (const [platform, ms] of after) expectWithin(ms, 2 * (before.get(platform) ?? 0) + 60, `a turn on ${platform}`);
   const shown = [...after].map(([name, ms]) => `${name} ${before.get(name)?.toFixed(1)} → ${ms.toFixed(1)} ms`);
   process.stdout.write(`${shown.join(', ')}\n`);
 }

@@ -1,5 +1,6 @@
 import { open, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createDocumentReader, readingMs, type DocumentSource } from '../../../src/tools/documents/document-reader.ts';
 import { runLimited, type LimitedProcess } from '../../../src/tools/documents/limited-process.ts';
@@ -117,7 +118,8 @@ describe('of several documents', () => {
       done.push(name);
     };
     const guests = [1, 2, 3].map((n) => start(`guest ${n}`, GUEST));
-    await reader();
+    // The first of them has begun by then.
+    await setImmediate();
     await Promise.all([...guests, start('owner', OWNER)]);
     clearInterval(looking);
     expect(most).toBe(1);
