@@ -136,6 +136,27 @@ describe.concurrent('a conversation in an editor', () => {
     expect(body).toContain('data:image/png;base64');
   });
 
+  test('goes on without a file that the provider refuses', async () => {
+    await using world = await startEditorWorld();
+    const error = { status: 400, code: 'content_filter', message: 'The prompt triggered the content filter.' };
+    world.model.setHandler(({ text, view }) => {
+      if (text.includes('zyxpoisonxyz')) return { error };
+      return view.lastUserText.includes('Compare it') ? 'Compared.' : 'Here.';
+    });
+    const editor = await world.editor();
+    const sessionId = await begin(editor, world.workspace);
+    const resource = { uri: 'file:///src/a.ts', text: 'zyxpoisonxyz', mimeType: 'text/plain' };
+    const prompt = [
+      { type: 'text' as const, text: 'Compare it: ' },
+      { type: 'resource' as const, resource },
+    ];
+    await editor.connection.agent.request(agent.session.prompt, { sessionId, prompt });
+    expect(editor.said()).toMatch(/^Compared\..*refused.*the document/su);
+    await say(editor, sessionId, 'still there?');
+    expect(editor.said()).toMatch(/Here\.$/u);
+    expect(world.model.requests.at(-1)?.text).toContain('Compare it: ');
+  });
+
   test('tells its commands and modes, and in the mode that only reads nothing is changed', async () => {
     await using world = await startEditorWorld();
     const editor = await world.editor();

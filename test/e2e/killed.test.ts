@@ -47,6 +47,32 @@ describe.concurrent('a process that is killed', () => {
     },
   );
 
+  test.each(['retract', 'retracted'] as const)(
+    'while it leaves out what the provider refuses (%s) answers the next message without it',
+    { timeout: 180_000 },
+    async (stage) => {
+      await using home = await startDyingHome();
+      const refused = { error: { status: 400, code: 'content_filter', message: 'It triggered the content filter.' } };
+      home.reply('Hello.');
+      home.say('hello');
+      const dying = home.start(stage);
+      await waitFor(() => home.chat().length === 1, slow);
+      home.reply(refused);
+      home.say('a refused question');
+      await waitFor(() => gone(dying), slow);
+      if (stage === 'retract') home.reply(refused);
+      home.start('never');
+      await waitFor(() => home.chat().length === 2, slow);
+      expect(home.chat()[1]).toMatch(/refused.*left out/su);
+      home.reply('Here.');
+      home.say('still there?');
+      await waitFor(() => home.chat().length === 3, slow);
+      expect(home.chat()[2]).toBe('Here.');
+      expect(home.model.requests.at(-1)?.text).toContain('hello');
+      expect(home.model.requests.at(-1)?.text).not.toContain('a refused question');
+    },
+  );
+
   test(
     'in the middle of a command that cannot be repeated does not run it again, says so, and takes the next message',
     { timeout: 180_000 },
