@@ -27,6 +27,22 @@ function paragraph(state: StateBlock, first: number, next: number): void {
   state.push('paragraph_close', 'p', -1);
 }
 
+const SLACK_LINK = /<(?<href>https?:\/\/[^\s<>|]+)\|(?<label>[^<>|\n]+)>/uy;
+
+// Models write links as Slack's API has them, `<https://example.com|label>`, which CommonMark doesn't know.
+parser.inline.ruler.before('autolink', 'slack-link', (state, silent) => {
+  SLACK_LINK.lastIndex = state.pos;
+  const { 0: whole, groups } = SLACK_LINK.exec(state.src) ?? {};
+  if (whole === undefined) return false;
+  if (!silent) {
+    state.push('link_open', 'a', 1).attrs = [['href', groups?.['href'] ?? '']];
+    state.push('text', '', 0).content = groups?.['label'] ?? '';
+    state.push('link_close', 'a', -1);
+  }
+  state.pos += whole.length;
+  return true;
+});
+
 /** CommonMark with tables and strikethrough; raw HTML is text. */
 export function parseMarkdown(markdown: string): readonly Token[] {
   return parser.parse(markdown, {});
