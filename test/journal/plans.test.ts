@@ -35,10 +35,12 @@ const ended = (): Promise<unknown> => Promise.resolve();
 
 /** Calls every method of every store, so that each prepares what it can. */
 async function useAll(journal: Journal): Promise<void> {
-  const message = inboundMessage({ id: '01ZM1', chatId: '42' });
-  const first = inboundMessage({ id: '01ZM0', chatId: '42' });
-  const edit = inboundMessage({ id: '01ZM2', chatId: '42', edits: { externalId: first.externalId, text: 'better' } });
-  const stop = inboundMessage({ id: '01ZM3', chatId: '42', text: '/stop' });
+  // None of the ids that the messages of the aged home have.
+  const message = inboundMessage({ id: '01ZM1', chatId: '42', externalId: 'new:1' });
+  const first = inboundMessage({ id: '01ZM0', chatId: '42', externalId: 'new:0' });
+  const edits = { externalId: first.externalId, text: 'better' };
+  const edit = inboundMessage({ id: '01ZM2', chatId: '42', externalId: 'new:2', edits });
+  const stop = inboundMessage({ id: '01ZM3', chatId: '42', externalId: 'new:3', text: '/stop' });
   const { channel, account, chatId, sessionKey: session } = message;
   const reply = (id: string, more: Partial<OutboundMessage> = {}): OutboundMessage => ({
     id,
