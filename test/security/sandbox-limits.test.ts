@@ -88,29 +88,30 @@ describeWith('bubblewrap')('the end of commands in the sandbox', () => {
       await expect(readdir(folder)).rejects.toThrow(/ENOENT/u);
   });
 
-  test('costs less than 60 ms beside the same command outside', async () => {
+  test('costs less than 60 ms, or twice what bubblewrap alone costs, beside the same command outside', async () => {
     await using world = await sandboxWorld();
     await world.sandbox.probe();
-    const environment = { PATH: '/usr/bin:/bin' };
-    const inside: number[] = [];
-    const outside: number[] = [];
-    const cost = (): number => Math.min(...inside) - Math.min(...outside);
-    // The best of both counts; on a busy machine that takes more rounds.
-    for (let round = 0; round < 12 || (round < 60 && cost() >= 60); round += 1) {
-      let begun = performance.now();
-      const { file, args, env } = await world.sandbox.wrap({
-        command: ['/bin/sh', '-c', 'true'],
-        cwd: world.workspace,
-        role: 'owner',
-        environment,
-      });
-      spawnSync(file, args, { env: { ...env }, stdio: 'ignore' });
-      inside.push(performance.now() - begun);
-      begun = performance.now();
-      spawnSync('/bin/sh', ['-c', 'true'], { env: environment, stdio: 'ignore' });
-      outside.push(performance.now() - begun);
+    const env = { PATH: '/usr/bin:/bin' };
+    const command = ['/bin/sh', '-c', 'true'] as const;
+    const timed = (file: string, args: readonly string[], begun = performance.now()): number => {
+      spawnSync(file, args, { env, stdio: 'ignore' });
+      return performance.now() - begun;
+    };
+    const [inside, alone, outside]: [number[], number[], number[]] = [[], [], []];
+    const cost = (times: readonly number[]): number => Math.min(...times) - Math.min(...outside);
+    const most = (): number => Math.max(60, 2 * cost(alone));
+    // The best of each counts; on a busy machine that takes more rounds.
+    for (let round = 0; round < 12 || (round < 60 && cost(inside) >= most()); round += 1) {
+      const begun = performance.now();
+      const facts = { command, cwd: world.workspace, role: 'owner', environment: env } as const;
+      const { file, args } = await world.sandbox.wrap(facts);
+      inside.push(timed(file, args, begun));
+      alone.push(
+        timed('bwrap', ['--unshare-all', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', ...command]),
+      );
+      outside.push(timed('/bin/sh', ['-c', 'true']));
     }
-    expectWithin(cost(), 60, 'the sandbox');
+    expectWithin(cost(inside), most(), 'the sandbox');
   });
 });
 
