@@ -39,6 +39,28 @@ describe.concurrent('the connection to Discord', () => {
     expect(textsIn(world, world.direct)).toEqual(['Heard: one', 'Heard: two', 'Heard: three']);
   });
 
+  test('registers the commands of the menu when they changed, and not at each start', async () => {
+    await using world = await startDiscordWorld();
+    const calls = (method: string): number =>
+      world.discord.calls.filter(({ route }) => route.startsWith(method) && route.endsWith('/commands')).length;
+    for (let starts = 1; starts <= 3; starts += 1) {
+      await waitFor(() => calls('GET') === starts, { what: `start ${starts}` });
+      await waitFor(() => world.discord.commands.length > 0, { what: 'a menu' });
+      await world.restart();
+    }
+    expect(calls('PUT')).toBe(1);
+    // Another program with this bot.
+    const address = world.discord.calls.find(({ route }) => route.startsWith('PUT'))?.route.slice('PUT '.length);
+    await fetch(`${world.discord.apiBase}/v10${address}`, {
+      method: 'PUT',
+      headers: { Authorization: `Bot ${world.discord.token}`, 'Content-Type': 'application/json' },
+      body: '[]',
+    });
+    expect(calls('PUT')).toBe(2);
+    await world.restart();
+    await waitFor(() => calls('PUT') === 3, { what: 'the menu again' });
+  });
+
   test('begins anew when its session is over, and what was said meanwhile is answered once', async () => {
     await using world = await startDiscordWorld({ discord: { groups: GROUPS } });
     echo(world);

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { newSnowflake } from './discord-ids.ts';
 import { readBytes } from './http.ts';
 import { DiscordRefusal, type DiscordChats, type DiscordPost, type UploadedFile } from './discord-chats.ts';
 import { compareIds } from '../../src/channels/discord/snowflake.ts';
@@ -81,6 +82,21 @@ export function discordRoutes(
         id: chats.addPlace({ type: 1, name: String(recordOf(json)['recipient_id']) }).id,
         type: 1,
       }),
+    },
+    {
+      method: 'GET',
+      path: /^\/applications\/(\d+)\/commands$/u,
+      // Discord adds to each what it made up itself, and its defaults.
+      run: () =>
+        commands.list.map((command) => ({
+          id: newSnowflake(),
+          application_id: application,
+          version: newSnowflake(),
+          default_member_permissions: null,
+          nsfw: false,
+          description: '',
+          ...command,
+        })),
     },
     {
       method: 'PUT',

@@ -57,6 +57,8 @@ export interface DiscordApi extends Disposable {
   /** Takes the bot's own reaction away. */
   readonly unreact: DiscordApi['react'];
   readonly place: (place: string, signal: AbortSignal) => Promise<unknown>;
+  /** The commands that are registered. */
+  readonly registered: (application: string, signal: AbortSignal) => Promise<unknown>;
   readonly register: (application: string, commands: readonly RequestBody[], signal: AbortSignal) => Promise<void>;
   /** Acknowledges an interaction; Discord waits 3 s for that. `flags`: of the message that will come. */
   readonly confirm: (
@@ -127,6 +129,7 @@ export function openApi({
       await rest.delete(ownReaction(place, message, emoji), { signal });
     },
     place: (place, signal) => rest.get(`/channels/${place}`, { signal }),
+    registered: (application, signal) => rest.get(`/applications/${application}/commands`, { signal }),
     register: async (application, commands, signal) => {
       await rest.put(`/applications/${application}/commands`, { body: commands, signal });
     },

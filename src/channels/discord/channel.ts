@@ -12,7 +12,7 @@ import { Listener } from './listener.ts';
 import type { DiscordOptions } from './options.ts';
 import { discordReactions, react, RefusedPlaces } from './reactions.ts';
 import { bodyOf, discordAlbum, placeOf, sendPart } from './send.ts';
-import { Deferrals, menuOf } from './slash-commands.ts';
+import { Deferrals, hasMenu, menuOf } from './slash-commands.ts';
 
 const MENU_DEADLINE_MS = 30_000;
 const GOODBYE_MS = 1_000;
@@ -111,7 +111,10 @@ async function showMenu({
   if (commands.length === 0) return;
   using limit = deadline(clock, MENU_DEADLINE_MS, 'Registering commands');
   try {
-    await api.register(listener.application, menuOf(commands), AbortSignal.any([signal, limit.signal]));
+    const menu = menuOf(commands);
+    const both = AbortSignal.any([signal, limit.signal]);
+    if (!hasMenu(await api.registered(listener.application, both), menu))
+      await api.register(listener.application, menu, both);
   } catch (error) {
     const failure = callFailure(error);
     if (failure.status === 401) context.fail(tokenRefused(name));

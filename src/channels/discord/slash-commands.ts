@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
 import { ON_MESSAGE } from '../../bus/commands.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { MenuCommand, OutgoingPart } from '../channel.ts';
@@ -35,6 +37,28 @@ export function menuOf(commands: readonly MenuCommand[]): readonly RequestBody[]
       ...(isOwners ? { default_member_permissions: NOBODY_ELSE } : {}),
     }));
   return [...typed, ...inMenus];
+}
+
+const listed = z.array(
+  z.object({
+    type: z.number().default(CHAT_INPUT),
+    name: z.string(),
+    description: z.string().default(''),
+    options: z
+      .array(
+        z.object({ type: z.number(), name: z.string(), description: z.string(), required: z.boolean().default(false) }),
+      )
+      .default([]),
+    default_member_permissions: z.string().nullish().default(null),
+  }),
+);
+
+/** Whether Discord has this menu already; it limits how often a day commands may be registered. `now`: as it listed them. */
+export function hasMenu(now: unknown, menu: readonly RequestBody[]): boolean {
+  const [is, shall] = [now, menu].map((list) =>
+    listed.safeParse(list).data?.toSorted((a, b) => a.type - b.type || (a.name < b.name ? -1 : 1)),
+  );
+  return is !== undefined && isDeepStrictEqual(is, shall);
 }
 
 interface Deferred {
