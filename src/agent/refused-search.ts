@@ -30,7 +30,7 @@ export function leftOutOf<Suspect>({ suspects, tried, held = [] }: Trial<Suspect
   return [...held, ...suspects.slice(0, tried)];
 }
 
-/** The next trial. Null: after an accepted one, what it left out is the cause; after a refused one, the cause is elsewhere. */
+/** The next trial; null ends the search: what an accepted trial left out is the cause, and after a refused one it is elsewhere. */
 export function nextTrial<Suspect>(trial: Trial<Suspect>, step: Step<Suspect>): Trial<Suspect> | null {
   const { stage, suspects, tried, held = [], isProven = false } = trial;
   const first = suspects.slice(0, tried);

@@ -12,7 +12,7 @@ const PHRASES: readonly RegExp[] = [
   /(?:unsupported|invalid|corrupt\w*|could not (?:process|read|parse)|unable to (?:process|read|parse)) (?:the |this |input )?(?:document|pdf|file)\b(?! magic)/u,
 ];
 
-/** A filter that is itself out of order, and policies on who may sign in. */
+/** A filter that fails, and policies on who may sign in: neither refuses the content. */
 const OTHER_CAUSES = /unavailable|tim(?:ed|e) ?out|try again later|conditional access/u;
 
 /** Whether a server's error says that it refuses the content of the request. `haystack`: as in `ErrorFacts`. */

@@ -60,7 +60,7 @@ const PHRASES = {
     /jinja|chat ?template|template error|(?:must|should) alternate|roles? (?:are|is) supported|role not supported|tool-calls at once|tool call ids should|unable to generate parser|tools? param requires|(?:not|n't) support (?:tool|function|thinking)|support tool use/u,
   badKey:
     /(?:invalid|incorrect|missing)[ _]api[ _]key|api key (?:is |has )?(?:not valid|invalid|missing|expired)|no api key/u,
-  /** The account may not ask, whatever it asks. */
+  /** The account is blocked, so every request fails. */
   denied:
     /(?:organization|account) (?:has been|is) (?:disabled|deactivated|suspended|not active)|location is not supported|conditional access/u,
   toolChoice: /tool[ _]?choice/u,
