@@ -180,17 +180,27 @@ export class CronScheduler {
     let wait = NOTHING_MS;
     for (const entry of active) {
       if (this.#isStopped()) return wait;
-      const { candidate, waitMs } = await this.#lookAt(entry);
-      if (candidate !== null) candidates.push(candidate);
-      wait = Math.min(wait, waitMs);
+      const looked = await this.#apart(entry, () => this.#lookAt(entry));
+      if (looked?.candidate) candidates.push(looked.candidate);
+      wait = Math.min(wait, looked?.waitMs ?? AFTER_ERROR_MS);
     }
     const wants = new Set(candidates.map(({ entry }) => entry.job.id));
     for (const id of this.#held.keys()) if (!wants.has(id)) this.#held.delete(id);
     for (const candidate of candidates.toSorted((a, b) => a.dueAt - b.dueAt)) {
       if (this.#isStopped()) return wait;
-      wait = Math.min(wait, await this.#take(candidate));
+      wait = Math.min(wait, (await this.#apart(candidate.entry, () => this.#take(candidate))) ?? AFTER_ERROR_MS);
     }
     return wait;
+  }
+
+  /** Does something for one job. If that fails, the other jobs go on. */
+  async #apart<T>({ job }: StoredJob, work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#ports.log.error('cron: a job could not be looked at', { job: job.id, reason: errorMessage(error) });
+      return null;
+    }
   }
 
   /** Settles what a job missed; what it is to run now, and in how many ms the next is due. */
@@ -207,7 +217,7 @@ export class CronScheduler {
     const graceMs = once && job.kind === 'message' ? Number.POSITIVE_INFINITY : grace;
     const held = this.#held.has(job.id) ? HELD_MS : 0;
     // The clock was put back, at the earliest after the last look: what was taken is never taken again, the rest comes.
-    const settled = agreed.settled > now ? now - this.#sinceLook : agreed.settled;
+    const settled = agreed.settled > now ? now - Math.ceil(this.#sinceLook) : agreed.settled;
     const after = Math.max(settled, runs.prunedUpTo(job.id));
     if (after < agreed.settled) await runs.settle(job.id, after);
     const { missed, run, more } = dueNow(schedule, {

@@ -34,6 +34,21 @@ describe('what is due', () => {
     expect(world.runs('stretch')).toMatchObject([{ execution: 'ok', delivery: 'waiting', lateMs: 0 }]);
   });
 
+  test('comes although another job cannot be looked at', async () => {
+    await using world = await CronWorld.open();
+    await world.start();
+    const { cron } = world.journal;
+    const taken = cron.takenAfter.bind(cron);
+    cron.takenAfter = (job, after) => {
+      if (job === 'broken') throw new Error('a row is damaged');
+      return taken(job, after);
+    };
+    await world.add({ id: 'broken', every: '10s', text: 'Never.' });
+    await world.add({ id: 'stretch', at: '2026-11-21T13:00:30', text: 'Stretch!' });
+    await world.clock.advance(60_000);
+    expect(world.sent()).toEqual([expect.stringContaining('Stretch!')]);
+  });
+
   test('a task is a turn in a session of its own, in the chat it came from, with its creator’s role', async () => {
     await using world = await running();
     world.role = 'trusted';
