@@ -272,7 +272,7 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
   const name = who(context);
   const { model } = context;
   const status = facts.status === undefined ? '' : ` (${facts.status})`;
-  const said = facts.detail === '' ? '.' : `: ${literal(facts.detail)}.`;
+  const said = facts.detail === '' ? '.' : `: ${literal(facts.detail.replace(/\.$/u, ''))}.`;
   switch (kind) {
     case 'auth':
       return isRefusedKey(facts)

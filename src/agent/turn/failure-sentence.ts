@@ -24,7 +24,7 @@ export interface FailureContext {
 export function failureSentence(error: ModelError, context: FailureContext): string {
   const { model } = context;
   const provider = model.split('/', 1)[0] ?? model;
-  const said = error.said === undefined ? '.' : `: ${literal(error.said)}.`;
+  const said = error.said === undefined ? '.' : `: ${literal(error.said.replace(/\.$/u, ''))}.`;
   switch (error.kind) {
     case 'auth':
       return error.setting === undefined
