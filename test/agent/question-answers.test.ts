@@ -60,6 +60,10 @@ describe('a question', () => {
     [`/approve ${CODE.toUpperCase()}`, 'approved'],
     ['/deny', 'denied'],
     [`/deny ${CODE} not today`, 'denied'],
+    ['yes', 'approved'],
+    ['Y', 'approved'],
+    ['Yes!', 'approved'],
+    ['no', 'denied'],
     ['yes, go on', 'denied'],
     ['/approve zzzz9999', 'waiting'],
     ['/approve yes', 'waiting'],
@@ -79,7 +83,13 @@ describe('a question', () => {
   test.each(['trusted', 'guest'] as const)(
     'is not answered by somebody who is %s, whatever they know',
     async (role) => {
-      for (const said of [{ text: '/approve' }, { text: `/approve ${CODE}` }, { text: 'no' }, press('approve')]) {
+      for (const said of [
+        { text: '/approve' },
+        { text: `/approve ${CODE}` },
+        { text: 'yes' },
+        { text: 'no' },
+        press('approve'),
+      ]) {
         expect(await after({ ...said, role })).toBe('waiting');
       }
     },
@@ -87,12 +97,12 @@ describe('a question', () => {
 
   test('is not answered by what an owner forwarded', async () => {
     expect(await after({ text: '/approve', untrusted: true })).toBe('waiting');
-    expect(await after({ text: 'no', untrusted: true })).toBe('waiting');
+    for (const text of ['yes', 'no']) expect(await after({ text, untrusted: true })).toBe('waiting');
   });
 
   test('is not answered by what the assistant started by itself', async () => {
     expect(await after({ text: `/approve ${CODE}`, origin: 'cron' })).toBe('waiting');
-    expect(await after({ text: 'fine', origin: 'cron' })).toBe('waiting');
+    for (const text of ['yes', 'fine']) expect(await after({ text, origin: 'cron' })).toBe('waiting');
   });
 
   test('is not answered by a yes without a code in another chat or thread', async () => {

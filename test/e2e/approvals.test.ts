@@ -89,6 +89,18 @@ describe('a command that needs a yes, in a chat', () => {
     expect(['a.txt', 'b.txt', 'c.txt'].some((name) => made(world, name))).toBe(false);
   });
 
+  test('is allowed by a plain yes, once', async () => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(touch('a.txt'), 'Done.');
+    world.telegram.userSays(OWNER, 'make a file');
+    await question(world);
+    world.telegram.userSays(OWNER, 'Yes');
+    await reply(world, 'Done.');
+    expect(made(world, 'a.txt')).toBe(true);
+    expect(chatOf(world)).toContain('Allowed, once.');
+    expect(world.model.requests).toHaveLength(2);
+  });
+
   test('is denied by whatever else the owner writes meanwhile; that is the reason, and no turn of its own', async () => {
     await using world = await startWorld({ config: ASKING });
     world.model.reply(touch('a.txt'), 'I will wait.');

@@ -120,8 +120,9 @@ function chosen(message: InboundMessage, open: OpenQuestions, id: string): Rulin
 }
 
 /**
- * Reads plain text: it answers the model's newest question to this person. If there is none, an owner's text counts as a
- * no, with the text as the reason, to the one approval question that waits. Null: the text is no answer.
+ * Reads plain text: it answers the model's newest question to this person. If there is none, an owner's "yes" allows what
+ * the one approval question that waits is about; any other text is a no, with the text as the reason. Null: the text is
+ * no answer.
  */
 function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
   const { origin, untrusted, action, media, role, sender } = message;
@@ -140,6 +141,10 @@ function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
   const [only, ...others] = here;
   if (only?.kind !== 'approval' || role !== 'owner' || isStop) return null;
   if (whyCode(only, others, { verdict: 'deny', code: null, reason: words }) !== null) return null;
+  if (media.length === 0 && /^y(?:es)?[.!]?$/iu.test(words)) {
+    return decide(only, { verdict: 'approve', code: null, reason: '' });
+  }
+  if (/^no?[.!]?$/iu.test(words)) return deny(only, '', 'Not allowed.');
   return deny(only, words, 'Not allowed: I took your message as the answer.');
 }
 
