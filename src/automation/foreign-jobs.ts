@@ -75,7 +75,7 @@ const ONE_TOO_MANY: Obstacle = {
   change: () => 'Remove jobs that you don’t need',
 };
 
-/** Jobs that can be imported. `problem` names the others in a sentence that says what to change; null: there are none. */
+/** Jobs that can be imported. If others can't, `problem` names them and says what to change. */
 export interface ForeignJobs {
   readonly jobs: readonly Job[];
   readonly problem: string | null;

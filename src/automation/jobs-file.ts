@@ -27,7 +27,7 @@ export interface JobList {
 export interface BrokenFile {
   readonly reason: string;
   readonly copy: string;
-  /** How many jobs of another program's file were imported; null: none, and the jobs read last stay in effect. */
+  /** How many jobs of another program's file were imported. If null, the jobs read last stay in effect. */
   readonly imported: number | null;
 }
 
@@ -50,7 +50,7 @@ const NOTHING: JobList = { jobs: [] };
 
 /**
  * The file of scheduled jobs, which people may read and edit. An invalid file is copied to the quarantine and left as
- * it is, and the jobs read last stay in force; the next change by the program replaces it.
+ * it is, and the jobs read last stay in effect; the next change by the program replaces it.
  */
 export class JobsFile {
   readonly #options: JobsFileOptions;
@@ -92,37 +92,27 @@ export class JobsFile {
       return false;
     }
     const parsed: ReturnType<typeof parseJobs> = text === undefined ? NOTHING : parseJobs(text, this.#options.zone);
-    if ('problem' in parsed) {
-      const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
-      this.#broken = { reason: parsed.problem, copy, imported: null };
-      // Only now: a file whose copy couldn't be written is looked at again.
-      this.#seen(stamp, text);
-      return true;
-    }
-    const { imported = false, left = null, ...list } = parsed;
+    const isUnusable = 'problem' in parsed;
+    const {
+      imported = false,
+      left = null,
+      ...list
+    }: ParsedJobs = isUnusable ? { ...this.#list, left: parsed.problem } : parsed;
     if (left !== null) {
-      // The file stays as it is, so that what is left can be corrected in it.
+      // The file stays as it is, so that it can be corrected.
       const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
-      this.#broken = { reason: left, copy, imported: list.jobs.length };
-      this.#list = list;
-      this.#seen(stamp, text);
-      return true;
-    }
-    if (imported) {
+      this.#broken = { reason: left, copy, imported: isUnusable ? null : list.jobs.length };
+    } else if (imported) {
       // The original is kept, because from now on the file is this program's.
       await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
       await this.#write(list);
       return true;
-    }
-    this.#broken = null;
+    } else this.#broken = null;
     this.#list = list;
-    this.#seen(stamp, text);
-    return true;
-  }
-
-  #seen(stamp: ReturnType<typeof fileStampOf>, text: string | undefined): void {
+    // Only now: a file whose copy couldn't be written is looked at again.
     this.#stamp = stamp;
     this.#text = text;
+    return true;
   }
 
   /** Replaces the list by the one that `change` returns; durable when it resolves. Updates run one after the other. */
@@ -168,7 +158,7 @@ export class JobsFile {
 interface ParsedJobs extends JobList {
   /** It was another program's. @default false */
   readonly imported?: boolean;
-  /** Why some jobs of another program couldn't be imported; null: all were. @default null */
+  /** Why some jobs can't be used. @default null */
   readonly left?: string | null;
 }
 

@@ -30,7 +30,7 @@ const facts = z.object({
   ask: z.string().nullable().default(null),
   /** It is no message: it stops what runs in the session. @default false */
   stop: z.boolean().default(false),
-  /** External id of the only message that a stop is for; null: it is for all of the session. @default null */
+  /** External id of the only message that a stop applies to. If null, it stops the whole session. @default null */
   only: z.string().nullable().default(null),
 });
 

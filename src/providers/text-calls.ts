@@ -174,7 +174,7 @@ export function splitCalls(
   return { text: words.filter((some) => some !== '').join('\n'), calls };
 }
 
-/** Whether a text that broke off from `at` on is nothing but calls, of which the last may be unfinished. */
+/** Whether an interrupted text consists only of calls from `at` on. The last one may be incomplete. */
 export function breaksInCall(text: string, at: number, tools: readonly ToolSpec[]): boolean {
   const { calls, end } = readCalls(text, at, tools);
   return end === text.length ? calls.length > 0 : opensCall(text, end);

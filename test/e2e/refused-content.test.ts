@@ -251,6 +251,24 @@ describe('what is refused', () => {
     expectWhole(world, []);
   });
 
+  test('is not taken for more than was proven when a hook denies the first trial', async () => {
+    let requests = 0;
+    const beforeModel = () => {
+      requests += 1;
+      return requests === 5 ? { type: 'deny' as const, reason: 'Not today.' } : undefined;
+    };
+    await using world = await startConversation({ hooks: [{ owner: 'strict', hooks: { beforeModel } }] }, filtered);
+    const isOther = ({ view }: ModelApiRequest): boolean => view.model === 'other-model';
+    world.model.setHandler(filter(filtered, (request) => isOther(request) && holds(request)));
+    await say(world, `I said ${POISON}`);
+    await say(world, 'something else');
+    await say(world, '/model openai/other-model');
+    expect(await say(world, 'are you there?')).toContain('Not today.');
+    expect(requests).toBe(5);
+    expect(await say(world, 'next')).toMatch(/^Answer: next/u);
+    expectWhole(world, ['something else', 'the owner has a cat']);
+  });
+
   test('is searched for from where the search was when the program ended', async () => {
     await using world = await startConversation({}, filtered);
     await remember(world, `likes ${POISON}`);

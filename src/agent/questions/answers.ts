@@ -120,9 +120,9 @@ function chosen(message: InboundMessage, open: OpenQuestions, id: string): Rulin
 }
 
 /**
- * Reads plain text: it answers the model's newest question to this person. If there is none, an owner's "yes" allows what
- * the one approval question that waits is about; any other text is a no, with the text as the reason. Null: the text is
- * no answer.
+ * Reads plain text, which answers the model's newest question to this person. If the model asked nothing and exactly one
+ * approval question is waiting, an owner's "yes" approves it, and any other text denies it and is the reason. Returns null
+ * if the text answers no question.
  */
 function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
   const { origin, untrusted, action, media, role, sender } = message;

@@ -88,8 +88,8 @@ export function retractOwn(facts: RefusalFacts): EntryDraft {
 export function endSearch(facts: RefusalFacts): readonly EntryDraft[] {
   const { trial: open } = openTrial(facts.entries) ?? {};
   if (open === undefined) return [];
-  const isNarrowed = open.stage === 'half' || open.stage === 'rest';
-  return [isNarrowed ? retract(facts, unitsNamed(facts, [...(open.held ?? []), ...open.suspects])) : retractOwn(facts)];
+  if (open.isProven !== true) return [retractOwn(facts)];
+  return [retract(facts, unitsNamed(facts, [...(open.held ?? []), ...open.suspects]))];
 }
 
 /** The trial whose request has no accepted answer yet. */

@@ -51,7 +51,7 @@ class HeldText {
     yield* this.#show(this.#begin === -1 ? this.#text.length - unfinishedBeginning(this.#text) : this.#begin);
   }
 
-  /** There are no calls. */
+  /** Shows the rest, because it contains no calls. */
   *release(): Generator<ModelEvent> {
     yield* this.#show(this.#text.length);
   }

@@ -112,7 +112,7 @@ export class GitKeeper {
       // The same text may lead elsewhere now, because a folder on its way became a link.
       const isSame = before !== undefined && isDeepStrictEqual(before.content, found.content);
       const left = isSame || before === undefined ? harmless(path, found, this.#workspace) : before;
-      // What it was before is no longer harmless, so it isn't what later changes are compared with.
+      // The remembered settings are harmful now, so later changes are compared with what is left of them.
       if (isSame) {
         if (left === null) this.#before.delete(path);
         else this.#before.set(path, left);
