@@ -83,6 +83,8 @@ export interface ModelRequest {
   readonly turnModels?: readonly ModelName[];
   /** The quirks of the server that the request respects, as in `SentRequest`. @default those that the model has shown */
   readonly quirks?: readonly string[];
+  /** Asks for a refusal's cause, so another model is not asked when this one refuses. @default false */
+  readonly isTrial?: boolean;
   /** How often a call that failed for a passing reason is repeated; `withRetry` reads it. @default as that was told */
   readonly retries?: number;
 }

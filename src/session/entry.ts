@@ -97,16 +97,23 @@ const effect = z.object({
 const refused = z.object({
   /** Who refused it, `provider/model`. */
   model: z.string(),
-  parts: z.array(z.object({ entry: z.string(), what: z.enum(['images', 'documents', 'skills', 'result', 'message']) })),
+  parts: z.array(
+    z.object({
+      entry: z.string(),
+      what: z.enum(['images', 'documents', 'skills', 'others', 'result', 'message', 'summary']),
+      /** Index of the part in the content of a message, or of the image in a result. @default all of this kind */
+      at: z.number().exactOptional(),
+    }),
+  ),
   /** Layers of the system prompt, left out as long as their text has this SHA-256. */
   layers: z.array(z.object({ name: z.string(), hash })),
   /**
    * A trial on the search for the cause, which counts if the next request is accepted. `suspects`: keys of what may be the
-   * cause, of which the first `tried` are left out, and those that are `held`. As in `Trial`.
+   * cause, of which the first `tried` are left out, and those that are `held`. As in `Trial`; `again`: the same request.
    */
   trial: z
     .object({
-      stage: z.enum(['kind', 'all', 'half', 'rest']),
+      stage: z.enum(['again', 'all', 'half', 'rest']),
       suspects: z.array(z.string()),
       tried: z.number(),
       held: z.array(z.string()).exactOptional(),

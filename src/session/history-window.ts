@@ -1,4 +1,5 @@
 import type { EntryOf, TapeEntry } from './entry.ts';
+import { summaryWithoutRefused } from './refused-content.ts';
 
 /** A summary that replaces older entries in the history. */
 export interface Summary {
@@ -58,11 +59,12 @@ export class WindowScan {
     const isEntry = (entry: TapeEntry | undefined): entry is TapeEntry => entry !== undefined;
     const outside = this.#newestFirst.slice(inside).filter(isEntry).reverse();
     const history = this.#newestFirst.slice(0, inside).filter(isEntry).reverse();
+    const entries = [...outside, ...history];
     return {
-      entries: [...outside, ...history],
+      entries,
       from: outside.length,
       boundary: this.#boundary,
-      summary: this.#summary,
+      summary: summaryWithoutRefused(this.#summary, entries),
       trim: this.#trims[0] ?? null,
     };
   }

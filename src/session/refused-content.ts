@@ -3,15 +3,23 @@ import type { EntryOf, MessageEntry, TapeEntry } from './entry.ts';
 export type Refused = NonNullable<EntryOf<'retract'>['refused']>;
 export type RefusedPart = Refused['parts'][number]['what'];
 
-type Content = Extract<MessageEntry, { role: 'user' }>['content'][number];
+/** Where a part is, as in `Refused`. */
+type Place = Omit<Refused['parts'][number], 'entry'>;
+type UserEntry = Extract<MessageEntry, { role: 'user' }>;
+type Content = UserEntry['content'][number];
 
 const LEFT_OUT: Readonly<Record<RefusedPart, string>> = {
   images: '[An image, left out because the provider refused it.]',
   documents: '[A document, left out because the provider refused it.]',
   skills: '[The text of a skill, left out because the provider refused it.]',
+  others: '[What others wrote before, left out because the provider refused it.]',
   result: '[This result was left out, because the provider refused its content.]',
   message: '[This message was left out, because the provider refused its content.]',
+  summary: '[The summary was left out, because the provider refused its content.]',
 };
+
+/** In a context block: the message that this one replies to, and those before it in a group. They come last. */
+const OTHERS = /\n(?:in reply to |earlier in this chat:)[\s\S]*(?=\n<\/context>$)/u;
 
 /**
  * What providers refused. The newest `retract` of a turn replaces the turn's earlier ones, so that a trial of what to leave
@@ -26,27 +34,36 @@ export function refusedIn(entries: readonly TapeEntry[]): readonly Refused[] {
 }
 
 /** The refused parts of each entry, by its id. */
-export function partsByEntry(refused: readonly Refused[]): ReadonlyMap<string, ReadonlySet<RefusedPart>> {
-  const parts = new Map<string, Set<RefusedPart>>();
-  for (const { entry, what } of refused.flatMap(({ parts: list }) => list)) {
-    parts.set(entry, (parts.get(entry) ?? new Set()).add(what));
-  }
-  return parts;
+export function partsByEntry(refused: readonly Refused[]): ReadonlyMap<string, readonly Place[]> {
+  return Map.groupBy(
+    refused.flatMap(({ parts }) => parts),
+    ({ entry }) => entry,
+  );
+}
+
+/** The summary of the entries before, with a short text in its place if it was refused. */
+export function summaryWithoutRefused<Summary extends { readonly entryId: string; readonly text: string }>(
+  summary: Summary | null,
+  entries: readonly TapeEntry[],
+): Summary | null {
+  if (summary === null || !partsByEntry(refusedIn(entries)).has(summary.entryId)) return summary;
+  return { ...summary, text: LEFT_OUT.summary };
 }
 
 /** The message with a short text in place of each refused part. */
-export function withoutRefused(entry: TapeEntry, parts: ReadonlyMap<string, ReadonlySet<RefusedPart>>): TapeEntry {
+export function withoutRefused(entry: TapeEntry, parts: ReadonlyMap<string, readonly Place[]>): TapeEntry {
   const refused = parts.get(entry.id);
   if (refused === undefined || entry.kind !== 'message') return entry;
+  const isWhole = refused.some(({ what }) => what === 'message' || what === 'result');
   switch (entry.role) {
     case 'user':
-      return { ...entry, content: userContent(entry, refused) };
+      return { ...entry, content: isWhole ? [{ type: 'text', text: LEFT_OUT.message }] : userContent(entry, refused) };
     case 'tool': {
-      const { images, ...rest } = entry;
-      if (refused.has('result') || refused.has('message')) return { ...rest, output: LEFT_OUT.result };
-      return refused.has('images') && images !== undefined
-        ? { ...rest, output: `${entry.output}\n${LEFT_OUT.images}` }
-        : entry;
+      const { images = [], ...rest } = entry;
+      if (isWhole) return { ...rest, output: LEFT_OUT.result };
+      const kept = images.filter((_, at) => !holds(refused, { what: 'images', at }));
+      const lines = Array.from({ length: images.length - kept.length }, () => LEFT_OUT.images);
+      return { ...entry, output: [entry.output, ...lines].join('\n'), images: kept };
     }
     case 'assistant': {
       const content = entry.content.flatMap((part) =>
@@ -57,29 +74,44 @@ export function withoutRefused(entry: TapeEntry, parts: ReadonlyMap<string, Read
   }
 }
 
-function userContent(
-  { content, skills = [] }: Extract<MessageEntry, { role: 'user' }>,
-  refused: ReadonlySet<RefusedPart>,
-): Content[] {
-  if (refused.has('message')) return [{ type: 'text', text: LEFT_OUT.message }];
-  const places = partPlaces({ content, skills });
-  return content.map((part, at): Content => {
-    const what = places[at];
-    return what !== undefined && refused.has(what) ? { type: 'text', text: LEFT_OUT[what] } : part;
-  });
+function userContent(entry: UserEntry, refused: readonly Place[]): Content[] {
+  const content = [...entry.content];
+  for (const { what, at } of userPlaces(entry)) {
+    const part = content[at];
+    if (part === undefined || !holds(refused, { what, at })) continue;
+    const text =
+      what === 'others' && part.type === 'text' ? part.text.replace(OTHERS, `\n${LEFT_OUT[what]}`) : LEFT_OUT[what];
+    content[at] = { type: 'text', text };
+  }
+  return content;
 }
 
-/** Which kind each part of a user message is; undefined: what the person wrote, or the context block. */
-export function partPlaces({
-  content,
-  skills = [],
-}: Pick<Extract<MessageEntry, { role: 'user' }>, 'content' | 'skills'>): readonly (RefusedPart | undefined)[] {
+function holds(refused: readonly Place[], { what, at }: Required<Place>): boolean {
+  return refused.some((place) => place.what === what && (place.at ?? at) === at);
+}
+
+/** The parts that a message can do without. */
+export function placesIn(entry: MessageEntry): readonly Required<Place>[] {
+  switch (entry.role) {
+    case 'user':
+      return userPlaces(entry);
+    case 'tool': {
+      const images = (entry.images ?? []).map((_, at) => ({ what: 'images' as const, at }));
+      return [...images, { what: 'result', at: 0 }];
+    }
+    case 'assistant':
+      return [];
+  }
+}
+
+function userPlaces({ content, skills = [] }: UserEntry): readonly Required<Place>[] {
   const lastOwn = content.length - skills.length;
   const texts = content.flatMap(({ type }, at) => (type === 'text' ? [at] : []));
-  return content.map((part, at) => {
-    if (part.type === 'image') return 'images';
-    if (at >= lastOwn) return 'skills';
+  return content.flatMap((part, at): Required<Place>[] => {
+    if (part.type === 'image') return [{ what: 'images', at }];
+    if (at >= lastOwn) return [{ what: 'skills', at }];
     // The context block comes first, then the person's own text. Both precede the documents.
-    return texts.indexOf(at) >= 2 ? 'documents' : undefined;
+    if (texts.indexOf(at) >= 2) return [{ what: 'documents', at }];
+    return at === 0 && OTHERS.test(part.text) ? [{ what: 'others', at }] : [];
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { buildSystemPrompt, type SystemPromptParts } from '../../src/agent/prompt/layers.ts';
+import { BOOTSTRAP_FILES, buildSystemPrompt, type SystemPromptParts } from '../../src/agent/prompt/layers.ts';
 
 function parts(changes: Partial<SystemPromptParts> = {}): SystemPromptParts {
   return {
@@ -22,7 +22,7 @@ describe('the system prompt', () => {
   test('has five layers, from what changes least to what changes most', () => {
     expect(buildSystemPrompt(parts()).map(({ name }) => name)).toEqual([
       'identity',
-      'files',
+      'SOUL.md',
       'memory',
       'active skills',
       'skills',
@@ -75,7 +75,7 @@ describe('the system prompt', () => {
   });
 
   test('holds 60,000 characters of files and names each that did not fit', () => {
-    const names = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'];
+    const names = BOOTSTRAP_FILES;
     const text = textOf({ files: names.map((name) => ({ name, text: 'x'.repeat(19_000) })) });
     expect(text.match(/x/gu)?.length).toBeLessThan(60_100);
     expect(text).toContain('[TOOLS.md is cut here: it has 19000 characters, 3000 of them are shown;');

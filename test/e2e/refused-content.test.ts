@@ -170,18 +170,164 @@ describe('what is refused', () => {
     expectWhole(world, []);
   });
 
-  test('may be refused with words that nobody knows, if the model answered before', async () => {
-    await using world = await startConversation({}, { error: { status: 400, message: 'Frobnication failed.' } });
-    expect(await say(world, `say ${POISON}`)).toMatch(/Frobnication failed.*left out/su);
+  test.each([400, 406, 422, 451])('may be refused with words that nobody knows: %s', async (status) => {
+    await using world = await startConversation({}, { error: { status, message: 'Frobnication failed.' } });
+    const reply = await say(world, `say ${POISON}`);
+    expect(reply).toContain('Frobnication failed');
+    expect(reply).not.toContain('left out');
+    expect(await say(world, 'next')).toMatch(/^Answer: next\n\n.* refused the request because of an earlier part/u);
+    expect(await say(world, 'and then?')).toBe('Answer: and then?');
+    expectWhole(world, ['next']);
+  });
+
+  test.each(['the first message', '/new', '/model openai/other-model'])(
+    'may be refused with words that nobody knows before anything was accepted: %s',
+    async (before) => {
+      await using world = await startWorld({});
+      world.model.setHandler(filter({ error: { status: 400, message: 'Frobnication failed.' } }));
+      await remember(world, 'the owner has a cat');
+      if (before.startsWith('/')) {
+        await say(world, 'hello');
+        await say(world, before);
+      }
+      expect(await say(world, `say ${POISON}`)).toContain('Frobnication failed');
+      expect(await say(world, 'next')).toMatch(/^Answer: next/u);
+      expect(await say(world, 'and then?')).toBe('Answer: and then?');
+      const last = world.model.requests.at(-1)?.text ?? '';
+      expect(last).not.toContain(POISON);
+      for (const text of ['the owner has a cat', 'next']) expect(last).toContain(text);
+    },
+  );
+
+  test('is not looked for when an error that nothing explains passes', async () => {
+    await using world = await startConversation({}, filtered);
+    await remember(world, 'the owner has a dog');
+    let isPast = false;
+    world.model.setHandler((request) => {
+      if (isPast) return filter(filtered)(request);
+      isPast = true;
+      return { error: { status: 400, message: 'Frobnication failed.' } };
+    });
+    expect(await say(world, 'how are you?')).toBe('Answer: how are you?');
     expect(await say(world, 'next')).toBe('Answer: next');
-    expectWhole(world, []);
+    expectWhole(world, ['Answer: my favourite colour is blue', 'how are you?', 'the owner has a dog']);
+  });
+
+  test('is a summary: the conversation goes on without it, also after a restart', async () => {
+    await using world = await startConversation({}, filtered);
+    await say(world, `/tape handoff We spoke of ${POISON}.`);
+    expect(await say(world, 'are you there?')).toMatch(/^Answer: are you there\?.*the summary of the earlier/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    await world.restart();
+    expect(await say(world, 'and then?')).toBe('Answer: and then?');
+    expect(world.model.requests.at(-1)?.text).not.toContain(POISON);
+    expect(world.model.requests.at(-1)?.text).toContain('The summary was left out');
+  });
+
+  test("is the model's own answer, or the arguments of its call: the message after it is answered", async () => {
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler((request) => {
+      const said = request.view.lastUserText;
+      if (holds(request)) return filtered;
+      if (said.endsWith('say it')) return `I say ${POISON}`;
+      if (said.endsWith('do it') && request.view.toolResults.length === 0)
+        return { calls: [{ name: 'write_file', arguments: { path: 'a.txt', content: POISON } }] };
+      return `Answer: ${said.split('\n').at(-1)}`;
+    });
+    await say(world, 'say it');
+    expect(await say(world, 'next')).toMatch(/^Answer: next\n\n.*because of an earlier part/u);
+    expect(await say(world, 'do it')).toMatch(/^Answer: do it\n\n.*because of something that I wrote/u);
+    expect(await say(world, 'and then?')).toBe('Answer: and then?');
+    expectWhole(world, ['say it', 'next', 'do it']);
+  });
+
+  test('in a group is what a guest wrote before, or is quoted: the question is answered without it', async () => {
+    const telegram = { allowFrom: ['42', '*'], owners: ['42'], groups: { debounceMs: 0, followUpSeconds: 0 } };
+    await using world = await startConversation({ config: { channels: { telegram } } }, filtered);
+    const ask = async (text: string, more: object = {}): Promise<string> => {
+      const before = chatOf(world, GROUP).length;
+      world.telegram.userSays(GROUP, `@test_bot ${text}`, {
+        from: { id: 42, first_name: 'Ann' },
+        entities: [{ type: 'mention', offset: 0, length: 9 }],
+        ...more,
+      });
+      await waitFor(() => chatOf(world, GROUP).length > before, { what: `an answer to ${text}` });
+      return chatOf(world, GROUP).at(-1) ?? '';
+    };
+    expect(await ask('hello')).toMatch(/^Answer: .*hello$/u);
+    world.telegram.userSays(GROUP, `look: ${POISON}`, { from: { id: 66, first_name: 'Eve' } });
+    expect(await ask('what do you think?')).toMatch(/^Answer: .*what do you think\?\n\n.*what others wrote before/u);
+    const reply_to_message = {
+      message_id: 4711,
+      date: 1,
+      chat: { id: GROUP, type: 'supergroup', title: 'G' },
+      from: { id: 66, is_bot: false, first_name: 'Eve' },
+      text: `quoted ${POISON}`,
+    };
+    expect(await ask('and this?', { reply_to_message })).toMatch(
+      /^Answer: .*and this\?\n\n.*what others wrote before/u,
+    );
+    expect(await ask('thanks')).toMatch(/^Answer: .*thanks$/u);
+    const last = world.model.requests.at(-1)?.text ?? '';
+    expect(last).not.toContain(POISON);
+    for (const text of ['hello', 'what do you think?', 'and this?', 'Ann']) expect(last).toContain(text);
+  });
+
+  test('is one of several: the other files, images and results stay', async () => {
+    await using world = await startConversation({}, filtered);
+    for (const name of ['AGENTS', 'SOUL', 'TOOLS'])
+      await writeFile(join(world.workspace, `${name}.md`), `Be ${name}.\n`);
+    await writeFile(join(world.workspace, 'USER.md'), `Likes ${POISON}.\n`);
+    expect(await say(world, 'what do I like?')).toMatch(/^Answer: what do I like\?\n\n.*because of USER\.md\./u);
+    for (const name of ['AGENTS', 'SOUL', 'TOOLS', 'the owner has a cat'])
+      expect(world.model.requests.at(-1)?.text).toContain(name);
+    await writeFile(join(world.workspace, 'good.txt'), 'a good line\n');
+    await writeFile(join(world.workspace, 'bad.txt'), `${POISON}\n`);
+    world.model.setHandler((request) => {
+      if (holds(request)) return filtered;
+      if (!request.view.lastUserText.endsWith('read both') || request.view.toolResults.length > 0)
+        return `Answer: ${request.view.lastUserText.split('\n').at(-1)}`;
+      return { calls: ['bad.txt', 'good.txt'].map((path) => ({ name: 'read_file', arguments: { path } })) };
+    });
+    expect(await say(world, 'read both')).toMatch(/^Answer: read both\n\n.*because of the result of .?read_file.?\./u);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['a good line', 'read both']);
+  });
+
+  test('is one picture of an album: the other one stays', async () => {
+    await using world = await startConversation({}, filtered);
+    const good = Buffer.concat([PNG.subarray(0, 16), Buffer.from('a fine picture '.repeat(20))]);
+    const before = chatOf(world).length;
+    for (const [id, bytes] of Object.entries({ good, bad: PNG })) {
+      world.telegram.addFile(id, bytes, `photos/${id}.png`);
+      const photo = [{ file_id: id, file_size: bytes.length }];
+      world.telegram.userSays(OWNER, '', { text: undefined, photo, caption: 'what is here', media_group_id: '77' });
+    }
+    await waitFor(() => chatOf(world).length > before, { what: 'an answer to the album' });
+    expect(chatOf(world).at(-1)).toMatch(/^Answer: what is here.*because of an image\./su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['what is here', good.toString('base64')]);
+  });
+
+  test('is looked for at one model alone: with fallbacks it takes 6 calls more at most', async () => {
+    const config = { agent: { fallbacks: ['openai/second'] } };
+    await using world = await startConversation({ config }, filtered);
+    for (const name of ['AGENTS', 'SOUL', 'TOOLS'])
+      await writeFile(join(world.workspace, `${name}.md`), `Be ${name}.\n`);
+    await remember(world, `likes ${POISON}`);
+    const before = world.model.requests.length;
+    expect(await say(world, 'what do I like?')).toMatch(/^Answer: what do I like\?.*MEMORY\.md/su);
+    // Two calls were refused, one for each model; the last of the others gave the answer.
+    expect(world.model.requests.slice(before).length).toBeLessThanOrEqual(2 + 6);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['Be AGENTS']);
   });
 
   test('is one image that the server cannot read: those that it accepted stay', async () => {
     const good = Buffer.concat([PNG.subarray(0, 16), Buffer.from('a fine picture '.repeat(20))]);
     await using world = await startConversation({}, { error: { status: 400, message: 'Could not process image' } });
     expect(await sendPicture(world, good, 'a fine one')).toMatch(/^Answer: a fine one/u);
-    expect(await sendPicture(world)).toMatch(/^Answer.*refused.*the image/su);
+    expect(await sendPicture(world)).toMatch(/^Answer.*refused.*an image/su);
     expect(await say(world, 'next')).toBe('Answer: next');
     expectWhole(world, ['what is on this picture', good.toString('base64')]);
   });
@@ -247,7 +393,7 @@ describe('what is refused', () => {
     await withSkill('helper', 'Helps.', 'Body.')(world.home);
     expect(await say(world, `$helper ${POISON}`)).toContain('Not today.');
     expect(trials).toBe(4);
-    expect(await say(world, 'next')).toBe('Answer: next');
+    expect(await say(world, 'next')).toMatch(/^Answer: next/u);
     expectWhole(world, []);
   });
 

@@ -14,7 +14,7 @@ export interface HostFacts {
 
 /** A bootstrap file of the workspace. */
 export interface BootstrapFile {
-  readonly name: string;
+  readonly name: BootstrapName;
   readonly text: string;
 }
 
@@ -35,18 +35,20 @@ export interface SystemPromptParts {
 
 /** One section of the system prompt. */
 export interface PromptLayer {
-  readonly name: 'identity' | 'files' | 'memory' | 'active skills' | 'skills' | 'program';
+  /** A bootstrap file is a layer of its own, named as it is. */
+  readonly name: 'identity' | BootstrapName | 'memory' | 'active skills' | 'skills' | 'program';
   readonly text: string;
 }
 
 /** Files of the workspace that are part of the prompt, in this order. */
 export const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
+export type BootstrapName = (typeof BOOTSTRAP_FILES)[number];
 
 /** The file about the owner, which only the owner's direct chats may see. */
-const PRIVATE_FILE = 'USER.md' satisfies (typeof BOOTSTRAP_FILES)[number];
+const PRIVATE_FILE: BootstrapName = 'USER.md';
 
 /** Names of the bootstrap files that a chat may see. */
-export function bootstrapFiles({ ownersDirectChat }: { readonly ownersDirectChat: boolean }): readonly string[] {
+export function bootstrapFiles({ ownersDirectChat }: { readonly ownersDirectChat: boolean }): readonly BootstrapName[] {
   return BOOTSTRAP_FILES.filter((name) => ownersDirectChat || name !== PRIVATE_FILE);
 }
 
@@ -63,7 +65,7 @@ const MEMORY_CAP = 20_000;
 export function buildSystemPrompt(parts: SystemPromptParts): readonly PromptLayer[] {
   const layers: PromptLayer[] = [
     { name: 'identity', text: identity(parts) },
-    { name: 'files', text: bootstrap(parts.files, parts.light === true ? LIGHT_FILE_CAP : FILE_CAP) },
+    ...bootstrap(parts.files, parts.light === true ? LIGHT_FILE_CAP : FILE_CAP),
     { name: 'memory', text: memory(parts.memory ?? '') },
     {
       name: 'active skills',
@@ -109,17 +111,18 @@ const FILES = `# Files of the workspace
 
 These files belong to your instructions.`;
 
-function bootstrap(files: readonly BootstrapFile[], cap: number): string {
+function bootstrap(files: readonly BootstrapFile[], cap: number): readonly PromptLayer[] {
   let left = FILES_CAP;
-  const shown: string[] = [];
+  const shown: PromptLayer[] = [];
   for (const { name, text } of files) {
     const trimmed = text.trim();
     if (trimmed === '') continue;
     const limit = Math.min(cap, left);
     left -= Math.min(trimmed.length, limit);
-    shown.push(`## ${name}\n\n${shortened(trimmed, limit, name)}`);
+    const head = shown.length === 0 ? `${FILES}\n\n` : '';
+    shown.push({ name, text: `${head}## ${name}\n\n${shortened(trimmed, limit, name)}` });
   }
-  return shown.length === 0 ? '' : [FILES, ...shown].join('\n\n');
+  return shown;
 }
 
 function memory(text: string): string {

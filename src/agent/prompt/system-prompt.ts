@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readIfExists } from '../../storage/files.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { RecentMap } from '../../util/recent-map.ts';
-import { BOOTSTRAP_FILES, bootstrapFiles, buildSystemPrompt, type BootstrapFile, type PromptLayer } from './layers.ts';
+import { BOOTSTRAP_FILES, bootstrapFiles, buildSystemPrompt, type PromptLayer } from './layers.ts';
 
 /** Who a prompt is for. The same audience gets the same bytes until a file changes. */
 export interface Audience {
@@ -73,14 +73,16 @@ export class SystemPrompt {
 
   async #render({ ownersDirectChat, shows, light = false }: Audience, skills: SkillLayers): Promise<RenderedPrompt> {
     const { workspace, readRoots } = this.#options;
-    const read = async (name: string): Promise<BootstrapFile> => ({ name, text: await textOf(join(workspace, name)) });
-    const files = await Promise.all(bootstrapFiles({ ownersDirectChat }).map(read));
+    const read = (name: string): Promise<string> => textOf(join(workspace, name));
+    const files = await Promise.all(
+      bootstrapFiles({ ownersDirectChat }).map(async (name) => ({ name, text: await read(name) })),
+    );
     const layers = buildSystemPrompt({
       host: { os: `${type()} ${arch()}`, runtime: `Node ${process.versions.node}`, workspace, readRoots },
       shows,
       files,
       light,
-      memory: ownersDirectChat && !light ? (await read(MEMORY_FILE)).text : null,
+      memory: ownersDirectChat && !light ? await read(MEMORY_FILE) : null,
       activeSkills: light ? null : skills.active,
       skillsIndex: light ? null : skills.index,
     });

@@ -1,6 +1,6 @@
 import type { ModelError, ModelName } from '../../providers/provider.ts';
 import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
-import { partPlaces, refusedIn, type Refused, type RefusedPart } from '../../session/refused-content.ts';
+import { placesIn, refusedIn, type Refused, type RefusedPart } from '../../session/refused-content.ts';
 import { hashOfText } from '../../storage/prompt-parts.ts';
 import { leftOutOf, nextTrial, type Trial } from '../refused-search.ts';
 
@@ -17,6 +17,8 @@ export interface RefusalFacts {
   readonly entries: readonly TapeEntry[];
   /** The entries of the session's history window. */
   readonly window: readonly TapeEntry[];
+  /** Id of the entry with the summary that the window begins with; null: it has none. */
+  readonly summary: string | null;
   /** The layers of the turn's system prompt. */
   readonly layers: readonly NamedLayer[];
   /** The model that was asked. */
@@ -33,43 +35,51 @@ interface Unit {
 /** Extra model calls that one turn may make to find what was refused. */
 const MOST_TRIALS = 6;
 
-/** Left out one after the other, before anything else is suspected. */
-const KINDS: readonly RefusedPart[] = ['images', 'documents', 'result', 'skills'];
-
-const LAYER = 'layer:';
+/** What a message can do without, in the order of suspicion. */
+const KINDS: readonly RefusedPart[] = ['images', 'documents', 'result', 'skills', 'others'];
 
 /** Layers in the order of suspicion. The identity layer is the program's own text and always stays. */
-const LAYERS = ['memory', 'skills', 'active skills', 'files', 'program'];
+const LAYERS = ['memory', 'skills', 'active skills', 'USER.md', 'TOOLS.md', 'SOUL.md', 'AGENTS.md', 'program'];
 
-/**
- * Whether an error means that the content of the request was refused. A 400 or 422 that nothing else explains counts too,
- * if this model accepted an earlier request of the conversation: what was added since must be the cause.
- */
-export function isAboutContent(error: ModelError, { window, model }: RefusalFacts): boolean {
-  if (error.kind === 'refusal' || error.about === 'image') return true;
-  const isUnexplained = error.kind === 'bad-request' && error.about === undefined;
-  return isUnexplained && (error.status === 400 || error.status === 422) && acceptedAt(window, model) !== -1;
+/** Statuses of a refusal in words that nobody knows. */
+const UNEXPLAINED = new Set([400, 406, 422, 451]);
+
+/** Whether an error says that the content of the request is refused. */
+export function isContentRefused(error: ModelError): boolean {
+  return error.kind === 'refusal' || error.about === 'image';
 }
 
-/** The next trial after a refusal: a `retract` of what to leave out. Null if the cause can't be found. */
-export function afterRefusal(facts: RefusalFacts): EntryDraft | null {
-  if (trialsOf(facts.entries) >= MOST_TRIALS) return null;
+/** Whether an error may be about the content of the request, because nothing else explains it. */
+function isUnexplained({ kind, about, status }: ModelError): boolean {
+  return kind === 'bad-request' && about === undefined && status !== undefined && UNEXPLAINED.has(status);
+}
+
+/**
+ * The next trial after an error: a `retract` of what to leave out. What nothing explains is first asked again as it was,
+ * because it may have passed. Null: the error isn't about content, or the cause can't be found.
+ */
+export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft | null {
+  const trials = trialsOf(facts.entries);
+  if (trials >= MOST_TRIALS || !(isContentRefused(error) || isUnexplained(error))) return null;
   const open = openTrial(facts.entries)?.trial;
-  if (open !== undefined && open.stage !== 'kind') return narrowed(facts, { ...open, stage: open.stage }, false);
-  const kinds = kindsIn(facts);
-  const next = kinds[kinds.findIndex(({ key }) => key === open?.suspects[0]) + 1];
-  if (next !== undefined) return trial(facts, [next], { stage: 'kind', suspects: [next.key], tried: 1 });
-  const suspects = suspectsIn(facts).map(({ key }) => key);
-  if (suspects.length === 0) return null;
-  const tried = layersOf(suspects) || suspects.length;
-  return searched(facts, { stage: tried === suspects.length ? 'all' : 'half', suspects, tried });
+  if (open === undefined && !isContentRefused(error))
+    return trial(facts, [], { stage: 'again', suspects: [], tried: 0 });
+  if (open?.stage === 'half' || open?.stage === 'rest')
+    return narrowed(facts, { ...open, stage: open.stage }, { isAccepted: false });
+  const groups = groupsOf(facts);
+  // Several causes in different groups are found last, with everything left out.
+  const all = groups.length > 1 ? [...groups, groups.flat()] : groups;
+  const tried = all.findIndex((group) => group.length === open?.tried && group[0]?.key === open.suspects[0]);
+  const group = trials === MOST_TRIALS - 1 && tried < all.length - 1 ? all.at(-1) : all[tried + 1];
+  if (group === undefined) return null;
+  return trial(facts, group, { stage: 'all', suspects: group.map(({ key }) => key), tried: group.length });
 }
 
 /** The next, narrower trial after an accepted one. Null if the answer stands. */
 export function afterAcceptance(facts: RefusalFacts): EntryDraft | null {
   const open = openTrial(facts.entries)?.trial;
-  if (open === undefined || open.stage === 'kind' || trialsOf(facts.entries) >= MOST_TRIALS) return null;
-  return narrowed(facts, { ...open, stage: open.stage }, true);
+  if (open === undefined || open.stage === 'again' || trialsOf(facts.entries) >= MOST_TRIALS) return null;
+  return narrowed(facts, { ...open, stage: open.stage }, { isAccepted: true });
 }
 
 /** A `retract` of what the turn added since the model's last answer, when the cause was not found. */
@@ -83,13 +93,18 @@ export function retractOwn(facts: RefusalFacts): EntryDraft {
 
 /**
  * Ends a search that cannot go on, because of a budget, a stop or an error: leaves out the suspects without which a request
- * was accepted, else what the turn added. Empty: no search is open.
+ * was accepted, else nothing, and the search of the next turn begins with what this one added. Empty: no search is open.
  */
 export function endSearch(facts: RefusalFacts): readonly EntryDraft[] {
   const { trial: open } = openTrial(facts.entries) ?? {};
   if (open === undefined) return [];
-  if (open.isProven !== true) return [retractOwn(facts)];
-  return [retract(facts, unitsNamed(facts, [...(open.held ?? []), ...open.suspects]))];
+  const found = open.isProven === true ? [...(open.held ?? []), ...open.suspects] : [];
+  return [retract(facts, unitsNamed(facts, found))];
+}
+
+/** Whether the next request is a trial, which another model need not answer. */
+export function isTrial(entries: readonly TapeEntry[]): boolean {
+  return openTrial(entries) !== undefined;
 }
 
 /** The trial whose request has no accepted answer yet. */
@@ -101,7 +116,8 @@ function openTrial(entries: readonly TapeEntry[]): Refused | undefined {
 
 /** What the turn left out because a provider refused it; undefined: nothing. */
 export function refusedOf(entries: readonly TapeEntry[]): Refused | undefined {
-  return refusedIn(entries).at(-1);
+  const refused = refusedIn(entries).at(-1);
+  return refused === undefined || refused.parts.length + refused.layers.length === 0 ? undefined : refused;
 }
 
 function trial(facts: RefusalFacts, units: readonly Unit[], open: NonNullable<Refused['trial']>): EntryDraft {
@@ -126,7 +142,15 @@ function retract(facts: RefusalFacts, units: readonly Unit[]): EntryOfDraft {
 
 type EntryOfDraft = Omit<EntryOf<'retract'>, 'v' | 'id' | 'at' | 'refused'> & { refused: Refused };
 
-function searched(facts: RefusalFacts, next: Trial<string>): EntryDraft {
+function narrowed(
+  facts: RefusalFacts,
+  open: Trial<string>,
+  { isAccepted }: { readonly isAccepted: boolean },
+): EntryDraft | null {
+  const isLast = trialsOf(facts.entries) >= MOST_TRIALS - 1;
+  const first = (suspects: readonly string[]): number => Math.ceil(suspects.length / 2);
+  const next = nextTrial(open, { isAccepted, isLast, isSingle: false, first });
+  if (next === null) return null;
   const { held = [], isProven = false, ...rest } = next;
   return trial(facts, unitsNamed(facts, leftOutOf(next)), {
     ...rest,
@@ -136,44 +160,28 @@ function searched(facts: RefusalFacts, next: Trial<string>): EntryDraft {
   });
 }
 
-function narrowed(facts: RefusalFacts, open: Trial<string>, isAccepted: boolean): EntryDraft | null {
-  const isLast = trialsOf(facts.entries) >= MOST_TRIALS - 1;
-  const first = (suspects: readonly string[]): number => layersOf(suspects) || Math.ceil(suspects.length / 2);
-  const next = nextTrial(open, { isAccepted, isLast, isSingle: false, first });
-  return next === null ? null : searched(facts, next);
-}
-
-/** How many layers come before earlier turns, which are tried apart from them; 0: there is only one of both kinds. */
-function layersOf(suspects: readonly string[]): number {
-  const layers = suspects.filter((key) => key.startsWith(LAYER)).length;
-  return layers === suspects.length ? 0 : layers;
-}
-
 function unitsNamed(facts: RefusalFacts, keys: readonly string[]): readonly Unit[] {
-  const known = new Map(suspectsIn(facts).map((unit) => [unit.key, unit]));
+  const known = new Map(groupsOf(facts).flatMap((group) => group.map((unit) => [unit.key, unit])));
   return keys.flatMap((key) => known.get(key) ?? []);
 }
 
-/** The images, documents, tool results and skills that the model has not accepted yet, by kind. */
-function kindsIn({ entries }: RefusalFacts): readonly Unit[] {
-  const fresh = freshMessages(entries);
-  return KINDS.flatMap((what) => {
-    const parts = fresh.filter((entry) => hasPart(entry, what)).map(({ id }) => ({ entry: id, what }));
-    return parts.length === 0 ? [] : [{ key: what, parts, layers: [] }];
-  });
-}
-
-function hasPart(entry: MessageEntry, what: RefusedPart): boolean {
-  if (entry.role === 'user') return partPlaces(entry).includes(what);
-  return entry.role === 'tool' && (what === 'result' || (what === 'images' && entry.images !== undefined));
-}
-
-/** What may be the cause beside the turn's own messages: layers and earlier turns that this model has not accepted. */
-function suspectsIn(facts: RefusalFacts): readonly Unit[] {
+/**
+ * What may be the cause, in the order in which it is tried: what the turn's new messages can do without, by kind; what
+ * the model has not accepted since its last answer, with that answer; new layers; and all the rest if nothing is sure.
+ */
+function groupsOf(facts: RefusalFacts): readonly (readonly Unit[])[] {
   const { window, layers, model, turnId } = facts;
+  const fresh = freshMessages(facts.entries);
+  const kinds = KINDS.map((what) =>
+    fresh.flatMap((entry) =>
+      placesIn(entry)
+        .filter((place) => place.what === what)
+        .map(({ at }) => ({ key: `${what}:${entry.id}:${at}`, parts: [{ entry: entry.id, what, at }], layers: [] })),
+    ),
+  );
   const at = acceptedAt(window, model);
-  const isProven = at !== -1 && !window.slice(at).some((entry) => isGivenUp(entry, turnId));
-  const accepted = new Set(isProven ? acceptedLayers(window, at) : []);
+  const isSure = at !== -1 && !window.slice(at).some((entry) => isGivenUp(entry, turnId));
+  const accepted = new Set(isSure ? acceptedLayers(window, at) : []);
   const leftOut = new Set(
     refusedIn(window.filter((entry) => entry.turn !== turnId)).flatMap((refused) =>
       refused.layers.map(({ hash }) => hash),
@@ -183,17 +191,24 @@ function suspectsIn(facts: RefusalFacts): readonly Unit[] {
     .filter(({ name }) => name !== 'identity')
     .map(({ name, text }) => ({ name, hash: hashOfText(text) }))
     .filter(({ hash }) => !accepted.has(hash) && !leftOut.has(hash))
-    .toSorted((a, b) => LAYERS.indexOf(a.name) - LAYERS.indexOf(b.name));
-  const earlier = new Map<string, Refused['parts']>();
-  for (const entry of window.slice(isProven ? at + 1 : 0)) {
-    if (entry.kind !== 'message' || entry.turn === null || entry.turn === turnId) continue;
+    .toSorted((a, b) => LAYERS.indexOf(a.name) - LAYERS.indexOf(b.name))
+    .map((layer) => ({ key: `layer:${layer.hash}`, parts: [], layers: [layer] }));
+  const recent = unitsOf(window.slice(Math.max(at, 0)), facts);
+  const older = isSure ? [] : unitsOf(window.slice(0, Math.max(at, 0)), facts);
+  return [...kinds, recent, suspicious, older].filter((group) => group.length > 0);
+}
+
+/** What was said, by turns, newest first, without what is new in this turn; and the summary if it was made there. */
+function unitsOf(entries: readonly TapeEntry[], { entries: own, summary }: RefusalFacts): readonly Unit[] {
+  const fresh = new Set(freshMessages(own).map(({ id }) => id));
+  const units = new Map<string, Refused['parts']>();
+  for (const entry of entries) {
+    if (entry.id === summary) units.set('summary', [{ entry: entry.id, what: 'summary' }]);
+    if (entry.kind !== 'message' || entry.turn === null || fresh.has(entry.id)) continue;
     const what = entry.role === 'tool' ? 'result' : 'message';
-    earlier.set(entry.turn, [...(earlier.get(entry.turn) ?? []), { entry: entry.id, what }]);
+    units.set(entry.turn, [...(units.get(entry.turn) ?? []), { entry: entry.id, what }]);
   }
-  return [
-    ...suspicious.map((layer) => ({ key: `${LAYER}${layer.name}:${layer.hash}`, parts: [], layers: [layer] })),
-    ...[...earlier].reverse().map(([turn, parts]) => ({ key: `turn:${turn}`, parts, layers: [] })),
-  ];
+  return [...units].reverse().map(([turn, parts]) => ({ key: `turn:${turn}:${parts[0]?.entry}`, parts, layers: [] }));
 }
 
 /** Index of the model's newest answer in the window; -1: it has none. */

@@ -1,5 +1,6 @@
 import type { ModelError } from '../../providers/provider.ts';
 import { literal, oneLine, timeText } from '../../util/text.ts';
+import { OWN_LEFT_OUT } from './refusal-words.ts';
 import { localTime } from '../../util/time-zone.ts';
 
 /** Cap of the sentence of a `bad-request`, in characters; the server's words in it are shorter. */
@@ -46,7 +47,7 @@ export function failureSentence(error: ModelError, context: FailureContext): str
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
-      return `${model} refused to answer because of its content rules. What was new in this message is left out of later requests, so the conversation can go on. Rephrase it, or choose another model with /model.`;
+      return `${model} refused to answer because of its content rules. ${OWN_LEFT_OUT} Or rephrase it, or choose another model with /model.`;
     case 'unsupported-tool-choice':
       return `${model} cannot be told which tools to use: choose another model with /model.`;
     case 'malformed':

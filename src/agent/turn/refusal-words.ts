@@ -1,16 +1,18 @@
 import type { TapeEntry } from '../../session/entry.ts';
 import type { Refused, RefusedPart } from '../../session/refused-content.ts';
+import { BOOTSTRAP_FILES } from '../prompt/layers.ts';
 import { refusedOf } from './content-refusal.ts';
 
 const PARTS: Readonly<Record<Exclude<RefusedPart, 'result' | 'message'>, string>> = {
-  images: 'the image',
-  documents: 'the document',
-  skills: 'the text of the skill',
+  images: 'an image',
+  documents: 'a document',
+  skills: 'the text of a skill',
+  others: 'what others wrote before your message',
+  summary: 'the summary of the earlier conversation',
 };
 
 const LAYERS: Readonly<Record<string, string>> = {
   memory: 'MEMORY.md',
-  files: 'the files of the workspace that are my instructions (AGENTS.md, SOUL.md, USER.md, TOOLS.md)',
   'active skills': 'the skills that are always active',
   skills: 'the list of skills',
   program: 'the instructions of the program',
@@ -18,13 +20,13 @@ const LAYERS: Readonly<Record<string, string>> = {
 
 /** Closes the sentence of a turn that failed because of refused content. */
 export const OWN_LEFT_OUT =
-  'What was new in this message is left out of later requests, so the conversation can go on.';
+  'Your message and what came with it are left out of later requests, so the conversation can go on; /retry sends it again as it was.';
 
 /** What the turn left out of its requests, for the end of its answer; '' for nothing. `named`: the reader may see names of files. */
 export function refusalNote(entries: readonly TapeEntry[], { named }: { readonly named: boolean }): string {
   const refused = refusedOf(entries);
   if (refused === undefined) return '';
-  return `${refused.model} refused the request because of ${whatOf(refused, entries, named)}, so I answered without it. Later requests leave it out, too.`;
+  return `${refused.model} refused the request because of ${whatOf(refused, entries, named)}. I left that out of this request and will leave it out of later ones.`;
 }
 
 /** The layers of the system prompt that the turn left out, in words; '' for none. */
@@ -36,16 +38,16 @@ export function refusedLayers(entries: readonly TapeEntry[]): string {
 function whatOf({ parts, layers }: Refused, entries: readonly TapeEntry[], named: boolean): string {
   const own = new Map(entries.map((entry) => [entry.id, entry]));
   const words = parts.map(({ entry, what }) => {
+    if (what !== 'result' && what !== 'message') return PARTS[what];
     const of = own.get(entry);
-    if (of === undefined) return 'an earlier part of the conversation';
-    if (what === 'result' || what === 'message')
-      return of.kind === 'message' && of.role === 'tool' ? `the result of \`${of.name}\`` : 'your message';
-    return PARTS[what];
+    if (of?.kind !== 'message') return 'an earlier part of the conversation';
+    if (of.role === 'tool') return `the result of \`${of.name}\``;
+    return of.role === 'user' ? 'your message' : 'something that I wrote';
   });
   const files = layers.map(({ name }) => (named ? layerName(name) : 'a part of my instructions'));
   return [...new Set([...words, ...files])].join(' and ');
 }
 
 function layerName(name: string): string {
-  return LAYERS[name] ?? 'a part of the system prompt';
+  return LAYERS[name] ?? (BOOTSTRAP_FILES.some((file) => file === name) ? name : 'a part of the system prompt');
 }

@@ -7,9 +7,10 @@ import { hashOfText } from '../../storage/prompt-parts.ts';
 import { apiFactsOf } from '../../bus/api.ts';
 import {
   afterAcceptance,
-  afterRefusal,
-  isAboutContent,
+  afterError,
   endSearch,
+  isContentRefused,
+  isTrial,
   retractOwn,
   type RefusalFacts,
 } from './content-refusal.ts';
@@ -82,12 +83,8 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
   if (note !== null) await session.append([note]);
   const bounds = await model.bounds.before(turn);
   if ('refused' in bounds) {
-    const search = endSearch(refusalFacts(turn));
-    const answer = search.length === 0 ? bounds.refused : `${bounds.refused} ${OWN_LEFT_OUT}`;
-    await session.append(
-      [...search, await finish(endDraft(turn, { outcome: 'failed', answer, errorKind: 'limit' }))],
-      'with-journal',
-    );
+    const end = endDraft(turn, { outcome: 'failed', answer: bounds.refused, errorKind: 'limit' });
+    await session.append([...endSearch(refusalFacts(turn)), await finish(end)], 'with-journal');
     return;
   }
   const drafted = requestOf(turn, model, { last, ...bounds });
@@ -169,18 +166,16 @@ async function record(
       if (await bounds.tighten(turn)) return;
     }
     const facts = refusalFacts(turn);
-    const isRefused = isAboutContent(outcome, facts);
-    const trial = isRefused ? afterRefusal(facts) : null;
+    const trial = afterError(outcome, facts);
     if (trial !== null) {
-      log.info('model: content refused; asking again without a part of it', { turn: turn.facts.turnId });
+      log.info('model: request refused; looking for the cause', { turn: turn.facts.turnId, reason: outcome.message });
       await session.append([call, trial]);
       return;
     }
-    const search = isRefused ? [retractOwn(facts)] : endSearch(refusalFacts(turn));
+    const search = isContentRefused(outcome) ? [retractOwn(facts)] : endSearch(facts);
     log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const by = `${chosen.providerName}/${chosen.model}`;
-    const failed =
-      isRefused && outcome.kind !== 'refusal' ? { ...outcome, message: `${outcome.message} ${OWN_LEFT_OUT}` } : outcome;
+    const failed = outcome.about === 'image' ? { ...outcome, message: `${outcome.message} ${OWN_LEFT_OUT}` } : outcome;
     const end = afterFailure(entries, failed, {
       model: by,
       now: runtime.clock.now(),
@@ -285,6 +280,7 @@ function requestOf(
     maxOutputTokens,
     reasoning: changedModel(entries, turn.chosen) ? 'off' : reasoning,
     turnModels: modelsOf(entries),
+    ...(isTrial(entries) ? { isTrial: true } : {}),
     ...(retries === null ? {} : { retries }),
     ...(temperature === null ? {} : { temperature }),
   };
@@ -300,6 +296,7 @@ function refusalFacts({ facts, session, layers, system, chosen }: Turn): Refusal
     turnId: facts.turnId,
     entries: session.turn(facts.turnId),
     window: session.window,
+    summary: session.history().summary?.entryId ?? null,
     // A layer that a plugin changed or added has no name.
     layers: system.map((text) => ({ name: names.get(text) ?? '', text })),
     model: { provider: chosen.providerName, model: chosen.model },

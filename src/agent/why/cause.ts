@@ -122,8 +122,12 @@ function circumstances(facts: WhyFacts): readonly string[] {
 function refusedContent(entries: WhyFacts['entries'], isAnswered: boolean): string {
   const refused = refusedOf(entries);
   if (refused === undefined) return '';
-  if (isAnswered && refused.parts.every(({ what }) => what !== 'message')) return refusalNote(entries, { named: true });
-  return `${refused.model} refused it, so what was new in it is left out of later requests. You still see it here.`;
+  const own = new Set(
+    entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'user' ? [entry.id] : [])),
+  );
+  const isOwn = refused.parts.some(({ entry, what }) => what === 'message' && own.has(entry));
+  if (isAnswered && !isOwn) return refusalNote(entries, { named: true });
+  return `${refused.model} refused it, so it is left out of later requests. You still see it here.`;
 }
 
 /** What became of the edits of the message. */

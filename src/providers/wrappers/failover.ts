@@ -79,8 +79,11 @@ async function* chatWithFailover(
       const isOfModel = event.about === 'model';
       if (TROUBLES.has(event.kind) || isOfModel) cooldowns.fail(idOf(candidate), event.retryAfterMs);
       // Another key of the same model would be told the same.
+      const isAnswer = request.isTrial === true && event.kind === 'refusal';
       const mayLeave =
-        next !== undefined && (leaveOn.has(event.kind) || (isOfModel && !isSame(toName(candidate), toName(next))));
+        next !== undefined &&
+        !isAnswer &&
+        (leaveOn.has(event.kind) || (isOfModel && !isSame(toName(candidate), toName(next))));
       if (!mayLeave || signal.aborted) {
         yield event;
         return;

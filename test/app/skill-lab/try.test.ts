@@ -142,7 +142,7 @@ describe('assistant skills try', () => {
     const home = world.homeWith();
     world.model.setHandler(() => ({ error: { status: 400, message: 'No such world.model.' } }));
     const { code, out } = await lab(home, 'try', 'tea', 'How long?');
-    expect(out).toContain('No such world.model.');
+    expect(out).toContain('No such world.model');
     expect(code).toBe(1);
   });
 });
