@@ -12,8 +12,9 @@ const PHRASES: readonly RegExp[] = [
   /(?:unsupported|invalid|corrupt\w*|could not (?:process|read|parse)|unable to (?:process|read|parse)) (?:the |this |input )?(?:document|pdf|file)\b(?! magic)/u,
 ];
 
-/** A filter that fails, and policies on who may sign in: neither refuses the content. */
-const OTHER_CAUSES = /unavailable|tim(?:ed|e) ?out|try again later|conditional access/u;
+/** A filter that fails, firewalls, and policies on who may sign in: none of them says that the content is refused. */
+const OTHER_CAUSES =
+  /unavailable|tim(?:ed|e) ?out|internal error|try again later|conditional access|cloudflare|firewall/u;
 
 /** Whether a server's error says that it refuses the content of the request. `haystack`: as in `ErrorFacts`. */
 export function isContentRefusal(haystack: string): boolean {

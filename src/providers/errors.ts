@@ -41,7 +41,7 @@ const PHRASES = {
     'u',
   ),
   quota:
-    /insufficient_quota|exceeded_current_quota|billing_\w+|credit balance|exceeded your current quota|insufficient (?:account )?(?:balance|credit|funds)|out of credits|used all available credits|spending limit|arrearage|check your (?:plan and )?billing|specified api usage limits|budget_exceeded|budget has been exceeded|余额不足|欠费/u,
+    /insufficient_quota|exceeded_current_quota|billing_\w+|credit balance|exceeded your current quota|insufficient (?:account )?(?:balance|credit|funds)|out of credits|used all available credits|spending limit|arrearage|check your (?:plan and )?billing|specified api usage limits|budget_exceeded|budget has been exceeded|past due|余额不足|欠费/u,
   /** A limit that opens again, so not one on the size of a request. */
   rate: /rate.?limit|too many requests|per.?(?:second|min|minute|hour|day)|\b[rt]p[smdh]\b|throttl|concurren|usage limit|limit (?:will )?reset|quota|(?:try again|retry) (?:in|after)|resource_exhausted|daily|weekly|monthly|for today/u,
   /** Of these, one that stays closed for hours. */
@@ -62,7 +62,12 @@ const PHRASES = {
     /(?:invalid|incorrect|missing)[ _]api[ _]key|api key (?:is |has )?(?:not valid|invalid|missing|expired)|no api key/u,
   /** The account is blocked, so every request fails. */
   denied:
-    /(?:organization|account) (?:has been|is) (?:disabled|deactivated|suspended|not active)|location is not supported|conditional access/u,
+    /(?:organization|account) (?:has been|is|must be|not) (?:disabled|deactivated|suspended|not active|not verified|verified)|region (?:is )?not (?:enabled|supported)|location is not supported|conditional access/u,
+  /** What passes by itself, whatever the status. */
+  passing:
+    /overloaded|over capacity|at this time|temporarily unavailable|try again later|filter.{0,20}(?:timed? ?out|internal error)/u,
+  /** A firewall in front of the server, which may mean the content. */
+  firewall: /cloudflare|firewall|\bwaf\b/u,
   toolChoice: /tool[ _]?choice/u,
   forcedTool: /does not support|should be \["none", ?"auto"\]|thinking/u,
   unknownModel:
@@ -243,14 +248,14 @@ function kindOf(facts: ErrorFacts, context: ErrorContext): ModelErrorKind {
   if (isRequestFault && isRefused) return 'bad-request';
   switch (status) {
     case 403:
-      return 'auth';
+      return PHRASES.firewall.test(haystack) ? 'bad-request' : 'auth';
     case 408:
     case 504:
       return 'timeout';
     case 429:
       return 'rate-limit';
     default:
-      return status >= 500 ? 'overloaded' : 'bad-request';
+      return status >= 500 || PHRASES.passing.test(haystack) ? 'overloaded' : 'bad-request';
   }
 }
 

@@ -42,7 +42,7 @@ const KINDS: readonly RefusedPart[] = ['images', 'documents', 'result', 'skills'
 const LAYERS = ['memory', 'skills', 'active skills', 'USER.md', 'TOOLS.md', 'SOUL.md', 'AGENTS.md', 'program'];
 
 /** Statuses of a refusal in words that nobody knows. */
-const UNEXPLAINED = new Set([400, 406, 422, 451]);
+const UNEXPLAINED = new Set([400, 403, 406, 422, 451]);
 
 /** Whether an error says that the content of the request is refused. */
 export function isContentRefused(error: ModelError): boolean {
