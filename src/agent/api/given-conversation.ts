@@ -1,11 +1,11 @@
-import { apiFactsOf, type GivenMessage } from '../../bus/api.ts';
+import { API_CHANNEL, apiFactsOf, type GivenMessage } from '../../bus/api.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { boundaryFor, fence } from '../../security/text/untrusted.ts';
 import type { EntryDraft } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import { turnEndEntry } from '../turn/end.ts';
-import type { OwnAnswers } from './own-answers.ts';
+import type { SaidBefore } from './said-before.ts';
 
 const GIVEN = { provider: 'given', model: 'given', stopReason: 'stop', usage: null } as const;
 const BROUGHT = { untrusted: true, source: 'what a program sent along' } as const;
@@ -20,19 +20,21 @@ export async function takeGivenConversation(
   {
     newest,
     redact,
-    answers,
+    said,
   }: {
     readonly newest: InboundMessage;
     readonly redact: (text: string) => string;
-    readonly answers: Pick<OwnAnswers, 'marksOf'>;
+    readonly said: SaidBefore;
   },
 ): Promise<void> {
+  if (newest.channel === API_CHANNEL)
+    said.remember(redact(newest.text), { untrusted: newest.untrusted, private: false });
   const given = (apiFactsOf(newest)?.conversation ?? []).map((message) => ({
     ...message,
     content: message.content.map((part) => (part.type === 'text' ? { ...part, text: redact(part.text) } : part)),
   }));
   const drafts = exchangesOf(given).flatMap((exchange, n) =>
-    turnOf(exchange, `${newest.id}.t${n}`, { target: newest, answers }),
+    turnOf(exchange, `${newest.id}.t${n}`, { target: newest, said }),
   );
   if (drafts.length === 0) return;
   await session.append(drafts.map((draft, n) => ({ ...draft, id: `${newest.id}.${n}` })));
@@ -52,42 +54,26 @@ function exchangesOf(given: readonly GivenMessage[]): readonly (readonly GivenMe
 function turnOf(
   exchange: readonly GivenMessage[],
   turn: string,
-  { target, answers }: { readonly target: InboundMessage; readonly answers: Pick<OwnAnswers, 'marksOf'> },
+  { target, said }: { readonly target: InboundMessage; readonly said: SaidBefore },
 ): readonly EntryDraft[] {
   const answer = exchange.findLast(({ role }) => role === 'assistant');
   const text = answer?.content.map((part) => (part.type === 'text' ? part.text : '')).join('\n') ?? '';
   const facts = { usage: noUsage, model: null, iterations: 0, target };
   return [
     { kind: 'turn-start', turn, sources: [], role: target.role, origin: target.origin },
-    ...exchange.map((message) => entryOf(message, turn, answers)),
+    ...exchange.map((message) => entryOf(message, turn, said)),
     turnEndEntry({ turnId: turn, outcome: 'answered', answer: text, ...facts }),
   ];
 }
 
-function entryOf(
-  { role, content, untrusted = false }: GivenMessage,
-  turn: string,
-  answers: Pick<OwnAnswers, 'marksOf'>,
-): EntryDraft {
-  if (role === 'assistant') {
-    const texts = content.filter((part) => part.type === 'text');
-    // A program can write anything there; only what went out with no marks comes back with none.
-    const marks = answers.marksOf(texts.map(({ text }) => text).join('\n'));
-    return {
-      kind: 'message',
-      role,
-      turn,
-      content: texts,
-      ...GIVEN,
-      ...(marks.untrusted ? BROUGHT : {}),
-      ...(marks.private ? { private: true } : {}),
-    };
-  }
-  if (!untrusted) return { kind: 'message', role, turn, sources: [], content };
-  const fenced = content.map((part) =>
-    part.type === 'text'
-      ? { ...part, text: fence(part.text, { source: 'tool result', boundary: boundaryFor(turn, part.text) }) }
-      : part,
-  );
-  return { kind: 'message', role, turn, sources: [], content: fenced, ...BROUGHT };
+function entryOf({ role, content, untrusted = false }: GivenMessage, turn: string, said: SaidBefore): EntryDraft {
+  const texts = content.filter((part) => part.type === 'text');
+  // A program can write anything there; only what was said with no marks comes back with none.
+  const known = said.marksOf(texts.map(({ text }) => text).join('\n'));
+  const marks = { ...(untrusted || known.untrusted ? BROUGHT : {}), ...(known.private ? { private: true } : {}) };
+  if (role === 'assistant') return { kind: 'message', role, turn, content: texts, ...GIVEN, ...marks };
+  const fenced = (text: string): string =>
+    untrusted ? fence(text, { source: 'tool result', boundary: boundaryFor(turn, text) }) : text;
+  const parts = content.map((part) => (part.type === 'text' ? { ...part, text: fenced(part.text) } : part));
+  return { kind: 'message', role, turn, sources: [], content: parts, ...marks };
 }

@@ -9,7 +9,7 @@ import { bareJson } from '../../util/bare-json.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { takeGivenConversation } from '../api/given-conversation.ts';
-import { OwnAnswers } from '../api/own-answers.ts';
+import { SaidBefore } from '../api/said-before.ts';
 import type { NextRequest } from '../consolidation/consolidation.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 import { isSelfStarted } from '../joining.ts';
@@ -56,7 +56,7 @@ export class TurnRunner {
   readonly #ports: TurnPorts;
   readonly #hold: HoldSettings;
   readonly #running = new Map<string, AbortController>();
-  readonly #answers = new OwnAnswers();
+  readonly #said = new SaidBefore();
 
   constructor(ports: TurnPorts, hold: HoldSettings) {
     this.#ports = ports;
@@ -126,7 +126,7 @@ export class TurnRunner {
     if (hasOwnSession(target)) await trimOwnSession(session, claimed.id);
     await prepareTurn(session, { turnId: claimed.id, newest: target }, store);
     if (session.turn(claimed.id).length === 0)
-      await takeGivenConversation(session, { newest: target, redact, answers: this.#answers });
+      await takeGivenConversation(session, { newest: target, redact, said: this.#said });
     const all = await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal });
     const { admitted, refused } = await admittedOf(all, session.turn(claimed.id), hooks);
     // Grows with what joins the turn.
@@ -228,7 +228,7 @@ export class TurnRunner {
       const texts = textsOfEnded(entries, end);
       // Of an answer that was to be JSON, the program gets nothing else.
       const isJson = apiFactsOf(target)?.json === true && end.outcome === 'answered';
-      this.#answers.remember(isJson ? bareJson(texts.at(-1) ?? '') : texts.join('\n\n'), session.history());
+      this.#said.remember(isJson ? bareJson(texts.at(-1) ?? '') : texts.join('\n\n'), session.history());
     }
     const isSilent = held || isSubagent || isRead || end.outcome === 'stopped';
     await mergeWaited(session, facts.turnId, this.#ports);

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { TaintBits } from '../../security/access/taint.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 
-/** Answers of programs' conversations that are remembered; older ones count as unknown. */
-const MOST_ANSWERS = 20_000;
+/** Texts of programs' conversations that are remembered; older ones count as unknown. */
+const MOST_TEXTS = 20_000;
 
 /**
- * The marks of answers that went out to programs, by their text. A program that keeps the conversation itself brings them
- * back, and they count as untrusted unless they are known. A restart forgets them.
+ * The marks of what was said in conversations that programs keep themselves, by its text: new messages and answers to them.
+ * A program brings them back with each request, and what is not known counts as untrusted. A restart forgets them.
  */
-export class OwnAnswers {
-  readonly #marks = new RecentMap<string, TaintBits>(MOST_ANSWERS);
+export class SaidBefore {
+  readonly #marks = new RecentMap<string, TaintBits>(MOST_TEXTS);
 
   remember(text: string, { untrusted, private: isPrivate }: Pick<TaintBits, 'untrusted' | 'private'>): void {
     const key = keyOf(text);
