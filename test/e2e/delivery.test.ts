@@ -38,6 +38,36 @@ describe('an answer whose fate nobody knows', () => {
   });
 });
 
+describe('an answer during an outage of minutes', () => {
+  test.each([
+    ['a proxy that answers 502 with a page', { status: 502, body: 'html' }],
+    ['connections that are cut', 'reset-before'],
+    ['connections that are cut after the message was taken', 'reset-after'],
+  ] as const)('arrives when Telegram answers again: %s', async (_, fault) => {
+    const clock = new SkippingClock();
+    await using world = await startWorld({ config: QUIET, clock });
+    world.model.setHandler(({ view }) => {
+      if (view.lastUserText.includes('hello')) world.telegram.setFaultHandler(() => fault);
+      return 'The answer.';
+    });
+    world.telegram.userSays(OWNER, 'hello');
+    const tried = (): number => world.telegram.calls.filter(({ method }) => method === 'sendMessage').length;
+    await waitFor(() => tried() > 0, { what: 'the first try' });
+    const skipping = setInterval(() => clock.skip(10_000), 200);
+    await waitFor(() => world.telegram.calls.filter(({ method }) => method === 'getMe').length > 4, {
+      timeoutMs: 20_000,
+      what: 'four looks whether Telegram answers',
+    }).finally(() => clearInterval(skipping));
+    expect(tried()).toBe(1);
+    world.telegram.setFaultHandler(undefined);
+    const after = setInterval(() => clock.skip(10_000), 200);
+    await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, {
+      what: 'an empty outbox',
+    }).finally(() => clearInterval(after));
+    expect(chatOf(world)).toEqual([...(fault === 'reset-after' ? ['The answer.'] : []), '↻ The answer.']);
+  });
+});
+
 describe('an answer that a platform refuses for good', () => {
   test('is told to the owner on another platform', async () => {
     await using all = await startEverywhere();

@@ -45,6 +45,7 @@ export function telegram(options: TelegramOptions): Platform<TelegramConnection>
 }
 
 async function send({ api, log }: TelegramConnection, part: OutgoingPart, signal: AbortSignal): Promise<string> {
+  if (part.resend !== undefined) await expectAnswer(api, signal);
   const [file, ...more] = part.media;
   // Only a text that is sent again, or one that a plugin put there, stands under a file.
   const caption: Caption = part.text.trim() === '' ? {} : { caption: part.text, parse_mode: 'HTML' };
@@ -58,6 +59,16 @@ async function send({ api, log }: TelegramConnection, part: OutgoingPart, signal
       ? sendAlbum(api, addressOf(part), { files: part.media, caption }, forGrammy(signal))
       : sendFile(api, { ...addressOf(part), ...caption, ...file }, forGrammy(signal)));
   return String(sent.message_id);
+}
+
+/** A message that may have arrived is sent once more at most, so not before Telegram itself answers. */
+async function expectAnswer(api: TelegramConnection['api'], signal: AbortSignal): Promise<void> {
+  try {
+    await api.raw.getMe(forGrammy(signal));
+  } catch (error) {
+    const { failure, message } = toSendError(error);
+    throw failure === 'uncertain' ? new SendError('retryable', message) : error;
+  }
 }
 
 async function edit(
