@@ -178,24 +178,24 @@ export class Turns {
       .map((row) => this.#closed(row));
   }
 
-  /** The newest turn of a session that answered, or sent, the message `externalId` of its chat. */
+  /** The newest turn of a session, or of a job for its chat, that answered, or sent, the message `externalId` of the chat. */
   ofMessage(
     { sessionKey, channel, chatId }: Pick<InboundMessage, 'sessionKey' | 'channel' | 'chatId'>,
     externalId: string,
   ): ClosedTurn | undefined {
     const row = this.#ports.db.get(
-      `SELECT id, role, outcome FROM turns WHERE session = ? AND (outcome IS NULL OR outcome <> 'command') AND id IN (
-         SELECT turn_id FROM inbound WHERE channel = ? AND chat = ? AND external_id = ?
-         UNION
-         SELECT outbound.turn_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
-         WHERE outbound.channel = ? AND outbound.chat = ? AND parts.platform_id = ?
-       ) ORDER BY id DESC LIMIT 1`,
+      `SELECT id, role, outcome FROM turns
+       WHERE (session = ?1 OR EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND channel = ?2 AND chat = ?3))
+         AND (outcome IS NULL OR outcome <> 'command') AND id IN (
+           SELECT turn_id FROM inbound WHERE channel = ?2 AND chat = ?3 AND external_id = ?4
+           UNION
+           SELECT outbound.turn_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
+           WHERE outbound.channel = ?2 AND outbound.chat = ?3 AND parts.platform_id = ?5
+         ) ORDER BY id DESC LIMIT 1`,
       sessionKey,
       channel,
       chatId,
       externalId,
-      channel,
-      chatId,
       externalId.replace(/^m:/u, ''),
     );
     return row === undefined ? undefined : this.#closed(row);

@@ -99,6 +99,7 @@ const context = (model: string): FailureContext => ({
   model,
   now: Date.UTC(2026, 10, 28, 12),
   timezone: 'Asia/Kolkata',
+  asker: 'owner',
 });
 
 describe('what a person is told of a failure', () => {
@@ -110,9 +111,18 @@ describe('what a person is told of a failure', () => {
     expect(sentence.length).toBeLessThan(250);
   });
 
+  test('nobody is told to do what only the owner may, and where nobody asked, not to try again', () => {
+    for (const kind of KINDS) {
+      const asked = failureSentence(failed(kind), { ...context('a/b'), asker: 'guest' });
+      expect(asked).not.toContain('/model');
+      expect(asked).toMatch(/\/retry|\/new|Tell the owner/u);
+      expect(failureSentence(failed(kind), { ...context('a/b'), asker: null })).not.toContain('/retry');
+    }
+  });
+
   test('a bad request is told in the words of the one who refused it, on one line', () => {
-    const sentence = failureSentence(failed('bad-request', 'No model\nis configured.'), context('openai/x'));
-    expect(sentence).toBe('No model is configured.');
+    const error = { ...failed('bad-request', 'No model\nis configured.'), about: 'model' } as const;
+    expect(failureSentence(error, context('openai/x'))).toBe('No model is configured.');
   });
 
   test('how long to wait is told when it is known', () => {

@@ -28,7 +28,7 @@ describe('the system prompt', () => {
       'skills',
     ]);
     expect(textOf()).toMatch(
-      /^# Assistant[\s\S]*\n\n---\n\n# Files of the workspace\n\n.*\n\n## SOUL\.md\n\nbe kind\n\n---\n\n# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.\n\n---\n\n# Active Skills\n\n[\s\S]*\n\n---\n\n# Skills\n\n[\s\S]*<skills><\/skills>$/u,
+      /^# Assistant[\s\S]*\n\n---\n\n# SOUL\.md\n\nbe kind\n\n---\n\n# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.\n\n---\n\n# Active Skills\n\n[\s\S]*\n\n---\n\n# Skills\n\n[\s\S]*<skills><\/skills>$/u,
     );
   });
 
@@ -68,7 +68,7 @@ describe('the system prompt', () => {
         { name: 'SOUL.md', text: 'x'.repeat(30_000) },
       ],
     });
-    expect(text).not.toContain('## AGENTS.md');
+    expect(text).not.toContain('# AGENTS.md');
     expect(text).toContain(
       '[SOUL.md is cut here: it has 30000 characters, 20000 of them are shown; read_file shows the rest.]',
     );

@@ -63,7 +63,7 @@ type Script = typeof script extends fc.Arbitrary<infer T> ? T : never;
 type ModelStep = typeof modelStep extends fc.Arbitrary<infer T> ? T : never;
 
 function toStep(step: ModelStep, dialect: DialectName): Step {
-  if (step === 'fails') return { error: { status: 400, message: 'no' } };
+  if (step === 'fails') return { error: { status: 402, message: 'no' } };
   const { text, calls, cut } = step;
   return { text, calls, ...(cut ? { finishReason: CUT_OFF[dialect] } : {}) };
 }

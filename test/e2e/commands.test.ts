@@ -81,7 +81,7 @@ describe('/model', () => {
 });
 
 describe('/retry', () => {
-  const refusal = { error: { status: 400, message: 'no' } };
+  const refusal = { error: { status: 402, message: 'no' } };
 
   test('runs a message again that failed; the model reads it once, and the conversation goes on', async () => {
     await using world = await startWorld();

@@ -173,6 +173,42 @@ describe('tasks', () => {
     expect(chatOf(world)).toHaveLength(2);
   });
 
+  test.each(['NO_REPLY', 'HEARTBEAT_OK.', '*(silence)*'])('that say no more than %s are silent', async (words) => {
+    await using world = await startWorld(VIENNA);
+    world.model.reply(cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }), 'I will.', words);
+    world.telegram.userSays(OWNER, 'look');
+    await waitFor(async () => {
+      const { runs } = await world.assistant.request('cron', { action: 'show', id: 'look' });
+      return runs.some(({ execution }) => execution !== 'running');
+    });
+    world.telegram.userSays(OWNER, '/cron show look');
+    await said(world, 'silent (it had nothing to report)');
+    expect(chatOf(world)).toHaveLength(2);
+  });
+
+  test('that fail name themselves, and a reply to that runs them again', async () => {
+    await using world = await startWorld(VIENNA);
+    const refused = { error: { status: 402, message: 'No credit.' } } as const;
+    world.model.reply(cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }), 'I will.', refused);
+    world.telegram.userSays(OWNER, 'look');
+    await said(world, 'The job look failed.');
+    const told = world.telegram.sentMessages.at(-1);
+    const text = told?.visibleText ?? '';
+    expect(text).toMatch(/no credit left.*Top it up.*Reply to this with \/retry to run it again\.$/u);
+    expect(text.match(/\/retry/gu)).toHaveLength(1);
+    world.model.reply('No news.');
+    const reply_to_message = {
+      message_id: told?.messageId,
+      date: 1,
+      chat: { id: OWNER, type: 'private', first_name: 'A' },
+      from: { id: 1, is_bot: true, first_name: 'Bot' },
+      text,
+    };
+    world.telegram.userSays(OWNER, '/retry', { reply_to_message });
+    await said(world, 'No news.');
+    expect(world.model.requests.at(-1)?.view.lastUserText).toContain('Scheduled task "look"');
+  });
+
   test('nobody is silent with a person', async () => {
     await using world = await startWorld(VIENNA);
     world.model.reply(cron({ action: 'silent' }), 'Well.');

@@ -217,6 +217,18 @@ describe('whether the owner is told', () => {
     expect(judged.length).toBeGreaterThanOrEqual(20);
   });
 
+  test.each(['NO_REPLY', 'HEARTBEAT_OK', '*(silence)*'])('is not asked about %s', async (words) => {
+    await using b = await beating();
+    b.world.model.reply(heartbeat('run'), words);
+    await b.beat();
+    await waitFor(() => b.look()?.['told'] === 0);
+    await settle();
+    expect(b.outbound()).toBe(1);
+    expect(b.asked().filter((request) => toolsOf(request).includes('evaluate_notification'))).toEqual([]);
+    const { own } = await b.world.assistant.request('why', { count: 10 });
+    expect(own).toMatchObject([{ outcome: 'silent', reason: 'it had nothing to report' }]);
+  });
+
   test('is not decided by the turn itself: it cannot write to that chat', async () => {
     await using b = await beating();
     const { world } = b;

@@ -161,10 +161,10 @@ test('failed calls are recorded with the key and the model that failed and why, 
   expect(call?.attempts[1]?.failed).toBeUndefined();
   if (call === undefined) throw new Error('no call is recorded');
   for (const attempt of [0, 1]) expect(await rebuild(world, call, { attempt })).toMatchObject({ ok: true });
-  world.model.reply({ error: { status: 400, message: 'this model is out of order' } });
+  world.model.reply({ error: { status: 402, message: 'this account is empty' } });
   await say(world, 'and now?');
   const last = callsOf(await world.tape(SESSION)).at(-1);
-  expect(last?.attempts).toMatchObject([{ failed: { kind: 'bad-request', status: 400 } }]);
+  expect(last?.attempts).toMatchObject([{ failed: { kind: 'quota', status: 402 } }]);
 });
 
 test('what no tape names any more is pruned after a day, and all else stays', async () => {

@@ -24,7 +24,7 @@ async function put(world: World, name: string, text: string): Promise<void> {
 }
 
 describe.each(['openai', 'anthropic'] as const)('the system prompt that a model of %s is sent', (dialect) => {
-  test('has the five layers in order, joined by rules', async () => {
+  test('has its layers in order, joined by rules', async () => {
     await using world = await startWorld({ dialect });
     world.model.reply('Hello.');
     await put(world, 'SOUL.md', 'Be kind.');
@@ -40,19 +40,20 @@ describe.each(['openai', 'anthropic'] as const)('the system prompt that a model 
     const layers = systemOf(world).split('\n\n---\n\n');
     expect(layers.map((layer) => layer.split('\n')[0])).toEqual([
       '# Assistant',
-      '# Files of the workspace',
+      '# AGENTS.md',
+      '# SOUL.md',
       '# Memory',
       '# Active Skills',
       '# Skills',
     ]);
     expect(layers[0]).toContain(`Your workspace is ${world.workspace}`);
-    expect(layers[1]).toMatch(/instructions\.\n\n## AGENTS\.md\n\nLook before you act\.\n\n## SOUL\.md\n\nBe kind\.$/u);
-    expect(layers[2]).toMatch(/^# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.$/u);
-    expect(layers[3]).toContain('Keep things tidy.');
-    expect(layers[4]).toContain('<description by="others">Plays &lt;chess&gt;.</description>');
-    expect(layers[4]).toContain(join(world.workspace, 'skills/chess/SKILL.md'));
-    expect(layers[4]).not.toContain('E4 first');
-    expect(layers[4]).not.toContain('<name>tidy</name>');
+    expect(layers.slice(1, 3)).toEqual(['# AGENTS.md\n\nLook before you act.', '# SOUL.md\n\nBe kind.']);
+    expect(layers[3]).toMatch(/^# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.$/u);
+    expect(layers[4]).toContain('Keep things tidy.');
+    expect(layers[5]).toContain('<description by="others">Plays &lt;chess&gt;.</description>');
+    expect(layers[5]).toContain(join(world.workspace, 'skills/chess/SKILL.md'));
+    expect(layers[5]).not.toContain('E4 first');
+    expect(layers[5]).not.toContain('<name>tidy</name>');
   });
 });
 
@@ -179,7 +180,7 @@ describe('the system prompt', () => {
     await say(world, 'hi');
     const reply = await say(world, '/context');
     expect(reply).toMatch(/identity: [\d,]+ tokens \([\d,]+ characters\)/u);
-    expect(reply).toMatch(/files: \d+ tokens \(\d+ characters\)/u);
+    expect(reply).toMatch(/SOUL\.md: \d+ tokens \(\d+ characters\)/u);
     expect(reply).toMatch(/tools: [\d,]+ tokens \(\d+\)/u);
     expect(reply).toMatch(/conversation: \d+ tokens \(2 messages\)/u);
     const prompt = await world.assistant.request('prompt', { session: 'telegram:42' });
@@ -201,6 +202,6 @@ describe('the system prompt', () => {
     world.model.setHandler(() => 'ok');
     await mkdir(join(world.workspace, 'SOUL.md'));
     expect(await say(world, 'hi')).toBe('ok');
-    expect(systemOf(world)).toMatch(/## SOUL\.md\n\n\[This file could not be read: /u);
+    expect(systemOf(world)).toMatch(/# SOUL\.md\n\n\[This file could not be read: /u);
   });
 });

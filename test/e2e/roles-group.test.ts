@@ -99,7 +99,7 @@ test('what people wrote while it was busy becomes one turn for each role in a ro
 
 test('an owner’s /retry of a guest’s turn is a guest’s turn', async () => {
   await using world = await worldOfThree(ANYTHING);
-  world.model.reply({ error: { status: 400, message: 'no' } }, exec, 'Done.');
+  world.model.reply({ error: { status: 402, message: 'no' } }, exec, 'Done.');
   await sayInGroup(world, 'run it', 'guest');
   retry(world, CHAT.owner);
   await waitFor(() => chatOf(world, GROUP).length === 2);

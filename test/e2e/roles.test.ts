@@ -199,7 +199,7 @@ describe('what is the owner’s alone', () => {
     }
     const sent = JSON.stringify(world.model.requests.map(({ body }) => body));
     expect(sent).not.toContain(`password is ${SECRET}`);
-    expect(sent).not.toContain('## USER.md');
+    expect(sent).not.toContain('# USER.md');
   });
 
   test('is in the prompt of the owner’s direct chat and open to their tools', async () => {

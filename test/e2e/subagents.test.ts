@@ -265,7 +265,7 @@ describe('how it ended', () => {
 
   test('is failed when its model fails', async () => {
     await using world = await asking();
-    play(world, { main: [spawn({ wait: true }), 'Done.'], sub: [{ error: { status: 400, message: 'no' } }] });
+    play(world, { main: [spawn({ wait: true }), 'Done.'], sub: [{ error: { status: 402, message: 'no' } }] });
     await say(world, 'go', 'owner');
     expect(mains(world)[1]?.view.toolResults[0]?.text).toMatch(/^\[subagent "counting" failed/u);
   });

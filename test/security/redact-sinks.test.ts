@@ -77,7 +77,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     await server.close();
   },
   'an error of the model server': async (world, secret) => {
-    world.model.reply({ error: { status: 400, message: `Something is wrong with ${secret} here` } });
+    world.model.reply({ error: { status: 402, message: `Something is wrong with ${secret} here` } });
     await says(world, 'hello');
     world.model.reply({ error: { status: 401, message: `Incorrect API key provided: ${secret}` } });
     await says(world, 'hello');

@@ -51,6 +51,14 @@ export function choseSilence(entries: readonly TapeEntry[]): boolean {
   );
 }
 
+/** What models say that have nothing to say, in the words of several assistants whose skills are used here. */
+const SILENCE = /^[\W_]*(?:no[ _-]?reply|no[ _-]?response|heartbeat[ _-]?ok|silence|silent|nothing to report)[\W_]*$/iu;
+
+/** Whether a text says no more than that there is nothing to say. */
+export function saysNothing(text: string): boolean {
+  return text.trim() === '' || SILENCE.test(text);
+}
+
 /** Whether the model asked for its answer to be spoken: `message` with `voice` and no text of its own. */
 export function wantsVoice(entries: readonly TapeEntry[]): boolean {
   return doneCalls(entries, 'message').some(

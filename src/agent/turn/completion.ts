@@ -1,4 +1,6 @@
+import type { Role } from '../../bus/messages.ts';
 import type { ModelError } from '../../providers/provider.ts';
+import { asRole } from '../../security/access/access.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import { failureSentence, type FailureContext } from './failure-sentence.ts';
 import { isCutOff, sentTexts, textOf, textsOf } from './answer-text.ts';
@@ -28,7 +30,7 @@ const ANSWER_NOW =
 const LAST_CALL =
   '<context>\nThe limit of steps for this task is reached: no more tools. Give your best answer with what you know, and say what is left undone.\n</context>';
 
-const EMPTY = 'The model gave an empty answer, also when asked again. Send /retry, or put it in other words.';
+const EMPTY = 'The model gave an empty answer, also when asked again.';
 const STILL_CUT = '_The answer reached the length limit here. Say “go on” for the rest._';
 
 /** The tape entry of a note from the program to the model. */
@@ -64,8 +66,10 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
   if (textOf(last).trim() !== '') return finish('answered', answer);
   if (capped) return atCap(answer, maxIterations);
   if (answer !== '' || sentTexts(entries).length > 0) return finish('answered', answer);
-  if (last.stopReason === 'refusal') return failed(refused(`${last.provider}/${last.model}`), 'refusal');
-  if (countSince(entries, ANSWER_NOW) > 0) return failed(EMPTY, 'malformed');
+  const asker = askerOf(entries);
+  if (last.stopReason === 'refusal') return failed(refused(`${last.provider}/${last.model}`, asker), 'refusal');
+  if (countSince(entries, ANSWER_NOW) > 0)
+    return failed(asker === null ? EMPTY : `${EMPTY} Send /retry, or put it in other words.`, 'malformed');
   return emptiesAtEnd(entries) < 2 ? { type: 'ask-model' } : { type: 'say', text: ANSWER_NOW };
 }
 
@@ -73,9 +77,13 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
 export function afterFailure(
   entries: readonly TapeEntry[],
   error: ModelError,
-  { last, maxIterations, ...context }: FailureContext & { readonly last: boolean; readonly maxIterations: number },
+  {
+    last,
+    maxIterations,
+    ...context
+  }: Omit<FailureContext, 'asker'> & { readonly last: boolean; readonly maxIterations: number },
 ): TurnFinish {
-  const sentence = failureSentence(error, context);
+  const sentence = failureSentence(error, { ...context, asker: askerOf(entries) });
   const { answer } = textsOf(entries);
   if (asksForRest(entries) && answer !== '')
     return finish('answered', `${answer}\n\n_I was cut off here: ${sentence}_`);
@@ -91,9 +99,16 @@ function atCap(answer: string, maxIterations: number, why = ''): TurnFinish {
   return answer === '' ? failed(whole, 'limit') : finish('answered', `${answer}\n\n_${whole}_`);
 }
 
-function refused(model: string): string {
+function refused(model: string, asker: Role | null): string {
   const error = { type: 'error', kind: 'refusal', retryable: false, message: '' } as const;
-  return failureSentence(error, { model, now: 0, timezone: null });
+  return failureSentence(error, { model, now: 0, timezone: null, asker });
+}
+
+/** The role of the person who asked; null: a job, the heartbeat or a webhook did. */
+function askerOf(entries: readonly TapeEntry[]): Role | null {
+  const start = entries.find((entry) => entry.kind === 'turn-start');
+  if (start?.kind !== 'turn-start') return 'guest';
+  return ['cron', 'heartbeat', 'hook'].includes(start.origin) ? null : asRole(start.role);
 }
 
 function finish(outcome: 'answered', answer: string): TurnFinish {

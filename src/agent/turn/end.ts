@@ -76,7 +76,7 @@ export function endDraft(
     turnId: facts.turnId,
     outcome,
     errorKind,
-    answer: outcome === 'answered' ? signed(whole, entries, chosen) : answer,
+    answer: outcome === 'answered' ? signed(whole, entries, chosen) : ofJob(facts.messages.at(-1), answer, outcome),
     unfinished,
     target: facts.messages.at(-1),
     usage: usageOf(entries),
@@ -95,6 +95,14 @@ function lineBelow({ role, facts }: Turn, answer: string, entries: readonly Tape
   // Guests, and the others in a group, see no paths, commands and chats.
   const named = role !== 'guest' && facts.messages.at(-1)?.chatType === 'direct';
   return unfinishedLine(entries, { named });
+}
+
+/** A failure of a job names it, because nobody asked for it just now. */
+function ofJob(message: InboundMessage | undefined, answer: string, outcome: TurnOutcome): string {
+  if (message?.origin !== 'cron' || outcome !== 'failed') return answer;
+  const { job, once } = message.metadata;
+  const again = once === true ? ' Reply to this with /retry to run it again.' : '';
+  return `The job \`${String(job)}\` failed. ${answer}${again}`;
 }
 
 export function turnEndEntry(end: {

@@ -1,11 +1,11 @@
 import type { ModelError } from '../../providers/provider.ts';
+import type { Role } from '../../bus/messages.ts';
 import { literal, oneLine, timeText } from '../../util/text.ts';
 import { OWN_LEFT_OUT } from './refusal-words.ts';
 import { localTime } from '../../util/time-zone.ts';
 
 /** Cap of the sentence of a `bad-request`, in characters; the server's words in it are shorter. */
 const LONGEST_SENTENCE = 900;
-const AGAIN = 'Send /retry to try again';
 /** A wait beyond this is told as a time of day too. */
 const SHORT_WAIT_MS = 120_000;
 
@@ -16,6 +16,8 @@ export interface FailureContext {
   readonly now: number;
   /** The person's, or null for the machine's. */
   readonly timezone: string | null;
+  /** Role of the person who asked; null: a job or the heartbeat did, so nobody waits who could try again. */
+  readonly asker: Role | null;
 }
 
 /**
@@ -23,40 +25,90 @@ export interface FailureContext {
  * next step. The words are a code span, so nothing in them is a link or formatting.
  */
 export function failureSentence(error: ModelError, context: FailureContext): string {
-  const { model } = context;
+  const { model, asker } = context;
   const provider = model.split('/', 1)[0] ?? model;
   const said = error.said === undefined ? '.' : `: ${literal(error.said.replace(/\.$/u, ''))}.`;
   switch (error.kind) {
     case 'auth':
       return error.setting === undefined
-        ? `${provider} does not let this API key use ${model}${said} Check what the key may do, or choose another model with /model.`
-        : `${provider} refused the API key. ${correctedKey(error.setting)}, then send /retry.`;
+        ? joined(
+            `${provider} does not let this API key use ${model}${said}`,
+            repair(`Check what the key may do, or ${ANOTHER_MODEL}`, { asker }),
+          )
+        : joined(
+            `${provider} refused the API key.`,
+            repair(correctedKey(error.setting), { asker, then: 'send /retry' }),
+          );
     case 'quota':
-      return `The account at ${provider} has no credit left${said} Top it up, or choose another model with /model, then send /retry.`;
+      return joined(
+        `The account at ${provider} has no credit left${said}`,
+        repair(`Top it up, or ${ANOTHER_MODEL}`, { asker, then: 'send /retry' }),
+      );
     case 'rate-limit':
-      return `${provider} is rate-limiting us right now${said} ${AGAIN} ${soon(error.retryAfterMs, context)}, or choose another model with /model.`;
+      return joined(
+        `${provider} is rate-limiting us right now${said}`,
+        retry(asker, { when: soon(error.retryAfterMs, context), or: ANOTHER_MODEL }),
+      );
     case 'overloaded':
-      return `${provider} is overloaded or down right now${said} ${AGAIN} ${soon(error.retryAfterMs, context)}, or choose another model with /model.`;
+      return joined(
+        `${provider} is overloaded or down right now${said}`,
+        retry(asker, { when: soon(error.retryAfterMs, context), or: ANOTHER_MODEL }),
+      );
     case 'timeout':
-      return `${model} did not answer in time. ${AGAIN}; if this happens often, raise \`providers.${provider}.timeouts\`.`;
-    case 'network':
-      return error.setting === undefined
-        ? `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry.`
-        : `I could not reach ${provider}, or the connection broke off. Check the network, then send /retry; if \`${error.setting}\` is wrong, correct it before.`;
+      return joined(
+        `${model} did not answer in time.`,
+        retry(asker, { or: `raise \`providers.${provider}.timeouts\` if this happens often` }),
+      );
+    case 'network': {
+      const address = error.setting === undefined ? '' : `, and \`${error.setting}\``;
+      return joined(
+        `I could not reach ${provider}, or the connection broke off.`,
+        repair(`Check the network${address}`, { asker, then: 'send /retry' }),
+      );
+    }
     case 'context-overflow':
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
-      return `${model} refused to answer because of its content rules. ${OWN_LEFT_OUT} Or rephrase it, or choose another model with /model.`;
+      return joined(
+        `${model} refused to answer because of its content rules.`,
+        asker === null ? '' : OWN_LEFT_OUT,
+        asker === null ? '' : `Or put it in other words${asker === 'owner' ? `, or ${ANOTHER_MODEL}` : ''}.`,
+      );
     case 'unsupported-tool-choice':
-      return `${model} cannot be told which tools to use: choose another model with /model.`;
+      return joined(
+        `${model} cannot be told which tools to use.`,
+        repair('Choose another model with /model', { asker }),
+      );
     case 'malformed':
-      return `${model} sent an answer that I could not read${said} ${AGAIN}.`;
+      return joined(`${model} sent an answer that I could not read${said}`, retry(asker));
     case 'aborted':
-      return `The call to ${model} was stopped. ${AGAIN}.`;
+      return joined(`The call to ${model} was stopped.`, retry(asker));
     case 'bad-request':
-      return oneLine(error.message, LONGEST_SENTENCE);
+      return joined(
+        oneLine(error.message, LONGEST_SENTENCE),
+        error.about === undefined ? retry(asker, { or: ANOTHER_MODEL }) : '',
+      );
   }
+}
+
+const ANOTHER_MODEL = 'choose another model with /model';
+
+function joined(...sentences: readonly string[]): string {
+  return sentences.filter((sentence) => sentence !== '').join(' ');
+}
+
+/** The next step when it may work by itself later. `or`: what the owner can do instead. */
+function retry(asker: Role | null, { when = '', or }: { readonly when?: string; readonly or?: string } = {}): string {
+  if (asker === null) return '';
+  const instead = asker === 'owner' && or !== undefined ? `, or ${or}` : '';
+  return `Send /retry to try again${when === '' ? '' : ` ${when}`}${instead}.`;
+}
+
+/** The next step when the owner has to do something first. */
+function repair(what: string, { asker, then }: { readonly asker: Role | null; readonly then?: string }): string {
+  const first = asker === 'owner' || asker === null ? what : 'Tell the owner of this assistant';
+  return then === undefined || asker === null ? `${first}.` : `${first}, then ${then}.`;
 }
 
 /** The next step for a refused key. A changed setting is taken up at once; an environment variable only at a new start. */

@@ -19,8 +19,7 @@ const LAYERS: Readonly<Record<string, string>> = {
 };
 
 /** Closes the sentence of a turn that failed because of refused content. */
-export const OWN_LEFT_OUT =
-  'Your message and what came with it are left out of later requests, so the conversation can go on; /retry sends it again as it was.';
+export const OWN_LEFT_OUT = 'Your message and what came with it are left out of later requests; /retry sends it again.';
 
 /** What the turn left out of its requests, for the end of its answer; '' for nothing. `named`: the reader may see names of files. */
 export function refusalNote(entries: readonly TapeEntry[], { named }: { readonly named: boolean }): string {

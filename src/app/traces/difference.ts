@@ -49,7 +49,7 @@ function layerAt(
   return top === '' ? 'order of the fields' : `setting ${top}`;
 }
 
-/** The first line of a layer, which names it: `Files of the workspace`. */
+/** The first line of a layer, which names it: `AGENTS.md`. */
 function headingOf(layer: string): string {
   return oneLine(layer.trim().split('\n')[0] ?? '', 60).replace(/^#+ /u, '');
 }

@@ -45,7 +45,7 @@ describe('what a server says of a request', () => {
 
   test('is no link and no formatting in the chat', async () => {
     await using world = await startWorld();
-    world.model.reply(refused(400, 'See **this** [page](https://evil.example/a) now'));
+    world.model.reply(refused(402, 'See **this** [page](https://evil.example/a) now'));
     await told(world, 'hi', '**this** [page](https://evil.example/a)');
     expect(JSON.stringify(world.telegram.calls)).not.toMatch(/href=|"text_link"/u);
   });
