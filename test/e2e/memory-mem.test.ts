@@ -110,6 +110,53 @@ test('/mem saves the text of a model that never calls the tool, after it was ask
   expect(await note(world, 'MEMORY.md')).toBe('- An old fact.\n');
 });
 
+test.each([
+  ["I'm sorry, I can't help with that."],
+  ['Sure! How can I help you today?'],
+  ['Unfortunately, the request cannot be completed.'],
+  ['Es tut mir leid, dabei kann ich nicht helfen.'],
+  ['抱歉，我无法提供帮助。'],
+])('/mem never takes a refusal or chat for the summary: %s', async (answer) => {
+  await using world = await startWorld();
+  world.model.setHandler(() => 'ok');
+  world.model.setAside(() => answer);
+  await countTo(world, ['can you help me?', 'please help me with that today', 'word three', 'word four']);
+  const said = 'openai/scripted-model gave no usable answer. /mem tries again.';
+  expect(await say(world, '/mem')).toBe(`I could not save this conversation to memory: ${said}`);
+  expect(await say(world, '/mem I like cake')).toBe(
+    `I saved your note “I like cake” in HISTORY.md. I could not save the conversation: ${said}`,
+  );
+  expect(await note(world, 'HISTORY.md')).not.toContain(answer);
+  expect(await hasAnchor(world)).toBe(false);
+});
+
+test.each([
+  ['no text and no call', ''],
+  ['arguments that are no JSON', { calls: [{ name: 'save_memory', arguments: '{"history_entry": ' }] }],
+  ['arguments that are no object', { calls: [{ name: 'save_memory', arguments: '["They counted."]' }] }],
+  ['a refusal as the entry', saves("I'm sorry, but I can't assist with that.")],
+])('/mem tells the owner about an answer of %s', async (_what, answer) => {
+  await using world = await startWorld();
+  world.model.setHandler(() => 'ok');
+  world.model.setAside(() => answer);
+  await countTo(world, FOUR);
+  expect(await say(world, '/mem')).toBe(
+    'I could not save this conversation to memory: openai/scripted-model gave no usable answer. /mem tries again.',
+  );
+  expect(await note(world, 'HISTORY.md')).toBe('');
+});
+
+test('/mem says so when the provider refused all of the conversation', async () => {
+  await using world = await startWorld();
+  world.model.setHandler(() => 'ok');
+  world.model.setAside(() => ({ error: { status: 400, message: 'content_filter' } }));
+  await countTo(world, FOUR);
+  expect(await say(world, '/mem')).toBe(
+    'The provider refused 4 exchanges of this conversation, so I left that out. MEMORY.md stays as it is.',
+  );
+  expect(chatOf(world).at(-1)).not.toContain('older part');
+});
+
 test('what the demo says is not remembered; what people said and noted is', async () => {
   await using world = await startWorld({ config: { agent: { model: 'demo/scripted' } } });
   await countTo(world, ['what is a monad?', 'and a functor?', 'word three', 'word four']);

@@ -1,5 +1,5 @@
 import type { InboundMessage } from '../../bus/messages.ts';
-import { oneLine, plural } from '../../util/text.ts';
+import { oneLine, plural, sentences } from '../../util/text.ts';
 import type { ChatCommand } from './command.ts';
 
 /** The result of /mem. */
@@ -12,8 +12,10 @@ export type MemResult =
     }
   | {
       readonly result: 'saved';
-      /** Number of exchanges that were saved; 0: only the note was new. */
+      /** Number of exchanges that were summarized; 0: only the note was new, or the provider refused all of them. */
       readonly exchanges: number;
+      /** What the provider refused, in words; null: nothing. */
+      readonly refused: string | null;
       /** The note that the owner added; null: none. */
       readonly note: string | null;
       /** `not-here`: this chat never changes MEMORY.md. `asked`: the owner was asked whether it may change. */
@@ -51,13 +53,18 @@ function sentence(consolidated: MemResult): string {
       return 'I stopped; this conversation is not in memory yet.';
     case 'failed':
       return consolidated.note === undefined
-        ? `I could not save this conversation to memory: ${consolidated.reason} /mem tries again.`
-        : `${kept(consolidated.note)} I could not save the conversation: ${consolidated.reason} /mem tries again.`;
+        ? sentences(`I could not save this conversation to memory: ${consolidated.reason}`, '/mem tries again.')
+        : sentences(
+            kept(consolidated.note),
+            `I could not save the conversation: ${consolidated.reason}`,
+            '/mem tries again.',
+          );
     case 'saved': {
-      const { exchanges, memory, note } = consolidated;
+      const { exchanges, refused, memory, note } = consolidated;
       return [
         ...(note === null ? [] : [kept(note)]),
         ...(exchanges === 0 ? [] : [`I saved a summary of ${plural(exchanges, 'exchange')} in HISTORY.md.`]),
+        ...(refused === null ? [] : [`The provider refused ${refused}, so I left that out.`]),
         MEMORY[memory],
       ].join(' ');
     }

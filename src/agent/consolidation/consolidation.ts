@@ -19,6 +19,7 @@ import type { ChosenModel } from '../turn/current-turn.ts';
 import { endedTurns, readSpan, unconsolidated, type TurnSpan } from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
 import { consolidatedOf } from './position.ts';
+import { leftOutText } from './refused-part.ts';
 
 export interface ConsolidationPorts
   extends Omit<ConsolidationRunPorts, 'signal' | 'borders' | 'modelOf'>, Omit<OwnerQuestionPorts, 'signal'> {
@@ -284,9 +285,10 @@ function resultOf(outcome: ConsolidationOutcome, exchanges: number, note: string
     case 'dropped':
       return { result: 'nothing-new' };
     case 'done': {
-      const { progress, own } = outcome;
+      const { progress, own, leftOut } = outcome;
       const memory = !own ? 'not-here' : progress.questions.length > 0 ? 'asked' : progress.memory;
-      return { result: 'saved', exchanges, memory, note };
+      const refused = leftOut === null ? null : leftOutText(leftOut);
+      return { result: 'saved', exchanges: exchanges - (leftOut?.turns ?? 0), refused, memory, note };
     }
   }
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Role } from '../../bus/messages.ts';
 import type { ModelMessage } from '../../providers/provider.ts';
 import { copyOf } from '../../memory/consolidation/conversation-text.ts';
+import { isRefusal, isUsableSummary } from '../../memory/consolidation/usable-summary.ts';
 import type { TurnSpan } from '../../memory/consolidation/session-span.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import type { SideCall, SideCalls } from '../side-calls/side-calls.ts';
@@ -33,7 +34,10 @@ export type ConsolidationReply =
   | {
       readonly ok: false;
       readonly held: boolean;
+      /** A sentence for a person. */
       readonly reason: string;
+      /** What was wrong with the model's answers, for the log. */
+      readonly problem?: string | undefined;
       /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
       readonly scripted?: boolean;
       /** The provider refused the content of the question. @default false */
@@ -94,8 +98,8 @@ export async function askToConsolidate(
   await calls.count(call, model, asked.usage);
   signal.throwIfAborted();
   if (!asked.ok) {
-    const { reason, kind, scripted = false } = asked;
-    return { ok: false, held: false, reason, scripted, refused: kind === 'refusal' };
+    const { reason, problem, kind, scripted = false } = asked;
+    return { ok: false, held: false, reason, problem, scripted, refused: kind === 'refusal' };
   }
   return { ok: true, ...readSaved(asked.value) };
 }
@@ -121,6 +125,7 @@ const historyEntry = z
   .string()
   .trim()
   .min(1)
+  .refine((text) => !isRefusal(text), 'expected what happened in the conversation')
   .describe(
     'Text for the log: what happened, in 2 to 10 sentences with every name, number, date, decision and open question.',
   );
@@ -155,7 +160,7 @@ interface ConsolidationPrompt {
   readonly schema: typeof withMemory | typeof logOnly;
   readonly name: 'save_memory';
   readonly description: string;
-  readonly fallback: (text: string) => { history_entry: string };
+  readonly fallback: (text: string) => { history_entry: string } | undefined;
   readonly takesAnyText: true;
 }
 
@@ -178,7 +183,7 @@ export function consolidationPrompt(input: PromptInput): ConsolidationPrompt {
     schema: memory === null ? logOnly : withMemory,
     name: 'save_memory',
     description: 'Save what is to be kept of this part of the conversation. Use it once, as your whole answer.',
-    fallback: (text) => ({ history_entry: text }),
+    fallback: (text) => (isUsableSummary(text, turns, note) ? { history_entry: text } : undefined),
     takesAnyText: true,
   };
 }

@@ -5,8 +5,15 @@ import { askToConsolidate, type ConsolidationQuestionPorts, type ConsolidationRe
 
 type Question = Parameters<typeof askToConsolidate>[0];
 
-/** `leftOut`: what the provider refused, in words for the owner; null if it refused nothing. */
-export type AskedAround = ConsolidationReply & { readonly leftOut: string | null };
+/** What the provider refused. */
+export interface LeftOut {
+  readonly memory: boolean;
+  /** A number of exchanges. */
+  readonly turns: number;
+}
+
+/** `leftOut`: null if the provider refused nothing. */
+export type AskedAround = ConsolidationReply & { readonly leftOut: LeftOut | null };
 
 /** A thing that can be left out of the question: MEMORY.md (null), which is the first of them, or a turn. */
 type Suspect = TurnSpan | null;
@@ -51,22 +58,27 @@ async function askWithout(
   const kept = { ...question, part: { ...part, turns }, memory: left.includes(null) ? null : memory };
   const reply = await askToConsolidate(kept, ports);
   const without = part.turns.length - turns.length;
-  const leftOut = [...(left.includes(null) ? ['MEMORY.md'] : []), ...(without === 0 ? [] : [turnsText(without)])];
   const missing = without === 0 ? '' : ` ${gap(without)}`;
-  return { ...reply, ...(reply.ok ? { entry: reply.entry + missing } : {}), leftOut: leftOut.join(' and ') };
+  return {
+    ...reply,
+    ...(reply.ok ? { entry: reply.entry + missing } : {}),
+    leftOut: { memory: left.includes(null), turns: without },
+  };
 }
 
 function withoutTurns({ part }: Question): AskedAround {
   const count = part.turns.length;
-  return { ok: true, entry: gap(count), update: null, leftOut: turnsText(count) };
+  return { ok: true, entry: gap(count), update: null, leftOut: { memory: false, turns: count } };
 }
 
 function gap(count: number): string {
   return `[${plural(count, 'exchange')} left out here, because the provider refused the content.]`;
 }
 
-function turnsText(count: number): string {
-  return `${plural(count, 'exchange')} of this conversation`;
+/** What was left out, in words for the owner. */
+export function leftOutText({ memory, turns }: LeftOut): string {
+  const exchanges = turns === 0 ? [] : [`${plural(turns, 'exchange')} of this conversation`];
+  return [...(memory ? ['MEMORY.md'] : []), ...exchanges].join(' and ');
 }
 
 function isRefused(reply: ConsolidationReply): boolean {

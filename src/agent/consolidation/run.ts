@@ -19,7 +19,7 @@ import type { Logger } from '../../util/log.ts';
 import type { Slots } from '../../util/slots.ts';
 import { changeMemory, readToRewrite, type MemoryFiles, type OwnerQuestionPorts } from './memory-change.ts';
 import { answeredPart, nextPart, positionOf, type ConsolidationPosition } from './position.ts';
-import { askAroundRefused } from './refused-part.ts';
+import { askAroundRefused, leftOutText, type LeftOut } from './refused-part.ts';
 import {
   fitsAnswer,
   type ConsolidationPart,
@@ -59,7 +59,13 @@ export interface ConsolidationRunPorts extends ConsolidationQuestionPorts, Pick<
 
 export type ConsolidationOutcome =
   /** Everything is written; `progress.questions` are left for the owner. */
-  | { readonly outcome: 'done'; readonly progress: ConsolidationProgress; readonly own: boolean }
+  | {
+      readonly outcome: 'done';
+      readonly progress: ConsolidationProgress;
+      readonly own: boolean;
+      /** What the provider refused, where the person who asked was not told yet. */
+      readonly leftOut: LeftOut | null;
+    }
   /** The history has changed, so there is nothing left to consolidate. */
   | { readonly outcome: 'dropped' }
   /** `held`: no budget is left. The row stays as it is, to be tried again. */
@@ -106,6 +112,7 @@ class ConsolidationRun {
   readonly #ports: ConsolidationRunPorts;
   readonly #facts: RunFacts;
   #own: boolean;
+  #leftOut: LeftOut | null = null;
 
   constructor(row: ConsolidationRow, ports: ConsolidationRunPorts, facts: RunFacts) {
     this.#record = new RecordWriter(row, ports.consolidations);
@@ -175,7 +182,11 @@ class ConsolidationRun {
     }
     if (held) return { outcome: 'failed', held, reason };
     const failures = await record.failed();
-    log.warn('consolidation: model gave no usable answer', { ...record.facts, failures, reason });
+    log.warn('consolidation: model gave no usable answer', {
+      ...record.facts,
+      failures,
+      reason: reply.problem ?? reason,
+    });
     if (failures < MOST_FAILURES || record.row.reason === 'mem') return { outcome: 'failed', held, reason };
     log.warn('consolidation: conversation written into HISTORY.md unsummarised', record.facts);
     const paragraphs = this.#paragraphs(part, untrusted, rawEntries(part.turns));
@@ -252,7 +263,7 @@ class ConsolidationRun {
   }
 
   #done(): ConsolidationOutcome {
-    return { outcome: 'done', progress: this.#record.progress, own: this.#own };
+    return { outcome: 'done', progress: this.#record.progress, own: this.#own, leftOut: this.#leftOut };
   }
 
   async #question(part: ConsolidationPart, memory: string | null): Promise<ConsolidationReply> {
@@ -265,10 +276,16 @@ class ConsolidationRun {
     return reply;
   }
 
-  /** Only the owner's own chat learns what was refused; for others it is in the log. */
-  async #tellRefused(what: string, { providerName, model }: ChosenModel): Promise<void> {
+  /** Only the owner's own chat learns what was refused, and /mem in its reply; for others it is in the log. */
+  async #tellRefused(leftOut: LeftOut, { providerName, model }: ChosenModel): Promise<void> {
     const { log, notify } = this.#ports;
+    const what = leftOutText(leftOut);
     log.warn('consolidation: provider refused a part of the conversation', { ...this.#record.facts, leftOut: what });
+    if (this.#record.row.reason === 'mem') {
+      const { memory = false, turns = 0 } = this.#leftOut ?? {};
+      this.#leftOut = { memory: memory || leftOut.memory, turns: turns + leftOut.turns };
+      return;
+    }
     if (!this.#own) return;
     const text = `While I was saving an older part of this conversation, ${providerName}/${model} refused ${what}. I saved the rest without it.`;
     await notify(this.#record.row.session, { id: `${this.#record.anchorId}:refused`, text });

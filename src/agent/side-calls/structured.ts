@@ -19,7 +19,7 @@ export interface StructuredQuestion<Schema extends z.ZodObject> {
   readonly description: string;
   /** Reads an answer in plain text, for models that do not call the tool; undefined when it cannot. */
   readonly fallback: (text: string) => z.output<Schema> | undefined;
-  /** `fallback` takes any text. Chat would pass too, so text is asked for again before it is taken. @default false */
+  /** `fallback` takes nearly any text. Chat may pass too, so text is asked for again before it is taken. @default false */
   readonly takesAnyText?: boolean;
   /** @default 2048 */
   readonly maxOutputTokens?: number;
@@ -34,7 +34,10 @@ export type StructuredAnswer<T> =
   | { readonly ok: true; readonly value: T; readonly usage: Usage }
   | {
       readonly ok: false;
+      /** A sentence for a person. */
       readonly reason: string;
+      /** What was wrong with the answers, for the log; undefined after an error of the model. */
+      readonly problem?: string;
       /** Kind of the model's error; undefined when its answers did not match the schema. */
       readonly kind?: ModelError['kind'];
       /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
@@ -79,7 +82,7 @@ export async function askStructured<Schema extends z.ZodObject>(
 ): Promise<StructuredAnswer<z.output<Schema>>> {
   let usage = noUsage;
   let messages = question.messages;
-  let reason = '';
+  let problem = '';
   let longest = '';
   for (let tries = 0; tries < 2; tries += 1) {
     const { outcome, usage: used } = await askBestWay(question, messages, { ...ports, isAgain: tries > 0 });
@@ -91,17 +94,17 @@ export async function askStructured<Schema extends z.ZodObject>(
     const mayBeChat = question.takesAnyText === true && tries === 0 && ports.choices.best(question.model) !== 'plain';
     const text = stripReasoning(textIn(outcome.content)).trim();
     // Asked again, a model may only comment on its first text, which was the answer then.
-    if (text.length > longest.length) longest = text;
+    if (text.length > longest.length && question.fallback(text) !== undefined) longest = text;
     const read = readAnswer(outcome, question, mayBeChat ? '' : question.takesAnyText === true ? longest : text);
     if ('value' in read) return { ok: true, value: read.value, usage };
-    reason = read.problem;
+    problem = read.problem;
     messages = [
       ...question.messages,
       ...said(outcome, `${question.name}.${tries}`),
-      complaint(outcome, read.problem, question, tries),
+      complaint(outcome, problem, question, tries),
     ];
   }
-  return { ok: false, reason, usage };
+  return { ok: false, reason: `${keyOf(question.model)} gave no usable answer.`, problem, usage };
 }
 
 /** Asks in the best way that the model supports, and remembers it. */

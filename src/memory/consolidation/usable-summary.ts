@@ -1,0 +1,58 @@
+import { fold, singlesOf, wordsOf } from '../search/words.ts';
+import { isTelling } from '../search/stop-words.ts';
+import { saidIn } from './conversation-text.ts';
+import type { TurnSpan } from './session-span.ts';
+
+/** Beginnings of refusals and apologies. A log entry speaks about people, so it never begins so. */
+const BEGINNINGS = [
+  String.raw`(?:i['’]?m|i am|we['’]?re|we are) (?:(?:so|very|really|truly) )?(?:sorry|afraid|unable|not able)\b`,
+  String.raw`(?:i|we) (?:can['’]?t|cannot|can not|won['’]?t|will not|must decline|apologi[sz]e)\b`,
+  String.raw`(?:sorry|my apologies|apologies|as an ai)\b|unfortunately,? (?:i|we)\b`,
+  String.raw`(?:es )?tut mir leid|ich kann\b|leider kann|entschuldig`,
+  String.raw`(?:je suis )?désolé|je ne p|lo siento|no puedo|desculp|não posso|mi dispiace|non posso`,
+  '(?:很|非常)?(?:抱歉|对不起)|我(?:无法|不能)|申し訳|すみません|ごめん|죄송',
+];
+const REFUSES = new RegExp(String.raw`^[^\p{L}]*(?:${BEGINNINGS.join('|')})`, 'iu');
+
+/** What models say in any chat; two texts that share only such words have nothing in common. */
+const CHATTY: ReadonlySet<string> = new Set(
+  'answer apologize apologies assist assistance assistant cannot certainly chat complete completed content conversation course glad happy hello help here memory need needed please provide questions request save sorry summarize summary sure text today unable unfortunately welcome'.split(
+    ' ',
+  ),
+);
+const SHORTEST_WORD = 4;
+
+/** Whether a text is a refusal or an apology, judged by how it begins. */
+export function isRefusal(text: string): boolean {
+  return REFUSES.test(text);
+}
+
+/**
+ * Whether plain text of a model may be saved as the summary of these turns. It must name something that was said there:
+ * chat, questions and refusals of a model don't. When in doubt, false, because then nothing is lost.
+ */
+export function isUsableSummary(text: string, turns: readonly TurnSpan[], note: string | null): boolean {
+  if (isRefusal(text) || /[?？]\s*$/u.test(text)) return false;
+  const said = [...turns.map(saidIn), note ?? ''].join('\n');
+  const folded = fold(said);
+  const names = (word: string): boolean =>
+    (word.length >= SHORTEST_WORD || /\d/u.test(word)) &&
+    !CHATTY.has(word) &&
+    isTelling([{ kind: 'word', text: word }]) &&
+    folded.includes(stemOf(word));
+  return wordsOf(text).some(names) || pairsOf(text).some((pair) => singlesOf(said).includes(pair));
+}
+
+/** A word without its ending, roughly: “counted” names what “count” did. */
+function stemOf(word: string): string {
+  return word.slice(0, Math.max(SHORTEST_WORD, word.length - 2));
+}
+
+/** Neighbouring characters of scripts that don't separate words. */
+function pairsOf(text: string): readonly string[] {
+  const singles = singlesOf(text).split(' ');
+  return singles
+    .slice(1)
+    .map((single, at) => `${singles[at]} ${single}`)
+    .filter((pair) => isTelling([{ kind: 'singles', text: pair }]));
+}
