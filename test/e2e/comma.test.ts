@@ -30,6 +30,12 @@ describe('a comma command', () => {
     [',fs.list path=.', 'a.txt'],
     [',Bash command="rm -rf /"', 'refused in every mode'],
     [',bash cmd="echo it ran"', 'it ran'],
+    [',bash cmd=“echo it ran”', '\nit ran'],
+    [',bash cmd=„echo it ran“', '\nit ran'],
+    [',bash cmd=‘echo "it’s 5"’', '\nit’s 5'],
+    [String.raw`,bash cmd="echo \"it ran\""`, '\nit ran'],
+    [',Read filePath=a.txt', 'hello'],
+    [',exec command="echo it ran" timeout_seconds=5', '\nit ran'],
   ])('takes keys and values also under another name of its tool: %s', async (command, answer) => {
     await using world = await startWorld();
     await writeFile(join(world.workspace, 'a.txt'), 'hello');

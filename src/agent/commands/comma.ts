@@ -1,5 +1,5 @@
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
-import { ownParameter } from '../../tools/registry/parameter-aliases.ts';
+import { camelCase, ownParameter } from '../../tools/registry/parameter-aliases.ts';
 import { renderResult } from '../../tools/registry/result.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { cut } from '../../util/text.ts';
@@ -59,8 +59,8 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** Names of parameters in other programs that people type by habit. */
-const OTHER_NAMES: ReadonlySet<string> = new Set(['cmd', 'file_path', 'old_string', 'new_string']);
+/** Names of parameters in other programs that people type by habit, in camelCase. */
+const OTHER_NAMES: ReadonlySet<string> = new Set(['cmd', 'filePath', 'oldString', 'newString']);
 
 /**
  * The arguments of `,tool …` as JSON: `{…}` is taken as it is, `key=value key="two words"` by key (a value extends to
@@ -75,7 +75,8 @@ export function commaArguments(text: string, { names, first }: ParameterNames): 
     const key = match.groups?.['key'] ?? '';
     if (names.includes(key)) return true;
     // Other words before an equals sign are more likely part of a value than another name of a parameter.
-    const own = OTHER_NAMES.has(key) ? ownParameter(key, (name) => names.includes(name)) : undefined;
+    const isName = OTHER_NAMES.has(camelCase(key)) || names.includes(camelCase(key));
+    const own = isName ? ownParameter(key, (name) => names.includes(name)) : undefined;
     return own !== undefined && !given.has(own);
   });
   if (keys[0]?.index !== 0) return JSON.stringify(first === undefined ? { text } : { [first]: text });
@@ -87,9 +88,21 @@ export function commaArguments(text: string, { names, first }: ParameterNames): 
   return JSON.stringify(Object.fromEntries(pairs));
 }
 
-/** Removes quotes around a whole value. */
+/** Quotes of keyboards and phones: the opening ones of a kind, and the closing ones. */
+const QUOTES = [
+  ['"', '"'],
+  ["'", "'"],
+  ['“„”', '“”'],
+  ['‘‚', '‘’'],
+] as const;
+
+/** Removes quotes around a whole value, and the backslashes before such quotes inside. */
 function unquoted(value: string): string {
-  const match = /^(?<quote>["'])(?<inner>[\s\S]*)\k<quote>$/u.exec(value);
-  const { quote = '', inner = '' } = match?.groups ?? {};
-  return match === null || inner.includes(quote) ? value : inner;
+  for (const [open, close] of QUOTES) {
+    const inner = new RegExp(String.raw`^[${open}](?<inner>(?:[^${open}\\]|\\[\s\S])*)[${close}]$`, 'u').exec(
+      value,
+    )?.[1];
+    if (inner !== undefined) return inner.replaceAll(new RegExp(String.raw`\\(?=[${open}${close}])`, 'gu'), '');
+  }
+  return value;
 }

@@ -2,49 +2,48 @@ import * as z from 'zod';
 
 /**
  * Names of one parameter in other programs (Claude Code, Codex, OpenClaw, nanobot and others), which models use by habit.
- * Within a row each name stands for whichever of them the tool has.
+ * Within a row each name stands for the first one, if the tool has that. Each also counts in snake_case and in camelCase.
  */
 const SAME: readonly (readonly string[])[] = [
-  [
-    'path',
-    'file_path',
-    'filepath',
-    'filename',
-    'file',
-    'absolute_path',
-    'relative_path',
-    'target_file',
-    'notebook_path',
-  ],
-  ['path', 'dir', 'directory', 'dir_path', 'directory_path', 'folder'],
-  ['oldText', 'old_string', 'old_str', 'old_text', 'old', 'search', 'oldString', 'oldStr'],
-  ['newText', 'new_string', 'new_str', 'new_text', 'new', 'replace', 'replacement', 'newString', 'newStr'],
-  ['replaceAll', 'replace_all', 'all'],
-  ['command', 'cmd', 'script', 'code', 'shell_command', 'commandLine', 'command_line'],
-  ['cwd', 'workdir', 'working_dir', 'working_directory', 'workingDirectory'],
-  ['timeoutSeconds', 'timeout_seconds', 'timeout_secs', 'timeout_sec'],
-  ['background', 'run_in_background', 'is_background'],
-  ['content', 'contents', 'text', 'file_text', 'body', 'data'],
+  ['path', 'filePath', 'filepath', 'filename', 'file', 'absolutePath', 'relativePath', 'targetFile', 'notebookPath'],
+  ['path', 'dir', 'directory', 'dirPath', 'directoryPath', 'folder'],
+  ['oldText', 'oldString', 'oldStr', 'old', 'search'],
+  ['newText', 'newString', 'newStr', 'new', 'replace', 'replacement'],
+  ['replaceAll', 'all'],
+  ['command', 'cmd', 'script', 'code', 'shellCommand', 'commandLine'],
+  ['cwd', 'workdir', 'workingDir', 'workingDirectory'],
+  ['timeoutSeconds', 'timeoutSecs', 'timeoutSec'],
+  ['background', 'runInBackground', 'isBackground'],
+  ['content', 'contents', 'text', 'fileText', 'body', 'data'],
   ['text', 'message', 'content', 'body'],
-  ['query', 'q', 'search_query', 'search_term', 'keywords'],
+  ['query', 'q', 'searchQuery', 'searchTerm', 'keywords'],
   ['url', 'uri', 'link', 'address', 'href'],
-  ['pattern', 'regex', 'regexp', 'query', 'search', 'search_pattern', 'glob_pattern', 'glob'],
-  ['glob', 'include', 'file_pattern', 'include_pattern', 'includes'],
-  ['limit', 'head_limit', 'max_results', 'maxResults', 'num_results', 'count', 'top_k', 'max', 'n', 'line_count'],
-  ['count', 'limit', 'max_results', 'maxResults', 'num_results', 'numResults', 'top_k', 'n'],
-  ['offset', 'start_line', 'startLine', 'line_offset', 'view_offset', 'from'],
-  ['depth', 'max_depth', 'maxDepth'],
-  ['context', 'context_lines', '-C', 'contextLines'],
+  ['pattern', 'regex', 'regexp', 'query', 'search', 'searchPattern', 'globPattern', 'glob'],
+  ['glob', 'include', 'filePattern', 'includePattern', 'includes'],
+  ['limit', 'headLimit', 'maxResults', 'numResults', 'count', 'topK', 'max', 'n', 'lineCount'],
+  ['count', 'limit', 'maxResults', 'numResults', 'topK', 'n'],
+  ['offset', 'startLine', 'lineOffset', 'viewOffset', 'from'],
+  ['depth', 'maxDepth'],
+  ['context', 'contextLines', '-C'],
   ['task', 'prompt', 'instructions', 'goal'],
-  ['name', 'skill', 'skill_name'],
+  ['name', 'skill', 'skillName'],
   ['fact', 'text', 'content', 'memory', 'note'],
 ];
 
 /** The tool's own parameter that a name from another program means; undefined: the tool has no such parameter. */
 export function ownParameter(name: string, has: (parameter: string) => boolean): string | undefined {
-  if (has(name)) return name;
-  for (const [own = '', ...others] of SAME) if (has(own) && others.includes(name)) return own;
-  return undefined;
+  const spelled = camelCase(name);
+  const own = [name, spelled, snakeCase(name)].find(has);
+  return own ?? SAME.find(([first = '', ...others]) => has(first) && others.includes(spelled))?.[0];
+}
+
+/** A name in camelCase, e.g. `filePath` for `file_path`. */
+export function camelCase(name: string): string {
+  return name.replace(/(?<=[a-z\d])_(?<first>[a-z\d])/gu, (_, first: string) => first.toUpperCase());
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/(?<=[a-z\d])[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /**
