@@ -32,7 +32,7 @@ async function restartEarlier(world: World, clock: SkippingClock): Promise<void>
   await world.restart();
 }
 
-const failing = { error: { status: 402, message: 'No credit.' } };
+const failing = { error: { status: 402, message: 'This account is broken.' } };
 
 test('after a restart with the clock put back by a day /retry takes the message that failed last, and /undo the newest', async () => {
   const clock = new SkippingClock();

@@ -37,12 +37,12 @@ export function failureSentence(error: ModelError, context: FailureContext): str
           )
         : joined(
             `${provider} refused the API key.`,
-            repair(correctedKey(error.setting), { asker, then: 'send /retry' }),
+            repair(correctedKey(error.setting), { asker, next: 'send /retry' }),
           );
     case 'quota':
       return joined(
         `The account at ${provider} has no credit left${said}`,
-        repair(`Top it up, or ${ANOTHER_MODEL}`, { asker, then: 'send /retry' }),
+        repair(`Top it up, or ${ANOTHER_MODEL}`, { asker, next: 'send /retry' }),
       );
     case 'rate-limit':
       return joined(
@@ -63,7 +63,7 @@ export function failureSentence(error: ModelError, context: FailureContext): str
       const address = error.setting === undefined ? '' : `, and \`${error.setting}\``;
       return joined(
         `I could not reach ${provider}, or the connection broke off.`,
-        repair(`Check the network${address}`, { asker, then: 'send /retry' }),
+        repair(`Check the network${address}`, { asker, next: 'send /retry' }),
       );
     }
     case 'context-overflow':
@@ -106,9 +106,9 @@ function retry(asker: Role | null, { when = '', or }: { readonly when?: string; 
 }
 
 /** The next step when the owner has to do something first. */
-function repair(what: string, { asker, then }: { readonly asker: Role | null; readonly then?: string }): string {
+function repair(what: string, { asker, next }: { readonly asker: Role | null; readonly next?: string }): string {
   const first = asker === 'owner' || asker === null ? what : 'Tell the owner of this assistant';
-  return then === undefined || asker === null ? `${first}.` : `${first}, then ${then}.`;
+  return next === undefined || asker === null ? `${first}.` : `${first}, then ${next}.`;
 }
 
 /** The next step for a refused key. A changed setting is taken up at once; an environment variable only at a new start. */

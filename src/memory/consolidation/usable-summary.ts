@@ -6,7 +6,7 @@ import type { TurnSpan } from './session-span.ts';
 /** Beginnings of refusals and apologies. A log entry speaks about people, so it never begins so. */
 const BEGINNINGS = [
   String.raw`(?:i['’]?m|i am|we['’]?re|we are) (?:(?:so|very|really|truly) )?(?:sorry|afraid|unable|not able)\b`,
-  String.raw`(?:i|we) (?:can['’]?t|cannot|can not|won['’]?t|will not|must decline|apologi[sz]e)\b`,
+  String.raw`(?:i|we) (?:can['’]?t|can ?not|won['’]?t|will not|must decline|apologi[sz]e)\b`,
   String.raw`(?:sorry|my apologies|apologies|as an ai)\b|unfortunately,? (?:i|we)\b`,
   String.raw`(?:es )?tut mir leid|ich kann\b|leider kann|entschuldig`,
   String.raw`(?:je suis )?désolé|je ne p|lo siento|no puedo|desculp|não posso|mi dispiace|non posso`,
