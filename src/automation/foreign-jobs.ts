@@ -36,7 +36,7 @@ const foreignJob = z.object({
 });
 /** What tells the jobs of other programs from our own, also when a field of one can't be read. */
 const foreignLooks = z.object({ schedule: z.looseObject({}), payload: z.looseObject({}) });
-const anyFile = z.object({ jobs: z.array(z.unknown()) });
+const anyFile = z.array(z.unknown()).or(z.object({ jobs: z.array(z.unknown()) }).transform(({ jobs }) => jobs));
 const named = z.object({ name: z.string().trim().min(1) }).or(z.object({ id }).transform((job) => ({ name: job.id })));
 
 type ForeignJob = z.output<typeof foreignJob>;
@@ -75,6 +75,21 @@ const ONE_TOO_MANY: Obstacle = {
   change: () => 'Remove jobs that you don’t need',
 };
 
+function pastJob(at: string): Obstacle {
+  return {
+    why: `was due on ${at.slice(0, 10)} and isn’t needed any more`,
+    change: () => 'Remove the job, or change its "schedule"',
+  };
+}
+
+/** How a file is read. */
+export interface ReadAs {
+  /** Time zone of jobs without one, if the file has none either. */
+  readonly zone: string;
+  /** Milliseconds since 1970; another program's job whose only time is before is not imported. */
+  readonly now: number;
+}
+
 /** Jobs that can be imported. If others can't, `problem` names them and says what to change. */
 export interface ForeignJobs {
   readonly jobs: readonly Job[];
@@ -83,10 +98,10 @@ export interface ForeignJobs {
 
 /**
  * Converts nanobot's or OpenClaw's list of jobs to this program's; jobs of this program in it stay as they are. Undefined for
- * a file without a job of those programs. `zone`: of jobs without one.
+ * a file without a job of those programs.
  */
-export function fromForeignJobs(data: unknown, zone: string): ForeignJobs | undefined {
-  const all = anyFile.safeParse(data).data?.jobs ?? [];
+export function fromForeignJobs(data: unknown, { zone, now }: ReadAs): ForeignJobs | undefined {
+  const all = anyFile.safeParse(data).data ?? [];
   if (!all.some((job) => foreignLooks.safeParse(job).success)) return undefined;
   const taken = new Set<string>();
   const own = all.map((written) => {
@@ -101,7 +116,7 @@ export function fromForeignJobs(data: unknown, zone: string): ForeignJobs | unde
     const read = foreignJob.safeParse(written);
     // nanobot keeps its own housekeeping in the list; those jobs have nothing to say.
     if (read.data?.payload.kind === 'system_event' && textOf(read.data) === '') continue;
-    const job = own[n] ?? (read.success ? converted(read.data, { taken, zone }) : unreadable(read.error));
+    const job = own[n] ?? (read.success ? converted(read.data, { taken, zone, now }) : unreadable(read.error));
     const result = jobs.length === MOST_JOBS && !('why' in job) ? ONE_TOO_MANY : job;
     if ('why' in result) {
       const name = JSON.stringify(named.safeParse(written).data?.name ?? `number ${n + 1}`);
@@ -127,7 +142,7 @@ function problemOfAll(
 
 function converted(
   job: ForeignJob,
-  { taken, zone }: { readonly taken: ReadonlySet<string>; readonly zone: string },
+  { taken, zone, now }: ReadAs & { readonly taken: ReadonlySet<string> },
 ): Job | Obstacle {
   const [text, chat, when] = [textOf(job).trim(), chatOf(job), whenOf(job)];
   if (text === '') return NO_TEXT;
@@ -138,7 +153,8 @@ function converted(
   const session = job.sessionTarget === 'main' ? 'main' : 'own';
   const fields = { id: idFrom(nameOf(job), taken), kind: 'agent', text, ...when, chat, session };
   const own = jobSchema.safeParse({ ...fields, enabled: job.enabled ?? true }).data;
-  return own === undefined || problemOf(own, zone) !== null ? NO_SCHEDULE : own;
+  if (own === undefined || problemOf(own, zone) !== null) return NO_SCHEDULE;
+  return own.at !== undefined && Date.parse(own.at) < now ? pastJob(own.at) : own;
 }
 
 function unreadable({ issues }: z.ZodError): Obstacle {

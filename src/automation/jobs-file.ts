@@ -5,7 +5,7 @@ import { fileStampOf, watchFile } from '../storage/watched-file.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { oneLine, plural } from '../util/text.ts';
-import { fromForeignJobs } from './foreign-jobs.ts';
+import { fromForeignJobs, type ReadAs } from './foreign-jobs.ts';
 import { jobSchema, MOST_JOBS, problemOf, type Job } from './job.ts';
 import { isZone } from '../util/time-zone.ts';
 
@@ -91,7 +91,9 @@ export class JobsFile {
       this.#stamp = stamp;
       return false;
     }
-    const parsed: ReturnType<typeof parseJobs> = text === undefined ? NOTHING : parseJobs(text, this.#options.zone);
+    const { zone, clock } = this.#options;
+    const parsed: ReturnType<typeof parseJobs> =
+      text === undefined ? NOTHING : parseJobs(text, { zone, now: clock.now() });
     const isUnusable = 'problem' in parsed;
     const {
       imported = false,
@@ -162,25 +164,28 @@ interface ParsedJobs extends JobList {
   readonly left?: string | null;
 }
 
-/** The jobs of a file, or what is wrong with it. `machineZone`: time zone of jobs without one if the file has none either. Pure. */
-export function parseJobs(text: string, machineZone: string): ParsedJobs | { readonly problem: string } {
+/** The jobs of a file, or what is wrong with it. Pure. */
+export function parseJobs(text: string, readAs: ReadAs): ParsedJobs | { readonly problem: string } {
   let data: unknown;
   try {
     data = JSON.parse(text.replace(/^\uFEFF/u, ''));
   } catch (error) {
     return { problem: `it is not JSON: ${oneLine(errorMessage(error), 200)}` };
   }
-  const foreign = fromForeignJobs(data, machineZone);
+  const foreign = fromForeignJobs(data, readAs);
   if (foreign !== undefined) {
     const { jobs, problem } = foreign;
     return problem !== null && jobs.length === 0 ? { problem } : { jobs, imported: true, left: problem };
+  }
+  if (Array.isArray(data)) {
+    return { problem: 'it is a bare list. Put the list into {"version": 1, "jobs": […]}, and save the file' };
   }
   const parsed = fileSchema.safeParse(data);
   if (!parsed.success) return { problem: firstIssue(parsed.error) };
   const { zone, jobs } = parsed.data;
   const ids = new Set<string>();
   for (const job of jobs) {
-    const problem = ids.has(job.id) ? 'there is another with this id' : problemOf(job, zone ?? machineZone);
+    const problem = ids.has(job.id) ? 'there is another with this id' : problemOf(job, zone ?? readAs.zone);
     if (problem !== null) return { problem: `the job ${job.id}: ${problem}` };
     ids.add(job.id);
   }

@@ -499,6 +499,14 @@ describe('another program’s jobs.json', () => {
     expect(world.requests.length).toBeGreaterThan(0);
   });
 
+  test('as a bare list is imported too', async () => {
+    await using world = await CronWorld.open(START);
+    await writeFile(world.path, JSON.stringify(openClaw.jobs));
+    await world.start();
+    expect(world.jobStore.broken).toBeNull();
+    expect(world.jobStore.entries).toMatchObject([{ job: { id: 'report' } }]);
+  });
+
   const [fromOpenClaw] = openClaw.jobs;
   const [fromNanobot] = nanobot.jobs;
   const cron = (expr: string): object => ({ schedule: { kind: 'cron', expr } });
@@ -523,6 +531,12 @@ describe('another program’s jobs.json', () => {
     ['in a zone that is none', fromNanobot, { schedule: { kind: 'every', everyMs: 5, tz: 'Local' } }, 'has a schedule'],
     ['of another kind', fromNanobot, { schedule: { kind: 'event' } }, 'has a "schedule.kind" that can’t be read'],
     ['with a number as a text', fromNanobot, { schedule: { kind: 'every', everyMs: '6' } }, 'has a "schedule.everyMs"'],
+    [
+      'whose only time is past',
+      fromNanobot,
+      { schedule: { kind: 'at', atMs: 1_500_000_000_000 } },
+      'was due on 2017-07-14 and isn’t needed any more. Remove the job, or change its "schedule"',
+    ],
     ['with seconds', fromOpenClaw, cron('30 0 9 * * *'), 'the job "Report" of OpenClaw has a schedule'],
     ['that delivers to nobody', fromOpenClaw, { delivery: { mode: 'none' } }, 'sends its result to nobody'],
     ['that must not deliver', fromNanobot, payload({ deliver: false }), 'sends its result to nobody'],

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { JobsFile } from '../../src/automation/jobs-file.ts';
+import { JobsFile, parseJobs } from '../../src/automation/jobs-file.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 
@@ -26,4 +26,11 @@ test('jobs of another program that can’t be copied first, as on a full disk, a
   expect(await file.look()).toBe(true);
   expect(file.list.jobs).toHaveLength(1);
   expect(await readFile(path, 'utf8')).toContain('Brew tea.');
+});
+
+test('a bare list without jobs of another program is refused with the form that the file needs', () => {
+  const list = JSON.stringify([{ id: 'tea', kind: 'message', text: 'Tea', every: '1h', chat: 'telegram:42' }]);
+  expect(parseJobs(list, { zone: 'UTC', now: 0 })).toEqual({
+    problem: 'it is a bare list. Put the list into {"version": 1, "jobs": […]}, and save the file',
+  });
 });

@@ -37,7 +37,7 @@ function jobsPath({ paths }: Scene): string {
 function readJobs(scene: Scene): ReturnType<typeof parseJobs> | undefined {
   const path = jobsPath(scene);
   if (!existsSync(path)) return undefined;
-  return parseJobs(readFileSync(path, 'utf8'), machineZone());
+  return parseJobs(readFileSync(path, 'utf8'), { zone: machineZone(), now: scene.clock.now() });
 }
 
 function file(scene: Scene): readonly Finding[] {
