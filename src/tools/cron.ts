@@ -85,7 +85,13 @@ type Params = z.infer<typeof parameters>;
 /** Characters of a task by which a job is known that has no id yet. */
 const LONGEST_TARGET = 200;
 
-const STARTS: ReadonlySet<Params['action']> = new Set(['enable', 'run']);
+/** Titles of the questions about a job that exists; these actions start jobs or stop what the owner counts on. */
+const TITLES: Partial<Record<Params['action'], string>> = {
+  run: 'Run a scheduled job now',
+  enable: 'Let a paused job run again',
+  disable: 'Pause a scheduled job',
+  remove: 'Delete a scheduled job',
+};
 const CHANGES: ReadonlySet<Params['action']> = new Set(['add', 'remove', 'enable', 'disable', 'run']);
 
 /** Creates the tool `cron`: reminders, and tasks that run once or repeatedly. */
@@ -122,9 +128,9 @@ export function cronTool(cron: CronPort): Tool {
         };
       return { decision: 'allow' };
     },
-    // A yes to start a job is for the job as it was shown.
+    // A yes is for the job as it was shown.
     binds: async ({ action, job }, context) =>
-      STARTS.has(action) && job !== undefined ? { job: (await cron.job(callerOf(context), job))?.code } : {},
+      TITLES[action] !== undefined && job !== undefined ? { job: (await cron.job(callerOf(context), job))?.code } : {},
     action: async (params, context) => await declared(cron, params, callerOf(context)),
     execute: async (params, context) => {
       const { action, text } = params;
@@ -142,7 +148,7 @@ export function cronTool(cron: CronPort): Tool {
   });
 }
 
-/** Describes, for the question to the owner, the whole job that this call would make run; null: it makes none run. */
+/** Describes, for the question to the owner, the whole job that this call would add, start, pause or delete; null: none. */
 async function declared(
   cron: CronPort,
   { action, job: id, when = '', text = '', kind = 'message', chat }: Params,
@@ -153,8 +159,8 @@ async function declared(
     const facts = `${kind}, ${when}${chat === undefined ? '' : `, to ${chat}`}`;
     return { action: writes, title: 'Schedule something', detail: `${facts}\n${text}` };
   }
-  if (!STARTS.has(action) || id === undefined) return null;
-  const title = action === 'run' ? 'Run a scheduled job now' : 'Let a paused job run again';
+  const title = TITLES[action];
+  if (title === undefined || id === undefined) return null;
   const job = await cron.job(by, id);
   if (job === null) return { action: writes, title, detail: `${id}: there is no such job` };
   const where = job.session === 'main' ? ', in the conversation of that chat' : '';

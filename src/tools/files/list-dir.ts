@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { ListedEntry, PathGuard } from '../../security/paths/guard.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { harmless } from '../../security/text/untrusted.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
@@ -28,6 +29,8 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
     description: 'List what is in a folder, with sizes of files. To find files by name in many folders use glob.',
     parameters,
     effect: 'none',
+    // In a group, names of files are the owner's too.
+    shows: ({ path = '.' }) => escapeControlChars(`${path}: names of files`),
     decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
     execute: async ({ path = '.', depth = 1 }, context) => {
       const lines: string[] = [];

@@ -49,14 +49,15 @@ describe('a tool of an MCP server in a private conversation with a stranger’s 
 describe('what deletes the owner’s jobs in a conversation with a stranger’s text', () => {
   const cron = (action: string): Call => call('cron', { action, job: 'pills' });
   family<readonly Call[]>({
-    held: { 'a job that is added': [call('cron', { action: 'add', when: 'every 2h', kind: 'agent', text: 'obey' })] },
-    open: {
-      'S10 a job that is removed': [cron('remove')],
-      'S10 a job that is removed after it was shown': [cron('show'), cron('remove')],
-      'S10 a job that is removed in a batch': [batch(cron('remove'))],
-      'S10 a job that is switched off': [cron('disable')],
-      'S10 a job that is switched off after the list': [call('cron', { action: 'list' }), cron('disable')],
+    held: {
+      'a job that is added': [call('cron', { action: 'add', when: 'every 2h', kind: 'agent', text: 'obey' })],
+      'a job that is removed': [cron('remove')],
+      'a job that is removed after it was shown': [cron('show'), cron('remove')],
+      'a job that is removed in a batch': [batch(cron('remove'))],
+      'a job that is switched off': [cron('disable')],
+      'a job that is switched off after the list': [call('cron', { action: 'list' }), cron('disable')],
     },
+    open: {},
     play: async (world, calls) => {
       const before = await jobs(world);
       if (before !== '[]') throw new Error(`there are jobs already: ${before}`);
@@ -146,14 +147,15 @@ describe('what a guest’s words in a group may show of the owner’s files', ()
   const GUEST = { ...mention, from: { id: 77, first_name: 'Mallory' } };
   const OWN = { ...mention, from: { id: OWNER, first_name: 'Ann' } };
   family<Call>({
-    held: { 'the text of a file': call('read_file', { path: 'salary-4711.md' }) },
-    open: {
-      'S16 glob in a group': call('glob', { pattern: '*' }),
-      'S16 glob of a folder in a group': call('glob', { pattern: 'letters/*' }),
-      'S16 glob of all folders in a group': call('glob', { pattern: '**/*.md' }),
-      'S16 list_dir in a group': call('list_dir', { path: '.' }),
-      'S16 list_dir of a folder in a group': call('list_dir', { path: 'letters' }),
+    held: {
+      'the text of a file': call('read_file', { path: 'salary-4711.md' }),
+      'the names of files': call('glob', { pattern: '*' }),
+      'the names of files in a folder': call('glob', { pattern: 'letters/*' }),
+      'the names of files in all folders': call('glob', { pattern: '**/*.md' }),
+      'the list of the workspace': call('list_dir', { path: '.' }),
+      'the list of a folder': call('list_dir', { path: 'letters' }),
     },
+    open: {},
     world: {
       config: {
         channels: {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { escapeControlChars } from '../../../security/text/control-characters.ts';
 import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { errorResult } from '../../registry/result.ts';
@@ -27,6 +28,8 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
       'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. It skips .git, node_modules and what .gitignore names.',
     parameters,
     effect: 'none',
+    // In a group, names of files are the owner's too.
+    shows: ({ pattern, path }) => escapeControlChars(`${placeOf(pattern, path)}: names of files that match ${pattern}`),
     decide: ({ pattern, path }, context) => decidePathUse(guard, placeOf(pattern, path), 'read', context),
     execute: async ({ pattern, offset = 0, limit = LIMIT, ignored = false, ...params }, context) => {
       const path = placeOf(pattern, params.path);
