@@ -105,7 +105,7 @@ export const KNOWN_FAULTS = {
   ...rows(
     {
       fixedBy: '23c',
-      why: 'What needs approval is decided by one table there, and a command that landed can be undone.',
+      why: 'A command that landed can be undone there.',
     },
     [
       'S10 files that a program removes',

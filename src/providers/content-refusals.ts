@@ -1,24 +1,37 @@
+import type { ModelError } from './provider.ts';
+
 /** What servers say when they refuse a request because of its content, in lower case. */
 const PHRASES: readonly RegExp[] = [
   // OpenAI, Azure, Anthropic, and servers that copy their codes.
   /content[ _-]?filter|content[ _-](?:policy|moderation|management polic)|responsibleaipolicy|safety system/u,
   /invalid_prompt|policy_violation|moderation_blocked|prohibited[ _]content|violat\w+ (?:our|the|its|\w+'s)? ?\w* ?(?:usage|content|safety|acceptable use) (?:polic|guideline)/u,
   /flagged (?:for|as|by)|(?:blocked|rejected|refused|filtered) (?:by|due to|because of|for) (?:\w+ ){0,3}(?:content|safety|moderation|polic|guardrail)/u,
-  /usage guidelines|guardrail_intervened|blocked by (?:a )?guardrail/u,
+  /usage guidelines|guardrail_intervened|blocked by (?:a )?guardrail|prompt shield|jailbreak/u,
+  /(?:disallowed|harmful|prohibited|unsafe) content|content .{0,40}(?:is|was|been) (?:blocked|rejected)|违规/u,
   // DashScope, Zhipu, MiniMax, Doubao, DeepSeek, Moonshot, Baidu.
   /data_?inspection_?failed|inappropriate content|sensitive_?(?:content|information)|new_sensitive|不安全|(?<!大小写)敏感/u,
   /content exists risk|considered high risk|content_?risk|content (?:may be|is) unsafe|unsafe content/u,
   // Files that a server cannot read.
-  /(?:unsupported|invalid|corrupt\w*|could not (?:process|read|parse)|unable to (?:process|read|parse)) (?:the |this |input )?(?:document|pdf|file)\b(?! magic)/u,
+  /(?:unsupported|invalid|corrupt\w*|could not (?:process|read|parse)|unable to (?:process|read|parse)) (?:the |this |input )?(?:document|pdf|file)\b(?! (?:magic|id|name|type))/u,
 ];
 
-/** A filter that fails, firewalls, and policies on who may sign in: none of them says that the content is refused. */
+/** Filters that fail, firewalls, and what is said of accounts: none of it means the content, or at least not surely. */
 const OTHER_CAUSES =
-  /unavailable|tim(?:ed|e) ?out|internal error|try again later|conditional access|cloudflare|firewall/u;
+  /unavailable|tim(?:ed|e) ?out|internal error|try again later|conditional access|cloudflare|firewall|\b(?:account|organi[sz]ation|workspace|project|region|subscription|fraud)\b/u;
 
 /** Whether a server's error says that it refuses the content of the request. `haystack`: as in `ErrorFacts`. */
 export function isContentRefusal(haystack: string): boolean {
   return !OTHER_CAUSES.test(haystack) && PHRASES.some((phrase) => phrase.test(haystack));
+}
+
+/** Statuses of a refusal in words that nobody knows. */
+const UNEXPLAINED = new Set([400, 403, 406, 422, 451]);
+
+/** Whether an error is about the content of the request: `surely` if the server says so, `perhaps` if nothing explains it. */
+export function refusesContent({ kind, about, status }: ModelError): 'surely' | 'perhaps' | 'no' {
+  if (kind === 'refusal' || about === 'image') return 'surely';
+  const isUnexplained = kind === 'bad-request' && about === undefined && status !== undefined;
+  return isUnexplained && UNEXPLAINED.has(status) ? 'perhaps' : 'no';
 }
 
 const REASONS: ReadonlySet<string> = new Set([

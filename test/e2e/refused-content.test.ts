@@ -372,6 +372,37 @@ describe('what is refused', () => {
     expect(world.model.requests.at(-1)?.text).toContain(POISON);
   });
 
+  test('is sent to a fallback, too, when nobody knows the words of the refusal', async () => {
+    const config = { agent: { fallbacks: ['openai/tolerant'] } };
+    await using world = await startConversation({ config }, filtered);
+    const unknown = { error: { status: 400, message: 'Frobnication failed.' } } as const;
+    world.model.setHandler(filter(unknown, (request) => request.view.model !== 'tolerant' && holds(request)));
+    const before = world.model.requests.length;
+    expect(await say(world, `say ${POISON}`)).toMatch(/^Answer: say/su);
+    expect(world.model.requests.slice(before)).toHaveLength(2);
+  });
+
+  test('may be the results of two rounds of one turn: what was good in them stays', async () => {
+    await using world = await startConversation({}, filtered);
+    for (const name of ['bad-1', 'bad-2']) await writeFile(join(world.workspace, `${name}.txt`), `${POISON}\n`);
+    await writeFile(join(world.workspace, 'good.txt'), 'a good line\n');
+    // The files to read, by how many results of the last round the request has.
+    const reads = new Map([
+      [0, ['bad-1.txt', 'good.txt']],
+      [2, ['bad-2.txt']],
+    ]);
+    world.model.setHandler((request) => {
+      if (holds(request)) return filtered;
+      const { lastUserText, toolResults } = request.view;
+      const paths = lastUserText.endsWith('read them') ? reads.get(toolResults.length) : undefined;
+      if (paths === undefined) return `Answer: ${lastUserText.split('\n').at(-1)}`;
+      return { calls: paths.map((path) => ({ name: 'read_file', arguments: { path } })) };
+    });
+    expect(await say(world, 'read them')).toMatch(/^Answer: read them\n\n.*the result of/u);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['a good line', 'read them']);
+  });
+
   test('is searched for with few calls, and the search ends when the budget does', async () => {
     // Nothing was accepted before, so any layer of the prompt may be the cause.
     await using world = await startWorld({ config: { agent: { budget: { turnTokens: 12 } } } });
@@ -454,6 +485,25 @@ describe('what is refused', () => {
     expect(saved).toContain('my favourite colour is blue');
     expect(saved).toContain('three');
     expect(world.model.asides.length).toBeLessThanOrEqual(7);
+  });
+
+  test('is not written into a summary either when nobody knows the words of the refusal', async () => {
+    const unknown = { error: { status: 400, message: 'Frobnication failed.' } } as const;
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler((request) => `Answer: ${request.view.lastUserText.split('\n').at(-1)}`);
+    let isBroken = true;
+    world.model.setAside((request) =>
+      isBroken || holds(request)
+        ? unknown
+        : { calls: [{ name: 'save_memory', arguments: { history_entry: 'They talked of colours.' } }] },
+    );
+    await say(world, `now about ${POISON}`);
+    for (const text of ['one', 'two']) await say(world, text);
+    expect(await say(world, '/mem')).toMatch(/could not save this conversation.*Frobnication failed/su);
+    isBroken = false;
+    expect(await say(world, '/mem')).toMatch(
+      /saved a summary of 3 exchanges.*refused 1 exchange of this conversation/su,
+    );
   });
 
   test('at the end of a long conversation costs its summary little', async () => {

@@ -108,15 +108,23 @@ describe('a call through the whole chain', () => {
     expect(shownText(heard.events)).toBe(text);
   });
 
-  test.each([
-    ['a bad request', { error: { status: 400, message: 'No such parameter.' } }, 'bad-request'],
-    ['a prompt that is too long', { error: { status: 400, code: 'context_length_exceeded' } }, 'context-overflow'],
-  ])('ends at once with %s', async (_title, step, kind) => {
+  test('ends at once with a prompt that is too long', async () => {
     await using pair = await startPair();
-    pair.first.reply(step);
-    expect(errorOf(await pair.ask()).kind).toBe(kind);
+    pair.first.reply({ error: { status: 400, code: 'context_length_exceeded' } });
+    expect(errorOf(await pair.ask()).kind).toBe('context-overflow');
     expect(pair.first.requests).toHaveLength(1);
     expect(pair.second.requests).toHaveLength(0);
+  });
+
+  test('goes on with the next model when nothing explains a refusal, unless it looks for the cause', async () => {
+    await using pair = await startPair();
+    const refused = { error: { status: 400, message: 'Frobnication failed.' } } as const;
+    pair.first.reply(refused);
+    pair.second.reply('fine');
+    expect((await pair.ask()).text).toBe('fine');
+    pair.first.reply(refused);
+    expect(errorOf(await pair.ask({ isTrial: true })).kind).toBe('bad-request');
+    expect(pair.second.requests).toHaveLength(1);
   });
 
   test('does not think where another model began the turn', async () => {

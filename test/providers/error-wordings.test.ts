@@ -122,6 +122,8 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
     ['vLLM', 500, 'CUDA out of memory. Tried to allocate 2.00 GiB'],
     ['OpenAI', 404, 'The model `m` does not exist or you do not have access to it.', { code: 'model_not_found' }],
     ['OpenRouter', 400, 'm is not a valid model ID'],
+    ['a workspace', 400, 'Model access blocked by policy of your workspace.'],
+    ['a server of files', 400, 'invalid file id: file-123'],
     ['a firewall', 403, 'The request was blocked by a Cloudflare security policy.'],
     ['vLLM', 400, 'max_tokens is too large: 999999'],
     ['Zhipu', 400, '模型不存在，请注意模型名称大小写敏感'],
@@ -130,6 +132,7 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
     ['a proxy of a company', 403, 'Access has been blocked by Conditional Access policies.'],
     ['Anthropic', 400, 'This organization has been disabled.', { type: 'invalid_request_error' }],
     ['Gemini', 400, 'API key expired. Please renew the API key.', { code: 400 }],
+    ['a bank', 403, 'Your account has been flagged for review. Contact support.'],
     ['OpenAI', 400, 'Your organization must be verified to use this model.'],
     ['DashScope', 400, 'Account not verified.'],
     ['a cloud', 400, 'Region not enabled for this model.'],
@@ -140,6 +143,9 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
     ['DeepSeek', 400, 'Content Exists Risk', { type: 'invalid_request_error' }],
     ['Zhipu', 400, '系统检测到输入或生成内容可能包含不安全或敏感内容', { code: '1301' }],
     ['a gateway', 403, 'The request was blocked by content policy.'],
+    ['a gateway', 400, 'Your prompt may contain disallowed content.'],
+    ['Azure', 400, 'Blocked by prompt shield: jailbreak detected.'],
+    ['Baidu', 400, '内容违规'],
   ],
   'rate-limit': [
     [

@@ -40,8 +40,8 @@ export type ConsolidationReply =
       readonly problem?: string | undefined;
       /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
       readonly scripted?: boolean;
-      /** The provider refused the content of the question. @default false */
-      readonly refused?: boolean;
+      /** Whether the provider refused the content of the question. @default 'no' */
+      readonly refuses?: 'surely' | 'perhaps' | 'no' | undefined;
     };
 
 /** Time limit of a question, ms. */
@@ -98,8 +98,8 @@ export async function askToConsolidate(
   await calls.count(call, model, asked.usage);
   signal.throwIfAborted();
   if (!asked.ok) {
-    const { reason, problem, kind, scripted = false } = asked;
-    return { ok: false, held: false, reason, problem, scripted, refused: kind === 'refusal' };
+    const { reason, problem, refuses, scripted = false } = asked;
+    return { ok: false, held: false, reason, problem, scripted, refuses };
   }
   return { ok: true, ...readSaved(asked.value) };
 }

@@ -23,7 +23,8 @@ const MOST_CALLS = 6;
 
 /**
  * Asks as `askToConsolidate` does. If the provider refuses the content, halves what is suspected until the cause is
- * found, and asks without it. If it is not found within 6 calls, all turns are left out, so that the conversation goes on.
+ * found, and asks without it. If it is not found within 6 calls and the provider surely refused the content, all turns are
+ * left out, so that the conversation goes on.
  */
 export async function askAroundRefused(question: Question, ports: ConsolidationQuestionPorts): Promise<AskedAround> {
   const reply = await askToConsolidate(question, ports);
@@ -39,7 +40,8 @@ export async function askAroundRefused(question: Question, ports: ConsolidationQ
     const isLast = calls === MOST_CALLS - 1 && !asked.ok;
     trial = nextTrial(trial, { isAccepted: asked.ok, isLast, isSingle: true, first: memoryOrHalf });
   }
-  return found ?? withoutTurns(question);
+  if (found !== null) return found;
+  return !reply.ok && reply.refuses === 'surely' ? withoutTurns(question) : { ...reply, leftOut: null };
 }
 
 /** Tries MEMORY.md alone first: it goes with every later question, too. */
@@ -82,5 +84,5 @@ export function leftOutText({ memory, turns }: LeftOut): string {
 }
 
 function isRefused(reply: ConsolidationReply): boolean {
-  return !reply.ok && reply.refused === true;
+  return !reply.ok && reply.refuses !== undefined && reply.refuses !== 'no';
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { refusesContent } from '../../providers/content-refusals.ts';
 import type { ModelError, ModelMessage, ModelRequest, ModelResponse } from '../../providers/provider.ts';
 import { parseArguments } from '../../tools/registry/arguments.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
@@ -40,6 +41,8 @@ export type StructuredAnswer<T> =
       readonly problem?: string;
       /** Kind of the model's error; undefined when its answers did not match the schema. */
       readonly kind?: ModelError['kind'];
+      /** Whether the provider refused the content of the question. @default 'no' */
+      readonly refuses?: ReturnType<typeof refusesContent>;
       /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
       readonly scripted?: boolean;
       readonly usage: Usage;
@@ -87,7 +90,8 @@ export async function askStructured<Schema extends z.ZodObject>(
   for (let tries = 0; tries < 2; tries += 1) {
     const { outcome, usage: used } = await askBestWay(question, messages, { ...ports, isAgain: tries > 0 });
     usage = addUsage(usage, used);
-    if ('kind' in outcome) return { ok: false, reason: outcome.message, kind: outcome.kind, usage };
+    if ('kind' in outcome)
+      return { ok: false, reason: outcome.message, kind: outcome.kind, refuses: refusesContent(outcome), usage };
     if (outcome.scripted === true) {
       return { ok: false, reason: 'The demo is not a model and cannot do this.', scripted: true, usage };
     }

@@ -1,3 +1,4 @@
+import { refusesContent } from '../../providers/content-refusals.ts';
 import type { ModelError, ModelName } from '../../providers/provider.ts';
 import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
 import { placesIn, refusedIn, type Refused, type RefusedPart } from '../../session/refused-content.ts';
@@ -41,29 +42,16 @@ const KINDS: readonly RefusedPart[] = ['images', 'documents', 'result', 'skills'
 /** Layers in the order of suspicion. The identity layer is the program's own text and always stays. */
 const LAYERS = ['memory', 'skills', 'active skills', 'USER.md', 'TOOLS.md', 'SOUL.md', 'AGENTS.md', 'program'];
 
-/** Statuses of a refusal in words that nobody knows. */
-const UNEXPLAINED = new Set([400, 403, 406, 422, 451]);
-
-/** Whether an error says that the content of the request is refused. */
-export function isContentRefused(error: ModelError): boolean {
-  return error.kind === 'refusal' || error.about === 'image';
-}
-
-/** Whether an error may be about the content of the request, because nothing else explains it. */
-function isUnexplained({ kind, about, status }: ModelError): boolean {
-  return kind === 'bad-request' && about === undefined && status !== undefined && UNEXPLAINED.has(status);
-}
-
 /**
  * The next trial after an error: a `retract` of what to leave out. What nothing explains is first asked again as it was,
  * because it may have passed. Null: the error isn't about content, or the cause can't be found.
  */
 export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft | null {
   const trials = trialsOf(facts.entries);
-  if (trials >= MOST_TRIALS || !(isContentRefused(error) || isUnexplained(error))) return null;
+  const refuses = refusesContent(error);
+  if (trials >= MOST_TRIALS || refuses === 'no') return null;
   const open = openTrial(facts.entries)?.trial;
-  if (open === undefined && !isContentRefused(error))
-    return trial(facts, [], { stage: 'again', suspects: [], tried: 0 });
+  if (open === undefined && refuses === 'perhaps') return trial(facts, [], { stage: 'again', suspects: [], tried: 0 });
   if (open?.stage === 'half' || open?.stage === 'rest')
     return narrowed(facts, { ...open, stage: open.stage }, { isAccepted: false });
   const groups = groupsOf(facts);

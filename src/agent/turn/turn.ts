@@ -1,19 +1,12 @@
 import { runFactsOf } from '../../bus/run.ts';
+import { refusesContent } from '../../providers/content-refusals.ts';
 import { withinImageBudget } from '../../providers/images.ts';
 import type { ModelRequest } from '../../providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import { shortRound } from '../../util/wake.ts';
 import { hashOfText } from '../../storage/prompt-parts.ts';
 import { apiFactsOf } from '../../bus/api.ts';
-import {
-  afterAcceptance,
-  afterError,
-  endSearch,
-  isContentRefused,
-  isTrial,
-  retractOwn,
-  type RefusalFacts,
-} from './content-refusal.ts';
+import { afterAcceptance, afterError, endSearch, isTrial, retractOwn, type RefusalFacts } from './content-refusal.ts';
 import { OWN_LEFT_OUT, refusalNote } from './refusal-words.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { recordCall } from './call-record.ts';
@@ -172,7 +165,7 @@ async function record(
       await session.append([call, trial]);
       return;
     }
-    const search = isContentRefused(outcome) ? [retractOwn(facts)] : endSearch(facts);
+    const search = refusesContent(outcome) === 'surely' ? [retractOwn(facts)] : endSearch(facts);
     log.warn('model: call failed', { turn: facts.turnId, kind: outcome.kind, reason: outcome.message });
     const by = `${chosen.providerName}/${chosen.model}`;
     const failed = outcome.about === 'image' ? { ...outcome, message: `${outcome.message} ${OWN_LEFT_OUT}` } : outcome;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import { Cooldowns } from './cooldowns.ts';
+import { refusesContent } from '../content-refusals.ts';
 import { factsOf, failureNote } from './retry.ts';
 import type { ModelError, ModelErrorKind, ModelEvent, ModelName, ModelRequest, Provider } from '../provider.ts';
 
@@ -79,11 +80,12 @@ async function* chatWithFailover(
       const isOfModel = event.about === 'model';
       if (TROUBLES.has(event.kind) || isOfModel) cooldowns.fail(idOf(candidate), event.retryAfterMs);
       // Another key of the same model would be told the same.
-      const isAnswer = request.isTrial === true && event.kind === 'refusal';
+      const refuses = refusesContent(event);
+      const isAnother = next !== undefined && !isSame(toName(candidate), toName(next));
       const mayLeave =
         next !== undefined &&
-        !isAnswer &&
-        (leaveOn.has(event.kind) || (isOfModel && !isSame(toName(candidate), toName(next))));
+        !(request.isTrial === true && refuses !== 'no') &&
+        (leaveOn.has(event.kind) || (isAnother && (isOfModel || (leaveOn.has('refusal') && refuses === 'perhaps'))));
       if (!mayLeave || signal.aborted) {
         yield event;
         return;
