@@ -5,14 +5,14 @@ import type { TurnSpan } from './session-span.ts';
 
 /** Beginnings of refusals and apologies. A log entry speaks about people, so it never begins so. */
 const BEGINNINGS = [
-  String.raw`(?:i['’]?m|i am|we['’]?re|we are) (?:(?:so|very|really|truly) )?(?:sorry|afraid|unable|not able)\b`,
-  String.raw`(?:i|we) (?:can['’]?t|can ?not|won['’]?t|will not|must decline|apologi[sz]e)\b`,
-  String.raw`(?:sorry|my apologies|apologies|as an ai)\b|unfortunately,? (?:i|we)\b`,
-  String.raw`(?:es )?tut mir leid|ich kann\b|leider kann|entschuldig`,
-  String.raw`(?:je suis )?désolé|je ne p|lo siento|no puedo|desculp|não posso|mi dispiace|non posso`,
-  '(?:很|非常)?(?:抱歉|对不起)|我(?:无法|不能)|申し訳|すみません|ごめん|죄송',
+  /(?:i['’]?m|i am|we['’]?re|we are) (?:(?:so|very|really|truly) )?(?:sorry|afraid|unable|not able)\b/u,
+  /(?:i|we) (?:can['’]?t|can ?not|won['’]?t|will not|must decline|apologi[sz]e)\b/u,
+  /(?:sorry|my apologies|apologies|as an ai)\b|unfortunately,? (?:i|we)\b/u,
+  /(?:es )?tut mir leid|ich kann\b|leider kann|entschuldig/u,
+  /(?:je suis )?désolé|je ne p|lo siento|no puedo|desculp|não posso|mi dispiace|non posso/u,
+  /(?:很|非常)?(?:抱歉|对不起)|我(?:无法|不能)|申し訳|すみません|ごめん|죄송/u,
 ];
-const REFUSES = new RegExp(String.raw`^[^\p{L}]*(?:${BEGINNINGS.join('|')})`, 'iu');
+const REFUSES = new RegExp(`^[^\\p{L}]*(?:${BEGINNINGS.map(({ source }) => source).join('|')})`, 'iu');
 
 /** What models say in any chat; two texts that share only such words have nothing in common. */
 const CHATTY: ReadonlySet<string> = new Set(
