@@ -403,6 +403,18 @@ describe('what is refused', () => {
     expectWhole(world, ['a good line', 'read them']);
   });
 
+  test('may have been accepted before: the second message after the provider changed its mind is answered', async () => {
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler(filter(filtered, () => false));
+    await say(world, `I like ${POISON}`);
+    await say(world, 'something else');
+    world.model.setHandler(filter(filtered));
+    expect(await say(world, 'are you there?')).toMatch(/refused to answer/u);
+    expect(await say(world, 'and now?')).toMatch(/^Answer: and now\?\n\n.*because of an earlier part/u);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['something else', 'the owner has a cat']);
+  });
+
   test('is searched for with few calls, and the search ends when the budget does', async () => {
     // Nothing was accepted before, so any layer of the prompt may be the cause.
     await using world = await startWorld({ config: { agent: { budget: { turnTokens: 12 } } } });
