@@ -33,7 +33,7 @@ export interface Stopped extends EndedWork {
 }
 
 /**
- * Does, within the transaction that accepts a /stop: marks running turns of the session and their subagents as stopping, drops
+ * Does, within the transaction that accepts a /stop: marks running turns of the session, of jobs for the chat, and their subagents as stopping, drops
  * older waiting messages, cancels answers that are not sent yet, and queues the reply that counts all of it. The inbox passes
  * the result to its listeners after the commit. `background`: the number of background commands that end with it. A program's
  * stop may be for one message: then only its turn with the subagents of that turn ends, or it is dropped if it waits.
@@ -41,7 +41,7 @@ export interface Stopped extends EndedWork {
 export function stopSession(ports: StopPorts, stop: InboundMessage, background = 0): Stopped {
   const only = apiFactsOf(stop)?.only ?? null;
   const isWhole = only === null;
-  const turnIds = endTurns(ports, stop, { background: isWhole, only });
+  const turnIds = endTurns(ports, stop, { background: isWhole, only, withJobs: isWhole });
   const tasks = isWhole
     ? dropTasks(ports, { session: stop.sessionKey }, 'stopped')
     : turnIds.flatMap((turn) => dropTasks(ports, { turn }, 'stopped'));
@@ -71,13 +71,17 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
 
 /**
  * Marks, within the caller's transaction, the running turns of the session and of their subagents as stopping; with
- * `background` also subagents whose parent turn has ended. `only`: the external id of the message whose turn it is for.
- * Returns the ids of the turns.
+ * `background` also subagents whose parent turn has ended, and with `withJobs` what jobs and the heartbeat do for the chat.
+ * `only`: the external id of the message whose turn it is for. Returns the ids of the turns.
  */
 export function endTurns(
   ports: JournalPorts,
   message: InboundMessage,
-  { background, only = null }: { readonly background: boolean; readonly only?: string | null },
+  {
+    background,
+    only = null,
+    withJobs = false,
+  }: { readonly background: boolean; readonly only?: string | null; readonly withJobs?: boolean },
 ): readonly string[] {
   const { db, clock } = ports;
   const turnIds = db
@@ -86,6 +90,9 @@ export function endTurns(
          SELECT id FROM turns WHERE session = ?1 AND state = 'running' AND outcome IS NULL AND NOT EXISTS (
            SELECT 1 FROM inbound WHERE turn_id = turns.id AND seq >= (SELECT seq FROM inbound WHERE id = ?2))
              AND (?4 IS NULL OR EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND external_id = ?4))
+         UNION SELECT turns.id FROM turns JOIN inbound ON inbound.turn_id = turns.id
+           WHERE ?5 AND turns.state = 'running' AND inbound.origin IN ('cron', 'heartbeat')
+             AND inbound.channel = ?6 AND inbound.chat = ?7 AND (?8 = 'owner' OR inbound.role = ?8)
          UNION SELECT child.id FROM turns AS child JOIN turns AS asked ON asked.id = child.parent
            WHERE ?3 AND child.state = 'running' AND asked.session = ?1
          UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')
@@ -94,6 +101,10 @@ export function endTurns(
       message.id,
       background ? 1 : 0,
       only,
+      withJobs ? 1 : 0,
+      message.channel,
+      message.chatId,
+      message.role,
     )
     .map((row) => row.text('id'));
   for (const id of turnIds) {

@@ -96,6 +96,21 @@ describe('/stop', () => {
     await expectAlive(world);
   });
 
+  test('ends what a job does for the chat', async () => {
+    await using world = await startWorld({ config: { agent: { timezone: 'Europe/Vienna' } } });
+    const add = { action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' };
+    world.model.reply({ calls: [{ name: 'cron', arguments: add }] }, 'I will.', { fault: 'hang' });
+    world.telegram.userSays(OWNER, 'look in a second');
+    await waitFor(() => world.model.requests.length === 3, { what: 'the job asks the model' });
+    world.telegram.userSays(OWNER, '/stop');
+    await waitFor(() => chatOf(world).at(-1) === 'Stopped.', { what: 'the reply to /stop' });
+    await waitFor(
+      async () => (await world.assistant.request('cron', { action: 'show', id: 'look' })).runs.length === 1,
+    );
+    expect((await world.tape('cron:look')).at(-1)).toMatchObject({ kind: 'turn-end', outcome: 'stopped' });
+    expect(chatOf(world)).toEqual(['I will.', 'Stopped.']);
+  });
+
   test('said when nothing runs says so; in a sentence it stops nothing', async () => {
     await using world = await startWorld();
     expect(await stop(world)).toBe('Nothing is running here.');
