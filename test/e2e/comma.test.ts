@@ -37,7 +37,7 @@ describe('a comma command', () => {
     [',Read filePath=a.txt', 'hello'],
     [',exec command="echo it ran" timeout_seconds=5', '\nit ran'],
   ])('takes keys and values also under another name of its tool: %s', async (command, answer) => {
-    await using world = await startWorld();
+    await using world = await startWorld({ config: { tools: { exec: { mode: 'full' } } } });
     await writeFile(join(world.workspace, 'a.txt'), 'hello');
     expect(await say(world, command)).toContain(answer);
     expect(world.model.requests).toHaveLength(0);

@@ -4,10 +4,11 @@ import { waitFor } from '../support/wait.ts';
 import { chatOf, startWorld, type World } from '../support/world.ts';
 
 const exec = { calls: [{ name: 'exec', arguments: { command: 'id' } }] };
-const look = { calls: [{ name: 'list_dir', arguments: {} }], delayMs: 600 };
+// A tool that asks nobody, wherever it is called.
+const look = { calls: [{ name: 'tape', arguments: { action: 'info' } }], delayMs: 600 };
 const REFUSED = 'exec is not for guests.';
 /** What is allowed runs, so that only the role can be what refuses it. */
-const ANYTHING = { exec: { mode: 'full' }, guest: ['list_dir'] };
+const ANYTHING = { exec: { mode: 'full' }, guest: ['tape'] };
 
 /** The role of each turn in the group, and of how many messages it began. */
 async function turnsOf(world: World): Promise<readonly (readonly [string, number])[]> {
