@@ -103,13 +103,16 @@ const context = (model: string): FailureContext => ({
 });
 
 describe('what a person is told of a failure', () => {
-  test.each(KINDS.filter((kind) => kind !== 'bad-request'))('%s: what happened and what to do', (kind) => {
-    const sentence = failureSentence(failed(kind), context('openai/gpt-5.5'));
-    expect(sentence).toMatch(/openai/u);
-    expect(sentence).toMatch(/\/retry|\/model|\/new/u);
-    expect(sentence).not.toContain('internal.js');
-    expect(sentence.length).toBeLessThan(250);
-  });
+  test.each(KINDS.filter((kind) => kind !== 'bad-request' && kind !== 'network'))(
+    '%s: what happened and what to do',
+    (kind) => {
+      const sentence = failureSentence(failed(kind), context('openai/gpt-5.5'));
+      expect(sentence).toMatch(/openai/u);
+      expect(sentence).toMatch(/\/retry|\/model|\/new/u);
+      expect(sentence).not.toContain('internal.js');
+      expect(sentence.length).toBeLessThan(250);
+    },
+  );
 
   test('nobody is told to do what only the owner may, and where nobody asked, not to try again', () => {
     for (const kind of KINDS) {
@@ -118,6 +121,14 @@ describe('what a person is told of a failure', () => {
       expect(asked).toMatch(/\/retry|\/new|Tell the owner/u);
       expect(failureSentence(failed(kind), { ...context('a/b'), asker: null })).not.toContain('/retry');
     }
+  });
+
+  test('a server that cannot be reached is told to the owner with its address, and to others without it', () => {
+    const error = failed('network', 'local (127.0.0.1:1) refused the connection: is the server running?');
+    expect(failureSentence(error, context('local/m'))).toBe(`${error.message} Then send /retry.`);
+    expect(failureSentence(error, { ...context('local/m'), asker: 'guest' })).toBe(
+      'I could not reach local, or the connection was lost. Send /retry to try again.',
+    );
   });
 
   test('a bad request is told in the words of the one who refused it, on one line', () => {

@@ -4,7 +4,7 @@ import { literal, oneLine, timeText } from '../../util/text.ts';
 import { OWN_LEFT_OUT } from './refusal-words.ts';
 import { localTime } from '../../util/time-zone.ts';
 
-/** Cap of the sentence of a `bad-request`, in characters; the server's words in it are shorter. */
+/** Cap of an error's own sentence, in characters; the server's words in it are shorter. */
 const LONGEST_SENTENCE = 900;
 /** A wait beyond this is told as a time of day too. */
 const SHORT_WAIT_MS = 120_000;
@@ -59,13 +59,11 @@ export function failureSentence(error: ModelError, context: FailureContext): str
         `${model} did not answer in time.`,
         retry(asker, { or: `raise \`providers.${provider}.timeouts\` if this happens often` }),
       );
-    case 'network': {
-      const address = error.setting === undefined ? '' : `, and \`${error.setting}\``;
-      return joined(
-        `I could not reach ${provider}, or the connection broke off.`,
-        repair(`Check the network${address}`, { asker, next: 'send /retry' }),
-      );
-    }
+    case 'network':
+      // Names the address, which is not for everybody.
+      if (asker === 'owner' || asker === null)
+        return joined(oneLine(error.message, LONGEST_SENTENCE), asker === null ? '' : 'Then send /retry.');
+      return joined(`I could not reach ${provider}, or the connection was lost.`, retry(asker));
     case 'context-overflow':
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
