@@ -33,7 +33,8 @@ export async function scan(config: Config, env: Environment, clock: Clock): Prom
     const variable = findPreset(provider)?.keyVariable ?? null;
     const isFromEnvironment = variable !== null && env[variable] !== undefined && env[variable] === apiKey;
     if (isFromEnvironment) return { provider, found: `${variable} is set` };
-    return { provider, found: apiKey !== null ? 'its key is configured' : kind === undefined ? null : 'configured' };
+    if (apiKey !== null) return { provider, found: 'its key is configured' };
+    return { provider, found: kind === undefined || variable !== null ? null : 'configured' };
   });
   const known = Object.entries(PRESETS)
     .filter(([name, preset]) => !('needsBaseUrl' in preset) && name !== 'demo')
