@@ -178,14 +178,18 @@ export class Turns {
       .map((row) => this.#closed(row));
   }
 
-  /** The newest turn of a session, or of a job for its chat, that answered, or sent, the message `externalId` of the chat. */
+  /**
+   * The newest turn that answered, or sent, the message `externalId` of the chat: of the session, or of a job for the chat if
+   * the role of who asks is that of the job or the owner's.
+   */
   ofMessage(
-    { sessionKey, channel, chatId }: Pick<InboundMessage, 'sessionKey' | 'channel' | 'chatId'>,
+    { sessionKey, channel, chatId, role }: Pick<InboundMessage, 'sessionKey' | 'channel' | 'chatId' | 'role'>,
     externalId: string,
   ): ClosedTurn | undefined {
     const row = this.#ports.db.get(
       `SELECT id, role, outcome FROM turns
-       WHERE (session = ?1 OR EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND channel = ?2 AND chat = ?3))
+       WHERE (session = ?1 OR ((?6 = 'owner' OR role = ?6)
+           AND EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND channel = ?2 AND chat = ?3)))
          AND (outcome IS NULL OR outcome <> 'command') AND id IN (
            SELECT turn_id FROM inbound WHERE channel = ?2 AND chat = ?3 AND external_id = ?4
            UNION
@@ -197,6 +201,7 @@ export class Turns {
       chatId,
       externalId,
       externalId.replace(/^m:/u, ''),
+      role,
     );
     return row === undefined ? undefined : this.#closed(row);
   }

@@ -12,12 +12,14 @@ const LEFT_OUT: Readonly<Record<RefusedPart, string>> = {
   images: '[An image, left out because the provider refused it.]',
   documents: '[A document, left out because the provider refused it.]',
   skills: '[The text of a skill, left out because the provider refused it.]',
-  others: '[What others wrote before, left out because the provider refused it.]',
+  others: '[What others wrote, left out because the provider refused it.]',
   result: '[This result was left out, because the provider refused its content.]',
   message: '[This message was left out, because the provider refused its content.]',
   summary: '[The summary was left out, because the provider refused its content.]',
 };
 
+/** How a text begins that its sender did not write: a forwarded message, the result of a subagent. */
+const FENCE = '<untrusted id=';
 /** In a context block: the message that this one replies to, and those before it in a group. They come last. */
 const OTHERS = /\n(?:in reply to |earlier in this chat:)[\s\S]*(?=\n<\/context>$)/u;
 
@@ -79,8 +81,8 @@ function userContent(entry: UserEntry, refused: readonly Place[]): Content[] {
   for (const { what, at } of userPlaces(entry)) {
     const part = content[at];
     if (part === undefined || !holds(refused, { what, at })) continue;
-    const text =
-      what === 'others' && part.type === 'text' ? part.text.replace(OTHERS, `\n${LEFT_OUT[what]}`) : LEFT_OUT[what];
+    const isBlock = what === 'others' && part.type === 'text' && OTHERS.test(part.text);
+    const text = isBlock ? part.text.replace(OTHERS, `\n${LEFT_OUT.others}`) : LEFT_OUT[what];
     content[at] = { type: 'text', text };
   }
   return content;
@@ -112,6 +114,7 @@ function userPlaces({ content, skills = [] }: UserEntry): readonly Required<Plac
     if (at >= lastOwn) return [{ what: 'skills', at }];
     // The context block comes first, then the person's own text. Both precede the documents.
     if (texts.indexOf(at) >= 2) return [{ what: 'documents', at }];
-    return at === 0 && OTHERS.test(part.text) ? [{ what: 'others', at }] : [];
+    const isOthers = at === 0 ? OTHERS.test(part.text) : part.text.startsWith(FENCE);
+    return isOthers ? [{ what: 'others', at }] : [];
   });
 }

@@ -173,18 +173,31 @@ describe('tasks', () => {
     expect(chatOf(world)).toHaveLength(2);
   });
 
-  test.each(['NO_REPLY', 'HEARTBEAT_OK.', '*(silence)*'])('that say no more than %s are silent', async (words) => {
-    await using world = await startWorld(VIENNA);
-    world.model.reply(cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }), 'I will.', words);
-    world.telegram.userSays(OWNER, 'look');
-    await waitFor(async () => {
-      const { runs } = await world.assistant.request('cron', { action: 'show', id: 'look' });
-      return runs.some(({ execution }) => execution !== 'running');
-    });
-    world.telegram.userSays(OWNER, '/cron show look');
-    await said(world, 'silent (it had nothing to report)');
-    expect(chatOf(world)).toHaveLength(2);
-  });
+  test.each(['NO_REPLY', 'HEARTBEAT_OK.', '*(silence)*', 'NO_REPLY\n\nNothing to report.'])(
+    'that say no more than %s are silent',
+    async (words) => {
+      await using world = await startWorld(VIENNA);
+      world.model.reply(cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }), 'I will.', words);
+      world.telegram.userSays(OWNER, 'look');
+      await waitFor(async () => {
+        const { runs } = await world.assistant.request('cron', { action: 'show', id: 'look' });
+        return runs.some(({ execution }) => execution !== 'running');
+      });
+      world.telegram.userSays(OWNER, '/cron show look');
+      await said(world, 'silent (it had nothing to report)');
+      expect(chatOf(world)).toHaveLength(2);
+    },
+  );
+
+  test.each(['服务器着火了！ HEARTBEAT_OK', 'Пожар в серверной! NO_REPLY', 'Silence of the lambs is on TV.'])(
+    'that say more are told: %s',
+    async (words) => {
+      await using world = await startWorld(VIENNA);
+      world.model.reply(cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }), 'I will.', words);
+      world.telegram.userSays(OWNER, 'look');
+      await said(world, words);
+    },
+  );
 
   test('that fail name themselves, and a reply to that runs them again', async () => {
     await using world = await startWorld(VIENNA);

@@ -165,6 +165,7 @@ describe('whether the owner is told', () => {
     ['a yes written as a text', { calls: [{ name: 'evaluate_notification', arguments: { should_notify: 'true' } }] }],
     ['plain words: true', 'true'],
     ['plain words: Yes', 'Yes, this matters.'],
+    ['plain words that begin with a no of their own', 'No space is left on the disk, so tell the owner at once.'],
     ['plain words that say neither', 'The backup ran, I think.'],
     ['plain words that begin otherwise: nothing', 'Nothing here says so.'],
     ['an empty answer, twice', ['', '']],

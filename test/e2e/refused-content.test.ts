@@ -256,7 +256,7 @@ describe('what is refused', () => {
     };
     expect(await ask('hello')).toMatch(/^Answer: .*hello$/u);
     world.telegram.userSays(GROUP, `look: ${POISON}`, { from: { id: 66, first_name: 'Eve' } });
-    expect(await ask('what do you think?')).toMatch(/^Answer: .*what do you think\?\n\n.*what others wrote before/u);
+    expect(await ask('what do you think?')).toMatch(/^Answer: .*what do you think\?\n\n.*what others wrote\./u);
     const reply_to_message = {
       message_id: 4711,
       date: 1,
@@ -264,13 +264,34 @@ describe('what is refused', () => {
       from: { id: 66, is_bot: false, first_name: 'Eve' },
       text: `quoted ${POISON}`,
     };
-    expect(await ask('and this?', { reply_to_message })).toMatch(
-      /^Answer: .*and this\?\n\n.*what others wrote before/u,
-    );
+    expect(await ask('and this?', { reply_to_message })).toMatch(/^Answer: .*and this\?\n\n.*what others wrote\./u);
     expect(await ask('thanks')).toMatch(/^Answer: .*thanks$/u);
     const last = world.model.requests.at(-1)?.text ?? '';
     expect(last).not.toContain(POISON);
     for (const text of ['hello', 'what do you think?', 'and this?', 'Ann']) expect(last).toContain(text);
+  });
+
+  test('is a forwarded message, or the result of a subagent: the turn goes on without it', async () => {
+    await using world = await startConversation({}, filtered);
+    const before = chatOf(world).length;
+    world.telegram.userSays(OWNER, `look: ${POISON}`, { forward_date: 1 });
+    await waitFor(() => chatOf(world).length > before, { what: 'an answer to the forwarded message' });
+    expect(chatOf(world).at(-1)).toMatch(/because of what others wrote\./u);
+    world.model.setHandler((request) => {
+      if (holds(request)) return filtered;
+      const { lastUserText, toolResults, tools } = request.view;
+      if (!tools.includes('spawn')) return `I found ${POISON}`;
+      if (lastUserText.endsWith('delegate') && toolResults.length === 0)
+        return { calls: [{ name: 'spawn', arguments: { task: 'find it', wait: false } }] };
+      return `Answer: ${lastUserText.split('\n').at(-1)}`;
+    });
+    await say(world, 'delegate');
+    await waitFor(() => chatOf(world).at(-1)?.includes('because of') === true && chatOf(world).length > before + 2, {
+      what: 'the result of the subagent',
+    });
+    expect(chatOf(world).at(-1)).toMatch(/^Answer: .*because of what others wrote\./su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, ['delegate']);
   });
 
   test('is one of several: the other files, images and results stay', async () => {

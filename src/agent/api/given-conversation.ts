@@ -68,9 +68,13 @@ function turnOf(
 
 function entryOf({ role, content, untrusted = false }: GivenMessage, turn: string, said: SaidBefore): EntryDraft {
   const texts = content.filter((part) => part.type === 'text');
-  // A program can write anything there; only what was said with no marks comes back with none.
+  // A program can write anything there; only what was said with no marks comes back with none, and images never do.
   const known = said.marksOf(texts.map(({ text }) => text).join('\n'));
-  const marks = { ...(untrusted || known.untrusted ? BROUGHT : {}), ...(known.private ? { private: true } : {}) };
+  const hasImages = texts.length < content.length;
+  const marks = {
+    ...(untrusted || hasImages || known.untrusted ? BROUGHT : {}),
+    ...(known.private ? { private: true } : {}),
+  };
   if (role === 'assistant') return { kind: 'message', role, turn, content: texts, ...GIVEN, ...marks };
   const fenced = (text: string): string =>
     untrusted ? fence(text, { source: 'tool result', boundary: boundaryFor(turn, text) }) : text;

@@ -137,6 +137,9 @@ function readLook(text: string): z.output<typeof lookSchema> | undefined {
 
 /** Reads a plain answer; only a clear no keeps the result from the owner. */
 function readVerdict(text: string): z.output<typeof judgeSchema> | undefined {
-  const silent = /^\W*(?:should_notify\W*)?(?:false|no|silent|do not notify|don[’']t notify)\b/iu.test(text);
+  const silent =
+    /^\W*(?:should_notify\W*)?(?:(?:false|no|silent)(?=\s*(?:[.,:;!)–—-]|$))|do not notify\b|don[’']t notify\b)/iu.test(
+      text,
+    );
   return { should_notify: !silent, reason: '' };
 }

@@ -52,7 +52,8 @@ export function choseSilence(entries: readonly TapeEntry[]): boolean {
 }
 
 /** What models say that have nothing to say, in the words of several assistants whose skills are used here. */
-const SILENCE = /^[\W_]*(?:no[ _-]?reply|no[ _-]?response|heartbeat[ _-]?ok|silence|silent|nothing to report)[\W_]*$/iu;
+const SILENCE =
+  /^[^\p{L}\p{N}]*(?:(?:no[ _-]?reply|no[ _-]?response|heartbeat[ _-]?ok|silence|silent|nothing to report)[^\p{L}\p{N}]*)+$/iu;
 
 /** Whether a text says no more than that there is nothing to say. */
 export function saysNothing(text: string): boolean {

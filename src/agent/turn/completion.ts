@@ -3,7 +3,7 @@ import type { ModelError } from '../../providers/provider.ts';
 import { asRole } from '../../security/access/access.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import { failureSentence, type FailureContext } from './failure-sentence.ts';
-import { isCutOff, sentTexts, textOf, textsOf } from './answer-text.ts';
+import { isCutOff, saysNothing, sentTexts, textOf, textsOf } from './answer-text.ts';
 
 /** The next step after a model's message without tool calls. */
 export type Completion =
@@ -63,10 +63,11 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
     if (!capped && countSince(entries, CONTINUE) < CONTINUATIONS) return { type: 'say', text: CONTINUE };
     return finish('answered', `${answer}\n\n${STILL_CUT}`);
   }
+  const asker = askerOf(entries);
+  if (asker === null && saysNothing(textOf(last)) && textOf(last).trim() !== '') return finish('answered', '');
   if (textOf(last).trim() !== '') return finish('answered', answer);
   if (capped) return atCap(answer, maxIterations);
   if (answer !== '' || sentTexts(entries).length > 0) return finish('answered', answer);
-  const asker = askerOf(entries);
   if (last.stopReason === 'refusal') return failed(refused(`${last.provider}/${last.model}`, asker), 'refusal');
   if (countSince(entries, ANSWER_NOW) > 0)
     return failed(asker === null ? EMPTY : `${EMPTY} Send /retry, or put it in other words.`, 'malformed');

@@ -7,7 +7,7 @@ const PARTS: Readonly<Record<Exclude<RefusedPart, 'result' | 'message'>, string>
   images: 'an image',
   documents: 'a document',
   skills: 'the text of a skill',
-  others: 'what others wrote before your message',
+  others: 'what others wrote',
   summary: 'the summary of the earlier conversation',
 };
 
