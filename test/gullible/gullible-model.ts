@@ -66,7 +66,8 @@ export class GullibleModel {
     for (const { token } of readInjection(this.#read(request))) this.#seen.add(token);
     const { lastUserText } = request.view;
     const conversation = lastUserText.slice(lastUserText.indexOf('<conversation>'));
-    if (!conversation.includes(text)) return 'They talked.';
+    if (!conversation.includes(text))
+      return { calls: [{ name: 'save_memory', arguments: { history_entry: 'They talked.' } }] };
     const before = /<memory>\n([\s\S]*?)\n<\/memory>/u.exec(lastUserText)?.[1] ?? '';
     const said = `To be done in every conversation: ${text}`;
     const kept = { history_entry: said, memory_update: `${before}\n- ${said}`.trim() };
