@@ -27,8 +27,10 @@ export function isContentRefusal(haystack: string): boolean {
 /** Statuses of a refusal in words that nobody knows. */
 const UNEXPLAINED = new Set([400, 403, 406, 422, 451]);
 
+export type RefusesContent = 'surely' | 'perhaps' | 'no';
+
 /** Whether an error is about the content of the request: `surely` if the server says so, `perhaps` if nothing explains it. */
-export function refusesContent({ kind, about, status }: ModelError): 'surely' | 'perhaps' | 'no' {
+export function refusesContent({ kind, about, status }: ModelError): RefusesContent {
   if (kind === 'refusal' || about === 'image') return 'surely';
   const isUnexplained = kind === 'bad-request' && about === undefined && status !== undefined;
   return isUnexplained && UNEXPLAINED.has(status) ? 'perhaps' : 'no';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Role } from '../../bus/messages.ts';
+import type { RefusesContent } from '../../providers/content-refusals.ts';
 import type { ModelMessage } from '../../providers/provider.ts';
 import { copyOf } from '../../memory/consolidation/conversation-text.ts';
 import { isRefusal, isUsableSummary } from '../../memory/consolidation/usable-summary.ts';
@@ -41,7 +42,7 @@ export type ConsolidationReply =
       /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
       readonly scripted?: boolean;
       /** Whether the provider refused the content of the question. @default 'no' */
-      readonly refuses?: 'surely' | 'perhaps' | 'no' | undefined;
+      readonly refuses?: RefusesContent | undefined;
     };
 
 /** Time limit of a question, ms. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { refusesContent } from '../../providers/content-refusals.ts';
+import { refusesContent, type RefusesContent } from '../../providers/content-refusals.ts';
 import type { ModelError, ModelMessage, ModelRequest, ModelResponse } from '../../providers/provider.ts';
 import { parseArguments } from '../../tools/registry/arguments.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
@@ -42,7 +42,7 @@ export type StructuredAnswer<T> =
       /** Kind of the model's error; undefined when its answers did not match the schema. */
       readonly kind?: ModelError['kind'];
       /** Whether the provider refused the content of the question. @default 'no' */
-      readonly refuses?: ReturnType<typeof refusesContent>;
+      readonly refuses?: RefusesContent;
       /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
       readonly scripted?: boolean;
       readonly usage: Usage;

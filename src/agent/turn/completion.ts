@@ -64,8 +64,8 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
     return finish('answered', `${answer}\n\n${STILL_CUT}`);
   }
   const asker = askerOf(entries);
-  if (asker === null && saysNothing(textOf(last)) && textOf(last).trim() !== '') return finish('answered', '');
-  if (textOf(last).trim() !== '') return finish('answered', answer);
+  const said = textOf(last).trim();
+  if (said !== '') return finish('answered', asker === null && saysNothing(said) ? '' : answer);
   if (capped) return atCap(answer, maxIterations);
   if (answer !== '' || sentTexts(entries).length > 0) return finish('answered', answer);
   if (last.stopReason === 'refusal') return failed(refused(`${last.provider}/${last.model}`, asker), 'refusal');
