@@ -116,8 +116,8 @@ export interface PeoplePorts {
   readonly render: RenderParts;
   /** Which answers can be spoken. */
   readonly speech: SpeechPorts;
-  /** Whether the answer of a turn of a job or heartbeat is not sent. Not called for other turns. */
-  readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
+  /** Whether the answer of a turn of a job or heartbeat is not sent. Not called for other turns. `hasSent`: it sent a text itself. */
+  readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>, hasSent: boolean) => Promise<boolean>;
   /** Resolves when no preview of the turn's answer is being sent any more. */
   readonly settled: (turnId: string) => Promise<void>;
   /** The role that the writer of a message has now; null: they may not write any more. */

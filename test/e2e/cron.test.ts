@@ -189,6 +189,24 @@ describe('tasks', () => {
     },
   );
 
+  test('that send a text themselves and then say nothing are not called silent', async () => {
+    await using world = await startWorld(VIENNA);
+    const message = { calls: [{ name: 'message', arguments: { text: 'Rain!' } }] };
+    world.model.reply(
+      cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }),
+      'I will.',
+      message,
+      '',
+    );
+    world.telegram.userSays(OWNER, 'look');
+    await said(world, 'Rain!');
+    const { runs } = await waitFor(async () => {
+      const shown = await world.assistant.request('cron', { action: 'show', id: 'look' });
+      return shown.runs.some(({ execution }) => execution !== 'running') ? shown : undefined;
+    });
+    expect(JSON.stringify(runs)).not.toContain('nothing to report');
+  });
+
   test.each(['服务器着火了！ HEARTBEAT_OK', 'Пожар в серверной! NO_REPLY', 'Silence of the lambs is on TV.'])(
     'that say more are told: %s',
     async (words) => {

@@ -22,7 +22,7 @@ import type { StorePorts, TurnPorts } from '../ports.ts';
 import { SUBAGENT_MS, TIMED_OUT } from '../subagents/outcome.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { resultMessages, mergeWaited, prepareTurn } from '../subagents/turns.ts';
-import { choseSilence, textsOf, textsOfEnded } from './answer-text.ts';
+import { choseSilence, sentTexts, textsOf, textsOfEnded } from './answer-text.ts';
 import { refusedLayers } from './refusal-words.ts';
 import { isSpoken } from './spoken-answer.ts';
 import { runTurn } from './turn.ts';
@@ -220,7 +220,10 @@ export class TurnRunner {
     if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
     await people.settled(facts.turnId);
     const held =
-      end.outcome !== 'stopped' && (isSelfStarted(target) ? await people.holdBack(facts, end) : choseSilence(entries));
+      end.outcome !== 'stopped' &&
+      (isSelfStarted(target)
+        ? await people.holdBack(facts, end, sentTexts(entries).length > 0)
+        : choseSilence(entries));
     const isSubagent = subagentOf(target) !== null;
     // A program reads its answer from the tape.
     const isRead = target.channel === API_CHANNEL;

@@ -126,8 +126,8 @@ function peoplePorts(
     questions,
     speech,
     render: (message) => manager.renderParts(message) ?? [],
-    holdBack: (facts, end) =>
-      (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end),
+    holdBack: (facts, end, hasSent) =>
+      (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end, hasSent),
     settled: (turnId) => previews.settle(turnId),
     roleNow: ({ channel, sender, chatType, chatId: chat, role }) =>
       roleNow(base, stores, { channel, id: sender.id, chatType, chat }, role),

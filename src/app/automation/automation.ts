@@ -4,7 +4,6 @@ import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { PeoplePorts } from '../../agent/ports.ts';
 import type { HookRunner } from '../../agent/hooks/hooks.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
-import { saysNothing } from '../../agent/turn/answer-text.ts';
 import { renderer } from '../../agent/turn/shown-text.ts';
 import type { CronScheduler } from '../../automation/cron-scheduler.ts';
 import type { CronAnswer, CronCaller, CronService } from '../../automation/cron-service.ts';
@@ -142,14 +141,14 @@ export function createAutomation(base: Base, { stores, bus, hooks }: AutomationP
       if (!dry) await cron.look();
       return restored;
     },
-    holdBack: async ({ turnId, messages }, { outcome, answer }) => {
+    holdBack: async ({ turnId, messages }, { outcome, answer }, hasSent) => {
       const message = messages.at(-1);
       if (message?.origin !== 'cron') return false;
       // What fails again and again is told after three times; what runs once says so itself.
       if (outcome === 'failed' && message.metadata['once'] !== true) return await journal.cron.silence(turnId, answer);
       if (outcome === 'failed') return false;
       if (journal.cron.silenced(turnId) !== null) return true;
-      return saysNothing(answer) && (await journal.cron.silence(turnId, 'it had nothing to report'));
+      return !hasSent && answer === '' && (await journal.cron.silence(turnId, 'it had nothing to report'));
     },
     zone: () => jobStore?.zone ?? config.agent.timezone ?? machineZone(),
     start: async () => {

@@ -11,7 +11,6 @@ import type { PeoplePorts } from '../../agent/ports.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
 import { SideCalls } from '../../agent/side-calls/side-calls.ts';
 import { ToolChoices } from '../../agent/side-calls/structured.ts';
-import { saysNothing } from '../../agent/turn/answer-text.ts';
 import type { Heartbeat } from '../../automation/heartbeat.ts';
 import type { HeartbeatTarget } from '../../automation/heartbeat-message.ts';
 import type { MessageBus } from '../../bus/bus.ts';
@@ -175,7 +174,7 @@ async function holdBack({
     // This one is not closed yet.
     const count = heartbeats.failedTurns() + 1;
     verdict = { tell: count === TELL_FAILED_AFTER, reason: `it failed: ${answer}` };
-  } else if (saysNothing(answer)) {
+  } else if (answer.trim() === '') {
     verdict = { tell: false, reason: 'it had nothing to report' };
   } else {
     verdict = await judge({ at: look.at, tasks: look.reason, result: answer });
