@@ -75,7 +75,7 @@ async function chooseProvider({ person, env, clock, tell }: SetupWorld, config: 
     { value: OTHER, label: 'another server', hint: 'any that speaks OpenAI’s API' },
     { value: 'demo', label: 'demo', hint: 'no AI: to look around without a key' },
   ];
-  return person.choose('Who provides the model?', choices, first ?? 'anthropic');
+  return person.choose('Who provides the model?', choices, first ?? Object.keys(config.providers)[0] ?? 'anthropic');
 }
 
 function needOf(provider: string): string {
