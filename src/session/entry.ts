@@ -109,11 +109,12 @@ const refused = z.object({
   layers: z.array(z.object({ name: z.string(), hash })),
   /**
    * A trial on the search for the cause, which counts if the next request is accepted. `suspects`: keys of what may be the
-   * cause, of which the first `tried` are left out, and those that are `held`. As in `Trial`; `again`: the same request.
+   * cause, of which the first `tried` are left out, and those that are `held`. As in `Trial`; `again`: the same request;
+   * `control`: the whole request after the cause was found; `found`: without the cause, after the control was refused.
    */
   trial: z
     .object({
-      stage: z.enum(['again', 'all', 'half', 'rest']),
+      stage: z.enum(['again', 'all', 'half', 'rest', 'control', 'found']),
       suspects: z.array(z.string()),
       tried: z.number(),
       held: z.array(z.string()).exactOptional(),

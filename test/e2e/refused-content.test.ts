@@ -175,7 +175,7 @@ describe('what is refused', () => {
     const reply = await say(world, `say ${POISON}`);
     expect(reply).toContain('Frobnication failed');
     expect(reply).not.toContain('left out');
-    expect(await say(world, 'next')).toMatch(/^Answer: next\n\n.* refused the request because of an earlier part/u);
+    expect(await say(world, 'next')).toMatch(/^Answer: next\n\n.* refused the request because of (1|2|3) earlier messages? of/u);
     expect(await say(world, 'and then?')).toBe('Answer: and then?');
     expectWhole(world, ['next']);
   });
@@ -199,14 +199,13 @@ describe('what is refused', () => {
     },
   );
 
-  test('is not looked for when an error that nothing explains passes', async () => {
+  test.each([1, 2, 3])('is nothing when an error that nothing explains passes after %i refusals', async (refusals) => {
     await using world = await startConversation({}, filtered);
     await remember(world, 'the owner has a dog');
-    let isPast = false;
+    let left = refusals;
     world.model.setHandler((request) => {
-      if (isPast) return filter(filtered)(request);
-      isPast = true;
-      return { error: { status: 400, message: 'Frobnication failed.' } };
+      left -= 1;
+      return left < 0 ? filter(filtered)(request) : { error: { status: 400, message: 'Frobnication failed.' } };
     });
     expect(await say(world, 'how are you?')).toBe('Answer: how are you?');
     expect(await say(world, 'next')).toBe('Answer: next');
@@ -235,7 +234,7 @@ describe('what is refused', () => {
       return `Answer: ${said.split('\n').at(-1)}`;
     });
     await say(world, 'say it');
-    expect(await say(world, 'next')).toMatch(/^Answer: next\n\n.*because of an earlier part/u);
+    expect(await say(world, 'next')).toMatch(/^Answer: next\n\n.*because of (1|2|3) earlier messages? of/u);
     expect(await say(world, 'do it')).toMatch(/^Answer: do it\n\n.*because of something that I wrote/u);
     expect(await say(world, 'and then?')).toBe('Answer: and then?');
     expectWhole(world, ['say it', 'next', 'do it']);
@@ -361,7 +360,7 @@ describe('what is refused', () => {
     await say(world, 'something else');
     expect(await say(world, '/model openai/other-model')).toContain('other-model');
     expect(await say(world, 'are you there?')).toMatch(
-      /^Answer: are you there\?.*an earlier part of the conversation/su,
+      /^Answer: are you there\?.*because of 2 earlier messages of the conversation/su,
     );
     expect(await say(world, 'next')).toBe('Answer: next');
     expectWhole(world, ['something else', 'are you there?']);
@@ -375,7 +374,7 @@ describe('what is refused', () => {
       await say(world, text);
     await say(world, '/model openai/other-model');
     const before = world.model.requests.length;
-    expect(await say(world, 'are you there?')).toMatch(/^Answer: are you there\?.*earlier part/su);
+    expect(await say(world, 'are you there?')).toMatch(/^Answer: are you there\?.*earlier messages/su);
     expect(world.model.requests.slice(before).length).toBeLessThanOrEqual(7);
     expect(await say(world, 'next')).toBe('Answer: next');
     const last = world.model.requests.at(-1)?.text ?? '';
@@ -431,7 +430,7 @@ describe('what is refused', () => {
     await say(world, 'something else');
     world.model.setHandler(filter(filtered));
     expect(await say(world, 'are you there?')).toMatch(/refused to answer/u);
-    expect(await say(world, 'and now?')).toMatch(/^Answer: and now\?\n\n.*because of an earlier part/u);
+    expect(await say(world, 'and now?')).toMatch(/^Answer: and now\?\n\n.*because of (1|2|3) earlier messages? of/u);
     expect(await say(world, 'next')).toBe('Answer: next');
     expectWhole(world, ['something else', 'the owner has a cat']);
   });

@@ -52,6 +52,12 @@ export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft |
   if (trials >= MOST_TRIALS || refuses === 'no') return null;
   const open = openTrial(facts.entries)?.trial;
   if (open === undefined && refuses === 'perhaps') return trial(facts, [], { stage: 'again', suspects: [], tried: 0 });
+  if (open?.stage === 'found') return null;
+  if (open?.stage === 'control') {
+    const { suspects } = open;
+    const found = { stage: 'found', suspects, tried: suspects.length, isProven: true } as const;
+    return trial(facts, unitsNamed(facts, suspects), found);
+  }
   if (open?.stage === 'half' || open?.stage === 'rest')
     return narrowed(facts, { ...open, stage: open.stage }, { isAccepted: false });
   const groups = groupsOf(facts);
@@ -63,11 +69,29 @@ export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft |
   return trial(facts, group, { stage: 'all', suspects: group.map(({ key }) => key), tried: group.length });
 }
 
-/** The next, narrower trial after an accepted one. Null if the answer stands. */
+/**
+ * The next trial after an accepted one: a narrower one, then the whole request once more if nothing explained the error,
+ * because that may have passed meanwhile. Null if the answer stands.
+ */
 export function afterAcceptance(facts: RefusalFacts): EntryDraft | null {
   const open = openTrial(facts.entries)?.trial;
-  if (open === undefined || open.stage === 'again' || trialsOf(facts.entries) >= MOST_TRIALS) return null;
-  return narrowed(facts, { ...open, stage: open.stage }, { isAccepted: true });
+  const trials = trialsOf(facts.entries);
+  if (open === undefined || !isNarrowing(open) || trials >= MOST_TRIALS) return null;
+  const narrower = narrowed(facts, open, { isAccepted: true });
+  // If the whole is refused again, one more call gets the answer.
+  if (narrower !== null || trials > MOST_TRIALS - 2 || !isUnexplained(facts.entries)) return narrower;
+  return trial(facts, [], { stage: 'control', suspects: [...leftOutOf(open)], tried: 0 });
+}
+
+function isNarrowing(open: NonNullable<Refused['trial']>): open is typeof open & { stage: Trial<string>['stage'] } {
+  return open.stage === 'all' || open.stage === 'half' || open.stage === 'rest';
+}
+
+/** Whether the search began with the same request again, because nothing explained the error. */
+function isUnexplained(entries: readonly TapeEntry[]): boolean {
+  return entries
+    .slice(lastAnswer(entries) + 1)
+    .some((entry) => isRefusal(entry) && entry.refused.trial?.stage === 'again');
 }
 
 /** A `retract` of what the turn added since the model's last answer, when the cause was not found. */
@@ -99,7 +123,9 @@ export function isTrial(entries: readonly TapeEntry[]): boolean {
 function openTrial(entries: readonly TapeEntry[]): Refused | undefined {
   const at = lastAnswer(entries);
   const refused = entries.findLast((entry, index) => index > at && isRefusal(entry));
-  return refused?.kind === 'retract' && refused.refused?.trial !== undefined ? refused.refused : undefined;
+  return refused !== undefined && isRefusal(refused) && refused.refused.trial !== undefined
+    ? refused.refused
+    : undefined;
 }
 
 /** What the turn left out because a provider refused it; undefined: nothing. */
@@ -227,7 +253,7 @@ function isGivenUp(entry: TapeEntry, turnId: string): boolean {
   );
 }
 
-function isRefusal(entry: TapeEntry): boolean {
+function isRefusal(entry: TapeEntry): entry is EntryOf<'retract'> & { readonly refused: Refused } {
   return entry.kind === 'retract' && entry.refused !== undefined;
 }
 

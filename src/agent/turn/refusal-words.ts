@@ -1,5 +1,6 @@
 import type { TapeEntry } from '../../session/entry.ts';
 import type { Refused, RefusedPart } from '../../session/refused-content.ts';
+import { plural } from '../../util/text.ts';
 import { BOOTSTRAP_FILES } from '../prompt/layers.ts';
 import { refusedOf } from './content-refusal.ts';
 
@@ -36,10 +37,11 @@ export function refusedLayers(entries: readonly TapeEntry[]): string {
 
 function whatOf({ parts, layers }: Refused, entries: readonly TapeEntry[], named: boolean): string {
   const own = new Map(entries.map((entry) => [entry.id, entry]));
+  const earlier = parts.filter(({ entry, what }) => (what === 'result' || what === 'message') && !own.has(entry));
   const words = parts.map(({ entry, what }) => {
     if (what !== 'result' && what !== 'message') return PARTS[what];
     const of = own.get(entry);
-    if (of?.kind !== 'message') return 'an earlier part of the conversation';
+    if (of?.kind !== 'message') return `${plural(earlier.length, 'earlier message')} of the conversation`;
     if (of.role === 'tool') return `the result of \`${of.name}\``;
     return of.role === 'user' ? 'your message' : 'something that I wrote';
   });
