@@ -175,7 +175,9 @@ describe('what is refused', () => {
     const reply = await say(world, `say ${POISON}`);
     expect(reply).toContain('Frobnication failed');
     expect(reply).not.toContain('left out');
-    expect(await say(world, 'next')).toMatch(/^Answer: next\n\n.* refused the request because of (1|2|3) earlier messages? of/u);
+    expect(await say(world, 'next')).toMatch(
+      /^Answer: next\n\n.* refused the request because of (1|2|3) earlier messages? of/u,
+    );
     expect(await say(world, 'and then?')).toBe('Answer: and then?');
     expectWhole(world, ['next']);
   });
