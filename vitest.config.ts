@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -18,7 +19,7 @@ const PAGE = ['test/page/**/*.test.ts'];
 
 /**
  * Tests that start whole programs or a browser, kill and restart, wait for real time, fill disks or go through a corpus:
- * two thirds of the time of all tests.
+ * three quarters of the time of all tests.
  */
 const SLOW = [
   'test/acp/**/*.test.ts',
@@ -26,33 +27,36 @@ const SLOW = [
   'test/agent/undo-property.test.ts',
   'test/app/{damaged-journal,refused-writes,trace-turns}.test.ts',
   'test/app/skill-lab/test.test.ts',
+  'test/automation/simulation.test.ts',
   'test/benign/**/*.test.ts',
   'test/browser/**/*.test.ts',
   'test/channels/markup-hostile.test.ts',
-  'test/cli/{backup,plugins,plugins-registry,upgrade}.test.ts',
+  'test/cli/{backup,plugins,plugins-registry,uninstall,upgrade}.test.ts',
   'test/contract/{discord,feishu,matrix,slack,telegram,tin-can}.test.ts',
   'test/crash/**/*.test.ts',
-  'test/docs/{backup,readme-transcript,transcripts,writing-a-channel}.test.ts',
-  'test/doctor/{database,machine}.test.ts',
+  'test/docs/{backup,init-transcript,readme-transcript,transcripts,writing-a-channel}.test.ts',
+  'test/doctor/{database,faults,machine}.test.ts',
   'test/e2e/agents/{backfill,crosswise,killed,routing}.test.ts',
-  'test/e2e/{aged-home,discord-gateway,drafts,full-disk,groups-roles,images,killed,memory-facts}.test.ts',
-  'test/e2e/{platform-faults,plugin-admit,plugin-reload,poison,recovery,refused-content,restored}.test.ts',
-  'test/e2e/{scope,set-aside,streaming}.test.ts',
+  'test/e2e/{aged-home,albums,cron,delivery,demo,discord-gateway,drafts,full-disk,groups-roles,images,killed}.test.ts',
+  'test/e2e/{memory-background,memory-facts,output-guard,pending-question,platform-faults,plugin-admit}.test.ts',
+  'test/e2e/{plugin-reload,poison,reactions,recovery,refused-content,restored,retention,safe-mode,scope}.test.ts',
+  'test/e2e/{set-aside,spoken-answers-killed,streaming,tape-store,three-platforms}.test.ts',
   'test/e2e/why/processes.test.ts',
   'test/examples/**/*.test.ts',
+  'test/gateway/http/attacks.test.ts',
   'test/gullible/**/*.test.ts',
   'test/homes/**/*.test.ts',
   'test/journal/frozen-home.test.ts',
-  'test/mcp/real-servers.test.ts',
+  'test/mcp/{broken-servers,local-servers,real-servers,trust-store}.test.ts',
   'test/memory/{fact-records,gold-set}.test.ts',
   'test/page/**/*.test.ts',
-  'test/security/{paths-race,sandbox-probe}.test.ts',
+  'test/security/{paths-race,redact-sinks,sandbox,sandbox-limits,sandbox-probe}.test.ts',
   'test/service/**/*.test.ts',
   'test/setup/**/*.test.ts',
   'test/start/**/*.test.ts',
   'test/storage/checkpoints.test.ts',
   'test/tools/{exec-git,exec-limits,exec-streams,process}.test.ts',
-  'test/tools/web-hostile.test.ts',
+  'test/tools/{read-documents,web-hostile}.test.ts',
   'test/tools/documents/{bombs,document-process}.test.ts',
 ];
 
@@ -61,6 +65,11 @@ const LONG = 'test/**/*.long.test.ts';
 /** What takes long begins first, so that the end waits for nobody. */
 const FIRST = [
   'browser/',
+  'page/panels',
+  'e2e/agents/crosswise',
+  'cli/plugins-registry',
+  'examples/',
+  'e2e/images',
   'crash/',
   'gullible/',
   'homes/storm',
@@ -121,7 +130,9 @@ const together = (name: string, { include, exclude }: Project): object => ({
   },
 });
 
-const slowOnes = (globs: readonly string[]): readonly string[] => SLOW.filter((glob) => globs.includes(glob));
+const filesOf = (globs: readonly string[]): Set<string> => new Set(globSync([...globs]));
+
+const slowOnes = (globs: readonly string[]): readonly string[] => [...filesOf(SLOW).intersection(filesOf(globs))];
 
 export default defineConfig({
   test: {

@@ -147,7 +147,9 @@ describe.concurrent('the requests of an editor', () => {
     const left = world.model.pending;
     world.model.reply('Still here.');
     await say(editor, sessionId, 'are you there?');
-    for (let more = 0; more < left; more += 1) await say(editor, sessionId, 'and now?');
-    expect(editor.said()).toMatch(/Still here\.$/u);
+    // A request that was cancelled while it was on its way may still take its answer, so there can be fewer than were left.
+    const isThere = (): boolean => editor.said().endsWith('Still here.');
+    for (let more = 0; more < left && !isThere(); more += 1) await say(editor, sessionId, 'and now?');
+    expect(isThere()).toBe(true);
   });
 });
