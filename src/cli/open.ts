@@ -13,6 +13,12 @@ export function pathsOf(context: CliContext, home: string | undefined): HomePath
   return homePaths(resolveHome({ flag: home, env: context.env }), context.env);
 }
 
+/** The time zone in which a home's times are shown, as in `localTime`. */
+export async function zoneOf(context: CliContext, home: string | undefined): Promise<string | null> {
+  const loaded = await loadConfig({ home: pathsOf(context, home).home, env: context.env }).catch(() => null);
+  return loaded?.config.agent.timezone ?? null;
+}
+
 /** Starts the assistant of a home in this process. */
 export async function startAssistant(
   context: CliContext,

@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tapeName } from '../../src/session/tape-name.ts';
+import { localMinute } from '../../src/util/time-zone.ts';
 import { runCommand, type CommandRun } from '../support/command-run.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 const HERE = `telegram:${OWNER}`;
+/** Another hour than almost anywhere else. */
+const ZONE = 'Pacific/Kiritimati';
 let world: World;
 
 const assistant = (...words: readonly string[]): Promise<CommandRun> => runCommand(words, world.home);
@@ -20,7 +23,9 @@ const answered = (text: string): Promise<unknown> =>
 
 beforeAll(async () => {
   world = await startWorld({
-    config: { models: { 'openai/scripted-model': { contextWindow: 100_000, price: { input: 1_000, output: 2_000 } } } },
+    config: {
+      models: { 'openai/scripted-model': { contextWindow: 100_000, price: { input: 1_000, output: 2_000 } } },
+    },
   });
   world.model.reply(
     { calls: [{ name: 'list_dir', arguments: { path: '.' } }] },
@@ -47,6 +52,19 @@ describe('sessions, beside a running gateway', () => {
       { session: HERE, changedAt: expect.any(Number), size: expect.any(Number) },
     ]);
     expect((await assistant('sessions')).out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d {2}telegram:42 +\d+\.\d kB\n$/u);
+  });
+
+  test('tells times in the time zone of the assistant, as the other commands do', async () => {
+    expect((await assistant('config', 'set', 'agent.timezone', ZONE)).code).toBe(0);
+    const [{ changedAt }] = (await facts('sessions')) as [{ changedAt: number }];
+    const minute = localMinute(changedAt, ZONE);
+    expect((await assistant('sessions')).out).toContain(`${minute}  ${HERE}`);
+    const hour = minute.slice(0, 13);
+    expect((await assistant('sessions', 'show', HERE)).out).toContain(hour);
+    expect((await assistant('sessions', 'export', HERE)).out).toContain(`## ${hour}`);
+    expect((await assistant('sessions', 'search', 'lighthouse')).out).toContain(hour);
+    expect((await assistant('trace')).out).toContain(hour);
+    expect((await assistant('trace', 'show')).out).toContain(`Began ${hour}`);
   });
 
   test('shows what was said and done, what was taken back, and where it was started anew', async () => {

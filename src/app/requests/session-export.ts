@@ -5,19 +5,23 @@ import { readSession, type SessionEvent } from './session-log.ts';
 /** Characters of a tool's result in an export for people. */
 const LONGEST_RESULT = 2_000;
 
-/** A whole conversation as Markdown to read or as JSON with everything. Throws `session-unknown` if there is none. */
+/** A whole conversation as Markdown to read or as JSON with everything. `timezone`: as in `localTime`. Throws `session-unknown` if there is none. */
 export async function exportSession(
   folder: string,
-  { session, format }: { readonly session: string; readonly format: 'md' | 'json' },
+  {
+    session,
+    format,
+    timezone,
+  }: { readonly session: string; readonly format: 'md' | 'json'; readonly timezone: string | null },
 ): Promise<string> {
   const events = await readSession(folder, session);
   if (format === 'json') return `${JSON.stringify({ session, events }, null, 2)}\n`;
-  return `${[`# ${session}`, ...events.map(longText)].join('\n\n')}\n`;
+  return `${[`# ${session}`, ...events.map((event) => longText(event, timezone))].join('\n\n')}\n`;
 }
 
-function longText(event: SessionEvent): string {
+function longText(event: SessionEvent, timezone: string | null): string {
   const { kind, name = '', text } = event;
-  const time = localMinute(Date.parse(event.at), null);
+  const time = localMinute(Date.parse(event.at), timezone);
   const back = event.isTakenBack === true ? ' (taken back)' : '';
   switch (kind) {
     case 'call':

@@ -35,7 +35,7 @@ export function sessionRequests(
       const tape = await ifThere(stat(join(folder, tapeName(session))));
       if (tape !== undefined && tape.size > MOST_EXPORT_BYTES) throw tooLarge(session);
       const name = `${tapeName(session).replace(/\.jsonl$/u, '')}.${format}`;
-      return { name, text: await exportSession(folder, { session, format }) };
+      return { name, text: await exportSession(folder, { session, format, timezone }) };
     },
     sessionsSearch: async ({ text, count, session }) => {
       const scope = session === undefined ? ('all' as const) : [session];

@@ -2,7 +2,7 @@ import type { TraceStep, TraceTokens, TurnTrace } from '../../gateway/operations
 import { countText, dollars, oneLine, sizeText } from '../../util/text.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import type { CliContext } from '../context.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 import { seconds } from '../terminal/activity.ts';
@@ -17,9 +17,10 @@ export async function traceListCommand(
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const facts = (await assistant.port.request('turnsList', { count: last })).toReversed();
+  const zone = await zoneOf(context, home);
   const lines = facts.map(
     ({ turn, session, startedAt, outcome }) =>
-      `${localMinute(startedAt, null)}  ${turn}  ${(outcome ?? 'running').padEnd(9)}  ${session}`,
+      `${localMinute(startedAt, zone)}  ${turn}  ${(outcome ?? 'running').padEnd(9)}  ${session}`,
   );
   print(context, json, { facts, lines, nothing: 'There was no turn yet.' });
   return 0;
@@ -34,18 +35,18 @@ export async function traceShowCommand(
   const trace = await assistant.port.request('turnsTrace', turn === undefined ? {} : { turn });
   print(context, json, {
     facts: trace,
-    lines: [...headOf(trace), ...didOf(trace), '', ...trace.steps.flatMap(linesOf)],
+    lines: [...headOf(trace, await zoneOf(context, home)), ...didOf(trace), '', ...trace.steps.flatMap(linesOf)],
   });
   return 0;
 }
 
-function headOf(trace: TurnTrace): readonly string[] {
+function headOf(trace: TurnTrace, zone: string | null): readonly string[] {
   const { turn, session, startedAt, endedAt, outcome, model, tokens, costUsd, origin, role } = trace;
   const time = endedAt === null ? '' : ` after ${seconds(endedAt - startedAt)}`;
   const cost = costUsd === null ? 'price unknown' : dollars(costUsd);
   return [
     `Turn ${turn} in ${session}`,
-    `Began ${localMinute(startedAt, null)} (${origin}, ${role}), ${outcome ?? 'running'}${time}.`,
+    `Began ${localMinute(startedAt, zone)} (${origin}, ${role}), ${outcome ?? 'running'}${time}.`,
     ...(tokens === null ? [] : [`${model ?? 'No model'}: ${tokensText(tokens)}, ${cost}.`]),
   ];
 }

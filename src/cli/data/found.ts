@@ -2,7 +2,7 @@ import type { RequestParams } from '../../gateway/operations/operations.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import type { CliContext } from '../context.ts';
 import { indented } from '../../util/text.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
@@ -20,8 +20,9 @@ export async function printFound(
   const { text, last, where, home, json } = flags;
   await using assistant = await openAssistant(context, home);
   const hits = await assistant.port.request('sessionsSearch', { text, count: last, ...where });
+  const zone = await zoneOf(context, home);
   const lines = hits.map(({ source, session, at, role, snippet }) => {
-    const when = at === null ? '' : `${localMinute(at, null)}  `;
+    const when = at === null ? '' : `${localMinute(at, zone)}  `;
     const from = source === 'session' ? `${session ?? ''}${role === null ? '' : `, ${speaker(role)}`}` : FILES[source];
     return `${when}${from}\n${indented(snippet, '    ')}`;
   });

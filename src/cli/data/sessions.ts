@@ -8,7 +8,7 @@ import { printFound, speaker } from './found.ts';
 import { escapeInvisible, terminalText } from '../format.ts';
 import { print } from '../print.ts';
 import { openProgress } from '../progress.ts';
-import { openAssistant, pathsOf } from '../open.ts';
+import { openAssistant, pathsOf, zoneOf } from '../open.ts';
 import type { HomeFlag, OutputFlags } from '../table/command.ts';
 
 /** Characters of a tool's arguments and results that `show` prints of each. */
@@ -22,10 +22,11 @@ export async function sessionsListCommand(
   const { listSessions } = await context.app();
   const all = await listSessions(pathsOf(context, home).sessions);
   const shown = all.slice(0, last);
+  const zone = await zoneOf(context, home);
   const widest = Math.max(0, ...shown.map(({ key }) => key.length));
   const lines = shown.map(
     ({ key, changedAt, size }) =>
-      `${localMinute(changedAt, null)}  ${key.padEnd(widest)}  ${sizeText(size).padStart(8)}`,
+      `${localMinute(changedAt, zone)}  ${key.padEnd(widest)}  ${sizeText(size).padStart(8)}`,
   );
   if (all.length > shown.length) lines.push(`… and ${all.length - shown.length} more; see --last.`);
   const facts = shown.map(({ key, changedAt, size }) => ({ session: key, changedAt, size }));
@@ -45,7 +46,8 @@ export async function sessionsShowCommand(
 ): Promise<number> {
   const { readSession } = await context.app();
   const events = await readSession(pathsOf(context, home).sessions, sessionKey(session), { last });
-  const lines = events.map(shortText);
+  const zone = await zoneOf(context, home);
+  const lines = events.map((event) => shortText(event, zone));
   print(context, json, { facts: events, lines, nothing: 'Nothing was said in it yet.', escape: terminalText });
   return 0;
 }
@@ -58,7 +60,11 @@ export async function sessionsExportCommand(
   const { exportSession } = await context.app();
   using progress = openProgress(context);
   progress.show('The conversation is read');
-  const text = await exportSession(pathsOf(context, home).sessions, { session: sessionKey(session), format });
+  const text = await exportSession(pathsOf(context, home).sessions, {
+    session: sessionKey(session),
+    format,
+    timezone: await zoneOf(context, home),
+  });
   progress.hide();
   if (format === 'json') print(context, true, { facts: JSON.parse(text), lines: [] });
   else context.stdout.write(terminalText(text));
@@ -94,9 +100,9 @@ export async function sessionsDeleteCommand(
   return 0;
 }
 
-function shortText(event: SessionEvent): string {
+function shortText(event: SessionEvent, zone: string | null): string {
   const { kind, name = '', text } = event;
-  const time = localMinute(Date.parse(event.at), null);
+  const time = localMinute(Date.parse(event.at), zone);
   const back = event.isTakenBack === true ? ' (taken back)' : '';
   switch (kind) {
     case 'call':
