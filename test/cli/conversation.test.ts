@@ -315,6 +315,26 @@ describe('Ctrl-C', () => {
     await leave(line, ended);
   });
 
+  test('with a message that waits says in one line what was stopped and dropped', async () => {
+    const { line, ended } = await converse();
+    const dropped = Promise.withResolvers<void>();
+    const stopped = (text: string): ReturnType<typeof summaryOf> =>
+      summaryOf(text, { outcome: 'stopped', isError: true });
+    line.assistant.script = async ({ text }, { signal }) => {
+      await (text === 'long' ? aborted(signal) : dropped.promise);
+      if (text !== 'long') return stopped('Dropped by /stop.');
+      dropped.resolve();
+      line.assistant.tell('main', 'Stopped; dropped 1 waiting message.', { turnId: 't1' });
+      return stopped('Stopped.');
+    };
+    line.type('long\r');
+    line.type('and this\r');
+    await waitFor(() => line.assistant.heard.length === 2);
+    line.type(CTRL_C);
+    await line.shows('stopping; Ctrl-C again ends the conversation\nStopped; dropped 1 waiting message.\n\nyou ›');
+    await leave(line, ended);
+  });
+
   test('at a question stops the turn, which says so below what it still shows', async () => {
     const { line, ended } = await converse();
     line.assistant.script = async (_, { signal, onApproval, onEvent }) => {

@@ -1,4 +1,10 @@
-import type { ApprovalQuestion, ApprovalReply, AssistantPort, AttachedMessage } from '../../gateway/assistant-port.ts';
+import type {
+  ApprovalQuestion,
+  ApprovalReply,
+  AssistantPort,
+  AttachedMessage,
+  TurnSummary,
+} from '../../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { CliContext } from '../context.ts';
 import { escapeInvisible, terminalText } from '../format.ts';
@@ -105,7 +111,7 @@ class Conversation {
       this.#prompt();
       await this.#closed.promise;
       this.#isEnding = true;
-      this.#stopTurns();
+      this.#stopTurns(this.#running.values());
       await Promise.all(this.#running.keys());
     }
     signal?.removeEventListener('abort', onAbort);
@@ -154,7 +160,7 @@ class Conversation {
       )
       .then(
         (summary) => {
-          this.#view.summary(summary);
+          this.#view.summary(this.#isToldByStop(summary) ? { text: '' } : summary);
           if (!/^\/help\b/u.test(text)) return;
           this.#view.lines('');
           this.#view.message({ text: HELP });
@@ -170,10 +176,17 @@ class Conversation {
   }
 
   #allEnded(): void {
+    const isStopped = this.#held !== undefined;
     const held = this.#held ?? [];
     this.#held = undefined;
+    if (isStopped && held.length === 0) this.#view.summary({ text: 'Stopped.' });
     for (const message of held) this.#view.message(message);
     this.#view.end();
+  }
+
+  /** After Ctrl-C one sentence says what was stopped and dropped: the reply to the stop. */
+  #isToldByStop({ outcome }: TurnSummary): boolean {
+    return this.#held !== undefined && outcome === 'stopped';
   }
 
   #failed(error: unknown): void {
@@ -233,7 +246,8 @@ class Conversation {
     } else if (this.#running.size > 0) {
       this.#view.note('stopping; Ctrl-C again ends the conversation');
       this.#held ??= [];
-      this.#stopTurns();
+      // One stop ends the turn and drops what waits behind it.
+      this.#stopTurns([...this.#running.values()].slice(0, 1));
     } else if (this.#view.isEmpty) {
       this.#view.note('Ctrl-C again ends the conversation');
     } else {
@@ -242,8 +256,8 @@ class Conversation {
     }
   }
 
-  #stopTurns(): void {
-    for (const controller of this.#running.values()) controller.abort(new DOMException('stopped', 'AbortError'));
+  #stopTurns(running: Iterable<AbortController>): void {
+    for (const controller of running) controller.abort(new DOMException('stopped', 'AbortError'));
   }
 
   #prompt(): void {
