@@ -355,7 +355,8 @@ describe('restore refuses, before anything is replaced,', () => {
     const file = await backedUp(line);
     const newer = { version: journalMigrations.length + 3, oldestReader: journalMigrations.length };
     await withManifest((manifest) => ({ ...manifest, version: '9.9.9', journal: newer }))(file);
-    await restoredFrom(file);
+    const { line: there } = await restoredFrom(file);
+    expect(there.out).toMatch(/Version 9\.9\.9 made the backup, and this is version \d.*: .*upgrade 9\.9\.9 --home /u);
   });
 });
 

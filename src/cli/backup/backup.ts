@@ -86,6 +86,7 @@ export async function restoreCommand(
     facts: { home: paths.home, movedTo, files: files.length, createdAt, version, linksLeftOut },
     lines: [
       `${paths.home} is restored from the backup of ${createdAt} (version ${version}, ${plural(files.length, 'file')}).`,
+      ...newerNote(version),
       ...(movedTo === null ? [] : [`The home of before is in ${movedTo}. Delete it when you do not need it any more.`]),
       ...linksLeftOut.map((link) => `⚠ The link ${link} was left out, because it leads out of the home.`),
       continues
@@ -96,6 +97,15 @@ export async function restoreCommand(
     escape: terminalText,
   });
   return 0;
+}
+
+/** Where the backup's program was newer than this one, which reads its data all the same. */
+function newerNote(made: string): readonly string[] {
+  const own = readVersion();
+  if (made.localeCompare(own, 'en', { numeric: true }) <= 0) return [];
+  return [
+    `⚠ Version ${made} made the backup, and this is version ${own}. To continue with that version: ${assistantCommand(`upgrade ${made}`)}`,
+  ];
 }
 
 /** `2027-03-01T08-31-02`, which sorts by time and is a file name everywhere. UTC. */
