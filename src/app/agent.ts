@@ -136,7 +136,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
     if (how?.during === null || how?.during === undefined) await browser?.forget(sessionKey);
   };
   const tape = createTape(base, { stores, resetSession, prompt });
-  const automation = createAutomation(base, parts);
+  const automation = createAutomation(base, { ...parts, stopTurn: (turnId) => void runner.stop(turnId) });
   const heartbeat = createHeartbeat(base, {
     ...parts,
     bounds,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Role } from '../bus/messages.ts';
 import type { CronRun } from '../journal/cron-rows.ts';
 import type { CronRuns } from '../journal/cron-runs.ts';
@@ -6,7 +7,7 @@ import { AppError } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
 import type { CronScheduler } from './cron-scheduler.ts';
 import { durationText } from './durations.ts';
-import { hashOfJob, idFrom, jobSchema, problemOf, type Job, type JobCreator } from './job.ts';
+import { hashOfJob, idFrom, jobSchema, LONGEST_TEXT, problemOf, type Job, type JobCreator } from './job.ts';
 import { jobOwnerOf, type JobRecorder, type StoredJob, type JobStore } from './job-store.ts';
 import { brokenSentence } from './jobs-file.ts';
 import { nextRuns, parseWhen, scheduleText, whenText, type Schedule } from './schedule.ts';
@@ -18,6 +19,8 @@ export interface CronCaller {
   readonly role: Role;
   /** Chat to which new jobs send, unless the job names another: `channel:chat[:thread]`. */
   readonly chat: string;
+  /** The turn that calls. @default none */
+  readonly turnId?: string;
   /** Keeps what is needed to take a change back. @default nothing is kept */
   readonly record?: JobRecorder;
 }
@@ -70,6 +73,8 @@ export interface CronServicePorts {
   readonly cron: CronScheduler;
   readonly clock: Clock;
   readonly machineZone: string;
+  /** Aborts a turn that is in flight. */
+  readonly stopTurn: (turnId: string) => void;
 }
 
 const SHOWN_RUNS = 20;
@@ -149,10 +154,18 @@ export class CronService {
   }
 
   async remove(by: CronCaller, id: string): Promise<CronAnswer> {
-    const entry = await this.#own(by, id);
-    await this.#ports.jobStore.remove(id, by.record);
-    await this.#ports.cron.look();
-    return this.#answer(`\`${id}\` is removed.`, [this.#facts(entry)]);
+    const { jobStore, runs, cron, stopTurn } = this.#ports;
+    await jobStore.refresh();
+    const entry = jobStore.entry(id);
+    // A job that runs once is over while it runs.
+    const agreed = entry === undefined && runs.busy().includes(id) ? (runs.job(id) ?? null) : null;
+    if (!mayTouch(by, entry ?? { agreed }) || (entry === undefined && agreed === null)) throw this.#unknown(by, id);
+    if (entry !== undefined) await jobStore.remove(id, by.record);
+    const turnIds = await runs.endRuns(id, by.turnId ?? null);
+    for (const turnId of turnIds) stopTurn(turnId);
+    await cron.look();
+    const ended = turnIds.length === 0 ? '' : ' It was running, so I stopped it.';
+    return this.#answer(`\`${id}\` is removed.${ended}`, entry === undefined ? [] : [this.#facts(entry)]);
   }
 
   /**
@@ -218,6 +231,11 @@ export class CronService {
       );
     }
     const { schedule } = parsed;
+    const twin = jobStore.entries.find(
+      (entry) => entry.job.id !== replaces && mayTouch(by, entry) && isSame(entry, { kind, text, chat, schedule }),
+    );
+    if (twin !== undefined)
+      throw refused(`This is scheduled already, so I added nothing: ${this.#line(twin).slice(2)}`);
     const taken = new Set(jobStore.entries.map(({ job }) => job.id).filter((known) => known !== replaces));
     const id = wanted.id ?? idFrom(text, taken);
     if (taken.has(id))
@@ -328,11 +346,21 @@ export class CronService {
 }
 
 /** Whether the caller may see and change this job: the owner every job, others the jobs that they created. */
-function mayTouch({ role, creator }: CronCaller, { agreed }: StoredJob): boolean {
+function mayTouch({ role, creator }: CronCaller, { agreed }: Pick<StoredJob, 'agreed'>): boolean {
   if (role === 'owner') return true;
   if (agreed === null) return false;
   const by = jobOwnerOf(agreed).creator;
   return by.channel === creator.channel && by.id === creator.id;
+}
+
+/** Whether a job does the same at the same times. One that repeats from another moment on is the same. */
+function isSame(
+  { job, schedule, state }: StoredJob,
+  wanted: Pick<Job, 'kind' | 'text' | 'chat'> & { schedule: Schedule },
+): boolean {
+  if (state === 'off' || job.kind !== wanted.kind || job.chat !== wanted.chat) return false;
+  if (oneLine(job.text, LONGEST_TEXT).toLowerCase() !== oneLine(wanted.text, LONGEST_TEXT).toLowerCase()) return false;
+  return isDeepStrictEqual({ ...schedule, from: 0 }, { ...wanted.schedule, from: 0 });
 }
 
 /** A time as ISO 8601 in a zone; with milliseconds only if they are not zero. */

@@ -3,6 +3,7 @@ import { EXECUTIONS, RUNS, toJob, toRun, type AgreedJob, type CronRun } from './
 import type { Inbox } from './inbox.ts';
 import type { Outbox } from './outbox.ts';
 import type { JournalPorts } from './rows.ts';
+import { endJobRuns } from './stop.ts';
 
 /** Due times in a row that did not run, for one reason. `first` and `last` are ms since 1970. */
 export interface Misses {
@@ -95,6 +96,11 @@ export class CronRuns {
         db.run("UPDATE cron_job SET state = 'removed', updated_at = ? WHERE id = ?", clock.now(), id);
       }
     });
+  }
+
+  /** Ends what runs or waits for a job, see `endJobRuns`. Returns the ids of the turns that have to be aborted. */
+  endRuns(job: string, by: string | null): Promise<readonly string[]> {
+    return this.#ports.db.write(() => endJobRuns(this.#ports, job, by));
   }
 
   /**

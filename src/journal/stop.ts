@@ -83,7 +83,7 @@ export function endTurns(
     withJobs = false,
   }: { readonly background: boolean; readonly only?: string | null; readonly withJobs?: boolean },
 ): readonly string[] {
-  const { db, clock } = ports;
+  const { db } = ports;
   const turnIds = db
     .all(
       `WITH RECURSIVE family (id) AS (
@@ -107,10 +107,46 @@ export function endTurns(
       message.role,
     )
     .map((row) => row.text('id'));
+  markStopping(ports, turnIds);
+  return turnIds;
+}
+
+/** Marks turns, within the caller's transaction, as stopping. Who runs them has to abort them. */
+function markStopping(ports: JournalPorts, turnIds: readonly string[]): void {
+  const { db, clock } = ports;
   for (const id of turnIds) {
     db.run("UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ?", clock.now(), id);
     cancelQuestions(ports, { turn: id });
   }
+}
+
+/**
+ * Ends, within the caller's transaction, what runs or waits for a scheduled job: its message that waits is refused, its turns
+ * and their subagents are marked as stopping. Nothing ends if `by`, the turn that asks for it, is one of them. Returns the ids
+ * of the turns.
+ */
+export function endJobRuns(ports: JournalPorts, job: string, by: string | null): readonly string[] {
+  const { db, clock } = ports;
+  const turnIds = db
+    .all(
+      `WITH RECURSIVE family (id) AS (
+         SELECT turns.id FROM cron_run AS run JOIN inbound ON inbound.id = run.inbound_id
+           JOIN turns ON turns.id = inbound.turn_id
+           WHERE run.job = ? AND turns.state = 'running' AND turns.outcome IS NULL
+         UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')
+       SELECT id FROM family`,
+      job,
+    )
+    .map((row) => row.text('id'));
+  if (by !== null && turnIds.includes(by)) return [];
+  db.run(
+    `UPDATE inbound SET state = 'refused', reason = 'the job was removed', updated_at = ?
+     WHERE state = 'accepted' AND id IN (SELECT inbound_id FROM cron_run WHERE job = ?)`,
+    clock.now(),
+    job,
+  );
+  for (const turn of turnIds) dropTasks(ports, { turn }, 'stopped');
+  markStopping(ports, turnIds);
   return turnIds;
 }
 

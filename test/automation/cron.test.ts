@@ -377,7 +377,7 @@ describe('a time zone given to one job', () => {
     world.zones = { timezone: null, machineZone };
     await world.start();
     const { jobStore, cron, clock, journal } = world;
-    const service = new CronService({ jobStore, cron, clock, runs: journal.cron, machineZone });
+    const service = new CronService({ jobStore, cron, clock, runs: journal.cron, machineZone, stopTurn: () => {} });
     const by = { creator: entryCreator, role: 'owner', chat: 'terminal:main' } as const;
     const nine = { when: 'tomorrow at 9', kind: 'message' } as const;
     await service.add(by, { ...nine, text: 'Sushi', zone: 'Asia/Tokyo' });

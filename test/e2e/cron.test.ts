@@ -382,3 +382,35 @@ describe('a job that is to run while text of others is in the conversation', () 
     expect(world.model.requests.some(({ view }) => JSON.stringify(view).includes('Scheduled task'))).toBe(false);
   });
 });
+
+describe('a change of the schedule', () => {
+  test('that removes a running job ends its turn, and nothing of it is sent', async () => {
+    await using world = await startWorld();
+    world.model.reply(cron({ action: 'add', when: 'in 1 second', text: 'Count the mails.', kind: 'agent' }), 'Set.', {
+      text: 'A long count.',
+      delayMs: 60_000,
+    });
+    world.telegram.userSays(OWNER, 'count my mails');
+    await waitFor(() => world.model.inFlight === 1 && world.model.requests.length === 3, { what: 'the job runs' });
+    world.telegram.userSays(OWNER, '/cron remove count-the-mails');
+    await said(world, 'It was running, so I stopped it.');
+    await waitFor(() => world.model.inFlight === 0, { what: 'the request ends' });
+    world.model.reply('Here.');
+    world.telegram.userSays(OWNER, 'are you there?');
+    await said(world, 'Here.');
+    expect(chatOf(world)).toEqual(['Set.', 'count-the-mails is removed. It was running, so I stopped it.', 'Here.']);
+  });
+
+  test('that adds what is scheduled already adds nothing and shows the job', async () => {
+    await using world = await startWorld(VIENNA);
+    const nine = { action: 'add', when: '0 9 * * *', text: 'Drink water.' };
+    world.model.reply(cron(nine), 'Set.', cron({ ...nine, text: 'drink  water.' }), 'It is set already.');
+    world.telegram.userSays(OWNER, 'remind me every morning at 9 to drink water');
+    await said(world, 'Set.');
+    world.telegram.userSays(OWNER, 'remind me every morning at 9 to drink water');
+    await said(world, 'It is set already.');
+    expect(results(world)[1]).toMatch(/This is scheduled already, so I added nothing: `drink-water` message/u);
+    expect(chatOf(world).at(-1)).toMatch(/Not done: the change to the job .+ failed\./u);
+    expect(await jobs(world)).toHaveLength(1);
+  });
+});

@@ -252,6 +252,7 @@ async function useAll(journal: Journal): Promise<void> {
   await cron.agree(job);
   await cron.enable(job.id, true, now);
   await cron.forget(['none']);
+  await cron.endRuns('none', null);
   const due = { job: job.id, lateMs: 0, last: false };
   await cron.claim({ ...due, dueAt: now + 1, inbound: inboundMessage({ origin: 'cron' }), outbound: reply('01ZO3') });
   const missed = { state: 'missed', first: now + 2, last: now + 2, count: 1, reason: 'late' } as const;

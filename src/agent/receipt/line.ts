@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<string, readonly [named: string, unnamed: string]>>
   command: ['%', 'a command'],
   process: ['process %', 'a command in the background'],
   message: ['the message to %', 'a message'],
-  job: ['the job %', 'a scheduled job'],
+  job: ['the change to the job %', 'a change to a scheduled job'],
   memory: ['the change of the memory (%)', 'a change of the memory'],
   task: ['the subagent’s task %', 'a subagent’s task'],
 };

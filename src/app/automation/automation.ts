@@ -34,6 +34,7 @@ export interface AutomationParts {
   readonly stores: Pick<Stores, 'journal' | 'changes'>;
   readonly bus: MessageBus;
   readonly hooks: Pick<HookRunner, 'has' | 'decide'>;
+  readonly stopTurn: (turnId: string) => void;
 }
 
 /** The schedule, joined with what it reaches; loaded when it is needed. */
@@ -58,14 +59,15 @@ interface CronServices {
   readonly jobStore: JobStore;
 }
 
-export function createAutomation(base: Base, { stores, bus, hooks }: AutomationParts): Automation {
+export function createAutomation(base: Base, parts: AutomationParts): Automation {
+  const { stores, bus } = parts;
   const { config, log } = base;
   const { journal, changes } = stores;
   let opened: Promise<CronServices> | undefined;
   let jobStore: JobStore | undefined;
   const services = (): Promise<CronServices> => {
     if (!config.cron.enabled) throw new AppError('cron-off', OFF);
-    opened ??= openCron(base, { stores, bus, hooks });
+    opened ??= openCron(base, parts);
     return opened;
   };
   const ask = async (question: (service: CronService) => Promise<CronAnswer>): Promise<CronAnswer> => {
@@ -91,6 +93,7 @@ export function createAutomation(base: Base, { stores, bus, hooks }: AutomationP
     });
   const personOf = (by: CronToolCaller): CronCaller => ({
     ...callerOf(by, journal.inbox.byId([by.messageId])[0]),
+    turnId: by.turnId,
     record: ({ job, before, after }) =>
       changes.recordJob({
         sessionKey: by.sessionKey,
@@ -168,7 +171,7 @@ export function createAutomation(base: Base, { stores, bus, hooks }: AutomationP
   };
 }
 
-async function openCron(base: Base, { stores, bus, hooks }: AutomationParts): Promise<CronServices> {
+async function openCron(base: Base, { stores, bus, hooks, stopTurn }: AutomationParts): Promise<CronServices> {
   const { config, paths, clock, log, newId, redact } = base;
   const { journal } = stores;
   const [{ CronScheduler }, { CronService }, { JobStore: Store }, { JobsFile, brokenSentence }] = await Promise.all([
@@ -235,7 +238,11 @@ async function openCron(base: Base, { stores, bus, hooks }: AutomationParts): Pr
     },
     tellOwner: async (id, text) => void (await tellOwner(id, text)),
   });
-  return { cron, jobStore, service: new CronService({ jobStore, runs: journal.cron, cron, clock, machineZone: zone }) };
+  return {
+    cron,
+    jobStore,
+    service: new CronService({ jobStore, runs: journal.cron, cron, clock, machineZone: zone, stopTurn }),
+  };
 }
 
 /** The weaker of a role then and what the person may be now; null: they are not let in any more. */
