@@ -173,8 +173,9 @@ export class CronService {
    * it, the answer shows the job and the command to send.
    */
   async enable(by: CronCaller, id: string, code = ''): Promise<CronAnswer> {
-    const { jobStore, cron } = this.#ports;
+    const { jobStore, cron, runs, clock } = this.#ports;
     const entry = await this.#own(by, id);
+    const before = clock.now();
     if (entry.state === 'waiting') {
       if (by.role !== 'owner') throw new AppError('cron-owner', 'Only the owner can let this job run.');
       if (code !== entry.hash) {
@@ -187,9 +188,13 @@ export class CronService {
     }
     await cron.look();
     const now = jobStore.entry(id) ?? entry;
-    return this.#answer(`\`${id}\` is on: ${this.#times(now.schedule, this.#zoneOf(now.job)).join(', ')}.`, [
-      this.#facts(now),
-    ]);
+    const zone = this.#zoneOf(now.job);
+    const missed = runs.runs(id, 1).filter(({ execution, at }) => execution === 'missed' && at >= before);
+    const late = missed.map(
+      (run) => `\n\nIt came due before you approved it, and it is too late to run now:\n${this.#runLine(run, zone)}`,
+    );
+    const text = `\`${id}\` is on: ${this.#times(now.schedule, zone).join(', ')}.${late.join('')}`;
+    return this.#answer(text, [this.#facts(now)]);
   }
 
   async disable(by: CronCaller, id: string): Promise<CronAnswer> {

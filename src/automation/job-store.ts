@@ -54,6 +54,8 @@ export class JobStore {
   #entries: readonly StoredJob[] = [];
   #opened = false;
   readonly #reported = new Set<string>();
+  /** When each definition that waits for the owner was found, ms since 1970. */
+  #foundAt: ReadonlyMap<string, number> = new Map();
   /** Ids of jobs whose agreement is stored but which are not in the file yet. */
   readonly #adding = new Set<string>();
 
@@ -161,11 +163,17 @@ export class JobStore {
     await this.#join();
   }
 
-  /** Stores that the owner `creator` agreed to a job of the file, and switches it on. */
+  /**
+   * Stores that the owner `creator` agreed to a job of the file, and switches it on. A time of day or a
+   * date that came since the job was found counts as missed, so it is caught up.
+   */
   async agree(entry: StoredJob, creator: JobCreator): Promise<void> {
     const { file, runs, clock } = this.#options;
     const job = { ...entry.job, enabled: true };
-    await runs.agree(this.#agreement(job, { creator, role: 'owner' }, clock.now()));
+    const now = clock.now();
+    // What repeats after a length of time has no time of day that could be missed.
+    const since = entry.schedule.type === 'every' ? now : (this.#foundAt.get(keyOf(entry)) ?? now);
+    await runs.agree(this.#agreement(job, { creator, role: 'owner' }, since));
     await file.update((list) => changed(list, job));
     await this.#join();
   }
@@ -210,7 +218,7 @@ export class JobStore {
   }
 
   async #join(): Promise<void> {
-    const { file, runs, log } = this.#options;
+    const { file, runs, clock, log } = this.#options;
     const agreed = new Map(runs.jobs().map((row) => [row.id, row]));
     const entries: StoredJob[] = [];
     const over: string[] = [];
@@ -223,6 +231,8 @@ export class JobStore {
       else entries.push(entryOf(job, { hash, schedule, row }));
     }
     this.#entries = entries;
+    const waiting = entries.filter(({ state }) => state === 'waiting').map(keyOf);
+    this.#foundAt = new Map(waiting.map((key) => [key, this.#foundAt.get(key) ?? clock.now()]));
     if (over.length > 0) {
       await file
         .update((list) => over.reduce(without, list))
@@ -248,9 +258,13 @@ export class JobStore {
       await once(`broken:${is.copy}`, () => broken(is));
     }
     for (const entry of this.#entries) {
-      if (entry.state === 'waiting') await once(`${entry.job.id}:${entry.hash}`, () => found(entry));
+      if (entry.state === 'waiting') await once(keyOf(entry), () => found(entry));
     }
   }
+}
+
+function keyOf({ job, hash }: StoredJob): string {
+  return `${job.id}:${hash}`;
 }
 
 export function jobOwnerOf({ creator, role }: AgreedJob): { readonly creator: JobCreator; readonly role: string } {

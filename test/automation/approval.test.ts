@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { CronService } from '../../src/automation/cron-service.ts';
+import { CronWorld } from './cron-world.ts';
+
+const MONTHLY = { id: 'rent', cron: '0 9 1 * *', zone: 'UTC', text: 'Pay the rent', chat: 'telegram:42' };
+/** A second before a month's time. */
+const EDITED = Date.UTC(2026, 10, 1, 8, 59, 59);
+
+async function edited(job: object): Promise<CronWorld> {
+  const world = await CronWorld.open(EDITED);
+  await world.start();
+  await world.edit([job]);
+  return world;
+}
+
+/** As the owner with `/cron enable`; what it answers. */
+async function approve(world: CronWorld, id = MONTHLY.id): Promise<string> {
+  const { jobStore, cron, clock, journal } = world;
+  const service = new CronService({
+    jobStore,
+    cron,
+    clock,
+    runs: journal.cron,
+    machineZone: 'UTC',
+    stopTurn: () => {},
+  });
+  const creator = { channel: 'telegram', id: '42', account: 'bot', chat: '42', chatType: 'direct' } as const;
+  const { text } = await service.enable({ creator, role: 'owner', chat: 'telegram:42' }, id, jobStore.entry(id)?.hash);
+  return text;
+}
+
+test('a monthly job edited a second before its time and approved an hour later runs that month, late', async () => {
+  await using world = await edited(MONTHLY);
+  await world.clock.advance(3_600_000);
+  expect(world.sent()).toEqual([]);
+  await approve(world);
+  await world.clock.advance(1_000);
+  expect(world.sent()).toEqual([expect.stringContaining('Pay the rent')]);
+  expect(world.runs('rent')).toMatchObject([{ dueAt: EDITED + 1_000, lateMs: expect.any(Number) }]);
+});
+
+test('approved when it is too late to run, its missed time is told', async () => {
+  await using world = await edited(MONTHLY);
+  await world.clock.advance(24 * 3_600_000);
+  expect(await approve(world)).toMatch(/too late to run now:\n- .*2026-11-01 09:00 \(UTC\): missed/u);
+  expect(world.sent()).toEqual([]);
+  expect(world.runs('rent')).toMatchObject([{ dueAt: EDITED + 1_000, execution: 'missed' }]);
+});
+
+test('a reminder whose only time came before it was approved is told all the same', async () => {
+  const at = new Date(EDITED + 1_000).toISOString();
+  await using world = await edited({ id: 'pills', at, text: 'Pills', chat: 'telegram:42' });
+  await world.clock.advance(60_000);
+  await approve(world, 'pills');
+  await world.clock.advance(1_000);
+  expect(world.sent()).toEqual([expect.stringContaining('Pills')]);
+});
