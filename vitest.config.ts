@@ -27,7 +27,7 @@ const SLOW = [
   'test/agent/undo-property.test.ts',
   'test/app/{damaged-journal,refused-writes,trace-turns}.test.ts',
   'test/app/skill-lab/test.test.ts',
-  'test/automation/simulation.test.ts',
+  'test/automation/{clock-property,simulation}.test.ts',
   'test/benign/**/*.test.ts',
   'test/browser/**/*.test.ts',
   'test/channels/markup-hostile.test.ts',
