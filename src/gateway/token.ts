@@ -1,18 +1,35 @@
-import { AppError } from '../util/errors.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
 import type { Random } from '../util/random.ts';
 import { readIfExists, replaceDurable } from '../storage/files.ts';
 
-/** The gateway's token: the configured one, else the one in the file at `path`, made (mode 0600) when there is none. */
+/** What this program makes: 32 random bytes. A file that was zeroed or cut must not pass for a token. */
+const MADE = /^[\w-]{43}$/u;
+
+/**
+ * The gateway's token: the configured one, else the one in the file at `path`, made (mode 0600) when there is none. `remade` is
+ * called if the file held something else. Throws `token-unreadable` if it can't be read.
+ */
 export async function gatewayToken(options: {
   readonly configured: string | null;
   readonly path: string;
   readonly random: Random;
+  readonly remade?: (sentence: string) => void;
 }): Promise<string> {
-  if (options.configured !== null) return options.configured;
-  const kept = (await readIfExists(options.path))?.trim() ?? '';
-  if (kept !== '') return kept;
-  const made = Buffer.from(options.random.bytes(32)).toString('base64url');
-  await replaceDurable(options.path, `${made}\n`);
+  const { configured, path, random, remade } = options;
+  if (configured !== null) return configured;
+  const kept = await readIfExists(path).catch((error: unknown) => {
+    throw new AppError(
+      'token-unreadable',
+      `${path} can’t be read: ${errorMessage(error)}. Move it away, and start again.`,
+    );
+  });
+  if (kept !== undefined && MADE.test(kept.trim())) return kept.trim();
+  const made = Buffer.from(random.bytes(32)).toString('base64url');
+  await replaceDurable(path, `${made}\n`);
+  if (kept !== undefined)
+    remade?.(
+      `${path} was damaged, so I made a new token. Programs need the new one, and browsers have to log in again.`,
+    );
   return made;
 }
 

@@ -1,3 +1,4 @@
+import { outboundTo } from '../../agent/outgoing.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { ChannelHealth } from '../../channels/channel.ts';
 import type { AssistantPort } from '../../gateway/assistant-port.ts';
@@ -5,6 +6,7 @@ import type { Feed } from '../../gateway/feed/feed.ts';
 import type { ChatPorts } from '../../gateway/http/messages.ts';
 import type { OpenAiPorts } from '../../gateway/openai/ports.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
+import { errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
 import type { Channels } from '../channels.ts';
 import { startMonitoring, type MonitoringParts } from '../monitoring/monitoring.ts';
@@ -66,7 +68,12 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
       clock,
       log,
       inside: {
-        token: await gatewayToken({ configured: token, path: paths.token, random }),
+        token: await gatewayToken({
+          configured: token,
+          path: paths.token,
+          random,
+          remade: (sentence) => tellRemade(base, { bus, journal, sentence }),
+        }),
         random,
         ended: journal.endedLogins,
         page: ui ? loadPage : null,
@@ -93,6 +100,19 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
   );
   const owned = stack.move();
   return { ...server, changed: (what) => feed.changed(what), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function tellRemade(
+  { clock, log }: Pick<Base, 'clock' | 'log'>,
+  { bus, journal, sentence }: Pick<HttpParts, 'bus'> & Pick<Stores, 'journal'> & { readonly sentence: string },
+): void {
+  log.warn('http: token made again', { reason: sentence });
+  const chat = journal.questions.ownersChat();
+  if (chat === undefined) return;
+  const notice = { id: `token:${clock.now()}`, kind: 'notice', text: sentence } as const;
+  void bus
+    .publishOutbound(outboundTo(chat, notice, clock.now()))
+    .catch((error: unknown) => log.warn('http: notice not queued', { reason: errorMessage(error) }));
 }
 
 /** How what a person says on the page becomes messages. */

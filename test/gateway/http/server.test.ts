@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -145,6 +145,29 @@ describe('the token', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readFileSync(path, 'utf8').trim()).toBe(made);
     expect(await gatewayToken({ configured: null, path, random: systemRandom })).toBe(made);
+  });
+
+  test.each([
+    ['empty', Buffer.alloc(0)],
+    ['zeroed', Buffer.alloc(44)],
+    ['cut off', Buffer.from('Zm9vYmFyYmF6')],
+    ['random bytes', Buffer.from([200, 31, 7, 255, 128, 10, 66, 67])],
+  ])('is made again, and the owner is told, when its file is damaged: %s', async (_how, bytes) => {
+    const path = join(temporaryFolder(), 'gateway.token');
+    writeFileSync(path, bytes);
+    const said: string[] = [];
+    const remade = (sentence: string): void => void said.push(sentence);
+    const made = await gatewayToken({ configured: null, path, random: systemRandom, remade });
+    expect(made).toMatch(/^[\w-]{43}$/u);
+    expect(said).toEqual([expect.stringContaining(`${path} was damaged, so I made a new token.`)]);
+    expect(await gatewayToken({ configured: null, path, random: systemRandom, remade })).toBe(made);
+    expect(said).toHaveLength(1);
+  });
+
+  test('that can’t be read stops the start with one sentence', async () => {
+    const path = temporaryFolder();
+    const failed = gatewayToken({ configured: null, path, random: systemRandom });
+    await expect(failed).rejects.toThrow(`${path} can’t be read: EISDIR`);
   });
 
   test('is the configured one where there is one', async () => {
