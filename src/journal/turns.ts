@@ -85,10 +85,20 @@ export class Turns {
     }, durability);
   }
 
-  /** Inserts a turn that is on a tape but not in the journal, with those of its messages that wait. False: none waits. */
-  adopt(turn: { id: string; session: string; role: Role; sources: readonly string[] }): Promise<boolean> {
-    return this.#ports.db.write(() => {
-      if (this.#ports.db.get('SELECT 1 FROM turns WHERE id = ?', turn.id) !== undefined) return false;
+  /**
+   * Inserts a turn that is on a tape but not in the journal, with those of its messages that wait. `written`: messages of it
+   * that the journal may lack; they are inserted. False: none waits.
+   */
+  adopt(
+    turn: { id: string; session: string; role: Role; sources: readonly string[] },
+    written: readonly InboundMessage[] = [],
+  ): Promise<boolean> {
+    const { db, inbox } = this.#ports;
+    return db.write(() => {
+      if (db.get('SELECT 1 FROM turns WHERE id = ?', turn.id) !== undefined) return false;
+      for (const message of written) {
+        if (db.get('SELECT 1 FROM inbound WHERE id = ?', message.id) === undefined) inbox.enqueueInternal(message);
+      }
       const taken = turn.sources.filter((id) => this.#take(turn.id, id));
       if (taken.length > 0) this.#begin(turn);
       return taken.length > 0;

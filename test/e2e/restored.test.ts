@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -94,4 +94,41 @@ test('what was open at the time of a backup ends after its restore, with one not
   world.telegram.userSays(OWNER, 'again');
   await waitFor(() => chatOf(world).length === 3, { what: 'an answer after another start' });
   expect(chatOf(world)[2]).toBe('Answer to again');
+});
+
+test('a command that ran between the copy of the journal and the copy of its conversation is not run again after the restore', async () => {
+  await using folder = await tempFolder();
+  const effects = join(folder.path, 'effects');
+  await using world = await startWorld({ config: { tools: { exec: { mode: 'full', sandbox: 'off' } } } });
+  world.telegram.userSays(OWNER, 'hello');
+  world.model.reply('Hello.');
+  await waitFor(() => chatOf(world).length === 1, { what: 'the first answer' });
+  const line = new CommandLine();
+  const [early, late] = [join(folder.path, 'early.tar.gz'), join(folder.path, 'late.tar.gz')];
+  expect(await line.run('backup', '--home', world.home, '--out', early)).toBe(0);
+  world.model.reply({ calls: [{ name: 'exec', arguments: { command: `echo ran >> ${effects}` } }] });
+  world.model.reply({ fault: 'hang' });
+  world.telegram.userSays(OWNER, 'pay the bill');
+  await waitFor(() => world.model.inFlight === 1 && world.model.requests.length === 3, { what: 'the command' });
+  expect(await line.run('backup', '--home', world.home, '--out', late)).toBe(0);
+  await world.assistant[Symbol.asyncDispose]();
+
+  // The journal of the early one with the conversation of the late one is what a slow backup has.
+  const [next, earlier] = [join(folder.path, 'next'), join(folder.path, 'earlier')];
+  expect(await line.run('restore', late, '--home', next)).toBe(0);
+  expect(await line.run('restore', early, '--home', earlier)).toBe(0);
+  await copyFile(join(earlier, 'state.db'), join(next, 'state.db'));
+  const wasTold = /was not finished when the backup was made/u;
+  world.model.setHandler(({ text }) =>
+    wasTold.test(text)
+      ? 'Good morning.'
+      : { calls: [{ name: 'exec', arguments: { command: `echo ran >> ${effects}` } }] },
+  );
+  const assistant = await world.restart(next);
+  await waitFor(() => chatOf(world).some((text) => RESTORED.test(text)), { what: 'the notice' });
+  expect(chatOf(world).find((text) => RESTORED.test(text))).toContain('been done since: 1 unfinished task. Ask again');
+  world.telegram.userSays(OWNER, 'good morning');
+  await waitFor(() => chatOf(world).at(-1) === 'Good morning.', { what: 'an answer' });
+  expect(await readFile(effects, 'utf8')).toBe('ran\n');
+  expect((await assistant.request('inboxList', {})).map(({ text }) => text)).toEqual(['pay the bill']);
 });

@@ -2,7 +2,11 @@ import { closeUnseen } from '../../agent/recovery/give-up.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
 import { markRestored, readRestored, type Restoration } from '../../backup/restored.ts';
 import type { Journal } from '../../journal/journal.ts';
+import type { InboundMessage, Role } from '../../bus/messages.ts';
 import type { EndedByRestore } from '../../journal/restored.ts';
+import { asRole } from '../../security/access/access.ts';
+import { isByPeople, saidIn, type TapeEntry } from '../../session/entry.ts';
+import { errorMessage } from '../../util/errors.ts';
 import { machineZone, localText } from '../../util/time-zone.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { plural } from '../../util/text.ts';
@@ -14,16 +18,15 @@ import type { Base } from '../base.ts';
  * with it, and tells the owner once. Every step may be repeated after a crash. Does nothing in any other home.
  */
 export async function endWhatRestoreLeft(
-  { paths, clock, log, config }: Pick<Base, 'paths' | 'clock' | 'log' | 'config'>,
+  { paths, clock, log, config, newId }: Pick<Base, 'paths' | 'clock' | 'log' | 'config' | 'newId'>,
   { agent, journal }: { readonly agent: Pick<Agent, 'ports'>; readonly journal: Journal },
 ): Promise<void> {
   const restoration = await readRestored(paths.home);
   if (restoration === undefined || restoration.hasEnded) return;
-  const open = journal.turns.open();
+  const known = journal.turns.open().map(({ id, session, messages }) => ({ id, sessionKey: session, messages }));
   const questions = journal.questions.countWaiting();
-  for (const { id, session, messages } of open) {
-    await closeUnseen({ id, sessionKey: session, messages }, TURN_END, agent.ports);
-  }
+  const open = [...known, ...(await adoptYoungerTurns({ agent, journal, newId, log, known }))];
+  for (const turn of open) await closeUnseen(turn, TURN_END, agent.ports);
   const zone = config.agent.timezone ?? machineZone();
   const chat = journal.questions.ownersChat();
   const ended = await journal.endWaiting({
@@ -35,6 +38,77 @@ export async function endWhatRestoreLeft(
   });
   await markRestored(paths.home, { ...restoration, hasEnded: true });
   log.warn('restore: what was open at the time of the backup is ended', { turns: open.length, questions, ...ended });
+}
+
+/**
+ * Open turns that only their tapes know, because the backup copied the journal before them. A model that read such a tape
+ * would take its last question for the next thing to do, and run a command again. Their messages are put into the journal
+ * where its newest message of the session shows who wrote them. A tape that can't be read is left to its next use.
+ */
+async function adoptYoungerTurns({
+  agent,
+  journal,
+  newId,
+  log,
+  known,
+}: Pick<Base, 'newId' | 'log'> & {
+  readonly agent: Pick<Agent, 'ports'>;
+  readonly journal: Journal;
+  readonly known: readonly OpenTurn[];
+}): Promise<readonly OpenTurn[]> {
+  const { sessions } = agent.ports.store;
+  const ids = new Set(known.map(({ id }) => id));
+  const found: OpenTurn[] = [];
+  for (const { key } of await sessions.list()) {
+    try {
+      const session = await sessions.open(key);
+      const start = session.newestStart();
+      if (start === undefined || start.turn === null || ids.has(start.turn)) continue;
+      const entries = session.turn(start.turn);
+      if (entries.some((entry) => entry.kind === 'turn-end')) continue;
+      newId.after(start.turn);
+      const turn = { id: start.turn, session: key, role: asRole(start.role) };
+      const before = journal.turns.last(key)?.messages.at(-1);
+      const written =
+        before?.chatType === 'direct' && isByPeople(start.origin) ? asked(entries, before, turn.role) : [];
+      await journal.turns.adopt({ ...turn, sources: sourcesOf(entries) }, written);
+      found.push({ id: turn.id, sessionKey: key, messages: journal.turns.messages(turn.id) });
+    } catch (error) {
+      log.error('restore: session file cannot be read', { session: key, reason: errorMessage(error) });
+    }
+  }
+  return found;
+}
+
+type OpenTurn = Parameters<typeof closeUnseen>[0];
+
+function sourcesOf(entries: readonly TapeEntry[]): readonly string[] {
+  return entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'user' ? entry.sources : []));
+}
+
+/** What the people of a turn wrote, as its tape has it, from the chat of an earlier message. */
+function asked(entries: readonly TapeEntry[], before: InboundMessage, role: Role): readonly InboundMessage[] {
+  return entries.flatMap((entry) => {
+    const [id] = sourcesOf([entry]);
+    if (id === undefined) return [];
+    const { channel, account, chatId, threadId, chatType, sender, mentioned, sessionKey, origin } = before;
+    const chat = { channel, account, chatId, chatType, sender, mentioned, sessionKey, origin };
+    return [
+      {
+        ...chat,
+        ...(threadId === undefined ? {} : { threadId }),
+        id,
+        externalId: `restored:${id}`,
+        role,
+        text: saidIn(entry),
+        media: [],
+        context: [],
+        receivedAt: entry.at,
+        untrusted: entry.untrusted === true,
+        metadata: {},
+      },
+    ];
+  });
 }
 
 /** The last words of a turn in its conversation, read by the model. */
