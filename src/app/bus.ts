@@ -8,7 +8,7 @@ import type { Base } from './base.ts';
 /** Creates the hook runner with the hooks of running plugins, then the given ones. */
 export function openHooks({ log, clock, plugins }: Base, given: readonly HookSet[]): HookRunner {
   const hooks = new HookRunner(log, clock);
-  hooks.setPlugins(plugins.running);
+  hooks.setPlugins([...plugins.running, ...plugins.missingGuards]);
   for (const set of given) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
   return hooks;
 }

@@ -166,7 +166,7 @@ async function applyPlugins(
   try {
     const kinds = await plugins.load();
     if (kinds === null) return;
-    hooks.setPlugins(plugins.running);
+    hooks.setPlugins([...plugins.running, ...plugins.missingGuards]);
     plugins.registerTools(registry);
     catalog.rootsChanged();
     models.reopen(settings.loaded.keyVariables);

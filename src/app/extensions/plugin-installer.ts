@@ -9,6 +9,7 @@ import { npmInstall, type NpmInstall } from '../../service/npm.ts';
 import { ensureDirectory, syncDirectory } from '../../storage/files.ts';
 import { AppError } from '../../util/errors.ts';
 import { sentences } from '../../util/text.ts';
+import { guardKey } from './missing-guards.ts';
 import { changePluginPins } from './plugin-pins.ts';
 import { pluginFolders } from './plugins.ts';
 
@@ -87,7 +88,13 @@ export function openPluginInstaller(
       if (isFetched) await rm(staging, { recursive: true, force: true });
     },
     remove: async (name) => {
-      await changePluginPins(pluginPins, new Map([[name, null]]));
+      await changePluginPins(
+        pluginPins,
+        new Map([
+          [name, null],
+          [guardKey(name), null],
+        ]),
+      );
       const found = await inHome(name);
       if (found === undefined) return false;
       await rm(found.folder, { recursive: true, force: true });

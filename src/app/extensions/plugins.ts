@@ -23,11 +23,14 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
 import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
-import { changePluginPins, readPluginPins } from './plugin-pins.ts';
+import { guardKey, guardStages, standIn } from './missing-guards.ts';
+import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
 export interface Plugins extends Contributions {
   readonly running: readonly Plugin[];
+  /** What stands in for listed guards that aren't running: it denies what they should have judged. */
+  readonly missingGuards: readonly Plugin[];
   /** Every package that is there or listed, as they are now. */
   look: PluginHost['look'];
   /** One sentence each. */
@@ -66,6 +69,8 @@ export interface PluginsOptions {
   readonly given: readonly Plugin[];
   /** No package is loaded. */
   readonly safe: boolean;
+  /** A trial whose answers reach no one: no guard is missed. */
+  readonly rehearsal: boolean;
 }
 
 /** The plugins that the configuration lists, joined with what they need. */
@@ -74,6 +79,7 @@ export class PluginHost implements Plugins {
   readonly #folders: readonly string[];
   #found: readonly FoundPlugin[] = [];
   #running: ReadonlyMap<string, LoadedPlugin> = new Map();
+  #missingGuards: readonly Plugin[] = [];
   #contributions: Contributions = NO_CONTRIBUTIONS;
   #troubles: readonly string[] = [];
   #toolClashes: readonly Clash[] = [];
@@ -104,7 +110,11 @@ export class PluginHost implements Plugins {
     const before = this.#running;
     const { running, troubles, found } = await this.#read(safe ? [] : config.plugins);
     this.#found = found;
+    const missing = this.#guardsWithout(running);
+    const isGuarded = missing.map(({ name }) => name).join() === this.#missingGuards.map(({ name }) => name).join();
+    this.#missingGuards = missing;
     const isSame =
+      isGuarded &&
       JSON.stringify([...running.keys()]) === JSON.stringify([...before.keys()]) &&
       [...running].every(([name, { plugin }]) => before.get(name)?.plugin === plugin);
     this.#troubles = troubles;
@@ -115,6 +125,19 @@ export class PluginHost implements Plugins {
       ([name, { plugin }]) => before.get(name)?.plugin !== plugin || running.get(name)?.plugin !== plugin,
     );
     return new Set(changed.flatMap(([, { plugin }]) => (plugin.channels ?? []).map(({ kind }) => kind)));
+  }
+
+  #guardsWithout(running: ReadonlyMap<string, LoadedPlugin>): readonly Plugin[] {
+    const { config, pins: file, rehearsal } = this.#options;
+    const missing = rehearsal ? [] : config.plugins.filter((name) => !running.has(name));
+    if (missing.length === 0) return [];
+    let pins: PluginPins | null = null;
+    try {
+      pins = readPluginPins(file);
+    } catch {
+      // Which of them is a guard is not known.
+    }
+    return missing.flatMap((name) => standIn(name, pins) ?? []);
   }
 
   #join(): void {
@@ -133,7 +156,7 @@ export class PluginHost implements Plugins {
     const found = await findPlugins(this.#folders);
     const running = new Map<string, LoadedPlugin>();
     const troubles: string[] = [];
-    const fresh = new Map<string, string>();
+    const fresh = new Map<string, string | null>();
     for (const name of listed) {
       const before = this.#running.get(name);
       try {
@@ -149,6 +172,8 @@ export class PluginHost implements Plugins {
         const loaded = await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed });
         running.set(name, loaded);
         if (pins.get(name) === undefined) fresh.set(name, loaded.fingerprint);
+        const stages = guardStages(loaded.plugin);
+        if ((pins.get(guardKey(name)) ?? null) !== stages) fresh.set(guardKey(name), stages);
       } catch (error) {
         troubles.push(notRunning(name, error));
         if (before === undefined) continue;
@@ -172,6 +197,10 @@ export class PluginHost implements Plugins {
 
   get running(): readonly Plugin[] {
     return [...this.#options.given, ...Array.from(this.#running.values(), ({ plugin }) => plugin)];
+  }
+
+  get missingGuards(): readonly Plugin[] {
+    return this.#missingGuards;
   }
 
   get kinds(): Contributions['kinds'] {
@@ -222,7 +251,12 @@ export class PluginHost implements Plugins {
     const { tapeStore } = this.#contributions;
     const isOther = tapeStore?.store !== this.#tapeStore?.store;
     const clashes = this.clashes.map(clashSentence);
-    return [...this.#troubles, ...clashes, ...(isOther ? [otherStore(tapeStore)] : [])];
+    return [
+      ...this.#troubles,
+      ...this.#missingGuards.map(missingGuard),
+      ...clashes,
+      ...(isOther ? [otherStore(tapeStore)] : []),
+    ];
   }
 
   get clashes(): readonly Clash[] {
@@ -250,6 +284,10 @@ export function pluginFolders(folder: string): readonly string[] {
 function otherStore(store: Contributions['tapeStore']): string {
   const what = store === null ? 'in the home alone' : `in the store of the plugin ${JSON.stringify(store.owner)}`;
   return `Conversations are kept ${what} after the next start: /restart.`;
+}
+
+function missingGuard({ name }: Plugin): string {
+  return `The guard ${JSON.stringify(name)} isn't running, so what it should judge is held back.`;
 }
 
 function stillRunning(name: string, error: unknown): string {

@@ -22,7 +22,17 @@ export async function openBase(
   const { config } = settings;
   const { plugged, clock } = ground;
   const { plugins: folder, pluginPins: pins } = ground.paths;
-  const plugins = await PluginHost.open({ folder, pins, config, plugged, clock, log: ground.log, safe, given });
+  const plugins = await PluginHost.open({
+    folder,
+    pins,
+    config,
+    plugged,
+    clock,
+    log: ground.log,
+    safe,
+    rehearsal,
+    given,
+  });
   return {
     ...ground,
     config,

@@ -31,14 +31,17 @@ export function trialConfig(config: Config): Config {
 
 /** Tells the owner, once for a row of starts. Never rejects. */
 export async function announceSafeMode(
-  { log, clock }: Pick<Base, 'log' | 'clock'>,
+  { log, clock, plugins }: Pick<Base, 'log' | 'clock' | 'plugins'>,
   { journal, bus }: { readonly journal: Journal; readonly bus: MessageBus },
 ): Promise<void> {
   const { starts } = journal;
   log.error('safe mode: schedule, heartbeat, MCP servers and plugins are off', { starts: starts.recent });
   const chat = journal.questions.ownersChat();
   if (chat === undefined) return;
-  const notice = { id: `safe-mode:${starts.since}`, kind: 'notice', text: safeModeSentence(starts) } as const;
+  const off = plugins.missingGuards.map(({ name }) => JSON.stringify(name)).join(', ');
+  const guards = off === '' ? '' : ` Guards that are off: ${off}. What they should judge is held back.`;
+  const text = safeModeSentence(starts) + guards;
+  const notice = { id: `safe-mode:${starts.since}`, kind: 'notice', text } as const;
   await bus
     .publishOutbound(outboundTo(chat, notice, clock.now()))
     .catch((error: unknown) => log.warn('safe mode: notice not queued', { reason: errorMessage(error) }));

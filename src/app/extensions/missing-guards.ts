@@ -1,0 +1,48 @@
+import type { Hooks } from '../../agent/hooks/hooks.ts';
+import type { Plugin } from '../../plugins/plugin.ts';
+import type { PluginPins } from './plugin-pins.ts';
+
+/** The stages in which a guard decides. */
+const STAGES = ['admit', 'beforeModel', 'runModel', 'beforeTool', 'afterTool', 'render', 'dispatch'] as const;
+type Stage = (typeof STAGES)[number];
+
+/** Where the stages of a guard are kept among the agreements to plugins; no package has such a name. */
+export function guardKey(name: string): string {
+  return `guard of ${name}`;
+}
+
+/** The stages in which a plugin decides as a guard, such as `admit render`; null: it is no guard. */
+export function guardStages({ guard, hooks }: Plugin): string | null {
+  const stages = guard === true ? STAGES.filter((stage) => hooks?.[stage] !== undefined) : [];
+  return stages.length === 0 ? null : stages.join(' ');
+}
+
+/**
+ * Stands in for a plugin that isn't running, if it was a guard when it last ran: holds back what the guard should have
+ * judged, and says so. Null: it was no guard. `pins`: null where they can't be read; then any plugin may be a guard.
+ */
+export function standIn(name: string, pins: PluginPins | null): Plugin | null {
+  const kept = pins === null ? STAGES.join(' ') : pins.get(guardKey(name));
+  if (kept === undefined) return null;
+  const reason = `I can't go on with this, because the guard "${name}" isn't running and nothing may pass without it. The owner sees with /status why. Send it again when the guard is back.`;
+  const deny = { type: 'deny', reason } as const;
+  const held: Required<Pick<Hooks, Stage>> = {
+    admit: () => deny,
+    beforeModel: () => deny,
+    runModel: () => {
+      throw new Error(reason);
+    },
+    beforeTool: () => deny,
+    afterTool: () => deny,
+    // In place of a denied text there would be silence.
+    render: () => ({ type: 'replace', value: reason }),
+    dispatch: (_turn, message) => ({ type: 'replace', value: { ...message, text: reason, media: [] } }),
+  };
+  const stages = STAGES.filter((stage) => kept.split(' ').includes(stage));
+  // A guard of texts would hold back each answer at its end: then no turn begins. One of tools lets people talk.
+  const refused = stages.every((stage) => stage === 'beforeTool') ? stages : ['admit', ...stages];
+  const hooks = Object.fromEntries(
+    STAGES.filter((stage) => refused.includes(stage)).map((stage) => [stage, held[stage]]),
+  );
+  return { name, guard: true, hooks };
+}

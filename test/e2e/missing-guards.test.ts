@@ -1,0 +1,98 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { waitFor } from '../support/wait.ts';
+import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+
+const WORD = 'hunter2';
+const HELD = /the guard "cover" isn't running/u;
+
+async function putGuard(home: string, hooks: string, more = ''): Promise<void> {
+  const folder = join(home, 'plugins', 'cover');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'package.json'), '{"name":"cover","type":"module","assistant":{"plugin":"./index.js"}}');
+  await writeFile(
+    join(folder, 'index.js'),
+    `${more}\nexport default { name: 'cover', guard: true, hooks: { ${hooks} } };`,
+  );
+}
+
+const COVERS = `render: (_turn, text) => ({ type: 'replace', value: text.replaceAll('${WORD}', '***') })`;
+
+const guarded = (hooks: string): Promise<World> =>
+  startWorld({ config: { plugins: ['cover'] }, furnish: (home) => putGuard(home, hooks) });
+
+/** The next start is the sixth within five minutes after a crash. */
+function crash(home: string): void {
+  using db = new DatabaseSync(join(home, 'state.db'));
+  db.exec("INSERT OR REPLACE INTO opened (id, boot, lost) VALUES (1, 'killed', 0); DELETE FROM starts");
+  for (let n = 0; n < 6; n += 1) db.prepare('INSERT INTO starts (at) VALUES (?)').run(Date.now());
+}
+
+async function restartInSafeMode(world: World): Promise<void> {
+  await world.assistant[Symbol.asyncDispose]();
+  crash(world.home);
+  await world.restart();
+  await waitFor(() => /I am in safe mode/u.test(chatOf(world).at(-1) ?? ''), { what: 'the notice' });
+}
+
+async function says(world: World, text: string): Promise<string> {
+  const before = chatOf(world).length;
+  world.telegram.userSays(OWNER, text);
+  await waitFor(() => chatOf(world).length > before, { what: `an answer to ${text}` });
+  return chatOf(world).at(-1) ?? '';
+}
+
+test('in safe mode, what a guard of texts should have judged is held back, the person is told, and the notice names it', async () => {
+  await using world = await guarded(COVERS);
+  world.model.setHandler(() => `The password is ${WORD}.`);
+  expect(await says(world, 'tell me')).toBe('The password is ***.');
+  await restartInSafeMode(world);
+  expect(chatOf(world).at(-1)).toContain('Guards that are off: "cover".');
+  expect(await says(world, 'tell me again')).toMatch(HELD);
+  expect(await says(world, '/status')).toMatch(/⚠ The guard "cover" isn't running/u);
+  expect(JSON.stringify(world.telegram.calls)).not.toContain(WORD);
+  await world.restart();
+  expect(await says(world, 'and now')).toBe('The password is ***.');
+});
+
+test('a turn that was open when safe mode began sends nothing that its guard should have judged', async () => {
+  await using world = await guarded(COVERS);
+  world.model.setHandler(() => ({ fault: 'hang' }));
+  world.telegram.userSays(OWNER, 'tell me');
+  await waitFor(() => world.model.inFlight === 1, { what: 'the request' });
+  await world.assistant[Symbol.asyncDispose]();
+  crash(world.home);
+  world.model.setHandler(() => `The password is ${WORD}.`);
+  await world.restart();
+  await waitFor(() => chatOf(world).some((text) => HELD.test(text)), { what: 'the sentence' });
+  expect(JSON.stringify(world.telegram.calls)).not.toContain(WORD);
+});
+
+test('a guard of tools that is off refuses its tools and lets people talk', async () => {
+  await using world = await guarded('beforeTool: () => undefined');
+  world.model.reply('Hello.');
+  expect(await says(world, 'hello')).toBe('Hello.');
+  await restartInSafeMode(world);
+  world.model.setHandler(({ view }) =>
+    view.toolResults.length > 0
+      ? (view.toolResults[0]?.text ?? '')
+      : view.lastUserText.includes('list')
+        ? { calls: [{ name: 'list_dir', arguments: {} }] }
+        : 'Hello again.',
+  );
+  expect(await says(world, 'hello')).toBe('Hello again.');
+  expect(await says(world, 'list it')).toMatch(HELD);
+});
+
+test('a guard that was changed since it was agreed to, or that cannot be loaded, denies as well', async () => {
+  await using world = await guarded(COVERS);
+  world.model.setHandler(() => `The password is ${WORD}.`);
+  expect(await says(world, 'tell me')).toBe('The password is ***.');
+  await world.assistant[Symbol.asyncDispose]();
+  await putGuard(world.home, COVERS, 'throw new Error("broken");');
+  await world.restart();
+  expect(await says(world, 'tell me again')).toMatch(HELD);
+  expect(JSON.stringify(world.telegram.calls)).not.toContain(WORD);
+});
