@@ -12,24 +12,36 @@ function databasePath(data: unknown): string {
   throw new TypeError('The checkpoint thread needs the path of a database.');
 }
 
-const db = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS });
-/** Holds a read transaction between the two tasks: while the log has a reader, no commit of the writer restarts it. */
-const reader = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS, readOnly: true });
-db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;');
+interface Connections {
+  readonly db: DatabaseSync;
+  /** Holds a read transaction between the two tasks: while the log has a reader, no commit of the writer restarts it. */
+  readonly reader: DatabaseSync;
+}
+
+let opened: Connections | undefined;
+
+/** Opened by the first task, so that a file that can't be opened is told as damage too. */
+function open(): Connections {
+  if (opened !== undefined) return opened;
+  const db = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS });
+  const reader = new DatabaseSync(databasePath(workerData), { timeout: BUSY_MS, readOnly: true });
+  db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;');
+  return (opened = { db, reader });
+}
 
 /** Copies the log into the database file while others may write; returns whether all of it was copied. */
-function moveLog(): boolean {
+function moveLog({ db }: Connections): boolean {
   const row = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
   return row?.['busy'] === 0 && row['log'] === row['checkpointed'];
 }
 
 /** Commits an unchanged page, which restarts the log, so that SQLite syncs the log's new header in this thread. */
-function restartLog(): void {
+function restartLog({ db }: Connections): void {
   const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
   db.exec(`PRAGMA user_version = ${version}`);
 }
 
-function readLog(): void {
+function readLog({ reader }: Connections): void {
   if (!reader.isTransaction) reader.exec('BEGIN');
   reader.prepare('PRAGMA user_version').get();
 }
@@ -49,9 +61,10 @@ function damageOfFile(): string | undefined {
 }
 
 function checkpoint({ restart }: CheckpointTask): void {
-  if (!restart) readLog();
-  else if (reader.isTransaction) reader.exec('COMMIT');
-  if (moveLog() && restart) restartLog();
+  const both = open();
+  if (!restart) readLog(both);
+  else if (both.reader.isTransaction) both.reader.exec('COMMIT');
+  if (moveLog(both) && restart) restartLog(both);
 }
 
 parentPort?.on('message', (task: CheckpointTask) => {
@@ -65,8 +78,9 @@ parentPort?.on('message', (task: CheckpointTask) => {
     }
   } catch (error) {
     // The disk is full or fails, or the log is in use: it stays as it is, and the next checkpoint tries again.
-    if (reader.isTransaction) reader.exec('ROLLBACK');
-    done = { ...task, failure: errorMessage(error) };
+    if (opened?.reader.isTransaction === true) opened.reader.exec('ROLLBACK');
+    const isDamage = classifyFailure(error) === 'damaged';
+    done = { ...task, [isDamage ? 'damage' : 'failure']: errorMessage(error) };
   }
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(done);

@@ -30,7 +30,7 @@ export interface CheckpointTask {
 export interface CheckpointDone extends CheckpointTask {
   /** Why the task failed; absent when it succeeded. */
   readonly failure?: string;
-  /** What SQLite found wrong with the file that was read; absent when it is sound. */
+  /** What SQLite found wrong with the file; absent when it is sound or was not looked at. */
   readonly damage?: string;
 }
 
@@ -43,6 +43,8 @@ export interface CheckpointPorts {
   readonly failed: (reason: string) => void;
   /** Called when the file is damaged, removed or replaced. */
   readonly damaged: (reason: string) => void;
+  /** Called when the write-ahead log was removed or replaced; no checkpoint is made any more. */
+  readonly logLost: (reason: string) => void;
 }
 
 /**
@@ -70,6 +72,7 @@ export class Checkpoints {
       isWriting: () => this.#isRunning,
       read: () => this.#begin({ restart: false, read: true }),
       lost: ports.damaged,
+      logLost: ports.logLost,
     });
   }
 
@@ -77,6 +80,8 @@ export class Checkpoints {
   committed(rows: number): void {
     this.#pagesSince += PAGES_OF_COMMIT + rows * PAGES_OF_ROW;
     if (this.#pagesSince < CHECKPOINT_PAGES || this.#isRunning || this.#closed) return;
+    // A new connection would read another log; the watch tells of that.
+    if (!this.#watch.hasLog()) return;
     this.#pagesSince = 0;
     this.#begin({ restart: false });
   }
@@ -107,7 +112,7 @@ export class Checkpoints {
     this.#limit = this.#ports.clock.timer(TASK_TIMEOUT_MS, () => {
       this.#dismiss();
       this.#ports.failed(`its thread did not answer within ${TASK_TIMEOUT_MS / 1_000} s`);
-      this.#finish();
+      this.#finish({ isOwn: false });
     });
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     this.#worker.postMessage(task);
@@ -125,7 +130,7 @@ export class Checkpoints {
       if (this.#worker !== worker) return;
       this.#worker = undefined;
       this.#ports.failed(reason);
-      this.#finish();
+      this.#finish({ isOwn: false });
     };
     worker.on('error', (error) => lost(errorMessage(error)));
     worker.on('exit', (code) => lost(`its thread ended with ${code}`));
@@ -135,8 +140,8 @@ export class Checkpoints {
   #done({ restart, read, failure, damage }: CheckpointDone): void {
     if (failure !== undefined) this.#ports.failed(failure);
     if (damage !== undefined) this.#ports.damaged(damage);
-    if (restart || read === true || failure !== undefined) {
-      this.#finish();
+    if (restart || read === true || failure !== undefined || damage !== undefined) {
+      this.#finish({ isOwn: failure === undefined && damage === undefined });
       return;
     }
     this.#ports.pause();
@@ -144,10 +149,11 @@ export class Checkpoints {
     this.#ask({ restart: true });
   }
 
-  #finish(): void {
+  /** `isOwn`: the file is as our thread left it. After a failure, what changed it is not known. */
+  #finish({ isOwn }: { readonly isOwn: boolean }): void {
     this.#resume();
     this.#limit?.[Symbol.dispose]();
-    this.#watch.written();
+    if (isOwn) this.#watch.written();
     this.#isRunning = false;
     if (this.#closed || this.#worker === undefined) return;
     this.#idle = this.#ports.clock.timer(IDLE_MS, () => this.#dismiss());

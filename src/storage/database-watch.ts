@@ -1,4 +1,5 @@
 import { statSync, watch, type FSWatcher } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import type { Clock } from '../util/clock.ts';
 
 /** After the last of several changes, ms. */
@@ -16,8 +17,10 @@ export interface DatabaseWatchPorts {
   readonly isWriting: () => boolean;
   /** Begins to read the file from end to end. */
   readonly read: () => void;
-  /** The file is gone, or another one lies in its place. */
+  /** The file is gone or empty, or another one lies in its place. */
   readonly lost: (reason: string) => void;
+  /** The same of the write-ahead log beside it, which only the open connection still has. */
+  readonly logLost: (reason: string) => void;
 }
 
 interface FileFacts {
@@ -35,9 +38,11 @@ export class DatabaseWatch implements Disposable {
   readonly #path: string;
   readonly #ports: DatabaseWatchPorts;
   readonly #inode: number | undefined;
+  readonly #log: string;
+  #logInode: number | undefined;
   #seen: string | undefined;
   #readAt: number;
-  #watcher: FSWatcher | undefined;
+  readonly #watchers: FSWatcher[] = [];
   #timer: Disposable | undefined;
 
   constructor(path: string, ports: DatabaseWatchPorts) {
@@ -46,14 +51,33 @@ export class DatabaseWatch implements Disposable {
     this.#readAt = ports.clock.monotonic();
     const found = this.#look();
     this.#inode = typeof found === 'string' ? undefined : found.inode;
+    this.#log = `${path}-wal`;
     this.written();
+    this.hasLog();
+    this.#follow(path, () => this.#wait(SETTLE_MS));
+    // An open file that is removed says nothing itself; its folder does.
+    this.#follow(dirname(path), (event, name) => {
+      if (event === 'rename' && name === basename(this.#log)) this.#wait(SETTLE_MS);
+    });
+    this.#wait(LOOK_MS);
+  }
+
+  #follow(path: string, changed: (event: string, name: string | null) => void): void {
     try {
-      this.#watcher = watch(path, { persistent: false }, () => this.#wait(SETTLE_MS));
-      this.#watcher.on('error', () => this.#watcher?.close());
+      const watcher = watch(path, { persistent: false }, changed);
+      watcher.on('error', () => watcher.close());
+      this.#watchers.push(watcher);
     } catch {
       // No watches are left on this machine.
     }
-    this.#wait(LOOK_MS);
+  }
+
+  /** Whether the write-ahead log is the one that the connection writes. One that isn't there yet counts. */
+  hasLog(): boolean {
+    const found = lookAt(this.#log);
+    if (found === 'no answer') return true;
+    if (found !== 'gone') this.#logInode ??= found.inode;
+    return found === 'gone' ? this.#logInode === undefined : found.inode === this.#logInode;
   }
 
   /** Call when our own thread has written the file. */
@@ -63,7 +87,7 @@ export class DatabaseWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#watcher?.close();
+    for (const watcher of this.#watchers) watcher.close();
     this.#timer?.[Symbol.dispose]();
   }
 
@@ -78,12 +102,21 @@ export class DatabaseWatch implements Disposable {
 
   /** False when there is nothing left to be watched. */
   #isSound(): boolean {
-    const { clock, read, lost } = this.#ports;
+    const { clock, read, lost, logLost } = this.#ports;
     const found = this.#look();
+    if (!this.hasLog()) {
+      logLost(`${this.#log} was removed or replaced while the assistant had it open`);
+      return false;
+    }
     // The next write says it better.
     if (found === 'no answer') return true;
     if (found === 'gone' || found.inode !== this.#inode) {
       lost(`the file was ${found === 'gone' ? 'removed' : 'replaced'} while the assistant had it open`);
+      return false;
+    }
+    // A new connection would take this for a new database, and find nothing wrong with it.
+    if (found.bytes === 0) {
+      lost('the file was emptied while the assistant had it open');
       return false;
     }
     const now = clock.monotonic();
@@ -95,13 +128,17 @@ export class DatabaseWatch implements Disposable {
   }
 
   #look(): FileFacts | 'gone' | 'no answer' {
-    try {
-      const facts = statSync(this.#path, { throwIfNoEntry: false });
-      return facts === undefined
-        ? 'gone'
-        : { inode: facts.ino, stamp: `${facts.size} ${facts.mtimeMs}`, bytes: facts.size };
-    } catch {
-      return 'no answer';
-    }
+    return lookAt(this.#path);
+  }
+}
+
+function lookAt(path: string): FileFacts | 'gone' | 'no answer' {
+  try {
+    const facts = statSync(path, { throwIfNoEntry: false });
+    return facts === undefined
+      ? 'gone'
+      : { inode: facts.ino, stamp: `${facts.size} ${facts.mtimeMs}`, bytes: facts.size };
+  } catch {
+    return 'no answer';
   }
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { Clock } from '../util/clock.ts';
-import { AppError } from '../util/errors.ts';
+import { AppError, errorMessage } from '../util/errors.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { CommitSync, type CommitWatermark, type WatermarkListeners } from './commit-sync.ts';
 import type { Durability } from './files.ts';
@@ -66,6 +66,8 @@ export class Database {
   #changed = 0;
   #isScheduled = false;
   #isPaused = false;
+  /** The write-ahead log is gone: nothing is written any more. */
+  #lost: AppError | undefined;
   #closed = false;
 
   constructor(db: DatabaseSync, options: DatabaseOptions) {
@@ -89,6 +91,7 @@ export class Database {
       },
       failed: (reason) => onCheckpointFailure?.(reason),
       damaged: (reason) => onFailure?.(new AppError('journal-damaged', reason)),
+      logLost: (reason) => this.#logLost(reason, onSyncFailure),
     });
   }
 
@@ -123,7 +126,7 @@ export class Database {
    */
   write<T>(work: () => T, durability: Durability = 'durable', onCommitted?: (value: T) => void): Promise<T> {
     if (this.#closed) return Promise.reject(new AppError('journal-closed', 'The journal is closed.'));
-    const { failure } = this.#sync;
+    const failure = this.#lost ?? this.#sync.failure;
     if (failure !== undefined) return Promise.reject(failure);
     return new Promise<T>((resolve, reject) => {
       this.#pending.push({ work, durability, onCommitted, resolve, reject } as PendingWrite);
@@ -269,6 +272,20 @@ export class Database {
       this.#db.exec(isFirst ? 'ROLLBACK; BEGIN IMMEDIATE' : 'ROLLBACK TO work; RELEASE work');
       return { item: { ...item, durability: 'lazy' }, settle: () => reject(error), queued: new Map() };
     }
+  }
+
+  /** This connection is the only one that still has the log: copies it into the file. Nothing may be written after that. */
+  #logLost(reason: string, onSyncFailure: DatabaseOptions['onSyncFailure']): void {
+    if (this.#lost !== undefined || this.#closed) return;
+    while (this.#pending.length > 0) this.#commit(Number.POSITIVE_INFINITY);
+    let kept = 'What it held is saved in the file of the journal';
+    try {
+      this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      kept = `What it held could not be saved: ${errorMessage(error)}`;
+    }
+    this.#lost = new AppError('sync-failed', `${reason}. ${kept}. The assistant must be started again.`);
+    onSyncFailure?.(this.#lost);
   }
 
   /** Commits the queued writes and then `last`, syncs and closes. */

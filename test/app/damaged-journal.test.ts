@@ -1,5 +1,6 @@
-import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { OWNER, startSmallDisk, type SmallDiskWorld } from '../support/small-disk.ts';
 import { waitFor } from '../support/wait.ts';
@@ -59,3 +60,21 @@ describe('a state.db that is damaged while the gateway runs', () => {
     },
   );
 });
+
+test(
+  'a write-ahead log that is removed while the gateway runs is logged, and the gateway starts anew with all that it knew',
+  { timeout: 180_000 },
+  async () => {
+    await using world = await startSmallDisk({ disk: 'switched' });
+    await startsServing(world);
+    world.telegram.userSays(OWNER, 'before');
+    await waitFor(() => world.chat().includes('Answer to before'), PATIENT);
+    rmSync(join(world.home, 'state.db-wal'));
+    await waitFor(() => world.log().includes('state.db-wal was removed or replaced'), PATIENT);
+    await waitFor(() => world.log().split('"msg":"ready"').length === 3, { ...PATIENT, what: 'the next start' });
+    world.telegram.userSays(OWNER, 'after');
+    await waitFor(() => world.chat().includes('Answer to after'), PATIENT);
+    using journal = new DatabaseSync(join(world.home, 'state.db'), { readOnly: true });
+    expect(journal.prepare("SELECT count(*) AS n FROM turns WHERE outcome = 'answered'").get()).toEqual({ n: 2 });
+  },
+);

@@ -27,6 +27,7 @@ function watch(): DatabaseWatch {
     isWriting: () => false,
     read: () => told.push('read'),
     lost: (reason) => told.push(reason),
+    logLost: (reason) => told.push(reason),
   });
 }
 
