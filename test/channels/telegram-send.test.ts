@@ -97,6 +97,9 @@ describe('how a send fails', () => {
     ['a revoked token', { status: 401, description: 'Unauthorized' }, 'revoked', undefined],
     ['a reset before the server took it', 'reset-before', 'uncertain', undefined],
     ['a reset after the server took it', 'reset-after', 'uncertain', undefined],
+    ['an "ok" without a message', { result: {} }, 'uncertain', undefined],
+    ['an "ok" with a list of nothing', { result: [null] }, 'uncertain', undefined],
+    ['an "ok" with a list of one', { result: [{}] }, 'uncertain', undefined],
     ['a proxy page', { status: 502, body: 'html' }, 'uncertain', undefined],
     ['a proxy page after the server took it', { status: 504, body: 'html', taken: true }, 'uncertain', undefined],
   ])('%s', async (_, fault, failure, retryAfterMs) => {

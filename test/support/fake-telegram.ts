@@ -171,7 +171,7 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
         return;
       case 'answer':
       case undefined:
-        replyJson(response, status, answer);
+        replyJson(response, status, fault?.result === undefined ? answer : { ok: true, result: fault.result });
     }
   };
 

@@ -18,6 +18,8 @@ export type TelegramFault =
       readonly taken?: boolean;
       readonly delayMs?: number;
     }
+  /** It took the call, and says "ok" with another result. */
+  | { readonly result: unknown }
   | { readonly delayMs: number };
 
 export type FaultHandler = (call: {
@@ -36,6 +38,8 @@ interface FaultPlan {
   readonly status: number;
   readonly description: string;
   readonly retryAfter?: number | undefined;
+  /** In place of the call's own result. */
+  readonly result?: unknown;
 }
 
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
@@ -53,6 +57,7 @@ export function describeFault(fault: TelegramFault): FaultPlan {
   if ('hang' in fault) {
     return { ...plain, taken: fault.taken === true, delayMs: fault.delayMs, end: 'hang', label: 'hang' };
   }
+  if ('result' in fault) return { ...plain, taken: true, end: 'answer', label: undefined, result: fault.result };
   if (!('status' in fault)) return { ...plain, taken: true, delayMs: fault.delayMs, end: 'answer', label: undefined };
   return {
     taken: fault.taken === true,

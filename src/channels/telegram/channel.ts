@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { SendError, type OutgoingPart } from '../channel.ts';
 import { telegramMarkup } from '../markup/telegram.ts';
 import type { Platform } from '../platform.ts';
@@ -58,7 +59,16 @@ async function send({ api, log }: TelegramConnection, part: OutgoingPart, signal
     : more.length > 0
       ? sendAlbum(api, addressOf(part), { files: part.media, caption }, forGrammy(signal))
       : sendFile(api, { ...addressOf(part), ...caption, ...file }, forGrammy(signal)));
-  return String(sent.message_id);
+  return idOf(sent);
+}
+
+const sentMessage = z.object({ message_id: z.int().positive() });
+
+/** An "ok" without a message, as a proxy may give it, proves nothing. */
+function idOf(sent: unknown): string {
+  const read = sentMessage.safeParse(sent);
+  if (!read.success) throw new SendError('uncertain', 'Telegram answered without the message that it sent');
+  return String(read.data.message_id);
 }
 
 /** A message that may have arrived is sent once more at most, so not before Telegram itself answers. */

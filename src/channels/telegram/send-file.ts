@@ -37,7 +37,7 @@ export async function sendAlbum(
   address: SendAddress,
   { files, caption }: { readonly files: readonly Media[]; readonly caption: Caption },
   signal: GrammySignal,
-): Promise<{ message_id: number }> {
+): Promise<{ message_id: number } | undefined> {
   const media = await Promise.all(
     files.map(async (file, n) => {
       const { kind, path, name = kind } = file;
@@ -50,7 +50,7 @@ export async function sendAlbum(
   );
   // The types of the four kinds are those that `albumKind` lets go together.
   const sent = await api.raw.sendMediaGroup({ ...address, media: media as InputMediaPhoto[] }, signal);
-  return sent[0] ?? { message_id: 0 };
+  return sent[0];
 }
 
 /** A text under a file. */
