@@ -3,13 +3,14 @@ import { backoffMs } from '../util/backoff.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
 import type { EndedWork } from '../journal/stop.ts';
 import { weakest } from '../security/access/access.ts';
-import { errorMessage } from '../util/errors.ts';
+import { errorCode, errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { othersFirst } from '../util/wake.ts';
 import { BATCH_MOST, Debounce, nextBatch } from './message-batching.ts';
 import { CommandRunner, type CommandRunnerPorts, type UntilWritten } from './command-runner.ts';
 import type { FoundCommand } from './commands/table.ts';
 import { closePlainly, giveUpTurn } from './recovery/give-up.ts';
+import { reportUnreadable, UNREADABLE } from './recovery/unreadable.ts';
 import type { TurnPorts } from './ports.ts';
 import { subagentOf } from './subagents/task.ts';
 import type { ClaimedTurn, TurnRunner } from './turn/runner.ts';
@@ -322,19 +323,28 @@ export class AgentLoop {
   }
 
   /**
-   * Runs a turn to its end. While the disk takes no writes it waits without limit, then continues the turn from its tape.
+   * Runs a turn to its end. While the disk takes no writes, or the session's file can't be read, it waits without limit, then
+   * continues the turn from its tape.
    * After any other error it tries again, 5 times in all; then it sends the answer that is on the tape without hooks, or
    * gives the turn up with a notice. Frees `slot` when the turn waits for a person. Never rejects.
    */
   async finish(turn: ClaimedTurn, slot?: Disposable): Promise<void> {
     const { clock, log, storage } = this.#ports.runtime;
     const { signal } = this.#shutdown;
+    let unread = 0;
     for (let tries = 1; ;) {
       try {
         await this.#ports.runner.run(turn, this.#shutdown.signal, () => slot?.[Symbol.dispose]());
         return;
       } catch (error) {
         if (signal.aborted) return;
+        if (errorCode(error) === 'tape-unreadable') {
+          unread += 1;
+          if (unread === 1) await reportUnreadable(turn.sessionKey, error, this.#ports);
+          slot?.[Symbol.dispose]();
+          await sleep(clock, backoffMs(unread, UNREADABLE), signal).catch(() => {});
+          continue;
+        }
         log.error('turn: failed', { turn: turn.id, tries, reason: errorMessage(error) });
         if (storage.failed(error)) {
           await storage.healed(signal).catch(() => {});

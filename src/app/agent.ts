@@ -323,6 +323,7 @@ function createTroubles(
     troubles: () => [
       ...[storageSentence(storage.state, paths.home)].filter((trouble) => trouble !== null),
       ...peopleTroubles(config, stores.journal.people.list(), loaded.path),
+      ...stores.sessions.troubles(),
       ...hooks.troubles(),
       ...mcp.troubles(),
       ...(squeezed === null ? [] : [squeezed]),

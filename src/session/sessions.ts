@@ -33,6 +33,8 @@ export interface SessionsOptions extends FoldOptions {
 }
 
 const IDLE_MS = 600_000;
+/** Codes of a file that can't be read while the disk is fine. */
+const NOT_READABLE: ReadonlySet<string | undefined> = new Set(['EISDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENXIO']);
 
 /**
  * All sessions of a home. There is never more than one `Session` object of a key: a session that was not
@@ -50,6 +52,8 @@ export class Sessions {
   readonly #alive = new Map<string, WeakRef<Session>>();
   readonly #opening = new Map<string, Promise<Session>>();
   readonly #removing = new Map<string, Promise<void>>();
+  /** Paths of tapes that could not be read at their last use, by key. */
+  readonly #unreadable = new Map<string, string>();
   #stored: StoredTapes | undefined;
   #closed = false;
 
@@ -74,14 +78,23 @@ export class Sessions {
 
   /**
    * Opens or creates the session of a key. The newest turn of its tape is in memory as a whole, and so is `turn`, which
-   * recovery may have to continue. Throws `sessions-closed` after `close`.
+   * recovery may have to continue. Throws `tape-unreadable` when its file can't be read though the disk is fine, and
+   * `sessions-closed` after `close`.
    */
   async open(key: string, options: { readonly turn?: string } = {}): Promise<Session> {
     if (this.#closed) throw new AppError('sessions-closed', 'The sessions are closed.');
-    const session = this.#find(key) ?? (await this.#load(key));
+    const session = this.#find(key) ?? (await this.#readable(key));
     this.#use(session);
     if (options.turn !== undefined) await session.reach(options.turn);
     return session;
+  }
+
+  /** What a person should know of the tapes, one sentence for each that could not be read at its last use. */
+  troubles(): readonly string[] {
+    return Array.from(
+      this.#unreadable.values(),
+      (path) => `${path} can't be read, so its conversation waits. Repair the file or move it away.`,
+    );
   }
 
   /** Every session with a tape, in no particular order. */
@@ -143,6 +156,21 @@ export class Sessions {
 
   #find(key: string): Session | undefined {
     return this.#alive.get(key)?.deref();
+  }
+
+  async #readable(key: string): Promise<Session> {
+    try {
+      const session = await this.#load(key);
+      this.#unreadable.delete(key);
+      return session;
+    } catch (error) {
+      const code = errorCode(error);
+      if (!NOT_READABLE.has(code)) throw error;
+      const path = join(this.#options.directory, tapeName(key));
+      this.#unreadable.set(key, path);
+      // Without its cause, which would count as a failure of the disk.
+      throw new AppError('tape-unreadable', `${path} can't be read: ${errorMessage(error)}`, { facts: { code } });
+    }
   }
 
   #load(key: string): Promise<Session> {

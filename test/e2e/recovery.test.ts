@@ -5,6 +5,7 @@ import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { CommandLine } from '../cli/command-line.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -30,6 +31,27 @@ describe('a start', () => {
     await rename(`${tape}.away`, tape);
     await waitFor(() => chatOf(world).length === 2, { timeoutMs: 60_000, what: 'the answer' });
     expect(chatOf(world)[1]).toBe('The answer.');
+  });
+
+  test('is not needed: a message to a session whose file cannot be read waits, and status, health and doctor name the file', async () => {
+    await using world = await startWorld();
+    const tape = join(world.home, 'sessions', tapeName(`telegram:${OWNER}`));
+    await mkdir(tape, { recursive: true });
+    world.model.setHandler(() => 'The answer.');
+    world.telegram.userSays(OWNER, 'the question');
+    await waitFor(() => chatOf(world).length === 1, { what: 'the notice' });
+    expect(chatOf(world)[0]).toMatch(
+      /^I cannot read the file of this conversation \(EISDIR\), so I cannot continue with “the question” yet\./u,
+    );
+    const named = expect.stringContaining(`${tape} can't be read`);
+    expect((await world.assistant.request('health', {})).warnings).toContainEqual(named);
+    const line = new CommandLine();
+    await line.run('doctor', '--offline', '--home', world.home);
+    expect(line.out).toContain(`${tape} can't be read`);
+    await rm(tape, { recursive: true });
+    await waitFor(() => chatOf(world).length === 2, { timeoutMs: 60_000, what: 'the answer' });
+    expect(chatOf(world)[1]).toBe('The answer.');
+    expect((await world.assistant.request('health', {})).warnings).not.toContainEqual(named);
   });
 
   test('fetches a photo that waited across it once its platform is connected', async () => {

@@ -5,7 +5,7 @@ import type { TapeEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
-import { errorCode, errorMessage } from '../../util/errors.ts';
+import { errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import type { AgentLoop, LoopPorts } from '../loop.ts';
@@ -14,7 +14,7 @@ import { retryWords } from '../commands/retry.ts';
 import type { FoundCommand } from '../commands/table.ts';
 import { closePlainly, giveUpTurn } from './give-up.ts';
 import { OneAtATime } from './one-at-a-time.ts';
-import { outboundTo } from '../outgoing.ts';
+import { reportUnreadable, UNREADABLE } from './unreadable.ts';
 import { adoptSteeredMessages, type ClaimedTurn } from '../turn/runner.ts';
 import { turnEndEntry } from '../turn/end.ts';
 
@@ -28,8 +28,6 @@ const MOST_PLAIN_CLOSES = 2;
 const MOST_RESUMED = 10;
 /** After this many deaths of the process in a row, open turns are resumed one at a time. */
 const MOST_DEATHS_TOGETHER = 2;
-/** Wait between attempts to read a session file that cannot be read. */
-const UNREADABLE = { firstMs: 2_000, maxMs: 300_000 };
 
 /** An open turn or command of an earlier process that has to be resumed. */
 type Left =
@@ -245,31 +243,6 @@ async function recoverLater(
       });
     }
   }
-}
-
-/** Logs that a session file cannot be read and tells the person whose message waits there. Never rejects. */
-async function reportUnreadable(
-  key: string,
-  error: unknown,
-  { runtime, store }: Pick<TurnPorts, 'runtime' | 'store'>,
-): Promise<void> {
-  const { log, clock, redact } = runtime;
-  const { journal, bus } = store;
-  log.error('recovery: session file cannot be read', { session: key, reason: errorMessage(error) });
-  const waiting = journal.turns
-    .open()
-    .filter(({ session }) => session === key)
-    .flatMap(({ messages }) => messages);
-  const target = waiting.at(-1) ?? journal.inbox.waiting(key, 1)[0];
-  if (target === undefined) return;
-  const code = errorCode(error);
-  const text = `I cannot read the file of this conversation${code === undefined ? '' : ` (${code})`}, so I cannot continue with “${oneLine(target.text, 80)}” yet. I keep trying, and what you write here waits. To help: repair or move away the file that my log names.`;
-  const message = outboundTo(target, { id: `unreadable:${target.id}`, kind: 'notice', text, plain: true }, clock.now());
-  await bus
-    .publishOutbound({ ...message, text: redact(text) })
-    .catch((failed: unknown) =>
-      log.warn('recovery: notice not queued', { session: key, reason: errorMessage(failed) }),
-    );
 }
 
 /** How far a turn has come: the number of its entries by the model and tools. Messages of people do not count. */

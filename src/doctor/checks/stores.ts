@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openToRead } from '../../storage/open-database.ts';
@@ -96,12 +96,17 @@ function damageOf(check: () => readonly string[]): string | null {
 }
 
 async function tapes({ paths }: Scene): Promise<readonly Finding[]> {
-  const files = namesIn(paths.sessions)
+  const found = namesIn(paths.sessions)
     .filter((name) => name.endsWith('.jsonl'))
     .map((name) => ({
       path: join(paths.sessions, name),
       facts: lstatSync(join(paths.sessions, name), { throwIfNoEntry: false }),
-    }))
+    }));
+  const unreadable = found
+    .filter(({ path, facts }) => facts !== undefined && !isReadable(path, facts))
+    .map(({ path }) => failed(`${path} can't be read, so its conversation waits.`, `ls -ld ${shellWord(path)}`));
+  if (unreadable.length > 0) return unreadable;
+  const files = found
     .flatMap(({ path, facts }) => (facts?.isFile() === true ? [{ path, size: facts.size, at: facts.mtimeMs }] : []))
     .toSorted((a, b) => b.at - a.at);
   let left = READ_BYTES;
@@ -126,6 +131,15 @@ async function tapes({ paths }: Scene): Promise<readonly Finding[]> {
       'If you miss something: restore the file from a backup (docs/backup.md) while the assistant is stopped',
     ),
   ];
+}
+
+function isReadable(path: string, facts: Stats): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return facts.isFile();
+  } catch {
+    return false;
+  }
 }
 
 function isJson(line: string): boolean {
