@@ -23,7 +23,15 @@ import { Outbox } from './outbox.ts';
 import { PreviewStore } from './previews.ts';
 import { PairingCodes } from './pairing.ts';
 import { People } from './people.ts';
-import { closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
+import {
+  closedInOrder,
+  lossRecovered,
+  noteRunning,
+  noteStopped,
+  noteUnconfirmed,
+  openedAfterPowerLoss,
+  wasLeftOpen,
+} from './power-loss.ts';
 import { QuestionStore } from './questions.ts';
 import { endWaiting, type EndedByRestore } from './restored.ts';
 import { Reactions } from './reactions.ts';
@@ -124,7 +132,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     watermark: options.watermark,
     ...(onCheckpointFailure === undefined ? {} : { onCheckpointFailure }),
   });
-  const starts = await Starts.open(db, options.clock);
+  const { stoppedInOrder } = noteRunning(path);
+  const starts = await Starts.open(db, options.clock, { died: wasLeftOpen(db) && !stoppedInOrder });
   const boot = options.boot === undefined ? bootId() : options.boot;
   const mayHaveLost = await openedAfterPowerLoss(db, { path, boot });
   const shared = { db, clock: options.clock, newId: options.newId };
@@ -170,7 +179,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     markCrashed: () => {
       isBroken = true;
     },
-    [Symbol.dispose]: () => db.close(isBroken ? undefined : () => closedInOrder(db)),
+    [Symbol.dispose]: () => {
+      const isClosed = db.close(isBroken ? undefined : () => closedInOrder(db));
+      if (!isBroken) noteStopped(path, { isClosed });
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import type { Database } from '../storage/database.ts';
 import { OPEN_OUTBOUND } from './rows.ts';
 
@@ -19,6 +19,32 @@ export function noteUnconfirmed(path: string): void {
     }
   } catch {
     // Without the file the next process trusts the journal as it finds it.
+  }
+}
+
+/** A file beside the journal while a process has it open, and its name after an orderly stop that couldn't close the journal. */
+const runningFile = (path: string): string => `${path}-running`;
+const stoppedFile = (path: string): string => `${path}-stopped`;
+
+/** Notes that this process runs. Returns whether the one before stopped in order, though it may have left the journal open. */
+export function noteRunning(path: string): { readonly stoppedInOrder: boolean } {
+  const stoppedInOrder = existsSync(stoppedFile(path));
+  try {
+    closeSync(openSync(runningFile(path), 'a', 0o600));
+    rmSync(stoppedFile(path), { force: true });
+  } catch {
+    // The disk refuses it: an orderly stop that can't close the journal counts as a death then.
+  }
+  return { stoppedInOrder };
+}
+
+/** Notes an orderly stop. A full disk refuses to write the journal, but gives a file another name. Never throws. */
+export function noteStopped(path: string, { isClosed }: { readonly isClosed: boolean }): void {
+  try {
+    if (isClosed) rmSync(runningFile(path), { force: true });
+    else renameSync(runningFile(path), stoppedFile(path));
+  } catch {
+    // On a read-only disk it counts as a death.
   }
 }
 

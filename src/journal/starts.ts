@@ -1,6 +1,5 @@
 import type { Clock } from '../util/clock.ts';
 import type { Database } from '../storage/database.ts';
-import { wasLeftOpen } from './power-loss.ts';
 
 /** More starts than this within `WINDOW_MS` are a crash loop. */
 const MOST_STARTS = 5;
@@ -36,9 +35,11 @@ export class Starts {
     this.isLoop = this.recent > MOST_STARTS;
   }
 
-  /** Counts this start. Call it before the journal is marked as open by this process. */
-  static async open(db: Database, clock: Pick<Clock, 'now'>): Promise<Starts> {
-    const died = wasLeftOpen(db);
+  /**
+   * Counts this start. Call it before the journal is marked as open by this process. `died`: the process before didn't stop in
+   * order. One that did on a full disk left the journal open.
+   */
+  static async open(db: Database, clock: Pick<Clock, 'now'>, { died }: { readonly died: boolean }): Promise<Starts> {
     await db.write(() => {
       if (!died) db.run('DELETE FROM starts');
       db.run('INSERT INTO starts (at) VALUES (?)', clock.now());

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -76,4 +77,20 @@ test('after a sync that failed the next process counts as one after a power loss
   const after = await open(folder.path, 'the same run');
   expect(after.mayHaveLost).toBe(false);
   for (const journal of [before, next, after]) journal[Symbol.dispose]();
+});
+
+test('an orderly stop that cannot write the journal is no crash, and a crash after it is one', async () => {
+  await using folder = await tempFolder();
+  const stopped = await open(folder.path, 'run');
+  // As a full disk: nothing can be committed.
+  using other = new DatabaseSync(join(folder.path, 'state.db'));
+  other.exec('BEGIN IMMEDIATE');
+  stopped[Symbol.dispose]();
+  other.exec('ROLLBACK');
+  const next = await open(folder.path, 'run');
+  expect(next.starts).toMatchObject({ unclean: 0, recent: 1 });
+  // This one is killed.
+  const last = await open(folder.path, 'run');
+  expect(last.starts).toMatchObject({ unclean: 1, recent: 2 });
+  for (const journal of [next, last]) journal[Symbol.dispose]();
 });
