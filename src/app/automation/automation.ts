@@ -28,7 +28,8 @@ import type { Stores } from '../storage/stores.ts';
 const LONGEST_BUTTON_BYTES = 64;
 
 const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).';
-const RESTS = 'I am in safe mode, so scheduled jobs do not run. /restart ends safe mode.';
+const RESTS =
+  'I am in safe mode: reminders with a fixed text are sent, other scheduled jobs wait. /restart ends safe mode.';
 
 export interface AutomationParts {
   readonly stores: Pick<Stores, 'journal' | 'changes'>;
@@ -226,14 +227,19 @@ async function openCron(base: Base, { stores, bus, hooks, stopTurn }: Automation
     },
     gates: {
       roleOf: (creator, then) => roleNow(base, stores, creator, then),
+      onlyMessages: base.safe,
       // A terminal's own process sends nothing to platforms: that is left to the gateway.
       reaches: (channel) => base.serving || channel === 'terminal',
       mainSession: (message) => {
         const { id: _, sessionKey: __, ...draft } = message;
         return bus.sessionOf({ ...draft, origin: 'user' });
       },
-      rendered: async (text, { id, session }) =>
-        (await renderer({ turnId: id, sessionKey: session, messages: [] }, { hooks, redact })?.(text)) ?? text,
+      rendered: async (text, { id, session }) => {
+        const missing = base.plugins.missingGuards.find((guard) => guard.hooks?.render !== undefined);
+        // Thrown, so that the reminder waits for its guard.
+        if (missing !== undefined) throw new Error(`the guard ${JSON.stringify(missing.name)} isn't running`);
+        return (await renderer({ turnId: id, sessionKey: session, messages: [] }, { hooks, redact })?.(text)) ?? text;
+      },
       peopleWait: () => (journal.inbox.counts()['accepted'] ?? 0) > 0,
     },
     tellOwner: async (id, text) => void (await tellOwner(id, text)),
