@@ -30,7 +30,7 @@ export function jobSession(id: string): string {
 /** The message that a run of kind `message` sends. Its id depends on the job and the due time only, so a repeat is not sent twice. */
 export function reminder({ job, dueAt, now, zone }: RunFacts): OutboundMessage {
   const late = now - dueAt > ON_TIME_MS;
-  const note = `\n\n_Late: this was for ${localText(dueAt, zone)}, and I was not running then._`;
+  const note = `\n\n_Late: this was for ${localText(dueAt, zone)}, and I couldn't send it then._`;
   const text = late ? `${job.text}${note}` : job.text;
   return toChat(job, { id: runId(job.id, dueAt), text, now, from: `the reminder ${job.id}` });
 }

@@ -61,8 +61,8 @@ export class StorageHealth implements Disposable {
   readonly #closed = new AbortController();
   #state: StorageState;
   #healed = Promise.withResolvers<void>();
-  /** The current or last trouble: when it began (ms since 1970), when it ended (monotonic), how often it was probed. */
-  #episode = { since: 0, over: -Infinity, probes: 0 };
+  /** The current or last trouble: when it began (ms since 1970, and monotonic), when it ended (monotonic), how often it was probed. */
+  #episode = { since: 0, began: 0, over: -Infinity, probes: 0 };
   #neededBytes = NEEDED_BYTES.firstBytes;
   /** Ends the wait for the next probe. */
   #poke = new AbortController();
@@ -110,7 +110,7 @@ export class StorageHealth implements Disposable {
     const isNew = this.#state.state === 'ok';
     if (isNew) {
       const isRelapse = this.#isRelapse();
-      if (!isRelapse) this.#episode = { since: this.#options.clock.now(), over: -Infinity, probes: 0 };
+      if (!isRelapse) this.#beginEpisode();
       if (isRelapse && kind === 'full') this.#neededBytes = Math.min(2 * this.#neededBytes, NEEDED_BYTES.mostBytes);
       if (!isRelapse) this.#neededBytes = NEEDED_BYTES.firstBytes;
       this.#healed = Promise.withResolvers<void>();
@@ -195,9 +195,14 @@ export class StorageHealth implements Disposable {
   #damaged(reason: string): void {
     if (this.#state.state === 'damaged') return;
     if (this.#state.state === 'ok') this.#healed = Promise.withResolvers<void>();
-    this.#episode = { since: this.#options.clock.now(), over: -Infinity, probes: 0 };
+    this.#beginEpisode();
     this.#options.log.error('storage: the journal is damaged', { path: this.#options.journal, reason });
     this.#become('damaged', reason);
+  }
+
+  #beginEpisode(): void {
+    const { clock } = this.#options;
+    this.#episode = { since: clock.now(), began: clock.monotonic(), over: -Infinity, probes: 0 };
   }
 
   #isRelapse(): boolean {
@@ -231,7 +236,7 @@ export class StorageHealth implements Disposable {
     }
     if (signal.aborted || this.#episode !== episode) return;
     episode.over = clock.monotonic();
-    log.info('storage: can be written again', { seconds: Math.round((clock.now() - episode.since) / 1000) });
+    log.info('storage: can be written again', { seconds: Math.round((episode.over - episode.began) / 1000) });
     this.#become('ok', null);
     this.#healed.resolve();
   }

@@ -91,3 +91,13 @@ test('a trouble long after the one before is over for its owner as soon as the f
   const seconds = told.map(({ second }) => second % (2 * 3_600));
   expect(seconds).toEqual([0, 10, 5, 15, 10, 20]);
 });
+
+test('how long it lasted is told by the monotonic clock, also when the machine gets its time meanwhile', async () => {
+  const { clock, told, spoil, mend } = watchedDisk();
+  await spoil();
+  await clock.advance(5 * SECOND);
+  clock.jump(30 * 24 * HOUR);
+  await mend();
+  await clock.advance(25 * SECOND);
+  expect(told.at(-1)?.text).toContain('can be written again, after 5s.');
+});

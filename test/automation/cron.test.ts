@@ -162,7 +162,7 @@ describe('what was missed', () => {
     await world.start();
     await world.clock.advance(10_000);
     expect(world.sent().toSorted()).toEqual([
-      'Call Ann.\n\n_Late: this was for Sat 2026-11-21 14:00 (Europe/Vienna), and I was not running then._',
+      "Call Ann.\n\n_Late: this was for Sat 2026-11-21 14:00 (Europe/Vienna), and I couldn't send it then._",
       'I missed the task `work` of Sat 2026-11-21 14:00 (Europe/Vienna): I was not running until it was too late. It was not done.',
     ]);
     expect(world.requests).toEqual([]);

@@ -51,6 +51,9 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   const { storage, home, bus, outlets, others, personAt, clock, log } = ports;
   const ended = new AbortController();
   let began = ports.waitedSince ?? undefined;
+  /** From when to when it lasted, by the monotonic clock: a board without a battery gets its time late. */
+  let lastsFrom = clock.monotonic() - (began === undefined ? 0 : clock.now() - began);
+  let lastsTo = clock.monotonic();
   let isNotified = false;
   /** Another home told the owner, and will tell that it is over. */
   let isOthers = false;
@@ -95,7 +98,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   const heal = (): void => {
     const since = began;
     if (since === undefined || storage.state.state !== 'ok') return;
-    const lasted = durationText(1_000 * Math.max(1, Math.round((storage.state.since - since) / 1_000)));
+    const lasted = durationText(1_000 * Math.max(1, Math.round((lastsTo - lastsFrom) / 1_000)));
     const isSilent = isOthers;
     began = undefined;
     isNotified = false;
@@ -122,10 +125,12 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     // What was told before was another trouble.
     if (state === 'damaged') isNotified = false;
     if (state === 'ok') {
+      lastsTo = clock.monotonic();
       steady = clock.timer(backoffMs(troubles, STEADY), heal);
       return;
     }
     if (began === undefined) troubles = clock.monotonic() - overAt < CALM_MS ? troubles + 1 : 1;
+    if (began === undefined) lastsFrom = clock.monotonic();
     began ??= since;
     trouble = state;
     tell();
