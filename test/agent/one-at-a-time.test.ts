@@ -7,8 +7,8 @@ function queue() {
   const clock = new VirtualClock();
   const order = new OneAtATime(clock);
   const begun: string[] = [];
-  const wait = async (turn: string, signal = new AbortController().signal): Promise<Probation> => {
-    const probation = await order.place(turn, signal);
+  const wait = async (turn: string, signal = new AbortController().signal, group = turn): Promise<Probation> => {
+    const probation = await order.place(turn, signal, group);
     begun.push(turn);
     return probation;
   };
@@ -45,4 +45,19 @@ test('a turn that never begins, because what it waits for never comes, keeps its
   expect(begun).toEqual(['1']);
   await clock.advance(2_000);
   expect(begun).toEqual(['1', '2']);
+});
+
+test('a turn and the subagents that it waits for have one place, which is free when the last of them has ended', async () => {
+  const { begun, wait } = queue();
+  const never = new AbortController().signal;
+  const parent = await wait('1');
+  void wait('2');
+  const child = await wait('3', never, '1');
+  expect(begun).toEqual(['1', '3']);
+  parent[Symbol.dispose]();
+  await settle();
+  expect(begun).toEqual(['1', '3']);
+  child[Symbol.dispose]();
+  await settle();
+  expect(begun).toEqual(['1', '3', '2']);
 });

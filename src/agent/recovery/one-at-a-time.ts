@@ -14,14 +14,19 @@ export interface Probation extends Disposable {
 
 interface Place {
   readonly turn: string;
+  readonly group: string;
   readonly comes: PromiseWithResolvers<void>;
 }
 
-/** Lets suspected turns run one after another, so that a crash of the process can be blamed on one of them. */
+/**
+ * Lets suspected turns run one after another, so that a crash of the process can be blamed on one of them. A turn and the
+ * subagents that it may wait for are one group, which runs together.
+ */
 export class OneAtATime {
   readonly #clock: Clock;
   readonly #waiting = new Set<Place>();
-  #taken: Place | undefined;
+  /** All of one group. */
+  readonly #taken = new Set<Place>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,10 +34,10 @@ export class OneAtATime {
 
   /**
    * Waits for the place of a turn. Of those that wait the oldest is next, by its id, so that none waits for ever where one process after
-   * another ends soon. Rejects when the signal aborts.
+   * another ends soon. `group`: the turn at the top of those that wait for each other. Rejects when the signal aborts.
    */
-  async place(turn: string, signal: AbortSignal): Promise<Probation> {
-    const place = { turn, comes: Promise.withResolvers<void>() };
+  async place(turn: string, signal: AbortSignal, group = turn): Promise<Probation> {
+    const place = { turn, group, comes: Promise.withResolvers<void>() };
     this.#waiting.add(place);
     this.#next();
     try {
@@ -47,7 +52,7 @@ export class OneAtATime {
       this.#leave(place);
     };
     const pass = (): void => {
-      if (this.#taken !== place) return;
+      if (!this.#taken.has(place)) return;
       end();
       proven?.();
     };
@@ -64,16 +69,19 @@ export class OneAtATime {
 
   #leave(place: Place): void {
     this.#waiting.delete(place);
-    if (this.#taken === place) this.#taken = undefined;
+    this.#taken.delete(place);
     this.#next();
   }
 
   #next(): void {
-    if (this.#taken !== undefined) return;
+    const [running] = this.#taken;
     const [oldest] = Array.from(this.#waiting).toSorted((a, b) => (a.turn < b.turn ? -1 : 1));
-    if (oldest === undefined) return;
-    this.#waiting.delete(oldest);
-    this.#taken = oldest;
-    oldest.comes.resolve();
+    const next = running ?? oldest;
+    for (const place of this.#waiting) {
+      if (place.group !== next?.group) continue;
+      this.#waiting.delete(place);
+      this.#taken.add(place);
+      place.comes.resolve();
+    }
   }
 }

@@ -90,7 +90,7 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, shared
   for (const suspect of suspects) {
     const order = suspect.isLast ? shared : own;
     loop.hold(suspect.turn.sessionKey, async (signal) => {
-      using probation = order === null ? null : await order.place(suspect.open.id, signal);
+      using probation = order === null ? null : await order.place(suspect.open.id, signal, topOf(suspect.open, open));
       await resumeTurnLeft(suspect, loop, ports.store);
       if (probation === null) return await loop.finish(suspect.turn);
       // Once its probation is over, a later death of the process does not count against this turn.
@@ -104,6 +104,12 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, shared
   }
   await Promise.all(commands);
   return open.length;
+}
+
+/** The open turn at the top of those that began this one as their subagent. */
+function topOf(turn: OpenTurn, open: readonly OpenTurn[]): string {
+  const parent = open.find(({ id }) => id === turn.parent);
+  return parent === undefined ? turn.id : topOf(parent, open);
 }
 
 /**
