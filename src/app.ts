@@ -38,6 +38,7 @@ import type { HttpSlot } from './gateway/operations/ports.ts';
 import type { Plugin } from './plugins/plugin.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
+import { lostJournal, tellLostJournal } from './app/start/lost-journal.ts';
 import { acquireHomeLock } from './storage/lock.ts';
 import { LogFile } from './storage/log-file.ts';
 import { StorageHealth } from './storage/storage-health.ts';
@@ -233,7 +234,8 @@ async function startOnce(
   };
   const stores = await openStores(ground, stack, { onSyncFailure, kept });
   const { journal } = stores;
-  const base = await openBase(ground, journal.starts, parts);
+  const lost = await lostJournal(ground, stores);
+  const base = await openBase(ground, journal.starts, { ...parts, troubles: lost === null ? [] : [lost] });
   const closing = new AbortController();
   stack.defer(() => closing.abort(new Error('the process is stopping')));
   await keepTapes(base, stores.sessions, {
@@ -244,6 +246,7 @@ async function startOnce(
   const hooks = openHooks(base, hookSetsOf(parts));
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
+  if (lost !== null && base.serving) await tellLostJournal(lost, ground, bus);
   reportHungHooks(hooks, { ...ground, journal, bus });
   if (base.serving && base.host === null)
     await base.further.prepare(furtherPorts(parts, ground, { settings: base.settings, inbox: journal.inbox }));

@@ -8,13 +8,15 @@ import { safeConfig, safeModeSentence, trialConfig } from './safe-mode.ts';
 
 interface BaseParts extends Pick<AssistantSettings, 'rehearsal' | 'wrapTool'> {
   readonly given: readonly Plugin[];
+  /** What the stores found at this start, one sentence each. */
+  readonly troubles: readonly string[];
 }
 
 /** Reads the settings and loads the plugins. The start is counted before: a plugin that kills the process counts too. */
 export async function openBase(
   ground: Ground,
   starts: Starts,
-  { rehearsal = false, wrapTool, given }: BaseParts,
+  { rehearsal = false, wrapTool, given, troubles }: BaseParts,
 ): Promise<Base> {
   const safe = starts.isLoop || rehearsal;
   const restricted = wrapTool === undefined ? safeConfig : trialConfig;
@@ -44,6 +46,7 @@ export async function openBase(
         ...(safe ? [safeModeSentence(starts)] : []),
         ...configWarnings(settings.loaded, process.getuid?.()),
         ...waitingWarnings(settings),
+        ...troubles,
         ...plugins.troubles,
         ...ground.further.troubles,
       ];
