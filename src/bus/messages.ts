@@ -81,6 +81,8 @@ export interface InboundMessage {
   readonly origin: Origin;
   /** The text was written by somebody who is not trusted (forward, webhook, stranger). */
   readonly untrusted: boolean;
+  /** Text of others that came with the sender's own `text`: a forward, a card, a poll. @default none */
+  readonly shared?: string;
   /** A pressed button. */
   readonly action?: { readonly id: string; readonly value: string };
   /** This message is an edit: `text` replaces the text of the message `externalId` if no turn has taken that one yet. */

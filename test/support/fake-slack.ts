@@ -32,6 +32,8 @@ export interface SendsOptions {
   readonly files?: readonly StoredFile[];
   /** Put into the event. */
   readonly extra?: Content;
+  /** Put into what histories give of it. @default nothing */
+  readonly kept?: Content;
   /** Slack says it as a `message` event, as `app_mention` too, as that alone, or in no event at all. @default 'message' */
   readonly as?: 'message' | 'both' | 'mention' | 'nothing';
 }
@@ -209,7 +211,7 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
     get sentPosts() {
       return workspace.posts.filter(({ isBots, gone }) => isBots && gone !== true);
     },
-    sends(user, chatId, text, { thread, files = [], extra = {}, as = 'message' } = {}) {
+    sends(user, chatId, text, { thread, files = [], extra = {}, kept = {}, as = 'message' } = {}) {
       const post = workspace.add({
         chatId,
         threadId: thread,
@@ -221,6 +223,7 @@ export async function startFakeSlack(options: FakeSlackOptions = {}): Promise<Fa
         metadata: undefined,
         files,
         payload: {},
+        kept,
       });
       const subtype = files.length === 0 ? {} : { subtype: 'file_share' };
       const content = { ...workspace.content(post), ...extra };

@@ -24,6 +24,8 @@ export interface SlackPost {
   /** Only they see it. */
   readonly onlyFor?: string;
   gone?: boolean;
+  /** Put over what is given of it. */
+  readonly kept?: Content;
   /** The latest call's parameters. */
   payload: Content;
 }
@@ -159,6 +161,7 @@ export class SlackWorkspace {
       ...(threadId === undefined ? {} : { thread_ts: threadId }),
       ...(parent === undefined ? {} : { parent_user_id: parent.user }),
       ...(files.length === 0 ? {} : { files: files.map((file) => ({ ...describe(file) })) }),
+      ...post.kept,
     };
   }
 

@@ -26,6 +26,7 @@ const inbound = z.looseObject({
   sessionKey: key,
   origin: z.enum(['user', 'cron', 'heartbeat', 'subagent', 'api', 'hook', 'system']),
   untrusted: z.boolean(),
+  shared: text.optional(),
   metadata: object,
 });
 

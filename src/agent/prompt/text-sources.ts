@@ -22,12 +22,12 @@ export function sourceOfResult(tool: string): string {
 
 /** The same for a message. `quoted`: it replies to another person's text; `hasFile`: it has an attached file. */
 export function sourceOfMessage(
-  { origin, untrusted, role, context, action }: InboundMessage,
+  { origin, untrusted, shared, role, context, action }: InboundMessage,
   { quoted, hasFile }: { readonly quoted: boolean; readonly hasFile: boolean },
 ): string {
   if (origin === 'subagent') return 'what a subagent read';
   if (origin !== 'user') return 'an outside source';
-  if (untrusted) return 'a forwarded message';
+  if (untrusted || shared !== undefined) return 'a forwarded message';
   if (quoted) return 'a quoted message';
   if (role === 'guest') return 'a guest';
   if (context.some(({ isOwners }) => isOwners !== true)) return 'earlier messages in this group';

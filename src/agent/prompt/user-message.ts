@@ -73,6 +73,9 @@ export async function userEntry(
       ...(text.trim() === ''
         ? []
         : [{ type: 'text' as const, text: message.untrusted ? fenced(message, text) : text }]),
+      ...(message.shared === undefined
+        ? []
+        : [{ type: 'text' as const, text: fenced(message, options.redact(message.shared), SHARED) }]),
       ...files.map((file) => ({ type: 'text' as const, text: fenced(message, options.redact(file.text), file.name) })),
       ...skills.map((skill) => ({ type: 'text' as const, text: options.redact(skill.text) })),
     ],
@@ -91,6 +94,10 @@ const EDITOR_FOLDER: Readonly<Record<string, string>> = {
 
 /** Cap of a sentence about an attachment, in characters: long enough for a path. */
 const LONGEST_NOTE = 600;
+/** Cap of an earlier message, in characters. */
+const LONGEST_CONTEXT = 1_000;
+/** The source of text of others that came with a person's own words. */
+const SHARED = 'sent along, written by others';
 /** Cap of the assistant's own words that a reaction stands on, in characters. */
 const LONGEST_QUOTE = 120;
 
@@ -101,6 +108,7 @@ const LONGEST_QUOTE = 120;
 function holdsTextOfOthers(message: InboundMessage): boolean {
   return (
     message.untrusted ||
+    message.shared !== undefined ||
     hasFile(message) ||
     (editorFactsOf(message)?.files.length ?? 0) > 0 ||
     message.role === 'guest' ||
@@ -170,7 +178,9 @@ function contextBlock(
     lines.push(isOthers ? `${label}:\n${fenced(message, quote, 'quoted message')}` : `${label}: ${quote}`);
   }
   if (context.length > 0) {
-    const said = context.map(({ senderName, text }) => `${inline(senderName, 60)}: ${inline(redact(text), 300)}`);
+    const said = context.map(
+      ({ senderName, text }) => `${inline(senderName, 60)}: ${inline(redact(text), LONGEST_CONTEXT)}`,
+    );
     const isOwners = context.every((one) => one.isOwners === true);
     const earlier = said.join('\n');
     lines.push(`earlier in this chat:\n${isOwners ? earlier : fenced(message, earlier, 'messages of others')}`);

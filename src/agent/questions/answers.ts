@@ -125,12 +125,13 @@ function chosen(message: InboundMessage, open: OpenQuestions, id: string): Rulin
  * if the text answers no question.
  */
 function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
-  const { origin, untrusted, action, media, role, sender } = message;
+  const { origin, untrusted, action, media, shared, role, sender } = message;
   const words = message.text.trim();
   if (origin !== 'user' || untrusted || words === '' || /^[/／,，]/u.test(words)) return null;
   const here = open.here();
   const isStop = isStopRequest(message);
-  if (action === undefined && media.length === 0) {
+  const isAlone = media.length === 0 && shared === undefined;
+  if (action === undefined && isAlone) {
     const asked = here.findLast(
       ({ kind, person, sight }) => kind === 'ask' && person === sender.id && sight !== 'unseen',
     );
@@ -141,7 +142,7 @@ function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
   const [only, ...others] = here;
   if (only?.kind !== 'approval' || role !== 'owner' || isStop) return null;
   if (whyCode(only, others, { verdict: 'deny', code: null, reason: words }) !== null) return null;
-  if (media.length === 0 && /^y(?:es)?[.!]?$/iu.test(words)) {
+  if (isAlone && /^y(?:es)?[.!]?$/iu.test(words)) {
     return decide(only, { verdict: 'approve', code: null, reason: '' });
   }
   if (/^no?[.!]?$/iu.test(words)) return deny(only, '', 'Not allowed.');

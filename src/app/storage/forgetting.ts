@@ -55,7 +55,10 @@ async function askToForget(
   { id, words, asked }: { readonly id: string; readonly words: string; readonly asked: InboundMessage | null },
 ): Promise<void> {
   const bare = asked === null ? null : { ...asked, text: '', media: [], context: [], metadata: {} };
-  if (bare !== null) delete bare.replyTo;
+  if (bare !== null) {
+    delete bare.replyTo;
+    delete bare.shared;
+  }
   await put(place, { id, words, asked: bare === null ? null : JSON.stringify(bare), sessions: [], backups: [] });
 }
 

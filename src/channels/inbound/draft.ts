@@ -11,7 +11,7 @@ export interface SenderAccess extends Pick<
 }
 
 /** The content of a message. */
-export interface Content extends Pick<InboundDraft, 'text' | 'media' | 'untrusted' | 'replyTo'> {
+export interface Content extends Pick<InboundDraft, 'text' | 'media' | 'untrusted' | 'shared' | 'replyTo'> {
   /** Key of this edit of the message; undefined: it is no edit. */
   readonly edit: string | undefined;
   /** Further metadata. */
@@ -43,7 +43,8 @@ export function writtenBy(
   if (isEdit && !isMeant) return nothing;
   const content = read();
   if (content === null) return nothing;
-  const { edit, text, media, untrusted, replyTo, metadata } = content;
+  const { edit, media, replyTo, metadata } = content;
+  const { text, untrusted, shared = '' } = withoutOwnWords(content);
   const draft: InboundDraft = {
     ...who,
     role: decision.role,
@@ -55,12 +56,18 @@ export function writtenBy(
     externalId,
     origin: 'user',
     untrusted,
+    ...(shared === '' ? {} : { shared }),
     metadata: { messageId, ...metadata },
   };
   return {
     type: isMeant ? 'message' : 'overheard',
     draft: edit === undefined ? draft : { ...draft, ...editedTo(text, { externalId, messageId, edit }) },
   };
+}
+
+/** If the sender wrote nothing, the text of others is the message. */
+function withoutOwnWords({ text, untrusted, shared = '' }: Content): Pick<Content, 'text' | 'untrusted' | 'shared'> {
+  return text === '' && shared !== '' ? { text: shared, untrusted: true } : { text, untrusted, shared };
 }
 
 /** The fields of an edit: it has its own key and no files. */

@@ -123,11 +123,11 @@ export class GroupTalk {
 }
 
 /** A group message as context: only its text, without files and quotes. */
-function contextOf({ sender, text, receivedAt, role, untrusted, media }: InboundDraft): ContextMessage {
-  const isOwners = role === 'owner' && !untrusted && media.length === 0;
+function contextOf({ sender, text, receivedAt, role, untrusted, media, shared }: InboundDraft): ContextMessage {
+  const isOwners = role === 'owner' && !untrusted && media.length === 0 && shared === undefined;
   return {
     senderName: sender.name ?? sender.username ?? sender.id,
-    text: cut(text, LONGEST_CONTEXT),
+    text: cut(shared === undefined ? text : `${text}\n${shared}`, LONGEST_CONTEXT),
     at: receivedAt,
     ...(isOwners ? { isOwners } : {}),
   };

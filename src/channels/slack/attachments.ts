@@ -2,29 +2,35 @@ import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
 import { isPicture } from '../inbound/attachments.ts';
 import type { PlacedPost, SlackFile } from './post.ts';
-import { withNames, type NameOf } from './mentions.ts';
+import { wordsOfBlocks, wordsOfCard } from './cards.ts';
+import type { NameOf } from './mentions.ts';
 
 /** What is fetched of a file, bytes. */
 const LARGEST_DOWNLOAD = 25 * 1024 * 1024;
 const LONGEST_NAME = 200;
 const LONGEST_SHARE = 4_000;
 
-/** What came with a post beside its text. */
-export interface SlackAttachments {
+/** The content of a post. */
+export interface SlackContent {
+  /** What its sender wrote; of a bot's post that has no text, its blocks. In Slack's markup. */
+  readonly said: string;
   readonly media: readonly Media[];
-  /** What is no file that can be had, in words. */
+  /** One text in brackets for each file that cannot be fetched. */
   readonly words: readonly string[];
-  /** Somebody else's words are among them. */
-  readonly shared: boolean;
+  /** Text of others: shared messages and cards. */
+  readonly shared: readonly string[];
 }
 
-export function attachmentsOf(
-  { text, files = [], attachments = [] }: PlacedPost['post'],
-  nameOf: NameOf,
-): SlackAttachments {
+export function contentOf(post: PlacedPost['post'], nameOf: NameOf): SlackContent {
+  const { files = [], attachments = [] } = post;
+  // The preview of a link says nothing that its sender wrote or chose.
+  const cards = attachments.filter(
+    ({ is_share: isShare, is_msg_unfurl: isUnfurl, from_url: address }) =>
+      isShare === true || isUnfurl === true || address === undefined,
+  );
   const media: Media[] = [];
   const words: string[] = [];
-  for (const file of files) {
+  for (const file of [...files, ...cards.flatMap((card) => card.files ?? [])]) {
     const name = nameOfFile(file);
     if (file.mode === 'tombstone') words.push(`[${name} was deleted]`);
     else if (file.mode === 'hidden_by_limit') words.push(`[${name} is hidden by Slack's limits]`);
@@ -33,12 +39,21 @@ export function attachmentsOf(
       words.push(`[${name} has ${Math.ceil((file.size ?? 0) / 1024 ** 2)} MB; files up to 25 MB are fetched]`);
     else media.push(mediaOf(file));
   }
-  const shares = attachments.filter(({ is_share: isShare, is_msg_unfurl: isUnfurl }) => isShare === true || isUnfurl);
-  for (const { text: given, fallback = '', author_name: author = 'somebody' } of shares) {
-    const shared = cut(withNames(given ?? fallback, nameOf), LONGEST_SHARE);
-    words.push(text === '' && shares.length === 1 ? shared : `[shared, written by ${author}:]\n${shared}`);
-  }
-  return { media, words, shared: shares.length > 0 };
+  const said = saidIn(post);
+  const isAlone = said.trim() === '' && cards.length === 1;
+  const shared = cards.map((card) => {
+    const text = cut(wordsOfCard(card, nameOf), LONGEST_SHARE);
+    const author = card.author_name ?? 'somebody';
+    return isAlone && text !== '' ? text : `[shared, written by ${author}:]\n${text}`;
+  });
+  return { said, media, words, shared };
+}
+
+/** The text of a bot's post may only sum up its blocks; the blocks of a person's post say what its text says. */
+function saidIn({ text, blocks, bot_id: bot }: PlacedPost['post']): string {
+  if (text.trim() !== '' && bot === undefined) return text;
+  const shown = wordsOfBlocks(blocks);
+  return shown.length > text.length ? shown : text;
 }
 
 function mediaOf(file: SlackFile): Media {

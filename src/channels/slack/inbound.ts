@@ -4,7 +4,7 @@ import type { ContextMessage, InboundDraft, PairedRole, Sender } from '../../bus
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
-import { attachmentsOf } from './attachments.ts';
+import { contentOf } from './attachments.ts';
 import {
   chatTypeOf,
   timeOf,
@@ -56,12 +56,12 @@ export function readPost(placed: PlacedPost, context: ReadingContext): InboundRe
   if (isEdit && (post.edited === undefined || before === post.text)) return nothing;
   const isMeant = by.chatType === 'direct' || isAddressed(post, me);
   return writtenBy(by, { messageId: post.ts, isMeant, isEdit }, () => {
-    const { media, words, shared } = attachmentsOf(post, nameOf);
-    const said = withNames(withoutAddress(post.text, me.user_id), nameOf).trim();
-    const text = [said, ...words].filter((part) => part !== '').join('\n');
-    if (text === '' && media.length === 0 && !isMeant) return null;
+    const { said, media, words, shared } = contentOf(post, nameOf);
+    const own = withNames(withoutAddress(said, me.user_id), nameOf).trim();
+    const text = [own, ...words].filter((part) => part !== '').join('\n');
+    if (text === '' && shared.length === 0 && media.length === 0 && !isMeant) return null;
     const edit = isEdit ? (post.edited?.ts ?? '') : undefined;
-    return { edit, text, media, untrusted: shared, metadata: { sentAt: timeOf(post.ts) } };
+    return { edit, text, media, untrusted: false, shared: shared.join('\n'), metadata: { sentAt: timeOf(post.ts) } };
   });
 }
 
@@ -111,12 +111,13 @@ export function actorOf(userId: string, chatId: string, context: ReadingContext)
 export function contextOf(placed: PlacedPost, context: ReadingContext): ContextMessage | null {
   const { post } = placed;
   const { nameOf } = context;
-  const { words, media, shared } = attachmentsOf(post, nameOf);
+  const { said, words, media, shared } = contentOf(post, nameOf);
   const files = media.map(({ kind, name }) => (name === undefined ? `[${kind}]` : `[${kind} ${name}]`));
-  const text = [withNames(post.text, nameOf).trim(), ...words, ...files].filter((part) => part !== '').join('\n');
+  const parts = [withNames(said, nameOf).trim(), ...shared, ...words, ...files];
+  const text = parts.filter((part) => part !== '').join('\n');
   const senderName = senderOf(post, nameOf).name ?? post.user ?? post.bot_id ?? 'somebody';
   const decision = senderAccess(placed, context)?.decision;
-  const isOwners = decision?.allowed === true && decision.role === 'owner' && !shared && media.length === 0;
+  const isOwners = decision?.allowed === true && decision.role === 'owner' && shared.length === 0 && media.length === 0;
   return text === '' || !SPOKEN.has(post.subtype)
     ? null
     : { senderName, text, at: timeOf(post.ts), ...(isOwners ? { isOwners } : {}) };

@@ -20,13 +20,27 @@ const file = z.object({
   mode: odd(z.string()),
 });
 
-/** A message that was shared, or what Slack shows of a link. */
+/** Block Kit blocks; see `wordsOfBlocks`. */
+const blocks = odd(z.array(z.unknown()));
+
+/** A message that was shared, a bot's card, or what Slack shows of a link. */
 const attachment = z.object({
+  pretext: odd(z.string()),
+  title: odd(z.string()),
+  title_link: odd(z.string()),
   text: odd(z.string()),
+  fields: odd(z.array(z.object({ title: odd(z.string()), value: odd(z.string()) }))),
+  footer: odd(z.string()),
   fallback: odd(z.string()),
+  blocks,
   author_name: odd(z.string()),
   is_share: odd(z.boolean()),
   is_msg_unfurl: odd(z.boolean()),
+  /** Slack's preview of the link with this address. */
+  from_url: odd(z.string()),
+  /** Of a shared message. */
+  message_blocks: odd(z.array(z.object({ message: odd(z.object({ blocks })) }))),
+  files: odd(z.array(file)),
 });
 
 const post = z.object({
@@ -42,6 +56,7 @@ const post = z.object({
   parent_user_id: z.string().optional(),
   files: odd(z.array(file)),
   attachments: odd(z.array(attachment)),
+  blocks,
   edited: odd(z.object({ ts: z.string() })),
 });
 
@@ -110,6 +125,7 @@ export const commandBody = z.object({
 });
 
 export type SlackFile = z.output<typeof file>;
+export type SlackAttachment = z.output<typeof attachment>;
 export type HistoryPost = z.output<typeof historyPost>;
 export type SlackReaction = z.output<typeof reactionBody>['event'];
 export type SlackPress = z.output<typeof pressBody>;

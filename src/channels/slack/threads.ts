@@ -38,7 +38,7 @@ export class Threads {
   }
 
   /**
-   * The last posts before this one of those who may be heard, and the bot's own, when it is the first time in its
+   * The last posts before this one of those who may be heard, and of bots, when it is the first time in its
    * thread that the bot is meant; else, or when Slack does not give them in time, none. Never rejects.
    */
   async before(placed: PlacedPost, context: ReadingContext): Promise<readonly ContextMessage[]> {
@@ -56,7 +56,11 @@ export class Threads {
       if (earlier.some((one) => isOwn(one) && one.ts !== threadTs)) return [];
       const place = { chatId, chatType: placed.chatType, before: null };
       const needed = earlier.map((one) => namesNeeded({ ...place, post: one }, context));
-      const heard = earlier.filter((one, at) => isOwn(one) || needed[at]?.length !== 0).slice(-MOST_POSTS);
+      // A thread often hangs on a bot's alert. Of people who may not write, nothing is shown.
+      const isBots = (one: HistoryPost): boolean => one.bot_id !== undefined;
+      const heard = earlier
+        .filter((one, at) => isBots(one) || isOwn(one) || needed[at]?.length !== 0)
+        .slice(-MOST_POSTS);
       await names.learn([...new Set(needed.flat())].slice(-MOST_POSTS));
       return heard.flatMap((one) => contextOf({ ...place, post: one }, context) ?? []);
     } catch (error) {
