@@ -199,7 +199,8 @@ describe('what is read', () => {
       attachments: [{ id: '1', filename: 'film.mp4', size: 30 * 1024 ** 2, url: 'u', content_type: 'video/mp4' }],
     };
     expect(draftOf(says('look', { facts }))).toMatchObject({
-      text: 'look\n[video "film.mp4" has 30 MB; files are fetched up to 25 MB]\n[sticker wave]\n[poll: Tea? (yes / no)]',
+      text: 'look\n[video "film.mp4" has 30 MB; files are fetched up to 25 MB]',
+      shared: '[sticker wave]\n[poll: Tea? (yes / no)]',
       media: [],
     });
     expect(says('')).toEqual({ type: 'nothing' });

@@ -45,16 +45,17 @@ export function readMessage(message: DiscordMessage, arrival: Arrival, context: 
   return writtenBy(by, { messageId: message.id, isMeant, isEdit }, () => {
     const shown = message.message_snapshots?.[0]?.message;
     const isForward = shown !== undefined || message.message_reference?.type === FORWARD;
-    const { media, words } = attachmentsOf(shown ?? message);
+    const { media, words, shared } = attachmentsOf(shown ?? message);
     const said = wordsOf(shown ?? message, message.mentions, arrival, context);
     const text = [said, ...words].filter((part) => part !== '').join('\n');
-    if (text === '' && media.length === 0) return null;
+    if (text === '' && media.length === 0 && shared.length === 0) return null;
     const replyTo = replyOf(message, arrival, context);
     return {
       edit: isEdit ? (message.edited_timestamp ?? '') : undefined,
       text,
       media,
-      untrusted: isForward || isByOthers(message),
+      untrusted: isForward,
+      shared: shared.join('\n'),
       ...(replyTo === undefined ? {} : { replyTo }),
       metadata: { sentAt: timeOf(message.id), ...(isForward ? { burst: 'forward' } : {}) },
     };

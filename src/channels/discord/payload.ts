@@ -28,6 +28,8 @@ function odd<Schema extends z.ZodType>(schema: Schema): z.ZodCatch<z.ZodOptional
 const content = z.object({
   content: z.string().default(''),
   attachments: odd(z.array(attachment)),
+  embeds: odd(z.array(z.unknown())),
+  components: odd(z.array(z.unknown())),
   sticker_items: odd(z.array(z.object({ name: z.string() }))),
   poll: odd(
     z.object({
