@@ -1,7 +1,9 @@
 import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
 import { isPicture } from '../inbound/attachments.ts';
-import type { TelegramContent, TelegramFile } from './update.ts';
+import { readRich, withAddress } from './rich-text.ts';
+import { unreadKind } from './unread-kind.ts';
+import { richFile, type TelegramFile, type TelegramShown } from './update.ts';
 
 /** The largest file that a bot can download, bytes. */
 export const LARGEST_DOWNLOAD = 20 * 1024 * 1024;
@@ -15,7 +17,7 @@ export interface TelegramAttachments {
 }
 
 /** Reads the photos, files, voice messages, places, contacts and so on of a message. */
-export function attachmentsOf(message: TelegramContent): TelegramAttachments {
+export function attachmentsOf(message: TelegramShown): TelegramAttachments {
   const files = filesOf(message);
   const large = files.filter(({ size = 0 }) => size > LARGEST_DOWNLOAD);
   return {
@@ -25,15 +27,15 @@ export function attachmentsOf(message: TelegramContent): TelegramAttachments {
 }
 
 /** One text in brackets for each attachment of a message, for a message that is only quoted. */
-export function namedAttachments(message: TelegramContent): readonly string[] {
+export function namedAttachments(message: TelegramShown): readonly string[] {
   return [
     ...filesOf(message).map(({ kind, name }) => (name === undefined ? `[${kind}]` : `[${kind} ${name}]`)),
     ...wordsOf(message),
   ];
 }
 
-function filesOf(message: TelegramContent): readonly Media[] {
-  const { photo, document, voice, audio, video, video_note, animation } = message;
+function filesOf(message: TelegramShown): readonly Media[] {
+  const { photo, document, voice, audio, video, video_note, animation, live_photo, rich_message: rich } = message;
   const picture = photo?.at(-1);
   return [
     ...(picture === undefined ? [] : [mediaOf(picture, 'image', 'image/jpeg')]),
@@ -42,6 +44,8 @@ function filesOf(message: TelegramContent): readonly Media[] {
     ...(video_note === undefined ? [] : [{ ...mediaOf(video_note, 'video', 'video/mp4'), speech: true }]),
     ...(video === undefined ? [] : [mediaOf(video, 'video', 'video/mp4')]),
     ...(animation === undefined ? [] : [mediaOf(animation, 'video', 'video/mp4')]),
+    ...(live_photo === undefined ? [] : [mediaOf(live_photo, 'video', 'video/mp4')]),
+    ...readRich(rich?.blocks ?? []).files.flatMap((block) => filesOf(richFile.safeParse(block).data ?? {})),
     // An animation comes with a document that is the same file.
     ...(document === undefined || animation !== undefined ? [] : [documentOf(document)]),
   ];
@@ -67,8 +71,11 @@ function tooLarge({ kind, name, size = 0 }: Media): string {
   return `[${what} has ${Math.ceil(size / 1024 ** 2)} MB; bots get files up to 20 MB]`;
 }
 
-function wordsOf({ sticker, venue, location, contact, poll, dice }: TelegramContent): readonly string[] {
-  return [
+function wordsOf(message: TelegramShown): readonly string[] {
+  const { sticker, venue, location, contact, poll, dice, rich_message: rich, reply_markup: markup } = message;
+  const words = [
+    ...(rich === undefined ? [] : [readRich(rich.blocks).text]),
+    ...checklistWords(message),
     ...(sticker === undefined
       ? []
       : [sticker.emoji === undefined ? '[sticker]' : `[sticker ${cut(sticker.emoji, 20)}]`]),
@@ -81,5 +88,37 @@ function wordsOf({ sticker, venue, location, contact, poll, dice }: TelegramCont
       ? []
       : [`[poll: ${cut(poll.question, LONGEST_NAME)} (${poll.options.map(({ text }) => cut(text, 60)).join(' / ')})]`]),
     ...(dice === undefined ? [] : [`[${dice.emoji}: ${dice.value}]`]),
+    ...(markup?.inline_keyboard.flat() ?? []).flatMap(({ text, url }) =>
+      url === undefined ? [] : [`[button: ${withAddress(text, url)}]`],
+    ),
+  ];
+  const isRead = words.length > 0 || (message.text ?? message.caption ?? '') !== '' || filesOf(message).length > 0;
+  const kind = isRead ? undefined : unreadKind(message);
+  return kind === undefined ? words : [`[${kind.replaceAll('_', ' ')}: messages of this kind can't be read here]`];
+}
+
+function checklistWords({
+  checklist,
+  checklist_tasks_added: added,
+  checklist_tasks_done: done,
+}: TelegramShown): readonly string[] {
+  const names = (tasks: readonly { readonly text: string }[]): string => tasks.map(({ text }) => text).join(', ');
+  const changed = (what: string, ids: readonly number[] | undefined): string[] => {
+    const { title = '', tasks = [] } = done?.checklist_message?.checklist ?? {};
+    const texts = (ids ?? []).map((id) => ({ text: tasks.find((task) => task.id === id)?.text ?? `item ${id}` }));
+    return texts.length === 0 ? [] : [`[in the checklist ${title}, ${what}: ${names(texts)}]`];
+  };
+  return [
+    ...(checklist === undefined
+      ? []
+      : [
+          `[checklist: ${checklist.title}]`,
+          ...checklist.tasks.map((task) => `[${task.completion_date === undefined ? ' ' : 'x'}] ${task.text}`),
+        ]),
+    ...(added === undefined
+      ? []
+      : [`[in the checklist ${added.checklist_message?.checklist?.title ?? ''}, added: ${names(added.tasks)}]`]),
+    ...changed('ticked off', done?.marked_as_done_task_ids),
+    ...changed('not done after all', done?.marked_as_not_done_task_ids),
   ];
 }

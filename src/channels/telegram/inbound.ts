@@ -5,6 +5,7 @@ import { cut } from '../../util/text.ts';
 import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
+import { readRich, withAddress } from './rich-text.ts';
 import type {
   BotAccount,
   TelegramCallback,
@@ -92,10 +93,11 @@ function isForward(message: TelegramContent): boolean {
   return message.forward_origin !== undefined || message.forward_date !== undefined;
 }
 
-/** Whether others wrote a message that a person sent: a forward, what an inline bot made, a contact card, a place, a poll. */
+/** Whether others wrote a message that a person sent: a forward, what an inline bot made, a contact card, a place, a poll, a checklist. */
 function isByOthers(message: TelegramContent, me: BotAccount): boolean {
-  const { via_bot: inlineBot, contact, venue, poll } = message;
-  const isShared = contact !== undefined || venue !== undefined || poll !== undefined;
+  const { via_bot: inlineBot, contact, venue, poll, checklist, checklist_tasks_done: done } = message;
+  const cards = [contact, venue, poll, checklist, done, message.checklist_tasks_added];
+  const isShared = cards.some((card) => card !== undefined);
   return isForward(message) || isShared || (inlineBot !== undefined && inlineBot.id !== me.id);
 }
 
@@ -134,6 +136,8 @@ function isAddressed(message: TelegramMessage, me: BotAccount): boolean {
   if (answered?.from?.id === me.id && answered.message_id !== message.message_thread_id) return true;
   const [text, entities] = textAndEntities(message);
   if (startsWithName(text, me.first_name)) return true;
+  const rich = readRich(message.rich_message?.blocks ?? []).text.toLowerCase();
+  if (new RegExp(`@${me.username.toLowerCase()}(?!\\w)`, 'u').test(rich)) return true;
   return entities.some((entity) => {
     if (entity.type === 'text_mention') return entity.user?.id === me.id;
     const marked = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();
@@ -149,9 +153,19 @@ function textAndEntities(message: TelegramContent): readonly [string, readonly T
 }
 
 function textOf(message: TelegramContent, words: readonly string[], me?: BotAccount): string {
-  const [said] = textAndEntities(message);
+  const said = withAddresses(...textAndEntities(message));
   const text = me === undefined ? said : withoutBotSuffix(said, me);
   return [text, ...words].filter((part) => part !== '').join('\n');
+}
+
+/** A text with the addresses that stand behind its words. */
+function withAddresses(text: string, entities: readonly TelegramEntity[]): string {
+  const links = entities.filter(({ type }) => type === 'text_link').toSorted((a, b) => b.offset - a.offset);
+  return links.reduce((whole, { offset, length, url = '' }) => {
+    const end = offset + length;
+    const label = whole.slice(offset, end);
+    return url === '' || label === '' ? whole : whole.slice(0, offset) + withAddress(label, url) + whole.slice(end);
+  }, text);
 }
 
 /** Turns `/status@our_bot now` into `/status now`. */
@@ -164,16 +178,36 @@ function withoutBotSuffix(text: string, me: BotAccount): string {
 
 function replyOf(message: TelegramMessage, me: BotAccount): ReplyReference | undefined {
   const answered = message.reply_to_message;
-  if (answered === undefined || answered.message_id === message.message_thread_id) return undefined;
+  const { quote } = message;
+  const marked = quote === undefined ? undefined : withAddresses(quote.text, quote.entities ?? []);
+  if (answered === undefined) return externalReply(message.external_reply, marked);
+  if (answered.message_id === message.message_thread_id) return undefined;
   const senderName =
     answered.from === undefined ? undefined : (senderOf(answered.from).name ?? String(answered.from.id));
-  const text = message.quote?.text ?? textOf(answered, namedAttachments(answered));
+  const text = marked ?? textOf(answered, namedAttachments(answered));
   return {
     externalId: `m:${answered.message_id}`,
     ...(senderName === undefined ? {} : { senderName }),
     ...(text === '' ? {} : { text: cut(text, REPLY_TEXT_LIMIT) }),
     author: authorOf(answered, message, me),
     sentAt: answered.date * 1_000,
+  };
+}
+
+/** A reply to a message of another chat, of which Telegram sends the marked part and attachments. */
+function externalReply(
+  answered: TelegramMessage['external_reply'],
+  marked: string | undefined,
+): ReplyReference | undefined {
+  if (answered === undefined) return undefined;
+  const { sender_user: user, sender_user_name: hidden, sender_chat: group, chat: channel } = answered.origin;
+  const senderName = user === undefined ? (hidden ?? group?.title ?? channel?.title) : senderOf(user).name;
+  const text = [marked ?? '', ...namedAttachments(answered)].filter((part) => part !== '').join('\n');
+  return {
+    externalId: `x:${answered.message_id ?? ''}`,
+    ...(senderName === undefined ? {} : { senderName }),
+    ...(text === '' ? {} : { text: cut(text, REPLY_TEXT_LIMIT) }),
+    author: 'other',
   };
 }
 

@@ -2,6 +2,11 @@ import * as z from 'zod';
 
 /** The parts of a Bot API update that are read here (https://core.telegram.org/bots/api#update). */
 
+/** An attachment of an unknown shape is left out; the message it came with is not. */
+function odd<Schema extends z.ZodType>(schema: Schema): z.ZodCatch<z.ZodOptional<Schema>> {
+  return schema.optional().catch(undefined);
+}
+
 const user = z.object({
   id: z.number(),
   is_bot: z.boolean(),
@@ -16,6 +21,8 @@ const entity = z.object({
   offset: z.number(),
   length: z.number(),
   user: user.optional(),
+  /** Of a `text_link`. */
+  url: odd(z.string()),
 });
 
 const present = z.unknown();
@@ -31,12 +38,14 @@ const file = z.object({
   duration: z.number().optional(),
 });
 
-/** An attachment of an unknown shape is left out; the message it came with is not. */
-function odd<Schema extends z.ZodType>(schema: Schema): z.ZodCatch<z.ZodOptional<Schema>> {
-  return schema.optional().catch(undefined);
-}
+const checklist = z.object({
+  title: z.string(),
+  tasks: z.array(z.object({ id: z.number(), text: z.string(), completion_date: z.number().optional() })),
+});
+const ids = odd(z.array(z.number()));
 
-const content = z.object({
+/** What a message shows; keys of other kinds stay, see `unreadKind`. */
+const content = z.looseObject({
   message_id: z.number(),
   /** Seconds since 1970. */
   date: z.number(),
@@ -62,6 +71,22 @@ const content = z.object({
   video: odd(file),
   video_note: odd(file),
   animation: odd(file),
+  live_photo: odd(file),
+  rich_message: odd(z.object({ blocks: z.array(z.unknown()) })),
+  checklist: odd(checklist),
+  checklist_tasks_added: odd(
+    z.object({ checklist_message: odd(z.object({ checklist: odd(checklist) })), tasks: checklist.shape.tasks }),
+  ),
+  checklist_tasks_done: odd(
+    z.object({
+      checklist_message: odd(z.object({ checklist: odd(checklist) })),
+      marked_as_done_task_ids: ids,
+      marked_as_not_done_task_ids: ids,
+    }),
+  ),
+  reply_markup: odd(
+    z.object({ inline_keyboard: z.array(z.array(z.object({ text: z.string(), url: z.string().optional() }))) }),
+  ),
   sticker: odd(z.object({ emoji: z.string().optional() })),
   location: odd(z.object({ latitude: z.number(), longitude: z.number() })),
   venue: odd(z.object({ title: z.string(), address: z.string() })),
@@ -70,10 +95,20 @@ const content = z.object({
   dice: odd(z.object({ emoji: z.string(), value: z.number() })),
 });
 
+/** Who wrote a message of another chat: one of these names them. */
+const origin = z.object({
+  sender_user: odd(user),
+  sender_user_name: odd(z.string()),
+  sender_chat: odd(z.object({ title: odd(z.string()) })),
+  chat: odd(z.object({ title: odd(z.string()) })),
+});
+
 const message = content.extend({
   reply_to_message: content.optional(),
+  /** The answered message, if it is of another chat. */
+  external_reply: odd(content.partial().extend({ origin })),
   /** The part of the answered message that was marked. */
-  quote: z.object({ text: z.string() }).optional(),
+  quote: z.object({ text: z.string(), entities: odd(z.array(entity)) }).optional(),
 });
 
 /** Any update has an id; one whose message is not understood is skipped, not repeated for ever. */
@@ -110,6 +145,12 @@ export type TelegramMessage = z.output<typeof message>;
 export type TelegramCallback = z.output<typeof callback>;
 export type TelegramReaction = z.output<typeof reaction>;
 export type TelegramContent = z.output<typeof content>;
+/** What `attachmentsOf` reads. */
+export type TelegramShown = { readonly [Key in keyof TelegramContent]?: TelegramContent[Key] | undefined };
+/** The file of a rich message's block. */
+export const richFile = content
+  .pick({ photo: true, document: true, voice: true, audio: true, video: true, animation: true })
+  .partial();
 export type TelegramFile = z.output<typeof file>;
 export type TelegramEntity = z.output<typeof entity>;
 export type TelegramUser = z.output<typeof user>;
