@@ -82,11 +82,12 @@ export class Undelivered {
     this.#ports = ports;
   }
 
-  /** The notice to send in front of the next answer in a chat; undefined when nothing was lost there. */
+  /** The notice to send in front of the next answer in a chat or thread; undefined when nothing was lost there. */
   before(next: Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId' | 'kind'>): OutboundMessage | undefined {
     if (next.kind !== 'answer' && next.kind !== 'part') return undefined;
-    const { channel, chatId } = next;
-    const lost = this.#owed('channel = ? AND chat = ? AND owed > 0', channel, chatId);
+    const { channel, chatId, threadId = '' } = next;
+    const isHere = "channel = ? AND chat = ? AND coalesce(json_extract(payload, '$.threadId'), '') = ? AND owed > 0";
+    const lost = this.#owed(isHere, channel, chatId, threadId);
     const last = lost.at(-1);
     if (last === undefined) return undefined;
     const many = lost.length > 1;
@@ -97,7 +98,7 @@ export class Undelivered {
     return this.#notice(text, next, lost);
   }
 
-  /** Notices to owners, in direct chats other than those where messages were lost, on the channels that are `running`. */
+  /** Notices to owners, in direct chats or threads other than those where messages were lost, on the channels that are `running`. */
   elsewhere(running: readonly string[]): readonly OutboundMessage[] {
     const byPlace = new Map<string, { readonly to: OtherWay; readonly lost: Lost[] }>();
     const channels = running.filter((name) => name !== TERMINAL);
@@ -143,8 +144,8 @@ export class Undelivered {
       }));
   }
 
-  /** Another direct chat of an owner: the newest one on the first running channel that has one. */
-  #otherWay({ channel, chatId }: OutboundMessage, running: readonly string[]): OtherWay | undefined {
+  /** A direct chat of an owner: the newest one on the first running channel that has one. It is another chat, unless a thread was lost. */
+  #otherWay({ channel, chatId, threadId }: OutboundMessage, running: readonly string[]): OtherWay | undefined {
     // A message for a terminal that was closed: the next answer there tells of it.
     if (channel === TERMINAL) return undefined;
     for (const name of running) {
@@ -153,7 +154,7 @@ export class Undelivered {
          ORDER BY seq DESC LIMIT 1`,
         name,
         channel,
-        chatId,
+        threadId === undefined ? chatId : '',
       );
       if (found !== undefined) return { channel: name, chatId: found.text('chat') };
     }

@@ -72,6 +72,34 @@ describe('an answer that ends without arriving', () => {
     expect(world.channel.texts).toEqual([expect.stringContaining('may not have reached you'), 'next']);
   });
 
+  test('in a thread is told in no other thread of its chat, but in its own or to the owner', async () => {
+    const { world, other } = await worldWithOwner();
+    await using _ = world;
+    world.outlets.channels.delete('other');
+    world.channel.next([failing.permanent()]);
+    world.delivery.start();
+    await world.say('the salary of Joe', { threadId: '7' });
+    await settled(world);
+    for (const threadId of ['8', undefined]) await world.say('next', threadId === undefined ? {} : { threadId });
+    await settled(world);
+    expect(world.channel.texts).toEqual(['next', 'next']);
+    world.outlets.channels.set('other', other);
+    world.outlets.tell('other');
+    await world.clock.advance(600_000);
+    expect(other.texts.join()).toContain('the salary of Joe');
+  });
+
+  test('in a thread that is gone is told to the owner in the same direct chat', async () => {
+    await using world = await DeliveryWorld.open();
+    await world.journal.inbox.accept([inboundMessage({ channel: 'test', chatId: 'home' })]);
+    world.channel.next([failing.permanent()]);
+    world.delivery.start();
+    await world.say('the lost words', { chatId: 'home', threadId: '7' });
+    await settled(world);
+    await world.clock.advance(600_000);
+    expect(world.channel.texts.join()).toContain('the lost words');
+  });
+
   test('among others makes one notice of which only what is known is said', async () => {
     await using world = await DeliveryWorld.open();
     world.channel.next([failing.uncertain(), failing.permanent(), failing.permanent()]);
