@@ -265,3 +265,34 @@ describe('a platform in trouble', () => {
     expect(world.manager.health()['telegram']?.state).toBe('stopped');
   });
 });
+
+describe('another program that polls for the same bot', () => {
+  test.each([1, 2])(
+    'for minutes is told to the owner once, and health says it (conflict at every %s. poll)',
+    async (every) => {
+      await using world = await TelegramWorld.open();
+      let polls = 0;
+      world.server.setFaultHandler(({ method }) => {
+        if (method !== 'getUpdates') return undefined;
+        polls += 1;
+        return polls % every === 0
+          ? { status: 409, description: 'Conflict: terminated by other getUpdates request' }
+          : undefined;
+      });
+      world.server.userSays(PERSON, 'wakes the poll');
+      await waitFor(() => polls > 0);
+      for (let n = 0; n < 40; n += 1) {
+        world.server.userSays(PERSON, `message ${n}`);
+        await world.clock.advance(15_000);
+        await new Promise((resolve) => setTimeout(resolve, 15));
+      }
+      expect([...world.notices.values()]).toEqual([
+        expect.stringMatching(/^Messages on telegram may not reach me\. Another program fetches this bot's messages/u),
+      ]);
+      expect(world.manager.health()['telegram']).toMatchObject({
+        state: 'reconnecting',
+        detail: expect.stringContaining('Another program'),
+      });
+    },
+  );
+});

@@ -86,6 +86,8 @@ async function poll(api: Api, polling: Polling): Promise<void> {
         if (trouble === undefined) heard();
         report('connection', trouble);
       },
+      tellConflict: (sentence) =>
+        void context.tellOwner(`conflict:${clock.now()}`, `Messages on ${name} may not reach me. ${sentence}`),
       clock,
       log,
       random,

@@ -11,6 +11,10 @@ const POLL_DEADLINE_MS = 40_000;
 const HASTY_MS = 500;
 const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const CONFLICT_WAIT_MS = 30_000;
+/** Two programs that poll interrupt each other again and again; between two conflicts this much time passes at most. */
+const CONFLICT_PAUSE_MS = 120_000;
+/** A conflict of this length is no restart: the owner is told. */
+const LONG_CONFLICT_MS = 300_000;
 
 export interface PollPorts {
   /** Waits up to `timeout` seconds for updates from `offset` on. */
@@ -19,6 +23,8 @@ export interface PollPorts {
   take(updates: readonly unknown[]): Promise<void>;
   /** Sets the present trouble, one sentence; undefined after an answer that could be read. */
   report(trouble: string | undefined): void;
+  /** Another program has been polling for this bot for minutes; called once for each such time. */
+  tellConflict(sentence: string): void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -31,15 +37,14 @@ export interface PollPorts {
 export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promise<'stopped' | 'token-refused'> {
   let offset = 0;
   let failures = 0;
-  let conflictReported = false;
+  const conflict = new Conflict(ports);
   while (!signal.aborted) {
     let wait: number;
     try {
       const began = ports.clock.monotonic();
       const batch = readBatch(await fetchUpdates(offset, ports, signal));
-      ports.report(undefined);
+      ports.report(conflict.sentence);
       failures = 0;
-      conflictReported = false;
       if (batch.updates.length > 0) {
         await ports.take(batch.updates);
         offset = batch.last + 1;
@@ -51,13 +56,12 @@ export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promis
       failures += 1;
       const failure = callFailure(error);
       if (isTokenRefused(failure)) return 'token-refused';
-      const conflict = failure.code === 409;
-      wait = conflict ? CONFLICT_WAIT_MS : (failure.retryAfterMs ?? backoffMs(failures, RETRY, ports.random));
-      const trouble = conflict ? conflictSentence(failure.reason) : failure.reason;
+      const isConflict = failure.code === 409;
+      const isNew = !isConflict || conflict.met(failure.reason);
+      wait = isConflict ? CONFLICT_WAIT_MS : (failure.retryAfterMs ?? backoffMs(failures, RETRY, ports.random));
+      const trouble = conflict.sentence ?? failure.reason;
       ports.report(trouble);
-      if (!conflict || !conflictReported)
-        ports.log.warn('telegram: getUpdates failed', { reason: trouble, waitMs: wait });
-      conflictReported ||= conflict;
+      if (isNew) ports.log.warn('telegram: getUpdates failed', { reason: trouble, waitMs: wait });
     }
     if (wait > 0) await sleep(ports.clock, wait, signal).catch(() => {});
   }
@@ -82,6 +86,33 @@ function readBatch(answer: unknown): { readonly updates: readonly unknown[]; rea
   return { updates: found.map(({ update }) => update), last: found.at(-1)?.id ?? -1 };
 }
 
-function conflictSentence(reason: string): string {
-  return `Another program fetches this bot's messages: stop it, or give this assistant a bot of its own. (${reason})`;
+/** Another program polls for the same bot. In between, requests of both succeed. */
+class Conflict {
+  readonly #ports: Pick<PollPorts, 'clock' | 'tellConflict'>;
+  #now: { readonly sentence: string; readonly since: number; last: number; told: boolean } | undefined;
+
+  constructor(ports: Pick<PollPorts, 'clock' | 'tellConflict'>) {
+    this.#ports = ports;
+  }
+
+  /** Undefined when there is none. */
+  get sentence(): string | undefined {
+    const { clock } = this.#ports;
+    if (this.#now !== undefined && clock.monotonic() - this.#now.last > CONFLICT_PAUSE_MS) this.#now = undefined;
+    return this.#now?.sentence;
+  }
+
+  /** Notes that Telegram ended a request for this reason. True: it is the first time. */
+  met(reason: string): boolean {
+    const isNew = this.sentence === undefined;
+    const at = this.#ports.clock.monotonic();
+    const sentence = `Another program fetches this bot's messages: stop it, or give this assistant a bot of its own. (${reason})`;
+    this.#now ??= { sentence, since: at, last: at, told: false };
+    this.#now.last = at;
+    if (!this.#now.told && at - this.#now.since >= LONG_CONFLICT_MS) {
+      this.#now.told = true;
+      this.#ports.tellConflict(sentence);
+    }
+    return isNew;
+  }
 }

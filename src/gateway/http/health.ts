@@ -19,7 +19,7 @@ export function serveHealth(
     const isDegraded =
       storage !== 'ok' ||
       Object.keys(homes?.failed ?? {}).length > 0 ||
-      Object.values(channels).some((channel) => channel.state === 'failed');
+      Object.values(channels).some((channel) => ['failed', 'reconnecting'].includes(channel.state));
     const waiting = options.standby?.() ?? null;
     const rest = homes?.ready === false ? 'starting' : 'ok';
     const status = isDegraded ? 'degraded' : waiting === null ? rest : 'waiting';

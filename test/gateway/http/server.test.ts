@@ -65,9 +65,9 @@ describe('/health', () => {
     expect(await response.json()).toMatchObject({ status: 'degraded', storage: 'full' });
   });
 
-  test('is degraded, and still 200, when a channel failed', async () => {
+  test.each(['failed', 'reconnecting'] as const)('is degraded, and still 200, when a channel is %s', async (state) => {
     const server = await start({
-      channels: () => ({ a: { state: 'running' }, b: { state: 'failed', detail: 'no token' } }),
+      channels: () => ({ a: { state: 'running' }, b: { state, detail: 'no token' } }),
     });
     const response = await fetch(`${server.address}/health`);
     expect(response.status).toBe(200);
