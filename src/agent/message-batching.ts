@@ -4,8 +4,11 @@ import { mayJoin, sameChat } from './joining.ts';
 
 /** How long to wait for the next piece of a split paste, an album or several forwards. */
 const NEXT_PIECE_MS = 800;
-/** No message is held back longer than this. */
+/** The same for an album whose name is known: its parts are uploaded one after the other. */
+const NEXT_PART_MS = 2_000;
+/** No message is held back longer than this, and no album. */
 const LONGEST_HOLD_MS = 3_000;
+const LONGEST_ALBUM_MS = 10_000;
 /** At most this many messages begin a turn together. */
 export const BATCH_MOST = 10;
 
@@ -49,7 +52,8 @@ export function nextBatch(
   for (const message of waiting.slice(1, BATCH_MOST)) {
     const before = messages.at(-1) ?? first;
     const quiet = quietAfter(before, settings);
-    const follows = quiet > 0 && message.receivedAt - before.receivedAt <= quiet;
+    const isSameAlbum = albumOf(before) !== undefined && albumOf(before) === albumOf(message);
+    const follows = isSameAlbum || (quiet > 0 && message.receivedAt - before.receivedAt <= quiet);
     const together = follows || settings.whenBusy(first.sessionKey) !== 'queue';
     if (!together || message.role !== first.role || !sameChat(first, message) || !mayJoin(first, message)) break;
     messages.push(message);
@@ -57,16 +61,25 @@ export function nextBatch(
   const last = messages.at(-1) ?? first;
   const complete = messages.length < waiting.length || messages.length === BATCH_MOST;
   if (complete) return { messages, waitMs: 0 };
-  const sinceLast = Math.max(0, now - last.receivedAt);
-  const waitMs = Math.min(quietAfter(last, settings) - sinceLast, LONGEST_HOLD_MS - heldMs);
+  const isAlbum = albumOf(last) !== undefined;
+  // After a restart the platform sends the other parts of an album again, whatever time has passed.
+  const sinceLast = Math.max(0, isAlbum ? Math.min(heldMs, now - last.receivedAt) : now - last.receivedAt);
+  const longest = isAlbum ? LONGEST_ALBUM_MS : LONGEST_HOLD_MS;
+  const waitMs = Math.min(quietAfter(last, settings) - sinceLast, longest - heldMs);
   return { messages, waitMs: Math.max(0, waitMs) };
 }
 
 /** Ms after this message within which another piece of its burst is likely. */
 function quietAfter(message: InboundMessage, settings: BurstSettings): number {
-  const marked = message.metadata['burst'] === undefined ? 0 : NEXT_PIECE_MS;
+  const piece = message.metadata['burst'] === undefined ? 0 : NEXT_PIECE_MS;
+  const marked = albumOf(message) === undefined ? piece : NEXT_PART_MS;
   const group = message.chatType === 'group' ? settings.groupDebounceMs(message.channel) : 0;
   return Math.max(marked, group, settings.debounceMs);
+}
+
+/** The platform's name of the album that a message is a part of. */
+function albumOf({ metadata }: InboundMessage): string | undefined {
+  return typeof metadata['album'] === 'string' ? metadata['album'] : undefined;
 }
 
 /** The sessions whose next turn is held back until further messages may have come. */

@@ -87,7 +87,7 @@ export interface InboundMessage {
   readonly action?: { readonly id: string; readonly value: string };
   /** This message is an edit: `text` replaces the text of the message `externalId` if no turn has taken that one yet. */
   readonly edits?: { readonly externalId: string; readonly text: string };
-  /** `burst` (`split`, `album` or `forward`): more pieces of the same are likely to follow at once. */
+  /** `burst` (`split`, `album` or `forward`): more pieces of the same are likely to follow at once. `album`: the platform's name of the album. */
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 

@@ -31,6 +31,24 @@ describe('in a group', () => {
     expect(contextOf(talk.hear(says('Ann', '@bot and then?'), true))).toEqual([]);
   });
 
+  test('an album is heard whole when one of its parts is meant, and files of others are named', () => {
+    const talk = talkOf({ followUpSeconds: 0 });
+    const part = (name: string, by = 'Ann', at = 0): InboundDraft =>
+      says(by, '', {
+        media: [{ kind: 'image', mediaType: 'image/png', path: '', source: name, name }],
+        externalId: `m:${by}${name}`,
+        metadata: { burst: 'album', album: 'g1' },
+        receivedAt: at,
+      });
+    talk.hear(part('of-bob', 'Bob'), false);
+    talk.hear(part('first'), false);
+    const heard = talk.hear(part('second'), true);
+    expect(heard).toMatchObject({ media: [{ source: 'first' }, { source: 'second' }] });
+    expect(contextOf(heard)).toContain('Bob: [image of-bob]');
+    expect(talk.hear(part('third', 'Ann', 900), false)).toMatchObject({ media: [{ source: 'third' }] });
+    expect(talk.hear(part('bobs', 'Bob', 900), false)).toBe(UNASKED);
+  });
+
   test('a message that is brought again is heard once: nothing said before it is lost, no bot has a turn less', () => {
     const talk = talkOf({ botTurnsPerHour: 1 });
     const before = says('Ann', 'the train is late');

@@ -41,6 +41,27 @@ describe('a burst', () => {
     expect(JSON.stringify(world.model.requests[0]?.body)).toMatch(/her words.*what do you think/u);
   });
 
+  test('the parts of an album are one turn, however late they come, and across a restart in the middle', async () => {
+    await using world = await startWorld();
+    world.model.reply('Three pictures.');
+    const part = (n: number): Readonly<Record<string, unknown>> => ({
+      media_group_id: 'g1',
+      text: undefined,
+      document: { file_id: `absent${n}`, file_name: `part${n}.txt` },
+    });
+    world.telegram.userSays(OWNER, '', part(1));
+    await accepted(world);
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    world.telegram.userSays(OWNER, '', part(2));
+    await accepted(world);
+    await world.restart();
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    world.telegram.userSays(OWNER, '', part(3));
+    await replies(world, 1);
+    expect(world.model.requests).toHaveLength(1);
+    expect(holds(world.model, 'part1.txt', 'part2.txt', 'part3.txt')).toEqual([true, true, true]);
+  });
+
   test('/new in the middle of one drops it and says so at once', async () => {
     await using world = await startWorld({ config: { agent: { debounceMs: 60_000 } } });
     const began = performance.now();

@@ -45,6 +45,8 @@ interface Talk {
   context: readonly ContextMessage[];
   /** Who addressed the bot last, and until when (ms since 1970) that person needs no mention. */
   partner: { readonly id: string; readonly until: number } | undefined;
+  /** The newest album, its parts that did not address the bot, and whether one did. */
+  album: { readonly key: string; readonly parts: readonly InboundDraft[]; readonly isMeant: boolean } | undefined;
 }
 
 /**
@@ -77,18 +79,23 @@ export class GroupTalk {
 
   #hear(draft: InboundDraft, isMeant: boolean): InboundDraft | string {
     const talk = this.#talkIn(draft);
-    const mentioned = isMeant || this.#continues(talk, draft);
+    const key = albumOf(draft);
+    const album = key !== undefined && talk.album?.key === key ? talk.album : undefined;
+    const mentioned = isMeant || album?.isMeant === true || this.#continues(talk, draft);
     const isAsked = mentioned || this.#options.policy === 'open';
     if (!isAsked || !this.#mayBegin(draft)) {
       talk.context = [...talk.context, contextOf(draft)].slice(-MOST_CONTEXT);
+      if (key !== undefined) talk.album = { key, parts: [...(album?.parts ?? []), draft], isMeant: false };
       return isAsked ? TOO_MANY_BOTS : NOT_ADDRESSED;
     }
     const { receivedAt } = draft;
     const oldest = receivedAt - this.#options.contextMinutes * 60_000;
     const context = talk.context.filter(({ at }) => at >= oldest);
     talk.context = [];
+    if (key !== undefined) talk.album = { key, parts: [], isMeant: mentioned };
     if (mentioned) talk.partner = { id: draft.sender.id, until: this.#until(receivedAt) };
-    return { ...draft, mentioned, context: [...context, ...draft.context] };
+    const media = [...(album?.parts ?? []).flatMap((part) => part.media), ...draft.media];
+    return { ...draft, mentioned, media, context: [...context, ...draft.context] };
   }
 
   /** Call it when an answer was sent to a group: its person needs no mention for a while. */
@@ -99,7 +106,7 @@ export class GroupTalk {
 
   #talkIn(place: Place): Talk {
     const key = keyOf(place);
-    const talk = this.#talks.get(key) ?? { context: [], partner: undefined };
+    const talk = this.#talks.get(key) ?? { context: [], partner: undefined, album: undefined };
     this.#talks.set(key, talk);
     return talk;
   }
@@ -122,12 +129,18 @@ export class GroupTalk {
   }
 }
 
-/** A group message as context: only its text, without files and quotes. */
+/** The album that a message is a part of, as its sender's. */
+function albumOf({ metadata, sender }: InboundDraft): string | undefined {
+  return typeof metadata['album'] === 'string' ? JSON.stringify([sender.id, metadata['album']]) : undefined;
+}
+
+/** A group message as context: its text and the names of its files, without quotes. */
 function contextOf({ sender, text, receivedAt, role, untrusted, media, shared }: InboundDraft): ContextMessage {
   const isOwners = role === 'owner' && !untrusted && media.length === 0 && shared === undefined;
+  const files = media.map(({ kind, name }) => (name === undefined ? `[${kind}]` : `[${kind} ${name}]`));
   return {
     senderName: sender.name ?? sender.username ?? sender.id,
-    text: cut(shared === undefined ? text : `${text}\n${shared}`, LONGEST_CONTEXT),
+    text: cut([text, shared ?? '', ...files].filter((part) => part !== '').join('\n'), LONGEST_CONTEXT),
     at: receivedAt,
     ...(isOwners ? { isOwners } : {}),
   };

@@ -105,8 +105,11 @@ function isByOthers(message: TelegramContent, me: BotAccount): boolean {
  * Telegram apps split a long paste, an album and several forwards into single messages; `burst` marks one that may be
  * such a piece.
  */
-function burstOf(message: TelegramMessage): { readonly burst?: 'album' | 'forward' | 'split' } {
-  if (message.media_group_id !== undefined) return { burst: 'album' };
+function burstOf(message: TelegramMessage): {
+  readonly burst?: 'album' | 'forward' | 'split';
+  readonly album?: string;
+} {
+  if (message.media_group_id !== undefined) return { burst: 'album', album: message.media_group_id };
   if (isForward(message)) return { burst: 'forward' };
   return (message.text?.length ?? 0) >= SPLIT_LENGTH ? { burst: 'split' } : {};
 }
