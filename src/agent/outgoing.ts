@@ -10,7 +10,7 @@ const HEARTBEAT_TTL_MS = 2 * 3_600_000;
 /** Renders a message into the parts that its channel sends; empty when the channel is not running yet. */
 export type RenderParts = (message: OutboundMessage) => readonly string[];
 
-interface PartPorts {
+export interface PartPorts {
   readonly render: RenderParts;
   readonly redact: Redact;
 }

@@ -17,7 +17,8 @@ import { Corrections } from './corrections.ts';
 import { Steering } from './steering.ts';
 import { admittedOf } from './turn-messages.ts';
 import { createLive, type Live } from './live.ts';
-import { outboundTo, withParts } from '../outgoing.ts';
+import { outboundTo } from '../outgoing.ts';
+import { answerWithParts } from './long-answer.ts';
 import type { StorePorts, TurnPorts } from '../ports.ts';
 import { SUBAGENT_MS, TIMED_OUT } from '../subagents/outcome.ts';
 import { subagentOf } from '../subagents/task.ts';
@@ -274,7 +275,7 @@ export class TurnRunner {
     end: EntryOf<'turn-end'>,
     entries: readonly TapeEntry[],
   ): Promise<readonly OutboundDraft[]> {
-    const { runtime, people, hooks } = this.#ports;
+    const { runtime, people, hooks, tools } = this.#ports;
     const { clock, redact } = runtime;
     const texts = end.outcome === 'failed' ? [] : textsOf(entries).parts;
     const hasVoice = end.outcome === 'answered' && isSpoken(facts, entries, people.speech);
@@ -287,9 +288,14 @@ export class TurnRunner {
       const message = outboundTo(target, content, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
       if ('denied' in sent) continue;
-      const draft = withParts(sent.value, { render: people.render, redact });
+      const rendering = { render: people.render, redact, media: tools.media, sessionKey: target.sessionKey };
+      const { draft, file } = await answerWithParts(sent.value, rendering);
       const spoken = hasVoice && kind === 'answer' ? spokenToo(draft.message) : null;
-      drafts.push(draft, ...(spoken === null ? [] : [{ message: spoken, parts: [] }]));
+      drafts.push(
+        draft,
+        ...(file === null ? [] : [file]),
+        ...(spoken === null ? [] : [{ message: spoken, parts: [] }]),
+      );
     }
     return drafts;
   }
