@@ -94,9 +94,12 @@ export async function startConsumers(
   if (base.serving) mcp.connectNew();
   stack.use(automation);
   stack.use(agent.heartbeat);
-  const scheduled = (base.safe ? announceSafeMode(base, { journal, bus }) : automation.start()).then(() =>
-    agent.heartbeat.start(),
-  );
+  // A trial runs nothing of the schedule; safe mode sends what needs neither a plugin nor a model.
+  const runsSchedule = !base.safe || journal.starts.isLoop;
+  const announced = base.safe ? announceSafeMode(base, { journal, bus }) : Promise.resolve();
+  const scheduled = announced
+    .then(() => (runsSchedule ? automation.start() : undefined))
+    .then(() => agent.heartbeat.start());
   stack.defer(async () => await scheduled);
   stack.use(whenCalm(base, { journal, running: agent.runningTurns, restart: onRestart }));
 }

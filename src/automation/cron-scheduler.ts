@@ -28,6 +28,8 @@ export interface CronSettings {
 export interface CronGates {
   /** The weaker of a creator's role then and now; null: they are not let in any more. */
   readonly roleOf: (creator: JobCreator, then: string) => Role | null;
+  /** Only fixed texts are sent; what needs a model or a program waits. @default false */
+  readonly onlyMessages?: boolean;
   /** Whether words for this channel are this process's business. */
   readonly reaches: (channel: string) => boolean;
   /** The session of the chat that this message would be written in. */
@@ -174,7 +176,10 @@ export class CronScheduler {
     this.#sinceLook = looksAt - (this.#lookedAt ?? looksAt);
     this.#lookedAt = looksAt;
     const active = jobStore.entries.filter(
-      ({ state, job }) => state === 'active' && gates.reaches(jobAddressOf(job).channel),
+      ({ state, job }) =>
+        state === 'active' &&
+        gates.reaches(jobAddressOf(job).channel) &&
+        (gates.onlyMessages !== true || job.kind === 'message'),
     );
     const candidates: Candidate[] = [];
     let wait = NOTHING_MS;

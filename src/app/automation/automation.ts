@@ -28,7 +28,8 @@ import type { Stores } from '../storage/stores.ts';
 const LONGEST_BUTTON_BYTES = 64;
 
 const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).';
-const RESTS = 'I am in safe mode, so scheduled jobs do not run. /restart ends safe mode.';
+const RESTS =
+  'I am in safe mode: reminders with a fixed text are sent, other scheduled jobs wait. /restart ends safe mode.';
 
 export interface AutomationParts {
   readonly stores: Pick<Stores, 'journal' | 'changes'>;
@@ -226,6 +227,7 @@ async function openCron(base: Base, { stores, bus, hooks, stopTurn }: Automation
     },
     gates: {
       roleOf: (creator, then) => roleNow(base, stores, creator, then),
+      onlyMessages: base.safe,
       // A terminal's own process sends nothing to platforms: that is left to the gateway.
       reaches: (channel) => base.serving || channel === 'terminal',
       mainSession: (message) => {
