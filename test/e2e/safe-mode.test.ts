@@ -117,7 +117,7 @@ describe('safe mode', () => {
     await waitFor(() => reminders(world) === 2, { what: 'what was added and what was due, once each' });
     await world.restart();
     world.model.reply('Here.');
-    expect(await say(world, 'are you there?')).toBe('Here.');
+    expect(await say(world, 'are you there?')).toBe('HERE.');
     expect(reminders(world)).toBe(2);
   });
 
