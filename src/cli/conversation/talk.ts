@@ -1,10 +1,4 @@
-import type {
-  ApprovalQuestion,
-  ApprovalReply,
-  AssistantPort,
-  AttachedMessage,
-  TurnSummary,
-} from '../../gateway/assistant-port.ts';
+import type { ApprovalQuestion, ApprovalReply, AssistantPort, AttachedMessage } from '../../gateway/assistant-port.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { CliContext } from '../context.ts';
 import { escapeInvisible, terminalText } from '../format.ts';
@@ -75,6 +69,8 @@ class Conversation {
   #commands: Promise<readonly string[]> | undefined;
   /** While turns are being stopped: what is said then stands below what they still show. */
   #held: AttachedMessage[] | undefined;
+  /** Something of what is being stopped has ended. */
+  #isStopped = false;
   /** When Ctrl-C was pressed last. */
   #interruptedAt = -Infinity;
   #code = 0;
@@ -160,7 +156,10 @@ class Conversation {
       )
       .then(
         (summary) => {
-          this.#view.summary(this.#isToldByStop(summary) ? { text: '' } : summary);
+          // After Ctrl-C one sentence says what was stopped and dropped: the reply to the stop.
+          const isStopped = this.#held !== undefined && summary.outcome === 'stopped';
+          if (isStopped) this.#isStopped = true;
+          this.#view.summary(isStopped ? { text: '' } : summary);
           if (!/^\/help\b/u.test(text)) return;
           this.#view.lines('');
           this.#view.message({ text: HELP });
@@ -176,17 +175,13 @@ class Conversation {
   }
 
   #allEnded(): void {
-    const isStopped = this.#held !== undefined;
     const held = this.#held ?? [];
+    const isStopped = this.#isStopped;
     this.#held = undefined;
+    this.#isStopped = false;
     if (isStopped && held.length === 0) this.#view.summary({ text: 'Stopped.' });
     for (const message of held) this.#view.message(message);
     this.#view.end();
-  }
-
-  /** After Ctrl-C one sentence says what was stopped and dropped: the reply to the stop. */
-  #isToldByStop({ outcome }: TurnSummary): boolean {
-    return this.#held !== undefined && outcome === 'stopped';
   }
 
   #failed(error: unknown): void {
