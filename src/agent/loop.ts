@@ -338,7 +338,7 @@ export class AgentLoop {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        if (errorCode(error) === 'tape-unreadable') {
+        if (errorCode(error) === 'tape-unreadable' && mayWait(turn)) {
           unread += 1;
           if (unread === 1) await reportUnreadable(turn.sessionKey, error, this.#ports);
           slot?.[Symbol.dispose]();
@@ -362,4 +362,9 @@ export class AgentLoop {
       if (!signal.aborted) log.error('turn: not given up', { turn: turn.id, reason: errorMessage(error) });
     });
   }
+}
+
+/** Whether an answer that comes much later is of use: to a chat on a platform, not to a program or terminal that waits for it. */
+function mayWait({ messages }: ClaimedTurn): boolean {
+  return messages.some(({ origin, channel }) => origin === 'user' && channel !== 'terminal');
 }
