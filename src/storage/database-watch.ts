@@ -17,7 +17,7 @@ export interface DatabaseWatchPorts {
   readonly isWriting: () => boolean;
   /** Begins to read the file from end to end. */
   readonly read: () => void;
-  /** The file is gone or empty, or another one lies in its place. */
+  /** The file is gone or empty, or was replaced. */
   readonly lost: (reason: string) => void;
   /** The same of the write-ahead log beside it, which only the open connection still has. */
   readonly logLost: (reason: string) => void;

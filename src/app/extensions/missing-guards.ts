@@ -11,7 +11,7 @@ export function guardKey(name: string): string {
   return `guard of ${name}`;
 }
 
-/** The stages in which a plugin decides as a guard, such as `admit render`; null: it is no guard. */
+/** The stages in which a plugin decides as a guard, such as `admit render`; null: it isn't a guard. */
 export function guardStages({ guard, hooks }: Plugin): string | null {
   const stages = guard === true ? STAGES.filter((stage) => hooks?.[stage] !== undefined) : [];
   return stages.length === 0 ? null : stages.join(' ');
@@ -19,7 +19,7 @@ export function guardStages({ guard, hooks }: Plugin): string | null {
 
 /**
  * Stands in for a plugin that isn't running, if it was a guard when it last ran: holds back what the guard should have
- * judged, and says so. Null: it was no guard. `pins`: null where they can't be read; then any plugin may be a guard.
+ * judged, and says so. Null: it wasn't a guard. `pins`: null where they can't be read; then any plugin may be a guard.
  */
 export function standIn(name: string, pins: PluginPins | null): Plugin | null {
   const kept = pins === null ? STAGES.join(' ') : pins.get(guardKey(name));

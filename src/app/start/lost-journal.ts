@@ -6,10 +6,7 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
 import { configuredOwnersChat } from '../storage/owners-address.ts';
 
-/**
- * What a person should know where the journal is new although the home has conversations: its file was lost or emptied. Null:
- * it isn't.
- */
+/** The warning for a journal that was lost or emptied: it is new, although the home has conversations. Null: nothing was lost. */
 export async function lostJournal(
   { paths, log }: Pick<Ground, 'paths' | 'log'>,
   { journal, sessions }: { readonly journal: Journal; readonly sessions: Sessions },

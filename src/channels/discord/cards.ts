@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isSaid, withAddress } from '../inbound/card-text.ts';
 
 /** Components inside of components are read to this depth. */
 const DEEPEST = 6;
@@ -42,7 +43,7 @@ function wordsOfEmbed(raw: unknown): string {
   const { author, title, url, description, fields, footer } = data;
   return [
     author?.name,
-    link(title, url),
+    withAddress(title, url),
     description,
     ...(fields ?? []).map(({ name, value }) => [name, value].filter(isSaid).join(': ')),
     footer?.text,
@@ -56,14 +57,5 @@ function wordsOfComponent(raw: unknown, depth: number): string {
   if (data === undefined || depth > DEEPEST) return '';
   const { content, label, url, components, accessory } = data;
   const inner = [...(components ?? []), accessory].map((one) => wordsOfComponent(one, depth + 1));
-  return [content, isSaid(url) ? link(label, url) : '', ...inner].filter(isSaid).join('\n');
-}
-
-function link(text: string | null | undefined, address: string | null | undefined): string | null | undefined {
-  if (!isSaid(address)) return text;
-  return isSaid(text) ? `${text} (${address})` : address;
-}
-
-function isSaid(text: string | null | undefined): text is string {
-  return text !== null && text !== undefined && text.trim() !== '';
+  return [content, isSaid(url) ? withAddress(label, url) : '', ...inner].filter(isSaid).join('\n');
 }

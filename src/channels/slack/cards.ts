@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isSaid, withAddress } from '../inbound/card-text.ts';
 import { withNames, type NameOf } from './mentions.ts';
 import type { SlackAttachment } from './post.ts';
 
@@ -23,7 +24,7 @@ export function wordsOfCard(card: SlackAttachment, nameOf: NameOf): string {
   const said = [text, ...(isSaid(text) ? [] : [...shared, wordsOfBlocks(card.blocks)])];
   const lines = [
     pretext,
-    link(title, address),
+    withAddress(title, address),
     ...said,
     ...fields.map((field) => [field.title, field.value].filter(isSaid).join(': ')),
     footer,
@@ -47,7 +48,7 @@ function wordsOf(node: unknown, depth: number): string {
   switch (type) {
     case 'link':
     case 'button':
-      return link(wordsOf(data['text'], depth + 1), word('url')) ?? '';
+      return withAddress(wordsOf(data['text'], depth + 1), word('url'));
     case 'user':
       return `<@${word('user_id')}>`;
     case 'channel':
@@ -68,13 +69,4 @@ function wordsOf(node: unknown, depth: number): string {
         .join('\n');
     }
   }
-}
-
-function link(text: string | undefined, address: string | undefined): string | undefined {
-  if (!isSaid(address) || text === address) return text;
-  return isSaid(text) ? `${text} (${address})` : address;
-}
-
-function isSaid(text: string | undefined): text is string {
-  return text !== undefined && text.trim() !== '';
 }

@@ -1,7 +1,8 @@
 import type { Media } from '../../bus/messages.ts';
 import { cut } from '../../util/text.ts';
 import { isPicture } from '../inbound/attachments.ts';
-import { readRich, withAddress } from './rich-text.ts';
+import { withAddress } from '../inbound/card-text.ts';
+import { readRich } from './rich-text.ts';
 import { unreadKind } from './unread-kind.ts';
 import { richFile, type TelegramFile, type TelegramShown } from './update.ts';
 

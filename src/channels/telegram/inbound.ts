@@ -5,7 +5,8 @@ import { cut } from '../../util/text.ts';
 import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
-import { readRich, withAddress } from './rich-text.ts';
+import { withAddress } from '../inbound/card-text.ts';
+import { readRich } from './rich-text.ts';
 import type {
   BotAccount,
   TelegramCallback,

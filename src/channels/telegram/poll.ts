@@ -13,7 +13,7 @@ const RETRY = { firstMs: 1_000, maxMs: 30_000 };
 const CONFLICT_WAIT_MS = 30_000;
 /** Two programs that poll interrupt each other again and again; between two conflicts this much time passes at most. */
 const CONFLICT_PAUSE_MS = 120_000;
-/** A conflict of this length is no restart: the owner is told. */
+/** A conflict that lasts this long isn't just a restart, so the owner is told. */
 const LONG_CONFLICT_MS = 300_000;
 
 export interface PollPorts {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { withAddress } from '../inbound/card-text.ts';
 
 /** Blocks inside of blocks, and marks inside of marks, are read to this depth. */
 const DEEPEST = 12;
@@ -16,11 +17,6 @@ export interface RichContent {
 export function readRich(blocks: readonly unknown[]): RichContent {
   const files: Readonly<Record<string, unknown>>[] = [];
   return { text: linesOf(blocks, files, 0), files };
-}
-
-/** `label (address)`, or the label alone if it says the address. */
-export function withAddress(label: string, address: string): string {
-  return label === '' || label === address ? address : `${label} (${address})`;
 }
 
 function linesOf(blocks: unknown, files: Readonly<Record<string, unknown>>[], depth: number): string {
