@@ -10,9 +10,10 @@ const ALONE = [
   'test/security/fetch.test.ts',
   'test/security/paths-guards.test.ts',
   'test/tools/web-guards.test.ts',
-  // They measure the processor time of their own thread, which the garbage of other tests would add to.
-  'test/tools/{read-documents,web-hostile}.test.ts',
 ];
+
+/** Tests that measure what something costs: after all others, with nothing beside them. */
+const MEASURED = ['test/security/sandbox-limits.test.ts', 'test/tools/{read-documents,web-hostile}.test.ts'];
 
 /** Tests of the page's modules, which are TSX: Node cannot read these by itself. */
 const PAGE = ['test/page/**/*.test.ts'];
@@ -50,13 +51,12 @@ const SLOW = [
   'test/mcp/{broken-servers,local-servers,real-servers,trust-store}.test.ts',
   'test/memory/{fact-records,gold-set}.test.ts',
   'test/page/**/*.test.ts',
-  'test/security/{paths-race,redact-sinks,sandbox,sandbox-limits,sandbox-probe}.test.ts',
+  'test/security/{paths-race,redact-sinks,sandbox,sandbox-probe}.test.ts',
   'test/service/**/*.test.ts',
   'test/setup/**/*.test.ts',
   'test/start/**/*.test.ts',
   'test/storage/checkpoints.test.ts',
   'test/tools/{exec-git,exec-limits,exec-streams,process}.test.ts',
-  'test/tools/{read-documents,web-hostile}.test.ts',
   'test/tools/documents/{bombs,document-process}.test.ts',
 ];
 
@@ -113,6 +113,11 @@ const alone = (name: string, { include, exclude }: Project): object => ({
   test: { name, include, exclude: [LONG, ...exclude], isolate: true },
 });
 
+const measured = (name: string, { include, exclude }: Project): object => ({
+  extends: true,
+  test: { name, include, exclude: [LONG, ...exclude], isolate: true, maxWorkers: 1, sequence: { groupOrder: 1 } },
+});
+
 const page = (name: string, { include, exclude }: Project): object => ({
   extends: true,
   test: { name, include, exclude: [LONG, ...exclude], isolate: false, expect: { poll: { timeout: 60_000 } } },
@@ -123,7 +128,7 @@ const together = (name: string, { include, exclude }: Project): object => ({
   test: {
     name,
     include,
-    exclude: [LONG, ...ALONE, ...PAGE, ...exclude],
+    exclude: [LONG, ...ALONE, ...PAGE, ...MEASURED, ...exclude],
     isolate: false,
     // Node reads the modules itself, as it does in production; the suite takes a sixth less.
     experimental: { viteModuleRunner: false },
@@ -150,6 +155,7 @@ export default defineConfig({
       together('slow', { include: SLOW, exclude: [] }),
       alone('slow-alone', { include: slowOnes(ALONE), exclude: [] }),
       page('slow-page', { include: slowOnes(PAGE), exclude: [] }),
+      measured('slow-measured', { include: MEASURED, exclude: [] }),
     ],
   },
 });

@@ -35,7 +35,7 @@ describe('what a server asks', () => {
 });
 
 describe('a server that does not work', () => {
-  const SLOW = { timeouts: { startSeconds: 1, callSeconds: 1 } };
+  const waiting = (seconds: number): object => ({ timeouts: { startSeconds: seconds, callSeconds: 1 } });
 
   test.each([
     [
@@ -53,11 +53,11 @@ describe('a server that does not work', () => {
       script('console.error("no database"); process.exit(3)'),
       /it ended with exit code 3 before it could be used, and its last words were: no database/u,
     ],
-    ['never answers', script('setInterval(() => {}, 1000)', SLOW), /it was not ready within 1 s/u],
+    ['never answers', script('setInterval(() => {}, 1000)', waiting(1)), /it was not ready within 1 s/u],
     [
       'writes garbage',
-      script('setInterval(() => console.log("garbage ".repeat(50)), 20)', SLOW),
-      /it was not ready within 1 s \(.*\d+ of its lines on standard output were no messages/u,
+      script('setInterval(() => console.log("garbage ".repeat(50)), 20)', waiting(4)),
+      /it was not ready within 4 s \(.*\d+ of its lines on standard output were no messages/u,
     ],
     [
       'never ends a line',

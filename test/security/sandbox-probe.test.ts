@@ -117,7 +117,7 @@ describe('a machine without a working bubblewrap', () => {
       clock: systemClock,
       random: systemRandom,
       cgroups: NO_GROUPS,
-      timeoutMs: 4_000,
+      timeoutMs: 8_000,
     });
     expect(await sandbox.probe()).toMatchObject({ available: false, late: true });
     expect(await sandbox.probe()).toMatchObject({ available: true });

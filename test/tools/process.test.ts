@@ -137,10 +137,13 @@ describe('starting in the background', () => {
 
 describe('polling', () => {
   test('goes on where it was, and again from wherever it is asked to', async () => {
+    await using patient = await patientWorld(5);
     const here = session();
-    const id = idOf(await world.start('seq -w 1 20000; until test -e more; do sleep 0.02; done; echo more', {}, here));
+    const id = idOf(
+      await patient.start('seq -w 1 20000; until test -e more; do sleep 0.02; done; echo more', {}, here),
+    );
     const all = `${Array.from({ length: 20_000 }, (_, n) => String(n + 1).padStart(5, '0')).join('\n')}\n`;
-    const first = await world.call({ action: 'poll', id, offset: 0 }, here);
+    const first = await patient.call({ action: 'poll', id, offset: 0 }, here);
     const text = first.output.slice(0, first.output.indexOf('['));
     expect(all.startsWith(text)).toBe(true);
     expect(text.length).toBeGreaterThan(15_000);
@@ -149,15 +152,17 @@ describe('polling', () => {
     expect(first.output).toContain(
       `[${120_000 - text.length} more bytes of output follow: use the action poll again.]\n[The command is still running.]`,
     );
-    const second = await world.call({ action: 'poll', id }, here);
+    const second = await patient.call({ action: 'poll', id }, here);
     expect(second.metadata['from']).toBe(text.length);
     expect(second.output.startsWith(all.slice(text.length, text.length + 1_000))).toBe(true);
-    const last = await world.call({ action: 'poll', id, offset: -12 }, here);
+    const last = await patient.call({ action: 'poll', id, offset: -12 }, here);
     expect(last.output).toBe('19999\n20000\n[The command is still running.]');
-    await writeFile(join(world.workspace, 'more'), '');
-    expect((await ended(id, here)).output).toBe('more\n[The command ended with exit code 0.]');
-    expect((await world.call({ action: 'poll', id }, here)).output).toBe('[The command ended with exit code 0.]');
-    expect((await world.call({ action: 'poll', id, offset: 119_994 }, here)).output).toMatch(/^20000\nmore\n/u);
+    await writeFile(join(patient.workspace, 'more'), '');
+    expect((await patient.call({ action: 'poll', id, waitSeconds: 30 }, here)).output).toBe(
+      'more\n[The command ended with exit code 0.]',
+    );
+    expect((await patient.call({ action: 'poll', id }, here)).output).toBe('[The command ended with exit code 0.]');
+    expect((await patient.call({ action: 'poll', id, offset: 119_994 }, here)).output).toMatch(/^20000\nmore\n/u);
   });
 
   test('no character is torn between two answers', async () => {
@@ -178,13 +183,16 @@ describe('polling', () => {
   });
 
   test('a line that is not whole yet is shown: somebody may be asked something', async () => {
+    await using patient = await patientWorld(5);
     const here = session();
-    const id = idOf(await world.start('echo Well; printf "Name? "; read -r name; echo "Hello $name"', {}, here));
-    expect((await world.call({ action: 'poll', id, offset: 0 }, here)).output).toBe(
+    const id = idOf(await patient.start('echo Well; printf "Name? "; read -r name; echo "Hello $name"', {}, here));
+    expect((await patient.call({ action: 'poll', id, offset: 0 }, here)).output).toBe(
       'Well\nName? \n[The command is still running.]',
     );
-    await world.call({ action: 'write', id, text: 'Ann' }, here);
-    expect((await ended(id, here)).output).toBe('Hello Ann\n[The command ended with exit code 0.]');
+    await patient.call({ action: 'write', id, text: 'Ann' }, here);
+    expect((await patient.call({ action: 'poll', id, waitSeconds: 30 }, here)).output).toBe(
+      'Hello Ann\n[The command ended with exit code 0.]',
+    );
   });
 
   test('binary output is readable, and a page of it is no longer than another', async () => {

@@ -11,7 +11,7 @@ export async function lostJournal(
   { paths, log }: Pick<Ground, 'paths' | 'log'>,
   { journal, sessions }: { readonly journal: Journal; readonly sessions: Sessions },
 ): Promise<string | null> {
-  if (journal.newestId !== '') return null;
+  if (journal.messageCounts().in > 0) return null;
   const conversations = (await sessions.list()).length;
   if (conversations === 0) return null;
   log.error('start: the journal is new, but the home has conversations', { path: paths.state, conversations });
