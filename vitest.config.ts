@@ -24,6 +24,7 @@ const PAGE = ['test/page/**/*.test.ts'];
  */
 const SLOW = [
   'test/acp/**/*.test.ts',
+  'test/api/clients.test.ts',
   'test/agent/consolidation/crash.test.ts',
   'test/agent/undo-property.test.ts',
   'test/app/{damaged-journal,refused-writes,trace-turns}.test.ts',
@@ -33,13 +34,13 @@ const SLOW = [
   'test/browser/**/*.test.ts',
   'test/channels/markup-hostile.test.ts',
   'test/cli/{backup,plugins,plugins-registry,uninstall,upgrade}.test.ts',
-  'test/contract/{discord,feishu,matrix,slack,telegram,tin-can}.test.ts',
+  'test/contract/{discord,feishu,matrix,slack,telegram,terminal,tin-can}.test.ts',
   'test/crash/**/*.test.ts',
   'test/docs/{backup,init-transcript,readme-transcript,transcripts,writing-a-channel}.test.ts',
-  'test/doctor/{database,faults,machine}.test.ts',
-  'test/e2e/agents/{backfill,crosswise,killed,routing}.test.ts',
-  'test/e2e/{aged-home,albums,cron,delivery,demo,discord-gateway,drafts,full-disk,groups-roles,images,killed}.test.ts',
-  'test/e2e/{memory-background,memory-facts,output-guard,pending-question,platform-faults,plugin-admit}.test.ts',
+  'test/doctor/{database,faults,healthy,machine}.test.ts',
+  'test/e2e/agents/{backfill,killed,routing}.test.ts',
+  'test/e2e/{aged-home,albums,cron,delivery,demo,discord-gateway,drafts,feishu,full-disk,groups-roles,images,killed}.test.ts',
+  'test/e2e/{lenient-servers,matrix,meaning,memory-background,memory-facts,output-guard,pending-question,platform-faults,plugin-admit}.test.ts',
   'test/e2e/{plugin-reload,poison,reactions,recovery,refused-content,restored,retention,safe-mode,scope}.test.ts',
   'test/e2e/{set-aside,spoken-answers-killed,streaming,tape-store,three-platforms}.test.ts',
   'test/e2e/why/processes.test.ts',
@@ -55,8 +56,8 @@ const SLOW = [
   'test/service/**/*.test.ts',
   'test/setup/**/*.test.ts',
   'test/start/**/*.test.ts',
-  'test/storage/checkpoints.test.ts',
-  'test/tools/{exec-git,exec-limits,exec-streams,process}.test.ts',
+  'test/storage/{checkpoints,damage-noticed}.test.ts',
+  'test/tools/{exec,exec-git,exec-limits,exec-streams,file-taint,process}.test.ts',
   'test/tools/documents/{bombs,document-process}.test.ts',
 ];
 
@@ -66,7 +67,6 @@ const LONG = 'test/**/*.long.test.ts';
 const FIRST = [
   'browser/',
   'page/panels',
-  'e2e/agents/crosswise',
   'cli/plugins-registry',
   'examples/',
   'e2e/images',
@@ -110,7 +110,8 @@ interface Project {
 
 const alone = (name: string, { include, exclude }: Project): object => ({
   extends: true,
-  test: { name, include, exclude: [LONG, ...exclude], isolate: true },
+  // Those that play many conversations at once would make each of them wait too long.
+  test: { name, include, exclude: [LONG, ...exclude], isolate: true, maxConcurrency: 6 },
 });
 
 const measured = (name: string, { include, exclude }: Project): object => ({

@@ -39,7 +39,7 @@ import type { Plugin } from './plugins/plugin.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
 import { lostJournal, tellLostJournal } from './app/start/lost-journal.ts';
-import { acquireHomeLock } from './storage/lock.ts';
+import { keepLock } from './app/start/keep-lock.ts';
 import { LogFile } from './storage/log-file.ts';
 import { StorageHealth } from './storage/storage-health.ts';
 import { systemClock } from './util/clock.ts';
@@ -47,6 +47,8 @@ import type { AppError } from './util/errors.ts';
 import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
+import { watchHome } from './app/storage/home-files.ts';
+import { createTryTellOwner } from './app/tell-owner.ts';
 
 export { exportSession } from './app/requests/session-export.ts';
 export { listSessions, readSession } from './app/requests/session-log.ts';
@@ -163,7 +165,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const grace = { turnsMs: TURN_GRACE_MS };
   const attempt = async (waitedSince: number | null): Promise<Assistant> => {
     await ensureHome(paths);
-    if (!hasLock) stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
+    if (!hasLock) stack.use(keepLock(ground, (error) => endUnusable(parts, ground, error)));
     hasLock = true;
     if (ground.serving) await probeDisk(paths.probe);
     return await startOnce({ ...parts, learnSecrets, grace }, ground, waitedSince);
@@ -217,6 +219,14 @@ function furtherPorts(
   return { loaded, make };
 }
 
+/** This process cannot go on with the home. */
+function endUnusable(parts: Parts, { storage, log }: Ground, error: AppError): void {
+  storage.failed(error);
+  log.error('home: cannot be used any more', { reason: error.message });
+  if (parts.onUnusable === undefined) parts.onRestart?.();
+  else parts.onUnusable(error);
+}
+
 /** Opens everything and closes it again if it rejects. The home's lock must be held. */
 async function startOnce(
   parts: Parts & { readonly learnSecrets: (secrets: readonly string[]) => void; readonly grace: { turnsMs: number } },
@@ -227,14 +237,11 @@ async function startOnce(
   await using stack = new AsyncDisposableStack();
   const kept = await openKeptHome(ground, stack, parts);
   if (await forgetBeforeStart(ground)) kept?.resend();
-  const onSyncFailure = (error: AppError): void => {
-    storage.failed(error);
-    if (parts.onUnusable === undefined) parts.onRestart?.();
-    else parts.onUnusable(error);
-  };
+  const onSyncFailure = (error: AppError): void => endUnusable(parts, ground, error);
   const stores = await openStores(ground, stack, { onSyncFailure, kept });
-  const { journal } = stores;
+  const { journal, damage } = stores;
   const lost = await lostJournal(ground, stores);
+  stack.use(await watchHome(ground, { journal, damage }));
   const base = await openBase(ground, journal.starts, { ...parts, troubles: lost === null ? [] : [lost] });
   const closing = new AbortController();
   stack.defer(() => closing.abort(new Error('the process is stopping')));
@@ -247,7 +254,9 @@ async function startOnce(
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
   if (lost !== null && base.serving) await tellLostJournal(lost, ground, bus);
-  reportHungHooks(hooks, { ...ground, journal, bus });
+  const tellOwner = createTryTellOwner(ground, { journal, bus });
+  if (base.serving) damage.tellBy(tellOwner);
+  reportHungHooks(hooks, { ...ground, tellOwner });
   if (base.serving && base.host === null)
     await base.further.prepare(furtherPorts(parts, ground, { settings: base.settings, inbox: journal.inbox }));
   const restoredAt = (await readRestored(paths.home))?.at;
@@ -295,7 +304,7 @@ async function startOnce(
   const { rehearse: load } = ground;
   const further = (): Promise<void> => base.further.update();
   const keepFiles = kept?.keepFiles;
-  const changed = { journal, bus, channels, models, mcp, registry, hooks, catalog };
+  const changed = { tellOwner, channels, models, mcp, registry, hooks, catalog };
   const reloader = createReloader(base, { ...changed, load, further, keepFiles, learnSecrets });
   if (sandbox !== null) stack.use(sandbox);
   stack.use(agent.providers);

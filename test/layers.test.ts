@@ -74,6 +74,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'journal',
     'providers',
     'service',
+    'session/tape-name.ts',
     'automation/job.ts',
     'automation/jobs-file.ts',
     'automation/open-tasks.ts',

@@ -324,6 +324,7 @@ function createTroubles(
       ...[storageSentence(storage.state, paths.home)].filter((trouble) => trouble !== null),
       ...peopleTroubles(config, stores.journal.people.list(), loaded.path),
       ...stores.sessions.troubles(),
+      ...stores.damage.all,
       ...hooks.troubles(),
       ...mcp.troubles(),
       ...(squeezed === null ? [] : [squeezed]),

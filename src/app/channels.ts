@@ -1,4 +1,3 @@
-import { outboundTo } from '../agent/outgoing.ts';
 import { API_CHANNEL } from '../bus/api.ts';
 import type { MessageBus } from '../bus/bus.ts';
 import type { Channel, ChannelHealth, StateReactions } from '../channels/channel.ts';
@@ -23,6 +22,7 @@ import { untilNextLook } from '../util/clock.ts';
 import { cut } from '../util/text.ts';
 import { chosenReactions, keepReactions, type ReactionPorts } from './reactions.ts';
 import type { Stores } from './storage/stores.ts';
+import { createTellOwner } from './tell-owner.ts';
 
 /** How often it is looked whether the state of a channel changed. */
 const STATES_EVERY_MS = 5_000;
@@ -59,6 +59,7 @@ export function createChannels(
 ): Channels {
   const { config, clock, random, log, serving, host } = base;
   const began: Began = (channel, turnId, chatId) => journal.inbox.began(channel, turnId, chatId);
+  const tellOwner = createTellOwner(base, { journal, bus });
   const terminal = new TerminalChannel();
   const api = new KeptChannel(API_CHANNEL);
   const sources = (): readonly ChannelSource[] => {
@@ -88,12 +89,7 @@ export function createChannels(
       share: (channel, context) => base.further.shared?.context(channel, context) ?? context,
       storage: base.storage,
       keep: (name, text) => quarantine(base.paths.quarantine, name, Buffer.from(base.redact(text))),
-      tellOwner: async (id, text) => {
-        const chat = journal.questions.ownersChat();
-        if (chat === undefined) return;
-        const notice = { id, kind: 'notice', text: base.redact(text) } as const;
-        await bus.publishOutbound(outboundTo(chat, notice, clock.now()));
-      },
+      tellOwner: async (id, text) => void (await tellOwner(id, text)),
       clock,
       random,
       log,

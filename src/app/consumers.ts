@@ -11,6 +11,7 @@ import { recordStates, type Channels } from './channels.ts';
 import { dropOldAllowances } from './people/old-allowances.ts';
 import { endWhatRestoreLeft } from './start/restored.ts';
 import { announceSafeMode, whenCalm } from './start/safe-mode.ts';
+import { createTryTellOwner } from './tell-owner.ts';
 
 /** Together below the 10 s in which a stop ends, unless turns are given more time. */
 export const TURN_GRACE_MS = 3_000;
@@ -96,7 +97,9 @@ export async function startConsumers(
   stack.use(agent.heartbeat);
   // A trial runs nothing of the schedule; safe mode sends what needs neither a plugin nor a model.
   const runsSchedule = !base.safe || journal.starts.isLoop;
-  const announced = base.safe ? announceSafeMode(base, { journal, bus }) : Promise.resolve();
+  const announced = base.safe
+    ? announceSafeMode(base, { starts: journal.starts, tellOwner: createTryTellOwner(base, { journal, bus }) })
+    : Promise.resolve();
   const scheduled = announced
     .then(() => (runsSchedule ? automation.start() : undefined))
     .then(() => agent.heartbeat.start());

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
-import { outboundTo } from '../agent/outgoing.ts';
-import type { MessageBus } from '../bus/bus.ts';
 import { ConfigError, placed } from '../config/config-error.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { SettingChange } from '../config/settings-store.ts';
 import { pathText } from '../config/setting.ts';
 import { watchEditedFile } from '../config/watch-file.ts';
-import type { Journal } from '../journal/journal.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -17,6 +14,7 @@ import type { SkillCatalog } from '../skills/catalog.ts';
 import type { ReloadReport } from './library/assistant.ts';
 import type { Mcp } from './tools/mcp.ts';
 import type { Models } from './agent/models.ts';
+import type { TellOwner } from './tell-owner.ts';
 
 /** A change that the watcher applied less than this before a request is reported to that request. */
 const RECENT_MS = 5_000;
@@ -39,8 +37,7 @@ export interface Reloader extends AsyncDisposable {
 export interface ReloadParts {
   /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */
   readonly load: () => Promise<LoadedConfig>;
-  readonly journal: Pick<Journal, 'questions'>;
-  readonly bus: Pick<MessageBus, 'publishOutbound'>;
+  readonly tellOwner: TellOwner;
   readonly channels: Pick<Channels, 'update'>;
   readonly models: Pick<Models, 'reopen'>;
   readonly mcp: Pick<Mcp, 'update' | 'connectNew'>;
@@ -82,7 +79,11 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
       told = sentence;
       refusals += 1;
       log.error('config: change refused, the running configuration stays', { reason: sentence });
-      await tellOwner(base, parts, { sentence, number: refusals });
+      const hash = createHash('sha256').update(sentence).digest('hex').slice(0, 12);
+      await parts.tellOwner(
+        `config-refused:${base.startedAt}:${refusals}:${hash}`,
+        `⚠ I did not apply the changed configuration: ${sentence} I keep running with the previous settings, and apply the file as soon as it is corrected.`,
+      );
     }
     return { changes: [], refused: sentence };
   };
@@ -208,19 +209,4 @@ async function apply(
     );
   }
   if (entriesOf('mcpServers').length > 0) mcp.connectNew();
-}
-
-async function tellOwner(
-  { clock, startedAt, log, redact }: Base,
-  { journal, bus }: Pick<ReloadParts, 'journal' | 'bus'>,
-  { sentence, number }: { readonly sentence: string; readonly number: number },
-): Promise<void> {
-  const chat = journal.questions.ownersChat();
-  if (chat === undefined) return;
-  const hash = createHash('sha256').update(sentence).digest('hex').slice(0, 12);
-  const text = `⚠ I did not apply the changed configuration: ${redact(sentence)} I keep running with the previous settings, and apply the file as soon as it is corrected.`;
-  const notice = { id: `config-refused:${startedAt}:${number}:${hash}`, kind: 'notice', text } as const;
-  await bus
-    .publishOutbound(outboundTo(chat, notice, clock.now()))
-    .catch((error: unknown) => log.warn('config: notice not queued', { reason: errorMessage(error) }));
 }

@@ -112,7 +112,9 @@ export async function serve(base: Base, parts: ServeParts, stack: AsyncDisposabl
     closing: parts.closing,
   });
   const redactFrame: RedactFrame = (line, { showsRuns }) => redact(line, showsRuns ? { knownBy: 'value' } : {});
-  stack.use(await startControlServer({ path: paths.socket, version, assistant: local, log, redact: redactFrame }));
+  stack.use(
+    await startControlServer({ path: paths.socket, version, assistant: local, log, clock, redact: redactFrame }),
+  );
   if (base.servesHttp) {
     const health = (): Promise<HealthFacts> => local.request('health', {});
     const server = stack.use(await serveHttp(base, { ...parts, assistant: local, health }));

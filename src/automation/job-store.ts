@@ -46,6 +46,8 @@ export interface JobStoreOptions {
   readonly found: (entry: StoredJob) => Promise<boolean>;
   /** Tells the owner that the file cannot be used. Returns false to be called again later. */
   readonly broken: (file: BrokenFile) => Promise<boolean>;
+  /** Tells the owner that the file was gone and was written again with this many jobs. Returns false to be called again later. */
+  readonly rewritten: (jobs: number) => Promise<boolean>;
 }
 
 /** The jobs of cron/jobs.json, joined with the agreements in the journal. A job without an agreement does not run. */
@@ -244,7 +246,7 @@ export class JobStore {
   }
 
   async #tell(): Promise<void> {
-    const { file, found, broken, log } = this.#options;
+    const { file, found, broken, rewritten, log } = this.#options;
     const once = async (key: string, tell: () => Promise<boolean>): Promise<void> => {
       if (this.#reported.has(key)) return;
       try {
@@ -257,6 +259,7 @@ export class JobStore {
       const is = file.broken;
       await once(`broken:${is.copy}`, () => broken(is));
     }
+    if (file.rewrites > 0) await once(`rewritten:${file.rewrites}`, () => rewritten(file.list.jobs.length));
     for (const entry of this.#entries) {
       if (entry.state === 'waiting') await once(keyOf(entry), () => found(entry));
     }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { ensureDirectory, quarantine, readIfExists, replaceDurable } from '../storage/files.ts';
@@ -50,7 +51,8 @@ const NOTHING: JobList = { jobs: [] };
 
 /**
  * The file of scheduled jobs, which people may read and edit. An invalid file is copied to the quarantine and left as
- * it is, and the jobs read last stay in effect; the next change by the program replaces it.
+ * it is, and the jobs read last stay in effect; the next change by the program replaces it. A file that is gone is written
+ * again.
  */
 export class JobsFile {
   readonly #options: JobsFileOptions;
@@ -58,6 +60,7 @@ export class JobsFile {
   #text: string | undefined;
   #list: JobList = NOTHING;
   #broken: BrokenFile | null = null;
+  #rewrites = 0;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: JobsFileOptions) {
@@ -72,7 +75,12 @@ export class JobsFile {
     return this.#broken;
   }
 
-  /** The jobs to use if the file is invalid when it is first read. */
+  /** How often the file was gone although there were jobs, and was written again. */
+  get rewrites(): number {
+    return this.#rewrites;
+  }
+
+  /** The jobs to use if the file is invalid or gone when it is first read. */
   assume(list: JobList): void {
     this.#list = list;
   }
@@ -86,14 +94,24 @@ export class JobsFile {
     const { path } = this.#options;
     const stamp = fileStampOf(path);
     if (stamp === this.#stamp) return false;
-    const text = await readIfExists(path);
+    const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+    const text = isFolder ? undefined : await readIfExists(path);
     if (text === this.#text && text !== undefined) {
       this.#stamp = stamp;
       return false;
     }
+    // Whoever wants no jobs saves an empty list.
+    if (text === undefined && !isFolder && this.#list.jobs.length > 0) {
+      await this.#write(this.#list);
+      this.#rewrites += 1;
+      return true;
+    }
     const { zone, clock } = this.#options;
-    const parsed: ReturnType<typeof parseJobs> =
-      text === undefined ? NOTHING : parseJobs(text, { zone, now: clock.now() });
+    const read = (): ReturnType<typeof parseJobs> => {
+      if (isFolder) return { problem: 'a folder is in its place' };
+      return text === undefined ? NOTHING : parseJobs(text, { zone, now: clock.now() });
+    };
+    const parsed = read();
     const isUnusable = 'problem' in parsed;
     const {
       imported = false,

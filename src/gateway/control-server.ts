@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { chmod, rm } from 'node:fs/promises';
-import { createServer, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
+import { systemClock, type Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import {
@@ -38,6 +40,8 @@ export class ClientGone extends Error {
 
 export type Handler = (params: unknown, context: RequestContext) => Promise<unknown>;
 
+/** Between two looks at the socket, ms. */
+const LOOK_MS = 5_000;
 const LONGEST_LINE = 4_000_000;
 /** Bytes that a client may leave unread before it is closed. */
 const MOST_UNREAD = 1_048_576;
@@ -54,30 +58,55 @@ export async function serveControl(options: {
   readonly version: string;
   readonly handlers: Readonly<Record<string, Handler>>;
   readonly log: Logger;
+  /** @default the system's */
+  readonly clock?: Clock;
   /** Takes secrets out of a line that is sent, which is JSON and stays it. @default nothing is taken out */
   readonly redact?: RedactFrame;
   /** Whether the answer to a request says what runs or ran. @default none does */
   readonly showsRuns?: (method: string, params: unknown) => boolean;
 }): Promise<AsyncDisposable> {
-  const { path, handlers, log, redact = (line) => line, showsRuns = () => false } = options;
+  const { path, handlers, log, clock = systemClock, redact = (line) => line, showsRuns = () => false } = options;
   const connections = new Set<Connection>();
-  const server = createServer((socket) => {
-    const connection = new Connection(socket, { handlers, log, redact, showsRuns });
-    connections.add(connection);
-    socket.on('close', () => connections.delete(connection));
-    connection.write({ hello: { protocol: PROTOCOL, version: options.version } });
-  });
-  await rm(path, { force: true });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new AppError('control-socket', `Could not listen at ${path}: ${errorMessage(cause)}.`, { cause })),
-    );
-    server.listen(path, resolve);
-  });
-  await chmod(path, 0o600);
-  server.on('error', (error) => log.error('control: socket failed', { error }));
+  const listen = async (): Promise<Server> => {
+    const server = createServer((socket) => {
+      const connection = new Connection(socket, { handlers, log, redact, showsRuns });
+      connections.add(connection);
+      socket.on('close', () => connections.delete(connection));
+      connection.write({ hello: { protocol: PROTOCOL, version: options.version } });
+    });
+    await rm(path, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (cause) =>
+        reject(new AppError('control-socket', `Could not listen at ${path}: ${errorMessage(cause)}.`, { cause })),
+      );
+      server.listen(path, resolve);
+    });
+    await chmod(path, 0o600);
+    server.on('error', (error) => log.error('control: socket failed', { error }));
+    return server;
+  };
+  let server = await listen();
+  let timer: Disposable | undefined;
+  let looking = Promise.resolve();
+  const look = async (): Promise<void> => {
+    if (existsSync(path)) return;
+    log.warn('control: the socket was removed, and is made again', { path });
+    // Those who are connected stay so.
+    server.close();
+    server = await listen();
+  };
+  const wait = (): void => {
+    timer = clock.timer(LOOK_MS, () => {
+      looking = look()
+        .catch((error: unknown) => log.warn('control: socket not made again', { reason: errorMessage(error) }))
+        .then(wait);
+    });
+  };
+  wait();
   return {
     [Symbol.asyncDispose]: async () => {
+      await looking;
+      timer?.[Symbol.dispose]();
       const closed = new Promise((resolve) => server.close(resolve));
       await Promise.all([...connections].map((connection) => connection.end()));
       await closed;

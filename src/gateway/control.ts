@@ -62,6 +62,8 @@ export function startControlServer(options: {
   readonly version: string;
   readonly assistant: AssistantPort;
   readonly log: Logger;
+  /** @default the system's */
+  readonly clock?: Clock;
   /** Takes secrets out of what is sent, which is JSON and stays it. @default nothing is taken out */
   readonly redact?: RedactFrame;
 }): Promise<AsyncDisposable> {

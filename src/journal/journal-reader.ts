@@ -3,6 +3,8 @@ import { Row } from '../storage/database.ts';
 import { openToRead } from '../storage/open-database.ts';
 import { noUsage, type Usage } from '../util/token-usage.ts';
 import { CLOSED } from './power-loss.ts';
+import { HOME_FILES, homeFilesOf } from './home-files.ts';
+import type { HomeFileRecord } from '../storage/home-files.ts';
 import { asPairedRole, type Person } from './people.ts';
 import { journalMigrations } from './schema.ts';
 
@@ -94,6 +96,21 @@ export class JournalReader implements Disposable {
       id: row.text('user_id'),
       role: asPairedRole(row.text('role')),
     }));
+  }
+
+  /** Of each session the newest turn that was answered and whose messages are still kept. */
+  newestAnswered(): ReadonlyMap<string, string> {
+    const rows = this.#rows(
+      `SELECT session, max(id) AS id FROM turns WHERE state = 'done' AND outcome = 'answered'
+         AND EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND payload IS NOT NULL) GROUP BY session`,
+    );
+    return new Map(rows.map((row) => [row.text('session'), row.text('id')]));
+  }
+
+  /** What the home's own files were like; empty before the first start of a program that notes it. */
+  homeFiles(): ReadonlyMap<string, HomeFileRecord> {
+    if (this.#rows("SELECT 1 AS one FROM sqlite_schema WHERE name = 'home_files'").length === 0) return new Map();
+    return homeFilesOf(this.#rows(HOME_FILES));
   }
 
   /** Replies of the last week that did not arrive, and those that wait. */

@@ -15,6 +15,7 @@ import { EndedLogins } from './ended-logins.ts';
 import { Facts } from './facts.ts';
 import { JournalFeed } from './feed.ts';
 import { Heartbeats } from './heartbeats.ts';
+import { HomeFileRecords } from './home-files.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { InboundPlaces } from './inbound-places.ts';
 import { Inbox } from './inbox.ts';
@@ -70,6 +71,7 @@ export interface Journal extends Disposable {
   /** Read cursors of platforms that do not take acknowledgements. */
   readonly feed: JournalFeed;
   readonly cursors: CursorStore;
+  readonly homeFiles: HomeFileRecords;
   readonly subagents: Subagents;
   readonly endedLogins: EndedLogins;
   /** What people think of the assistant's messages. */
@@ -161,6 +163,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
     cursors: new CursorStore(shared),
+    homeFiles: new HomeFileRecords(shared),
     feed: new JournalFeed(shared),
     subagents: new Subagents({ ...shared, inbox }),
     endedLogins: new EndedLogins(shared),

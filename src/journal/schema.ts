@@ -74,4 +74,11 @@ export const journalMigrations: readonly Migration[] = [
   reactionTables,
   factTables,
   estimatedUsage,
+  added(`
+      CREATE TABLE home_files (
+        path    TEXT PRIMARY KEY,
+        bytes   INTEGER NOT NULL,
+        seen_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+  `),
 ];

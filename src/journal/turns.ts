@@ -171,6 +171,18 @@ export class Turns {
     return this.#closed(row);
   }
 
+  /** The newest turn of a session that was answered and whose messages are still kept; undefined: there is none. */
+  newestAnswered(session: string): string | undefined {
+    return this.#ports.db
+      .get(
+        `SELECT id FROM turns WHERE session = ? AND state = 'done' AND outcome = 'answered'
+           AND EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND payload IS NOT NULL)
+         ORDER BY id DESC LIMIT 1`,
+        session,
+      )
+      ?.text('id');
+  }
+
   /**
    * Turns of a session that failed or were stopped after `since` (ms since 1970) and whose messages are still kept,
    * newest first; at most 20.

@@ -118,6 +118,11 @@ export class Session {
     return this.#options.tape.dropOldest(keptBytes);
   }
 
+  /** What another program did to the open file, see `AppendFile.damage`. */
+  damage(): Promise<string | null> {
+    return this.#options.tape.damage();
+  }
+
   /** Closes the file handle; the next append opens it again. */
   rest(): Promise<void> {
     return this.#options.tape.rest();

@@ -8,6 +8,7 @@ import { openAppend as openOnDisk, type OpenAppend } from '../storage/append-fil
 import { ensureDirectory, syncDirectory } from '../storage/files.ts';
 import type { FoldOptions } from './history.ts';
 import { listTapes, type SessionInfo } from './reader.ts';
+import type { TapeEntry } from './entry.ts';
 import { Session } from './session.ts';
 import type { StoredTapes } from './stored-tapes.ts';
 import { readTail } from './tape-tail.ts';
@@ -30,9 +31,15 @@ export interface SessionsOptions extends FoldOptions {
   readonly mayHaveLost?: boolean;
   /** @default the real disk */
   readonly openAppend?: OpenAppend;
+  /** The newest turn that a session's tape must have; undefined: it need not have any. @default no tape need have any */
+  readonly newestTurn?: (key: string) => string | undefined;
+  /** Told when a tape lost something, with a sentence about it. @default no one is told */
+  readonly onDamage?: (sentence: string) => void;
 }
 
 const IDLE_MS = 600_000;
+/** Between two looks at the open files, ms. */
+const LOOK_MS = 5_000;
 /** Codes of a file that can't be read while the disk is fine. */
 const NOT_READABLE: ReadonlySet<string | undefined> = new Set(['EISDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENXIO']);
 
@@ -47,6 +54,7 @@ export class Sessions {
   /** Least recently used first; `at` is on the monotonic clock. */
   readonly #recent = new Map<string, { readonly session: Session; readonly at: number }>();
   #idle: Disposable | undefined;
+  #look: Disposable | undefined;
   /** When `#alive` has this many entries, those of collected sessions are deleted. */
   #sweepAt = 0;
   readonly #alive = new Map<string, WeakRef<Session>>();
@@ -141,6 +149,7 @@ export class Sessions {
   async close(): Promise<void> {
     this.#closed = true;
     this.#idle?.[Symbol.dispose]();
+    this.#look?.[Symbol.dispose]();
     await Promise.allSettled(this.#opening.values());
     const open = Array.from(this.#alive.keys()).flatMap((key) => this.#find(key) ?? []);
     await Promise.all(open.map((session) => session.close()));
@@ -194,6 +203,7 @@ export class Sessions {
     let bytes = 0;
     const tail = await readTail(tape.entriesBackwards({ onRead: (count) => (bytes += count) }));
     log.debug('session: opened', { session: key, entries: tail.entries.length, bytes });
+    this.#compare(key, tail.entries);
     const session: Session = new Session({
       ...this.#options,
       key,
@@ -214,9 +224,38 @@ export class Sessions {
       this.#rest(oldest.session);
     }
     this.#idle ??= clock.timer(idleMs, () => this.#restIdle(idleMs));
+    this.#look ??= clock.timer(LOOK_MS, () => void this.#lookAtOpen());
     if (this.#alive.size < this.#sweepAt) return;
     for (const [key, ref] of this.#alive) if (ref.deref() === undefined) this.#alive.delete(key);
     this.#sweepAt = 2 * Math.max(this.#maxOpen, this.#alive.size);
+  }
+
+  /** Says what a tape lacks that a turn put there for certain. */
+  #compare(key: string, entries: readonly TapeEntry[]): void {
+    const expected = this.#options.newestTurn?.(key);
+    if (expected === undefined || entries.some(({ turn }) => turn !== null && turn >= expected)) return;
+    const what = entries.length === 0 ? 'is gone or cannot be read' : 'lacks its newest messages';
+    this.#tellDamage(key, `${what}, so I do not remember what was said there.`);
+  }
+
+  async #lookAtOpen(): Promise<void> {
+    for (const { session } of this.#recent.values()) {
+      const damage = await session.damage().catch(() => null);
+      if (damage !== null)
+        this.#tellDamage(session.key, `${damage}. I remember the conversation until I am restarted.`);
+    }
+    if (this.#closed) return;
+    this.#look =
+      this.#recent.size === 0 ? undefined : this.#options.clock.timer(LOOK_MS, () => void this.#lookAtOpen());
+  }
+
+  #tellDamage(key: string, what: string): void {
+    const { directory, log, onDamage } = this.#options;
+    log.error('session: tape damaged', { session: key, what });
+    const path = join(directory, tapeName(key));
+    onDamage?.(
+      `The file of the conversation ${key}, ${path}, ${what} If you did not do that, take it from a backup (docs/backup.md).`,
+    );
   }
 
   #restIdle(idleMs: number): void {

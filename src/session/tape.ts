@@ -103,6 +103,11 @@ export class Tape {
     return size - kept.length;
   }
 
+  /** See `AppendFile.damage`. */
+  damage(): Promise<string | null> {
+    return this.#file.damage();
+  }
+
   /** Closes the file handle; the next append opens it again. */
   rest(): Promise<void> {
     return this.#file.rest();

@@ -16,6 +16,8 @@ export interface AppendHandle {
   leaveToJournal?(): Promise<void>;
   truncate(size: number): Promise<void>;
   close(): Promise<void>;
+  /** Whether the file that is open still lies in a folder. @default true */
+  isThere?(): Promise<boolean>;
 }
 
 /** Opens a file for appending and creates it, mode 0600, when it is missing. */
@@ -47,6 +49,7 @@ export const openAppend: OpenAppend = async (path) => {
     datasync: () => handle.datasync(),
     truncate: (size) => handle.truncate(size),
     close: () => handle.close(),
+    isThere: async () => (await handle.stat()).nlink > 0,
   };
 };
 
@@ -124,6 +127,25 @@ export class AppendFile {
     this.#closed = true;
     await this.#draining;
     await this.#drop();
+  }
+
+  /**
+   * What another program did to the file while it is open here, as the rest of a sentence; null: nothing, or it is not open. A file
+   * with damage is opened again by the next append.
+   */
+  async damage(): Promise<string | null> {
+    if (this.#draining !== undefined || this.#handle === undefined) return null;
+    const handle = this.#handle;
+    const [isThere, size] = [(await handle.isThere?.()) ?? true, await handle.size()];
+    const last = size === 0 ? undefined : await handle.byteAt(size - 1);
+    // What was appended meanwhile changed all that.
+    if (handle !== this.#handle || this.#draining !== undefined) return null;
+    const found = damageOf({ isThere, size, last }, this.#size ?? 0);
+    if (found === null) return null;
+    this.#lazy = new Uint8Array();
+    this.#owesLazy = false;
+    await this.#drop();
+    return found;
   }
 
   async #drain(): Promise<void> {
@@ -226,4 +248,14 @@ export class AppendFile {
     this.#handle = undefined;
     await handle?.close();
   }
+}
+
+function damageOf(
+  { isThere, size, last }: { readonly isThere: boolean; readonly size: number; readonly last: number | undefined },
+  expected: number,
+): string | null {
+  if (!isThere) return 'is gone';
+  if (size === 0 && expected > 0) return 'is empty';
+  if (size < expected) return `has only ${size} of its ${expected} bytes left`;
+  return size === 0 || last === NEWLINE ? null : 'is not text any more';
 }

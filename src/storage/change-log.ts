@@ -82,11 +82,18 @@ export class ChangeLog {
   readonly #copies: string;
   readonly #clock: Clock;
   readonly #disk: Disk;
+  readonly #onChange: ((path: string) => void) | undefined;
   readonly #recording = new Set<Promise<void>>();
   #pruning: Promise<void> | undefined;
 
-  /** `disk`: @default the real disk, without reporting its failures */
-  constructor(options: { readonly folder: string; readonly clock: Clock; readonly disk?: Disk }) {
+  /** `disk`: @default the real disk, without reporting its failures. `onChange` is told of the absolute path of each change. */
+  constructor(options: {
+    readonly folder: string;
+    readonly clock: Clock;
+    readonly disk?: Disk;
+    readonly onChange?: (path: string) => void;
+  }) {
+    this.#onChange = options.onChange;
     this.#turns = join(options.folder, 'turns');
     this.#copies = join(options.folder, 'copies');
     this.#clock = options.clock;
@@ -186,6 +193,7 @@ export class ChangeLog {
     if (bytes !== null && hash !== null) await this.#keep(hash, bytes);
     if (keepAfter && after !== null) await this.#keep(sha256(after), after);
     await this.#append(turnId, line);
+    this.#onChange?.(path);
   }
 
   async #append(turnId: string, line: object): Promise<void> {

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { openAppend, type OpenAppend } from './append-file.ts';
 import { ensureDirectory, replaceDurable, truncateDurable } from './files.ts';
 import { classifyFailure, isStorageTrouble } from './storage-failure.ts';
@@ -9,6 +10,7 @@ export interface Disk {
   readonly replace: typeof replaceDurable;
   readonly ensure: typeof ensureDirectory;
   readonly truncate: typeof truncateDurable;
+  readonly remove: (path: string) => Promise<void>;
 }
 
 /** The real disk, without reporting its failures. */
@@ -17,6 +19,7 @@ export const plainDisk: Disk = {
   replace: replaceDurable,
   ensure: ensureDirectory,
   truncate: truncateDurable,
+  remove,
 };
 
 /**
@@ -47,5 +50,10 @@ export function reportingDisk(storage: Pick<StorageHealth, 'look'> & Partial<Pic
     replace: (path, data, options) => watched(replaceDurable(path, data, options), path),
     ensure: (path) => watched(ensureDirectory(path)),
     truncate: (path, size) => watched(truncateDurable(path, size), path),
+    remove: (path) => watched(remove(path), path),
   };
+}
+
+function remove(path: string): Promise<void> {
+  return rm(path, { force: true });
 }

@@ -4,15 +4,19 @@ import {
   constants,
   existsSync,
   openSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import { openFilesSentence } from './open-files.ts';
 
 /** A process that owns a home. */
@@ -21,6 +25,12 @@ export interface LockHolder {
   readonly hostname: string;
   /** When it started, milliseconds since 1970. */
   readonly since: number;
+}
+
+/** The lock of a home that this process has. */
+export interface HomeLock extends Disposable {
+  /** Takes the lock again when its file was removed or replaced. `lost`: another process has it now, so this one must end. */
+  look(): 'held' | 'retaken' | 'lost';
 }
 
 const SQLITE_BUSY = 5;
@@ -40,23 +50,52 @@ const holderSchema = z.object({ pid: z.number(), hostname: z.string(), since: z.
 export function acquireHomeLock(
   path: string,
   owner: { readonly pid: number; /** Milliseconds since 1970. */ readonly startedAt: number },
-): Disposable {
+): HomeLock {
+  let db = lockedFile(path);
+  let inode = inodeOf(path);
+  const name = (): void => writeName(path, { pid: owner.pid, hostname: hostname(), since: owner.startedAt });
+  name();
+  return {
+    look: () => {
+      if (inodeOf(path) === inode) {
+        if (readName(path)?.pid !== owner.pid) name();
+        return 'held';
+      }
+      try {
+        const taken = lockedFile(path);
+        db.close();
+        db = taken;
+      } catch (error) {
+        // The disk may be full or away: the next look tries again.
+        return errorCode(error) === 'home-locked' ? 'lost' : 'held';
+      }
+      inode = inodeOf(path);
+      name();
+      return 'retaken';
+    },
+    [Symbol.dispose]: () => {
+      if (!db.isOpen) return;
+      if (inodeOf(path) === inode) removeName(path);
+      db.close();
+    },
+  };
+}
+
+/** Throws `home-locked` when another process has it, and `lock-unusable`. */
+function lockedFile(path: string): DatabaseSync {
   const db = openLock(path);
   try {
     if (!begin(db)) throw lockedError(path, readName(path));
+    return db;
   } catch (error) {
     db.close();
     if (error instanceof AppError) throw error;
     throw unusableError(path, error);
   }
-  writeName(path, { pid: owner.pid, hostname: hostname(), since: owner.startedAt });
-  return {
-    [Symbol.dispose]: () => {
-      if (!db.isOpen) return;
-      removeName(path);
-      db.close();
-    },
-  };
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino;
 }
 
 /** The process that holds the lock; undefined when none does, or when its name could not be written. */
@@ -153,6 +192,45 @@ function openLock(path: string): DatabaseSync {
   } catch (error) {
     throw unusableError(path, error);
   }
+}
+
+/**
+ * Throws `home-locked` when the lock is not there although another process has this file of the home open: somebody removed
+ * the lock. Only where the system has /proc.
+ */
+export function requireUnused(path: string, file: string): void {
+  if (existsSync(path) || !existsSync(file)) return;
+  const pid = holderOf(realpathSync(file));
+  if (pid !== undefined && pid !== process.pid)
+    throw lockedError(path, { pid, hostname: hostname(), since: startOf(pid) });
+}
+
+/** The process of this user that has a file open; undefined: none has, or the system does not say. */
+function holderOf(file: string): number | undefined {
+  const names = readNames('/proc').filter((name) => /^\d+$/u.test(name));
+  const found = names.find((pid) =>
+    readNames(`/proc/${pid}/fd`).some((fd) => {
+      try {
+        return readlinkSync(`/proc/${pid}/fd/${fd}`) === file;
+      } catch {
+        return false;
+      }
+    }),
+  );
+  return found === undefined ? undefined : Number(found);
+}
+
+function readNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** Milliseconds since 1970. */
+function startOf(pid: number): number {
+  return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.ctimeMs ?? 0;
 }
 
 function lockedError(path: string, holder: LockHolder | undefined): AppError {

@@ -85,6 +85,7 @@ export class CronWorld implements AsyncDisposable {
       log: silentLog,
       ...this.zones,
       found: async ({ job, hash }) => this.notices.push({ id: `found:${job.id}:${hash}`, text: job.text }) > 0,
+      rewritten: async (jobs) => this.notices.push({ id: 'rewritten', text: String(jobs) }) > 0,
       broken: async ({ reason, copy }) => this.notices.push({ id: `broken:${copy}`, text: reason }) > 0,
     });
     const gates: CronGates = {

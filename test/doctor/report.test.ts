@@ -54,6 +54,7 @@ describe('assistant doctor --json', () => {
         "home.disk",
         "store.journal",
         "store.tapes",
+        "store.files",
         "store.quarantine",
         "store.size",
         "model.answers",

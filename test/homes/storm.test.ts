@@ -4,7 +4,7 @@ import { postgresPrograms, startPostgres, type Server } from '../support/postgre
 import { describeWith } from '../support/test-with.ts';
 
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
-const faults = Number(process.env['STORM_FAULTS'] ?? 10);
+const faults = Number(process.env['STORM_FAULTS'] ?? 4);
 const programs = postgresPrograms();
 
 describeWith('PostgreSQL')('three gateways of twelve homes', () => {

@@ -18,6 +18,7 @@ const SMALL: Readonly<Record<string, string>> = {
   cron_job: 'at most 200 jobs in the file, and those that ended in the last 90 days',
   cron_pruned: 'one row for each job',
   cursors: 'at most 5,000 places of a channel',
+  home_files: 'one row for each of the home’s own files',
   ended_logins: 'log-outs of the page in 30 days; each needs a login of its own',
   opened: 'one row',
   owner_chats: 'the chats in which an owner wrote',
@@ -98,6 +99,7 @@ async function useAll(journal: Journal): Promise<void> {
   turns.isStopping('01ZT1');
   turns.isBusy([session]);
   turns.last(session);
+  turns.newestAnswered(session);
   turnRecords.newest(5);
   turnRecords.find('01ZT1');
   const { lives } = journal;
@@ -277,6 +279,13 @@ async function useAll(journal: Journal): Promise<void> {
   heartbeats.refused();
   heartbeats.failedTurns();
   cursors.of(channel);
+  journal.homeFiles.all();
+  await journal.homeFiles.keep(
+    new Map([
+      ['config.json', { bytes: 1, seenAt: now }],
+      ['audit.jsonl', null],
+    ]),
+  );
   const task = inboundMessage({ origin: 'subagent', metadata: { subagent: {} } });
   await subagents.accept(task, 3);
   subagents.open();

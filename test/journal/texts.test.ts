@@ -32,6 +32,7 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   cron_pruned: 'job',
   heartbeat: 'action inbound_id',
   cursors: 'channel place last',
+  home_files: 'path',
   opened: 'boot',
   owner_chats: 'channel chat',
   channel_states: 'channel state',

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { acquireHomeLock, readHolder } from '../../src/storage/lock.ts';
+import { waitFor } from '../support/wait.ts';
+import { acquireHomeLock, readHolder, requireUnused } from '../../src/storage/lock.ts';
 
 let folder: string;
 let path: string;
@@ -50,6 +51,32 @@ describe('the lock of a home', () => {
     acquireHomeLock(path, self)[Symbol.dispose]();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await readdir(folder)).toEqual(['lock']);
+  });
+
+  test('is taken again when its file was removed, and is lost when another process was quicker', async () => {
+    using lock = acquireHomeLock(path, self);
+    expect(lock.look()).toBe('held');
+    await rm(path);
+    await rm(`${path}.holder`);
+    expect(lock.look()).toBe('retaken');
+    expect(readHolder(path)?.pid).toBe(process.pid);
+    expect((await otherProcess()).said).toMatch(/^home-locked /u);
+    await rm(path);
+    expect((await otherProcess()).said).toBe('held');
+    expect(lock.look()).toBe('lost');
+  });
+
+  test('is refused while another process has a file of the home open, whoever removed the lock', async () => {
+    const file = join(folder, 'state.db');
+    await writeFile(file, '');
+    const child = spawn('tail', ['-f', file], { stdio: 'ignore' });
+    children.push(child);
+    await waitFor(() => {
+      expect(() => requireUnused(path, file)).toThrow(`This home is in use by process ${child.pid} `);
+      return true;
+    });
+    await writeFile(path, '');
+    requireUnused(path, file);
   });
 
   test('keeps a second process out, which says who has it', async () => {

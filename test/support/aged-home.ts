@@ -1,9 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { hashOfJob, jobSchema, type Job } from '../../src/automation/job.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { openDatabase } from '../../src/storage/open-database.ts';
+import { tapeName } from '../../src/session/tape-name.ts';
 import { inboundMessage } from './inbound.ts';
 
 const DAY_MS = 86_400_000;
@@ -60,6 +62,23 @@ export async function ageHome(home: string, { messages, runs, now }: Ages): Prom
   const folder = join(home, 'workspace', 'cron');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'jobs.json'), JSON.stringify({ version: 1, zone: 'Europe/Vienna', jobs: AGED_JOBS }));
+  await writeTapes(db, join(home, 'sessions'));
+}
+
+/** The newest turn of each conversation on its tape. */
+async function writeTapes(db: DatabaseSync, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const row of db
+    .prepare('SELECT session, max(id) AS turn, max(started_at) AS at FROM turns GROUP BY session')
+    .all()) {
+    const [key, turn] = [String(row['session']), String(row['turn'])];
+    const path = join(folder, tapeName(key));
+    const base = { v: 1, at: Number(row['at']) };
+    const header = { ...base, id: `${turn}-a`, kind: 'session', turn: null, key };
+    const note = { ...base, id: `${turn}-b`, kind: 'note', turn, text: 'The newest turn.' };
+    const lines = existsSync(path) ? [note] : [header, note];
+    await appendFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  }
 }
 
 /** `n.i` counts from 0 on; `n.at` is the time of each. */

@@ -3,7 +3,6 @@ import { cronCommand } from '../../agent/commands/cron.ts';
 import type { ChatCommand } from '../../agent/commands/command.ts';
 import type { PeoplePorts } from '../../agent/ports.ts';
 import type { HookRunner } from '../../agent/hooks/hooks.ts';
-import { outboundTo } from '../../agent/outgoing.ts';
 import { renderer } from '../../agent/turn/shown-text.ts';
 import type { CronScheduler } from '../../automation/cron-scheduler.ts';
 import type { CronAnswer, CronCaller, CronService } from '../../automation/cron-service.ts';
@@ -13,16 +12,17 @@ import type { RestoredJob } from '../../automation/restore-jobs.ts';
 import type { RecordedJob } from '../../storage/change-log.ts';
 import { machineZone } from '../../util/time-zone.ts';
 import type { MessageBus } from '../../bus/bus.ts';
-import { SAY_BUTTON, sessionKeyOf, type Button, type InboundMessage, type Role } from '../../bus/messages.ts';
+import { SAY_BUTTON, sessionKeyOf, type InboundMessage, type Role } from '../../bus/messages.ts';
 import type { RequestParams } from '../../gateway/operations/operations.ts';
 import { asRole, decideAccess, localRole, weakest } from '../../security/access/access.ts';
 import { cronTool, type CronToolCaller, type CronPort } from '../../tools/cron.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
-import { oneLine } from '../../util/text.ts';
+import { oneLine, plural } from '../../util/text.ts';
 import { isOwnersChannel } from '../../util/owners-channels.ts';
 import type { Base } from '../base.ts';
 import type { Stores } from '../storage/stores.ts';
+import { createTellOwner } from '../tell-owner.ts';
 
 /** What platforms take as the id of a button. */
 const LONGEST_BUTTON_BYTES = 64;
@@ -181,14 +181,7 @@ async function openCron(base: Base, { stores, bus, hooks, stopTurn }: Automation
     import('../../automation/job-store.ts'),
     import('../../automation/jobs-file.ts'),
   ]);
-  /** False: no one knows yet where the owner can be told. */
-  const tellOwner = async (id: string, text: string, button?: Button): Promise<boolean> => {
-    const chat = journal.questions.ownersChat();
-    if (chat === undefined) return false;
-    const message = outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now());
-    await bus.publishOutbound({ ...message, ...(button === undefined ? {} : { buttons: [[button]] }) });
-    return true;
-  };
+  const tellOwner = createTellOwner(base, { journal, bus });
   const zone = machineZone();
   const jobStore = new Store({
     file: new JobsFile({
@@ -214,6 +207,11 @@ async function openCron(base: Base, { stores, bus, hooks, stopTurn }: Automation
       log.warn('cron: cron/jobs.json cannot be used', { reason, copy });
       const text = `${brokenSentence(file)} A copy of the file is in ${copy}.`;
       return tellOwner(`cron-broken:${copy}`, text);
+    },
+    rewritten: (jobs) => {
+      log.warn('cron: cron/jobs.json was gone and is written again', { jobs });
+      const text = `cron/jobs.json was gone, so I wrote it again with the ${plural(jobs, 'job')} that I knew. To remove a job: \`/cron remove ID\`.`;
+      return tellOwner(`cron-rewritten:${clock.now()}`, text);
     },
   });
   const cron = new CronScheduler({

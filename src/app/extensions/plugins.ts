@@ -1,8 +1,5 @@
 import { dirname, join } from 'node:path';
 import type { HookRunner } from '../../agent/hooks/hooks.ts';
-import { outboundTo } from '../../agent/outgoing.ts';
-import type { MessageBus } from '../../bus/bus.ts';
-import type { Journal } from '../../journal/journal.ts';
 import { packageFile } from '../../config/version.ts';
 import { fingerprintOf } from '../../plugins/fingerprint.ts';
 import {
@@ -25,6 +22,7 @@ import { thrownLine } from '../../util/misfit.ts';
 import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
 import { guardKey, guardStages, standIn } from './missing-guards.ts';
 import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
+import type { TellOwner } from '../tell-owner.ts';
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
 export interface Plugins extends Contributions {
@@ -297,24 +295,12 @@ function stillRunning(name: string, error: unknown): string {
 /** Sends the owner a notice about each hook that does not answer, once for each start. */
 export function reportHungHooks(
   hooks: HookRunner,
-  ports: {
-    readonly clock: Clock;
-    readonly log: Logger;
-    /** When the process began, milliseconds since 1970. */
-    readonly startedAt: number;
-    readonly journal: Journal;
-    readonly bus: MessageBus;
-  },
+  /** `startedAt`: when the process began, milliseconds since 1970. */
+  { startedAt, tellOwner }: { readonly startedAt: number; readonly tellOwner: TellOwner },
 ): void {
-  const { clock, log, startedAt, journal, bus } = ports;
   let told = 0;
   hooks.onHung((sentence) => {
-    const chat = journal.questions.ownersChat();
-    if (chat === undefined) return;
     told += 1;
-    const notice = { id: `hook:${startedAt}:${told}`, kind: 'notice', text: `⚠ ${sentence}` } as const;
-    bus
-      .publishOutbound(outboundTo(chat, notice, clock.now()))
-      .catch((error: unknown) => log.warn('plugins: notice not queued', { reason: errorMessage(error) }));
+    void tellOwner(`hook:${startedAt}:${told}`, `⚠ ${sentence}`);
   });
 }

@@ -1,4 +1,3 @@
-import { outboundTo } from '../../agent/outgoing.ts';
 import type { MessageBus } from '../../bus/bus.ts';
 import type { ChannelHealth } from '../../channels/channel.ts';
 import type { AssistantPort } from '../../gateway/assistant-port.ts';
@@ -6,7 +5,6 @@ import type { Feed } from '../../gateway/feed/feed.ts';
 import type { ChatPorts } from '../../gateway/http/messages.ts';
 import type { OpenAiPorts } from '../../gateway/openai/ports.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
-import { errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
 import type { Channels } from '../channels.ts';
 import { startMonitoring, type MonitoringParts } from '../monitoring/monitoring.ts';
@@ -16,6 +14,7 @@ import { historyOf } from './history.ts';
 import { loadPage } from './page.ts';
 import { Readiness } from './readiness.ts';
 import { besideTape, continuedTurns, rowsOf, waitingQuestions } from './watching.ts';
+import { createTryTellOwner } from '../tell-owner.ts';
 
 export interface HttpParts extends Omit<MonitoringParts, 'journal' | 'sessions'> {
   readonly bus: MessageBus;
@@ -72,7 +71,10 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
           configured: token,
           path: paths.token,
           random,
-          remade: (sentence) => tellRemade(base, { bus, journal, sentence }),
+          remade: (sentence) => {
+            log.warn('http: token made again', { reason: sentence });
+            void createTryTellOwner(base, { journal, bus })(`token:${clock.now()}`, sentence);
+          },
         }),
         random,
         ended: journal.endedLogins,
@@ -100,19 +102,6 @@ export async function serveHttp(base: Base, parts: HttpParts): Promise<HttpServe
   );
   const owned = stack.move();
   return { ...server, changed: (what) => feed.changed(what), [Symbol.asyncDispose]: () => owned.disposeAsync() };
-}
-
-function tellRemade(
-  { clock, log }: Pick<Base, 'clock' | 'log'>,
-  { bus, journal, sentence }: Pick<HttpParts, 'bus'> & Pick<Stores, 'journal'> & { readonly sentence: string },
-): void {
-  log.warn('http: token made again', { reason: sentence });
-  const chat = journal.questions.ownersChat();
-  if (chat === undefined) return;
-  const notice = { id: `token:${clock.now()}`, kind: 'notice', text: sentence } as const;
-  void bus
-    .publishOutbound(outboundTo(chat, notice, clock.now()))
-    .catch((error: unknown) => log.warn('http: notice not queued', { reason: errorMessage(error) }));
 }
 
 /** How what a person says on the page becomes messages. */

@@ -10,7 +10,7 @@ import { openHomeStore, type HomeStore } from '../../homes/home-store.ts';
 import { journalMigrations } from '../../journal/schema.ts';
 import { createLearningRedactor } from '../../security/redact/redact.ts';
 import { ensureDirectory } from '../../storage/files.ts';
-import { acquireHomeLock } from '../../storage/lock.ts';
+import { keepLock } from '../start/keep-lock.ts';
 import { LogFile } from '../../storage/log-file.ts';
 import { classifyFailure } from '../../storage/storage-failure.ts';
 import type { StorageState } from '../../storage/storage-health.ts';
@@ -52,7 +52,7 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
   const startedAt = clock.now();
   await using stack = new AsyncDisposableStack();
   await ensureDirectory(paths.home);
-  stack.use(acquireHomeLock(paths.lock, { pid: process.pid, startedAt }));
+  stack.use(keepLock({ paths, startedAt, clock, log }, () => parts.onRestart?.()));
   const version = readVersion();
   const running: { homes: Homes | null; http: string | null; trouble: StorageState | null } = {
     homes: null,

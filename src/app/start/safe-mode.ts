@@ -1,9 +1,8 @@
-import { outboundTo } from '../../agent/outgoing.ts';
-import type { MessageBus } from '../../bus/bus.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
+import type { TellOwner } from '../tell-owner.ts';
 
 /** A process that ran this long, ms, counts as healthy. */
 const CALM_MS = 30 * 60_000;
@@ -31,20 +30,13 @@ export function trialConfig(config: Config): Config {
 
 /** Tells the owner, once for a row of starts. Never rejects. */
 export async function announceSafeMode(
-  { log, clock, plugins }: Pick<Base, 'log' | 'clock' | 'plugins'>,
-  { journal, bus }: { readonly journal: Journal; readonly bus: MessageBus },
+  { log, plugins }: Pick<Base, 'log' | 'plugins'>,
+  { starts, tellOwner }: Pick<Journal, 'starts'> & { readonly tellOwner: TellOwner },
 ): Promise<void> {
-  const { starts } = journal;
   log.error('safe mode: schedule, heartbeat, MCP servers and plugins are off', { starts: starts.recent });
-  const chat = journal.questions.ownersChat();
-  if (chat === undefined) return;
   const off = plugins.missingGuards.map(({ name }) => JSON.stringify(name)).join(', ');
   const guards = off === '' ? '' : ` Guards that are off: ${off}. What they should judge is held back.`;
-  const text = safeModeSentence(starts) + guards;
-  const notice = { id: `safe-mode:${starts.since}`, kind: 'notice', text } as const;
-  await bus
-    .publishOutbound(outboundTo(chat, notice, clock.now()))
-    .catch((error: unknown) => log.warn('safe mode: notice not queued', { reason: errorMessage(error) }));
+  await tellOwner(`safe-mode:${starts.since}`, safeModeSentence(starts) + guards);
 }
 
 /**

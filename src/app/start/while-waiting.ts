@@ -58,7 +58,7 @@ export async function openWhileWaiting(base: Ground, waiting: WhileWaiting): Pro
     });
   if (hasLock()) {
     const assistant = waitingAssistant(base, { ...waiting, http: () => http });
-    await tryTo('the control socket', () => startControlServer({ path: paths.socket, version, assistant, log }));
+    await tryTo('the control socket', () => startControlServer({ path: paths.socket, version, assistant, log, clock }));
   }
   return stack.move();
 }

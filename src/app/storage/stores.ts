@@ -17,12 +17,16 @@ import { SpillStore } from '../../storage/spill.ts';
 import { UntrustedFiles } from '../../storage/untrusted-files.ts';
 import { UndoLog } from '../../storage/undo-log.ts';
 import { Uploads } from '../../storage/uploads.ts';
+import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { errorMessage, type AppError } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
+import { DamageReports } from './home-files.ts';
 import type { KeptHome } from './kept-home.ts';
 
 /** Everything that lasts. */
 export interface Stores {
+  /** Files that were found damaged. */
+  readonly damage: DamageReports;
   readonly journal: Journal;
   readonly sessions: Sessions;
   readonly media: MediaStore;
@@ -64,6 +68,7 @@ export async function openStores(
   const { paths, clock, random, newId, log, config, startedAt, redact } = base;
   const boot = kept?.boot ?? base.boot;
   const watermark = kept?.watermark;
+  const damage = new DamageReports(clock);
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
   // The first write that the disk refuses, by any store, changes the known state of the disk.
@@ -94,6 +99,8 @@ export async function openStores(
     mayHaveLost: journal.mayHaveLost,
     image: (hash) => media.image(hash),
     openAppend: kept?.openTape(disk.open) ?? disk.open,
+    newestTurn: (key) => (isEphemeral(key) ? undefined : journal.turns.newestAnswered(key)),
+    onDamage: (sentence) => damage.found(sentence),
   });
   stack.defer(() => sessions.close());
   const search = stack.use(
@@ -128,6 +135,7 @@ export async function openStores(
     .catchUp()
     .catch((error: unknown) => log.warn('memory: source of facts not recorded yet', { reason: errorMessage(error) }));
   return {
+    damage,
     journal,
     sessions,
     search,
@@ -143,7 +151,12 @@ export async function openStores(
       clock,
       disk,
     }),
-    changes: new ChangeLog({ folder: join(paths.versions, 'undo'), clock, disk }),
+    changes: new ChangeLog({
+      folder: join(paths.versions, 'undo'),
+      clock,
+      disk,
+      onChange: (path) => base.storage.wrote(path),
+    }),
     undone: new UndoLog({ folder: join(paths.versions, 'undo', 'done'), disk }),
     audit: stack.use(
       new AuditLog(paths.audit, { clock, log, disk, mask: (text) => redact(text, { knownBy: 'value' }) }),

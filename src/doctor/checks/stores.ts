@@ -1,9 +1,13 @@
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { damagedFiles, damageText } from '../../storage/home-files.ts';
 import { openToRead } from '../../storage/open-database.ts';
 import { sweepFolder } from '../../storage/old-files.ts';
+import { tapeName } from '../../session/tape-name.ts';
+import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { errorMessage } from '../../util/errors.ts';
+import { machineZone } from '../../util/time-zone.ts';
 import { megabytes, oneLine, plural, shellWord } from '../../util/text.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
@@ -17,6 +21,7 @@ export const storeChecks: readonly Check[] = [
   },
   { id: 'store.search', subject: 'home', about: 'search.db, the full-text index, is whole', run: search },
   { id: 'store.tapes', subject: 'home', about: 'each line of the newest conversations can be read', run: tapes },
+  { id: 'store.files', subject: 'home', about: 'no file of the home is gone, emptied or unreadable', run: files },
   { id: 'store.quarantine', subject: 'home', about: 'nothing damaged was set aside', run: quarantine },
   { id: 'store.size', subject: 'home', about: 'the journal, the logs and the audit log have a usual size', run: size },
 ];
@@ -25,6 +30,8 @@ export const storeChecks: readonly Check[] = [
 const CHECKED_BYTES = 400_000_000;
 /** Of tapes, the newest first. */
 const READ_BYTES = 48_000_000;
+const FROM_BACKUP =
+  'If you miss something: restore the file from a backup (docs/backup.md) while the assistant is stopped';
 const LARGE = { logsBytes: 500_000_000, journalBytes: 1_000_000_000, freeShare: 0.4, freeBytes: 100_000_000 };
 
 function journal({ paths, journal: opened, journalTrouble, command }: Scene): readonly Finding[] {
@@ -95,7 +102,7 @@ function damageOf(check: () => readonly string[]): string | null {
   }
 }
 
-async function tapes({ paths }: Scene): Promise<readonly Finding[]> {
+async function tapes({ paths, journal: opened }: Scene): Promise<readonly Finding[]> {
   const found = namesIn(paths.sessions)
     .filter((name) => name.endsWith('.jsonl'))
     .map((name) => ({
@@ -112,25 +119,48 @@ async function tapes({ paths }: Scene): Promise<readonly Finding[]> {
   let left = READ_BYTES;
   let read = 0;
   const damaged: string[] = [];
+  const newest = newestByTape(opened, paths.sessions);
+  const incomplete = [...newest.keys()].filter((path) => !existsSync(path));
   for (const { path, size: bytes } of files) {
     if (bytes > left) continue;
     left -= bytes;
     read += 1;
-    const lines = (await readFile(path, 'utf8')).split('\n');
+    const text = await readFile(path, 'utf8');
+    const turn = newest.get(path);
+    if (turn !== undefined && !text.includes(turn)) incomplete.push(path);
+    const lines = text.split('\n');
     // Without a line end at the end the last line is being written, or was cut off by a crash: the next start sees to it.
     lines.pop();
     const bad = lines.findIndex((line) => line !== '' && !isJson(line));
     if (bad !== -1) damaged.push(`${path} (line ${bad + 1})`);
   }
   const [first, ...others] = damaged;
+  const lacking = incomplete.map((path) =>
+    failed(`${path} is gone or lacks messages that were answered.`, FROM_BACKUP),
+  );
+  if (first === undefined && lacking.length > 0) return lacking;
   if (first === undefined) return [ok(`${plural(read, 'conversation')} can be read.`)];
   const more = others.length === 0 ? '' : `, and ${plural(others.length, 'other')}`;
-  return [
-    warning(
-      `${first}${more} cannot be read there; that line is left out of the conversation.`,
-      'If you miss something: restore the file from a backup (docs/backup.md) while the assistant is stopped',
-    ),
-  ];
+  const unread = `${first}${more} cannot be read there; that line is left out of the conversation.`;
+  return [...lacking, warning(unread, FROM_BACKUP)];
+}
+
+/** Of each tape, by its path, the newest turn that it must have. */
+function newestByTape(opened: Scene['journal'], folder: string): ReadonlyMap<string, string> {
+  try {
+    const known = [...(opened?.newestAnswered() ?? [])].filter(([session]) => !isEphemeral(session));
+    return new Map(known.map(([session, turn]) => [join(folder, tapeName(session)), turn]));
+  } catch {
+    // The check of the journal says so.
+    return new Map();
+  }
+}
+
+async function files({ paths, journal: opened }: Scene): Promise<readonly Finding[]> {
+  const found = await damagedFiles(paths.home, opened?.homeFiles() ?? new Map());
+  return found.length === 0
+    ? [ok('The files of the home are as they were.')]
+    : [failed(damageText(found, machineZone()), FROM_BACKUP)];
 }
 
 function isReadable(path: string, facts: Stats): boolean {

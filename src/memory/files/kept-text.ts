@@ -1,4 +1,4 @@
-import { readFile, rm, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Disk } from '../../storage/disk.ts';
 import { ifThere } from '../../storage/files.ts';
@@ -152,7 +152,7 @@ export class KeptText {
       replaced = await onReplace?.(now.text, next ?? '', by ?? BY_A_PERSON);
       // Keeping took a while, in which a person may have saved the file.
       if ((await this.read()).hash !== now.hash) return { ok: false, why: 'changed' };
-      if (next === null) await rm(path, { force: true });
+      if (next === null) await disk.remove(path);
       else await disk.replace(path, next);
     } catch (error) {
       throw unwritable(`${this.path} could not be changed`, error);

@@ -1,0 +1,83 @@
+import { BOOTSTRAP_FILES } from '../../agent/prompt/layers.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { damageText, type FileDamage, HomeFiles } from '../../storage/home-files.ts';
+import type { Clock } from '../../util/clock.ts';
+import { machineZone } from '../../util/time-zone.ts';
+import type { Ground } from '../base.ts';
+import type { TellOwner } from '../tell-owner.ts';
+
+/** The jobs and the databases report their own damage; tapes are compared with the journal. */
+const FILES: readonly string[] = [
+  'config.json',
+  ...[...BOOTSTRAP_FILES, 'HEARTBEAT.md', 'memory/MEMORY.md', 'memory/HISTORY.md'].map((name) => `workspace/${name}`),
+  'audit.jsonl',
+  'gateway.token',
+  'editors.json',
+  'skill-pins.json',
+  'plugin-pins.json',
+  'versions/untrusted.jsonl',
+];
+
+/** Damage that was found since the start: the owner is told, and it is in the status. */
+export class DamageReports {
+  readonly #clock: Clock;
+  readonly #all: string[] = [];
+  #untold: string[] = [];
+  #tellOwner: TellOwner | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** One sentence or more, oldest first. */
+  get all(): readonly string[] {
+    return this.#all;
+  }
+
+  found(text: string): void {
+    this.#all.push(text);
+    this.#untold.push(text);
+    this.#tell();
+  }
+
+  /** Tells what was found and what will be. */
+  tellBy(tellOwner: TellOwner): void {
+    this.#tellOwner = tellOwner;
+    this.#tell();
+  }
+
+  #tell(): void {
+    if (this.#tellOwner === undefined || this.#untold.length === 0) return;
+    void this.#tellOwner(`damaged:${this.#clock.now()}:${this.#all.length}`, `⚠ ${this.#untold.join('\n\n')}`);
+    this.#untold = [];
+  }
+}
+
+/** Looks after the home's files from now on; the first look is done when it resolves. */
+export async function watchHome(
+  { paths, clock, log, storage, config }: Pick<Ground, 'paths' | 'clock' | 'log' | 'storage' | 'config'>,
+  { journal, damage }: { readonly journal: Pick<Journal, 'homeFiles'>; readonly damage: DamageReports },
+): Promise<Disposable> {
+  const zone = config.agent.timezone ?? machineZone();
+  let isRunning = false;
+  const files = new HomeFiles(FILES, {
+    home: paths.home,
+    records: journal.homeFiles,
+    onWrote: (listener) => storage.onWrote(listener),
+    damaged: (all) => {
+      const found = all.filter((one) => !isToldElsewhere(one, isRunning));
+      if (found.length === 0) return;
+      for (const { path, problem } of found) log.error('home: file damaged', { path, problem });
+      damage.found(damageText(found, zone));
+    },
+    clock,
+  });
+  await files.watch();
+  isRunning = true;
+  return files;
+}
+
+/** While it runs, the reloader tells of the configuration; and a token that is no token is replaced, with a notice. */
+function isToldElsewhere({ path, problem }: FileDamage, isRunning: boolean): boolean {
+  return path === 'config.json' ? isRunning : path === 'gateway.token' && problem !== 'is gone';
+}

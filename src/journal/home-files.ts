@@ -1,0 +1,36 @@
+import type { Row } from '../storage/database.ts';
+import type { HomeFileRecord } from '../storage/home-files.ts';
+import type { JournalPorts } from './rows.ts';
+
+/** SQL: all records. */
+export const HOME_FILES = 'SELECT path, bytes, seen_at FROM home_files';
+
+/** What the home's own files were like, so that a later look can say what is missing. */
+export class HomeFileRecords {
+  readonly #ports: JournalPorts;
+
+  constructor(ports: JournalPorts) {
+    this.#ports = ports;
+  }
+
+  /** By path within the home. */
+  all(): ReadonlyMap<string, HomeFileRecord> {
+    return homeFilesOf(this.#ports.db.all(HOME_FILES));
+  }
+
+  /** Replaces some records; null: that file is not expected any more. */
+  keep(records: ReadonlyMap<string, HomeFileRecord | null>): Promise<void> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      for (const [path, record] of records) {
+        if (record === null) db.run('DELETE FROM home_files WHERE path = ?', path);
+        else db.run('INSERT OR REPLACE INTO home_files VALUES (?, ?, ?)', path, record.bytes, record.seenAt);
+      }
+    });
+  }
+}
+
+/** The rows of `HOME_FILES`, by path. */
+export function homeFilesOf(rows: readonly Row[]): ReadonlyMap<string, HomeFileRecord> {
+  return new Map(rows.map((row) => [row.text('path'), { bytes: row.number('bytes'), seenAt: row.number('seen_at') }]));
+}

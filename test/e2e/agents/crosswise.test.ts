@@ -1,3 +1,0 @@
-import { crosswiseSuite } from '../../support/crosswise-suite.ts';
-
-crosswiseSuite(['widest']);
