@@ -69,7 +69,11 @@ describe('the lock of a home', () => {
   test('is refused while another process has a file of the home open, whoever removed the lock', async () => {
     const file = join(folder, 'state.db');
     await writeFile(file, '');
-    const child = spawn('tail', ['-f', file], { stdio: 'ignore' });
+    const child = spawn(
+      process.execPath,
+      ['-e', `require("fs").openSync(${JSON.stringify(file)}); setInterval(() => {}, 1000)`],
+      { stdio: 'ignore' },
+    );
     children.push(child);
     await waitFor(() => {
       expect(() => requireUnused(path, file)).toThrow(`This home is in use by process ${child.pid} `);

@@ -85,7 +85,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     }),
   );
   await options.furnish?.(home);
-  await putNewJournal(homePaths(home).state);
+  const { state, lock } = homePaths(home);
+  await putNewJournal(state);
+  // A journal without a lock looks like one whose lock was removed: who has it open would be looked for.
+  await writeFile(lock, '', { mode: 0o600 });
   let startMs = 0;
   const start = async (at = home): Promise<Assistant> => {
     const before = process.threadCpuUsage();
