@@ -136,11 +136,12 @@ export class AppendFile {
   async damage(): Promise<string | null> {
     if (this.#draining !== undefined || this.#handle === undefined) return null;
     const handle = this.#handle;
+    const expected = this.#size ?? 0;
     const [isThere, size] = [(await handle.isThere?.()) ?? true, await handle.size()];
     const last = size === 0 ? undefined : await handle.byteAt(size - 1);
     // What was appended meanwhile changed all that.
-    if (handle !== this.#handle || this.#draining !== undefined) return null;
-    const found = damageOf({ isThere, size, last }, this.#size ?? 0);
+    if (handle !== this.#handle || this.#draining !== undefined || this.#size !== expected) return null;
+    const found = damageOf({ isThere, size, last }, expected);
     if (found === null) return null;
     this.#lazy = new Uint8Array();
     this.#owesLazy = false;

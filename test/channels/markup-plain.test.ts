@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { discordMarkup } from '../../src/channels/markup/discord.ts';
+import { slackMarkup } from '../../src/channels/markup/slack.ts';
 import { plainMarkup } from '../../src/channels/markup/markup.ts';
 import { telegramMarkup } from '../../src/channels/markup/telegram.ts';
 
@@ -11,9 +13,27 @@ test.each([
   ],
   ['lists, quotes, headings, rules', '# h\n\n- a\n  1. b\n\n> c\n\n---', 'h\n\n• a\n  1. b\n\nc\n\n———'],
   ['tables are aligned', '|a|n|\n|-|-:|\n|b|10|', 'a |  n\n--|---\nb | 10'],
+  [
+    'a cell with line breaks has as many lines',
+    '|a|n|\n|-|-:|\n|b<br>c<br/>d|10|\n|e|1|',
+    'a |  n\n--|---\nb | 10\nc |\nd |\ne |  1',
+  ],
   ['code is as it was', '```ts\n  a\n\n  b\n```', 'a\n\n  b'],
 ])('as plain text, %s', (_, markdown, text) => {
   expect(plainMarkup.render(markdown)).toEqual([text]);
+});
+
+test.each([
+  ['Telegram', telegramMarkup],
+  ['Discord', discordMarkup],
+  ['Slack', slackMarkup],
+])('a table that is cut has its head in each part: %s', (_, markup) => {
+  const rows = Array.from({ length: 900 }, (_, n) => `| ${n} | a row with some words |`);
+  const parts = markup.render(['| Number | What |', '|---|---|', ...rows].join('\n'));
+  expect(parts.length).toBeGreaterThan(2);
+  for (const part of parts) expect(part).toMatch(/^\W*(?:pre>|text)?\s*Number \| What\n-+\|-+\n\d+ +\| a row/u);
+  const shown = parts.join('\n').match(/\d+(?= +\| a row with some words)/gu);
+  expect(shown).toEqual(rows.map((_, n) => String(n)));
 });
 
 test('text that shows nothing has no part, and a part needs no other form', () => {

@@ -123,6 +123,25 @@ describe('a kind of message', () => {
     expect(draft.media).toMatchObject([{ kind: 'image', source: 'large' }]);
   });
 
+  test.each([
+    [{ type: 'user', sender_user: other, date: 1 }, 'Eve'],
+    [{ type: 'hidden_user', sender_user_name: 'Eve H.', date: 1 }, 'Eve H.'],
+    [{ type: 'chat', sender_chat: { id: -5, title: 'Neighbours' }, date: 1 }, 'Neighbours'],
+    [{ type: 'channel', chat: { id: -6, title: 'Daily\nnews' }, message_id: 3, date: 1 }, 'Daily news'],
+  ])('a forward says whose message it was: %j', async (forward_origin, name) => {
+    const draft = await readOf({ text: 'The door is green.', forward_origin });
+    expect(draft).toMatchObject({ text: `The door is green.\n[forwarded from ${name}]`, untrusted: true });
+  });
+
+  test('a poll has its votes', async () => {
+    const options = [
+      { text: 'tea', voter_count: 3 },
+      { text: 'coffee', voter_count: 1 },
+    ];
+    const draft = await readOf({ poll: { question: 'What?', options, total_voter_count: 4, is_closed: true } });
+    expect(draft.text).toBe('[poll: What? (tea: 3 / coffee: 1; 4 voters; closed)]');
+  });
+
   test.each(['story', 'paid_media', 'giveaway', 'a_kind_of_tomorrow'])(
     '%s is named as one that is not read',
     async (kind) => {

@@ -153,6 +153,20 @@ describe.concurrent('what was written while nobody listened', () => {
     expect(discord.calls.filter(({ route }) => HISTORY.test(route)).length - pages).toBe(1);
   });
 
+  test('is answered in threads that were made meanwhile, one of them of an old message, by the first process too', async () => {
+    await using world = await startDiscordWorld({ discord: { groups: { ...GROUPS, followUpSeconds: 0 } } });
+    const { channel, discord } = world;
+    echo(world);
+    const old = says(world, mention(world, 'one'), channel);
+    await reads(world, channel, 'Heard: one');
+    discord.gateway.invalidate(false);
+    await waitFor(() => !discord.gateway.isConnected, { what: 'a lost connection' });
+    const threads = [discord.addThread(channel), discord.addThread(channel, { ofMessage: old })];
+    for (const thread of threads) says(world, mention(world, `in ${thread.id}`), thread);
+    for (const thread of threads) await reads(world, thread, `Heard: in ${thread.id}`);
+    expect(threads.flatMap((thread) => textsIn(world, thread))).toHaveLength(2);
+  });
+
   test('is not forgotten behind a live message when the history cannot be had yet, nor by a stop then', async () => {
     await using world = await startDiscordWorld();
     echo(world);

@@ -40,6 +40,8 @@ export interface DiscordPlace {
   readonly guildId: string | undefined;
   readonly parentId: string | undefined;
   readonly name: string;
+  /** ISO 8601. */
+  readonly madeAt: string;
 }
 
 /** A message as it stands now. */
@@ -85,7 +87,15 @@ export class DiscordChats {
   }
 
   addPlace(facts: Partial<DiscordPlace>): DiscordPlace {
-    const place = { id: newSnowflake(), type: 0, guildId: undefined, parentId: undefined, name: 'general', ...facts };
+    const place = {
+      id: newSnowflake(),
+      type: 0,
+      guildId: undefined,
+      parentId: undefined,
+      name: 'general',
+      madeAt: new Date().toISOString(),
+      ...facts,
+    };
     this.channels.set(place.id, place);
     return place;
   }

@@ -54,7 +54,8 @@ export interface FakeDiscord extends AsyncDisposable {
   readonly commands: readonly Payload[];
   /** A server with one channel, which is returned. */
   addChannel(facts?: { readonly name?: string }): DiscordPlace;
-  addThread(parent: DiscordPlace, facts?: { readonly name?: string }): DiscordPlace;
+  /** `ofMessage`: the thread has the id of that message. */
+  addThread(parent: DiscordPlace, facts?: { readonly name?: string; readonly ofMessage?: string }): DiscordPlace;
   /** The direct chat of a person with the bot. */
   direct(person: DiscordPerson): DiscordPlace;
   /** Somebody writes; the Gateway tells of it. */
@@ -99,12 +100,13 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
   const faults: { readonly route: RegExp; readonly fault: DiscordFault }[] = [];
   let faultHandler: ((route: string, body: unknown) => DiscordFault | undefined) | undefined;
 
-  const placeFacts = ({ id, type, name, parentId }: DiscordPlace): Payload => ({
+  const placeFacts = ({ id, type, name, parentId, madeAt }: DiscordPlace): Payload => ({
     id,
     type,
     name,
     parent_id: parentId ?? null,
     last_message_id: chats.in(id).at(-1)?.id ?? null,
+    ...(type === 11 ? { thread_metadata: { archived: false, create_timestamp: madeAt } } : {}),
   });
   const guildFacts = (id: string, botRole: string): Payload => {
     const places = [...chats.channels.values()].filter(({ guildId }) => guildId === id);
@@ -282,8 +284,8 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}): Promis
       gateway.dispatch('GUILD_CREATE', guildFacts(guildId, botRole));
       return place;
     },
-    addThread(parent, { name = 'thread' } = {}) {
-      const place = chats.addPlace({ type: 11, guildId: parent.guildId, parentId: parent.id, name });
+    addThread(parent, { name = 'thread', ofMessage: id = newSnowflake() } = {}) {
+      const place = chats.addPlace({ id, type: 11, guildId: parent.guildId, parentId: parent.id, name });
       gateway.dispatch('THREAD_CREATE', { ...placeFacts(place), guild_id: parent.guildId });
       return place;
     },

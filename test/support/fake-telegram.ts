@@ -167,7 +167,7 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
         response.end(`<html><body><h1>${fault.status}</h1></body></html>`);
         return;
       case 'json':
-        replyJson(response, fault.status, failure(fault.status, fault.description, fault.retryAfter));
+        replyJson(response, fault.status, failure(fault.status, fault.description, fault.retryAfter, fault.movedTo));
         return;
       case 'answer':
       case undefined:

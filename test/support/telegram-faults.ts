@@ -13,6 +13,8 @@ export type TelegramFault =
       /** Seconds; for 429. */
       readonly retryAfter?: number;
       readonly description?: string;
+      /** Where the chat is now; for 400. */
+      readonly movedTo?: number;
       /** JSON as the API answers, or HTML as a proxy before it does. @default 'json' */
       readonly body?: 'json' | 'html';
       readonly taken?: boolean;
@@ -38,6 +40,7 @@ interface FaultPlan {
   readonly status: number;
   readonly description: string;
   readonly retryAfter?: number | undefined;
+  readonly movedTo?: number | undefined;
   /** In place of the call's own result. */
   readonly result?: unknown;
 }
@@ -67,5 +70,6 @@ export function describeFault(fault: TelegramFault): FaultPlan {
     status: fault.status,
     description: fault.description ?? DESCRIPTIONS[fault.status] ?? 'Bad Request',
     retryAfter: fault.retryAfter,
+    movedTo: fault.movedTo,
   };
 }

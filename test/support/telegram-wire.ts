@@ -3,13 +3,14 @@ import { readBytes, replyJson } from './http.ts';
 import { isRecord } from './validate.ts';
 
 /** The body of a refusal. */
-export function failure(status: number, description: string, retryAfter?: number): unknown {
+export function failure(status: number, description: string, retryAfter?: number, movedTo?: number): unknown {
   const text = retryAfter === undefined ? description : `Too Many Requests: retry after ${retryAfter}`;
   return {
     ok: false,
     error_code: status,
     description: text,
     ...(retryAfter === undefined ? {} : { parameters: { retry_after: retryAfter } }),
+    ...(movedTo === undefined ? {} : { parameters: { migrate_to_chat_id: movedTo } }),
   };
 }
 

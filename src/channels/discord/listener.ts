@@ -13,11 +13,17 @@ import { CALLBACK, EPHEMERAL, type DiscordApi } from './api.ts';
 import { callFailure, isRefused } from './errors.ts';
 import { readInteraction, readMessage, type ReadingContext } from './inbound.ts';
 import type { DiscordOptions } from './options.ts';
-import { payloads, type DiscordInteraction, type DiscordReaction, type DiscordUser } from './payload.ts';
+import {
+  payloads,
+  type DiscordInteraction,
+  type DiscordPlace,
+  type DiscordReaction,
+  type DiscordUser,
+} from './payload.ts';
 import { ChannelCache, type ChatPlace } from './channel-cache.ts';
 import { readReaction } from './reactions.ts';
 import type { Deferrals } from './slash-commands.ts';
-import { compareIds, idsByAge, timeOf } from './snowflake.ts';
+import { compareIds, idAt, idsByAge, timeOf } from './snowflake.ts';
 
 const PAGE = 100;
 /** Discord takes 50 calls a second in all. What waits for its history could hardly be answered sooner either. */
@@ -147,7 +153,7 @@ export class Listener implements AsyncDisposable {
     const guild = payloads.guild.safeParse(data);
     if (!guild.success || guild.data.unavailable === true) return;
     for (const place of this.#channels.noteGuild(guild.data, this.me))
-      this.#backfill.latest(place.id, place.last_message_id);
+      this.#backfill.latest(place.id, place.last_message_id, madeAt(place));
     if (!this.#awaited.delete(guild.data.id) || this.#awaited.size > 0) return;
     this.#waiting?.[Symbol.dispose]();
     this.#backfill.closeGaps();
@@ -326,6 +332,11 @@ export class Listener implements AsyncDisposable {
     // Of what no one knows anything, no more is assumed than that others may read along.
     return this.#channels.note(place.success ? { ...place.data, id } : { id, type: 0 });
   }
+}
+
+/** An id of the time at which a place was made. */
+function madeAt({ id, thread_metadata: thread }: DiscordPlace): string {
+  return thread?.create_timestamp == null ? id : idAt(Date.parse(thread.create_timestamp));
 }
 
 async function missedIn(

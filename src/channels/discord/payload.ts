@@ -80,6 +80,8 @@ const place = z.object({
   parent_id: id.nullish(),
   guild_id: id.nullish(),
   last_message_id: id.nullish(),
+  /** Of a thread, whose own id may be that of an old message. */
+  thread_metadata: odd(z.object({ create_timestamp: z.iso.datetime({ offset: true }).nullish() }).nullish()),
 });
 
 const role = z.object({

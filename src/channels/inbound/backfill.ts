@@ -33,8 +33,8 @@ export class Backfill<Data> implements AsyncDisposable {
   readonly #cut = new Set<string>();
   #waiting = 0;
   #isDown = false;
-  /** The newest cursor of the last process: a place with a greater id was created after it. */
-  readonly #lastKnown: string | undefined;
+  /** The newest cursor before this connection: what was made after it is a new place. */
+  #lastKnown: string | undefined;
   #timer: Disposable;
 
   constructor(cursors: ReadonlyMap<string, string>, ports: BackfillPorts<Data>, signal: AbortSignal) {
@@ -42,7 +42,6 @@ export class Backfill<Data> implements AsyncDisposable {
     this.#signal = signal;
     this.#slots = new Slots(ports.pace.atOnce);
     this.#cursors = new ReadCursors(cursors, ports.ids);
-    this.#lastKnown = this.#cursors.newest;
     this.#timer = this.#keepLater();
   }
 
@@ -60,6 +59,7 @@ export class Backfill<Data> implements AsyncDisposable {
   /** Call it after a new connection: every place has a gap. */
   connected(): void {
     this.#isDown = false;
+    this.#lastKnown = this.#cursors.newest;
     for (const place of this.#cursors.places) this.#gaps.open(place);
   }
 
@@ -74,8 +74,11 @@ export class Backfill<Data> implements AsyncDisposable {
     for (const { place } of lively.slice(0, LIVELY.count)) this.#look(place);
   }
 
-  /** Call it when the platform names the newest message of a place; null: it has none; undefined: unknown. */
-  latest(place: string, last: string | null | undefined): void {
+  /**
+   * Call it when the platform names the newest message of a place; null: it has none; undefined: unknown. `madeAt`: an id of the time
+   * at which the place was made. @default its own id
+   */
+  latest(place: string, last: string | null | undefined, madeAt = place): void {
     const { compare } = this.#ports.ids;
     const known = this.#cursors.of(place);
     if (known !== undefined) {
@@ -84,8 +87,8 @@ export class Backfill<Data> implements AsyncDisposable {
       return;
     }
     if (last === undefined) return;
-    const isNew = this.#lastKnown !== undefined && compare(place, this.#lastKnown) > 0;
-    this.#cursors.move(place, isNew || last === null ? place : last);
+    const isNew = this.#lastKnown !== undefined && compare(madeAt, this.#lastKnown) > 0;
+    this.#cursors.move(place, isNew || last === null ? madeAt : last);
     if (isNew && last !== null) this.#look(place);
   }
 

@@ -26,8 +26,8 @@ export type InboundResult =
 export const nothing: InboundResult = { type: 'nothing' };
 
 /** The error for an update of an unknown shape: one sentence, without the content of the update. */
-export function unknownShape({ issues }: z.ZodError): TypeError {
-  const path = issues[0]?.path.join('.') ?? '';
+export function unknownShape(error: z.ZodError | undefined): TypeError {
+  const path = error?.issues[0]?.path.join('.') ?? '';
   return new TypeError(`it has an unknown shape${path === '' ? '' : ` at ${path}`}`);
 }
 

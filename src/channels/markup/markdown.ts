@@ -128,9 +128,11 @@ class SpanWriter {
     for (const token of tokens) {
       if (token.type === 'tr_open') rows.push([]);
       else if (token.type === 'th_open') rightAligned.push(attribute(token, 'style').includes('right'));
-      else if (token.type === 'inline') rows.at(-1)?.push(tokenText(token.children ?? []));
+      else if (token.type === 'inline')
+        rows.at(-1)?.push(tokenText(token.children ?? []).replaceAll(/<br\s*\/?>/giu, '\n'));
     }
-    this.#preformatted(opening, alignTable(rows, rightAligned), '');
+    const { text, head } = alignTable(rows, rightAligned);
+    this.#preformatted(opening, text, '', head);
   }
 
   #openItem(opening: Token): void {
@@ -154,10 +156,10 @@ class SpanWriter {
     this.#items.pop();
   }
 
-  #preformatted(token: Token, text: string, language: string): void {
+  #preformatted(token: Token, text: string, language: string, head?: number): void {
     this.#begin(token);
     if (this.#items.length > 0 && this.spans.at(-1)?.role !== 'gap') this.#write({ text: '\n', role: 'indent' });
-    if (!isInvisible(text)) this.#write({ text, pre: language });
+    if (!isInvisible(text)) this.#write({ text, pre: language, ...(head === undefined ? {} : { head }) });
   }
 
   /** The gap to the block before, as in the source; then the indentation and the markers of the list items around. */
@@ -206,22 +208,31 @@ class SpanWriter {
   }
 }
 
-/** A table as lines of text whose columns stand under each other in a fixed-width font; a very wide one is not padded. */
-function alignTable(rows: Rows, rightAligned: readonly boolean[]): string {
+/**
+ * A table as lines of text whose columns stand under each other in a fixed-width font; a very wide one is not padded. `head`: how many
+ * units its head has, with the line under it.
+ */
+function alignTable(rows: Rows, rightAligned: readonly boolean[]): { readonly text: string; readonly head: number } {
   const widths: number[] = [];
   for (const row of rows) {
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, displayWidth(cell));
+    for (const [column, cell] of row.entries()) {
+      widths[column] = Math.max(widths[column] ?? 0, ...cell.split('\n').map(displayWidth));
+    }
   }
   const isWide = widths.reduce((sum, width) => sum + width, 3 * (widths.length - 1)) > WIDEST;
   const columns = isWide ? widths.map(() => 0) : widths;
-  const lines = rows.map((row) =>
-    columns
-      .map((width, column) => pad(row[column] ?? '', width, rightAligned[column] === true))
-      .join(' | ')
-      .trimEnd(),
-  );
-  const [head, ...body] = lines;
-  return [head, columns.map((width) => '-'.repeat(width || 3)).join('-|-'), ...body].join('\n');
+  const [head = '', ...body] = rows.map((row) => {
+    const cells = columns.map((_, column) => (row[column] ?? '').split('\n'));
+    const lines = Array.from({ length: Math.max(1, ...cells.map(({ length }) => length)) }, (_, n) =>
+      columns
+        .map((width, column) => pad(cells[column]?.[n] ?? '', width, rightAligned[column] === true))
+        .join(' | ')
+        .trimEnd(),
+    );
+    return lines.join('\n');
+  });
+  const top = `${head}\n${columns.map((width) => '-'.repeat(width || 3)).join('-|-')}`;
+  return { text: [top, ...body].join('\n'), head: top.length + 1 };
 }
 
 function pad(text: string, width: number, right: boolean): string {

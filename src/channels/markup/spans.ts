@@ -27,6 +27,8 @@ export interface Span {
   readonly link?: string;
   /** A block of code: its language, or '' when that is unknown. */
   readonly pre?: string;
+  /** Of a table: so many units at its beginning are its head, which is repeated where it is cut. */
+  readonly head?: number;
   readonly quote?: boolean;
   /** Level of the heading it is in, 1 to 6. */
   readonly heading?: number;
@@ -68,7 +70,7 @@ export class SpanIndex {
       const span = this.#spans[at];
       const begin = this.#starts[at] ?? 0;
       if (span === undefined || begin >= end) break;
-      const text = span.text.slice(Math.max(0, start - begin), end - begin);
+      const text = repeatedHead(span, start - begin) + span.text.slice(Math.max(0, start - begin), end - begin);
       if (text !== '') inside.push(text === span.text ? span : cutSpan(span, text));
     }
     return inside;
@@ -85,6 +87,15 @@ export class SpanIndex {
     }
     return low;
   }
+}
+
+/** A longer head would leave little room for rows. */
+const LONGEST_HEAD = 400;
+
+/** What stands over the rows of a table that was cut before a row. */
+function repeatedHead({ text, head = 0 }: Span, from: number): string {
+  const isCut = head > 0 && from >= head && text[from - 1] === '\n';
+  return isCut && head <= LONGEST_HEAD ? text.slice(0, head) : '';
 }
 
 /** Half a marker is no marker, only text. */

@@ -1,5 +1,5 @@
 import type { Media } from '../../bus/messages.ts';
-import { cut } from '../../util/text.ts';
+import { cut, plural } from '../../util/text.ts';
 import { isPicture } from '../inbound/attachments.ts';
 import { withAddress } from '../inbound/card-text.ts';
 import { readRich } from './rich-text.ts';
@@ -85,9 +85,7 @@ function wordsOf(message: TelegramShown): readonly string[] {
     ...(contact === undefined
       ? []
       : [`[contact: ${[contact.first_name, contact.last_name, contact.phone_number].filter(Boolean).join(' ')}]`]),
-    ...(poll === undefined
-      ? []
-      : [`[poll: ${cut(poll.question, LONGEST_NAME)} (${poll.options.map(({ text }) => cut(text, 60)).join(' / ')})]`]),
+    ...(poll === undefined ? [] : [pollWords(poll)]),
     ...(dice === undefined ? [] : [`[${dice.emoji}: ${dice.value}]`]),
     ...(markup?.inline_keyboard.flat() ?? []).flatMap(({ text, url }) =>
       url === undefined ? [] : [`[button: ${withAddress(text, url)}]`],
@@ -96,6 +94,20 @@ function wordsOf(message: TelegramShown): readonly string[] {
   const isRead = words.length > 0 || (message.text ?? message.caption ?? '') !== '' || filesOf(message).length > 0;
   const kind = isRead ? undefined : unreadKind(message);
   return kind === undefined ? words : [`[${kind.replaceAll('_', ' ')}: messages of this kind can't be read here]`];
+}
+
+/** With the votes, where there are any. */
+function pollWords({
+  question,
+  options,
+  total_voter_count: voters = 0,
+  is_closed: isClosed,
+}: NonNullable<TelegramShown['poll']>): string {
+  const choices = options.map(({ text, voter_count: votes = 0 }) =>
+    voters === 0 ? cut(text, 60) : `${cut(text, 60)}: ${votes}`,
+  );
+  const state = [voters === 0 ? '' : `; ${plural(voters, 'voter')}`, isClosed === true ? '; closed' : ''].join('');
+  return `[poll: ${cut(question, LONGEST_NAME)} (${choices.join(' / ')}${state})]`;
 }
 
 function checklistWords({

@@ -9,11 +9,12 @@ import { emojisOf } from '../reaction-options.ts';
 import { callFailure, isTokenRefused, tokenRefused } from './errors.ts';
 import { readUpdate } from './inbound.ts';
 import { showMenu } from './menu.ts';
+import { MovedChats } from './moved-chats.ts';
 import type { TelegramOptions } from './options.ts';
 import { pollUpdates } from './poll.ts';
 import { readReactions, refusedEmoji } from './reactions.ts';
 import { forGrammy, openTransport, type Transport } from './transport.ts';
-import { botAccount, chatOf, updateBody, type BotAccount, type TelegramUpdate } from './update.ts';
+import { botAccount, chatOf, updateBody, type BotAccount } from './update.ts';
 
 const PRESS_DEADLINE_MS = 10_000;
 /** In groups Telegram tells only administrators of reactions. */
@@ -52,7 +53,9 @@ export async function connect(options: TelegramOptions, link: Link): Promise<Tel
       'running',
     );
   }
-  const polling = poll(api, { options, me, link });
+  const chats = new MovedChats(name, context);
+  api.config.use(chats.transform);
+  const polling = poll(api, { options, me, link, chats });
   stack.defer(() => polling);
   const menu = { commands, owners: owners.length > 0 ? owners : allowFrom, log };
   if (commands.length > 0) void showMenu(api, menu, forGrammy(signal));
@@ -73,6 +76,7 @@ interface Polling {
   readonly options: TelegramOptions;
   readonly me: BotAccount;
   readonly link: Link;
+  readonly chats: MovedChats;
 }
 
 async function poll(api: Api, polling: Polling): Promise<void> {
@@ -98,7 +102,7 @@ async function poll(api: Api, polling: Polling): Promise<void> {
 }
 
 /** Reads a batch of updates and writes their messages in one transaction, their reactions before it. Rejects only when the channel stops. */
-async function take(api: Api, updates: readonly unknown[], { options, me, link }: Polling): Promise<void> {
+async function take(api: Api, updates: readonly unknown[], { options, me, link, chats }: Polling): Promise<void> {
   const { name, context, gate, signal } = link;
   const { allowFrom, owners, groups } = options;
   const access = { allowFrom, owners, groups };
@@ -110,10 +114,12 @@ async function take(api: Api, updates: readonly unknown[], { options, me, link }
   const reactions: ReactionDraft[] = [];
   const pressed: string[] = [];
   for (const update of updates) {
+    const { data, error } = updateBody.safeParse(update);
+    const body = data === undefined ? undefined : await chats.read(data);
     const one = receive(
       update,
       () => {
-        const body = understood(update);
+        if (body === undefined) throw unknownShape(error);
         const { draft, stranger } = gate.take(readUpdate(body, reading), context);
         if (stranger !== null) strangers.set(stranger.senderId, stranger);
         if (body.callback_query !== undefined) pressed.push(body.callback_query.id);
@@ -139,11 +145,4 @@ async function confirmPress(api: Api, id: string, { clock, log }: ChannelContext
   } catch (error) {
     log.debug('telegram: answerCallbackQuery failed', { reason: callFailure(error).reason });
   }
-}
-
-/** Checks the shape of an update. Throws an error of one sentence when it is unknown. */
-function understood(update: unknown): TelegramUpdate {
-  const parsed = updateBody.safeParse(update);
-  if (parsed.success) return parsed.data;
-  throw unknownShape(parsed.error);
 }

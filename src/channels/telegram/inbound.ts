@@ -1,7 +1,7 @@
 import { textOfPress } from '../../bus/buttons.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
-import { cut } from '../../util/text.ts';
+import { cut, oneLine } from '../../util/text.ts';
 import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
@@ -13,6 +13,7 @@ import type {
   TelegramContent,
   TelegramEntity,
   TelegramMessage,
+  TelegramOrigin,
   TelegramUpdate,
   TelegramUser,
 } from './update.ts';
@@ -159,7 +160,18 @@ function textAndEntities(message: TelegramContent): readonly [string, readonly T
 function textOf(message: TelegramContent, words: readonly string[], me?: BotAccount): string {
   const said = withAddresses(...textAndEntities(message));
   const text = me === undefined ? said : withoutBotSuffix(said, me);
-  return [text, ...words].filter((part) => part !== '').join('\n');
+  return [text, ...words, forwardWords(message)].filter((part) => part !== '').join('\n');
+}
+
+/** Whose message was forwarded; empty where it was not, or nobody knows. */
+function forwardWords({ forward_origin: origin }: TelegramContent): string {
+  const name = origin === undefined ? undefined : nameOf(origin);
+  return name === undefined ? '' : `[forwarded from ${oneLine(name, 60)}]`;
+}
+
+function nameOf(origin: TelegramOrigin): string | undefined {
+  const { sender_user: user, sender_user_name: hidden, sender_chat: group, chat: channel } = origin;
+  return user === undefined ? (hidden ?? group?.title ?? channel?.title) : senderOf(user).name;
 }
 
 /** A text with the addresses that stand behind its words. */
@@ -204,8 +216,7 @@ function externalReply(
   marked: string | undefined,
 ): ReplyReference | undefined {
   if (answered === undefined) return undefined;
-  const { sender_user: user, sender_user_name: hidden, sender_chat: group, chat: channel } = answered.origin;
-  const senderName = user === undefined ? (hidden ?? group?.title ?? channel?.title) : senderOf(user).name;
+  const senderName = nameOf(answered.origin);
   const text = [marked ?? '', ...namedAttachments(answered)].filter((part) => part !== '').join('\n');
   return {
     externalId: `x:${answered.message_id ?? ''}`,

@@ -44,6 +44,14 @@ const checklist = z.object({
 });
 const ids = odd(z.array(z.number()));
 
+/** Who wrote a message of another chat, or one that was forwarded: one of these names them. */
+const origin = z.object({
+  sender_user: odd(user),
+  sender_user_name: odd(z.string()),
+  sender_chat: odd(z.object({ title: odd(z.string()) })),
+  chat: odd(z.object({ title: odd(z.string()) })),
+});
+
 /** What a message shows; keys of other kinds stay, see `unreadKind`. */
 const content = z.looseObject({
   message_id: z.number(),
@@ -60,7 +68,7 @@ const content = z.looseObject({
   caption_entities: z.array(entity).optional(),
   /** The inline bot that made its text. */
   via_bot: odd(z.object({ id: z.number() })),
-  forward_origin: present.optional(),
+  forward_origin: odd(origin),
   forward_date: present.optional(),
   edit_date: z.number().optional(),
   /** The same picture in several sizes, the largest last. */
@@ -91,20 +99,22 @@ const content = z.looseObject({
   location: odd(z.object({ latitude: z.number(), longitude: z.number() })),
   venue: odd(z.object({ title: z.string(), address: z.string() })),
   contact: odd(z.object({ first_name: z.string(), last_name: z.string().optional(), phone_number: z.string() })),
-  poll: odd(z.object({ question: z.string(), options: z.array(z.object({ text: z.string() })) })),
+  poll: odd(
+    z.object({
+      question: z.string(),
+      options: z.array(z.object({ text: z.string(), voter_count: odd(z.number()) })),
+      total_voter_count: odd(z.number()),
+      is_closed: odd(z.boolean()),
+    }),
+  ),
   dice: odd(z.object({ emoji: z.string(), value: z.number() })),
-});
-
-/** Who wrote a message of another chat: one of these names them. */
-const origin = z.object({
-  sender_user: odd(user),
-  sender_user_name: odd(z.string()),
-  sender_chat: odd(z.object({ title: odd(z.string()) })),
-  chat: odd(z.object({ title: odd(z.string()) })),
 });
 
 const message = content.extend({
   reply_to_message: content.optional(),
+  /** The group has become a supergroup with this id; the first message there has the id of before. */
+  migrate_to_chat_id: odd(z.number()),
+  migrate_from_chat_id: odd(z.number()),
   /** The answered message, if it is of another chat. */
   external_reply: odd(content.partial().extend({ origin })),
   /** The part of the answered message that was marked. */
@@ -144,6 +154,8 @@ export type TelegramUpdate = z.output<typeof updateBody>;
 export type TelegramMessage = z.output<typeof message>;
 export type TelegramCallback = z.output<typeof callback>;
 export type TelegramReaction = z.output<typeof reaction>;
+/** One of these names who wrote it. */
+export type TelegramOrigin = z.output<typeof origin>;
 export type TelegramContent = z.output<typeof content>;
 /** What `attachmentsOf` reads. */
 export type TelegramShown = { readonly [Key in keyof TelegramContent]?: TelegramContent[Key] | undefined };
