@@ -39,7 +39,7 @@ const SLOW = [
   'test/docs/{backup,init-transcript,readme-transcript,transcripts,writing-a-channel}.test.ts',
   'test/doctor/{database,faults,healthy,machine}.test.ts',
   'test/e2e/agents/{backfill,killed,routing}.test.ts',
-  'test/e2e/{aged-home,albums,background,cron,delivery,demo,discord-gateway,drafts,feishu,forget,full-disk,groups-roles,images,killed}.test.ts',
+  'test/e2e/{aged-home,albums,background,cron,delivery,demo,discord-gateway,drafts,feishu,forget,full-disk,groups-roles,images,killed,left-commands}.test.ts',
   'test/e2e/{lenient-servers,long-answers,long-turn,matrix,meaning,memory-background,memory-facts,memory-superseded,output-guard,pending-question,platform-faults,plugin-admit}.test.ts',
   'test/e2e/{plugin-reload,plugins,poison,reactions,receipts,recovery,refused-content,restored,retention,safe-mode,safe-mode-reminders,scope}.test.ts',
   'test/e2e/{set-aside,spoken-answers,spoken-answers-killed,streaming,tape-store,three-platforms}.test.ts',

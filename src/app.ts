@@ -40,6 +40,7 @@ import { createLearningRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
 import { lostJournal, tellLostJournal } from './app/start/lost-journal.ts';
 import { keepLock } from './app/start/keep-lock.ts';
+import { leaveLastWords, takeLastWords } from './app/start/last-words.ts';
 import { LogFile } from './storage/log-file.ts';
 import { StorageHealth } from './storage/storage-health.ts';
 import { systemClock } from './util/clock.ts';
@@ -220,9 +221,10 @@ function furtherPorts(
 }
 
 /** This process cannot go on with the home. */
-function endUnusable(parts: Parts, { storage, log }: Ground, error: AppError): void {
+function endUnusable(parts: Parts, { paths, storage, log }: Ground, error: AppError): void {
   storage.failed(error);
   log.error('home: cannot be used any more', { reason: error.message });
+  leaveLastWords(paths.home, error.message);
   if (parts.onUnusable === undefined) parts.onRestart?.();
   else parts.onUnusable(error);
 }
@@ -242,6 +244,8 @@ async function startOnce(
   const { journal, damage } = stores;
   const lost = await lostJournal(ground, stores);
   stack.use(await watchHome(ground, { journal, damage }));
+  const lastWords = takeLastWords(paths.home);
+  if (lastWords !== null) damage.found(`I had to start anew: ${lastWords}`);
   const base = await openBase(ground, journal.starts, { ...parts, troubles: lost === null ? [] : [lost] });
   const closing = new AbortController();
   stack.defer(() => closing.abort(new Error('the process is stopping')));

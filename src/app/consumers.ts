@@ -32,7 +32,7 @@ export async function resumeEarlierWork(
 ): Promise<void> {
   await endWhatRestoreLeft(base, { agent, journal });
   await dropOldAllowances(base, { journal, bus });
-  await agent.background.recover();
+  await agent.background.recover({ hasDied: journal.starts.unclean > 0 });
   await finishUndos(base, agent.undo);
   stack.defer(() => agent.loop.abandon());
   const recovered = await recoverTurns(agent.loop, agent.ports, base.suspects);

@@ -70,7 +70,7 @@ export async function openAssistant(
   };
   // What is not confirmed by the disk is found out by the next command; waiting for it would never end.
   const onUnusable = (error: AppError): void => {
-    context.stderr.write(`✗ ${terminalText(error.message)}\n`);
+    context.stderr.write(`✗ ${terminalText(error.message)} Run the command again.\n`);
     context.exitNow(1);
   };
   const start = async (): Promise<Assistant> =>

@@ -166,7 +166,7 @@ export class CommitSync implements CommitWatermark {
   #fail(error: unknown): void {
     this.#failure = new AppError(
       'sync-failed',
-      `The disk did not confirm a write to ${this.#path}: ${errorMessage(error)}. The assistant must be started again to read what is really there.`,
+      `The disk did not confirm a write to ${this.#path}: ${errorMessage(error)}.`,
       { cause: error },
     );
     const waiting = this.#waiting;

@@ -284,7 +284,7 @@ export class Database {
     } catch (error) {
       kept = `What it held could not be saved: ${errorMessage(error)}`;
     }
-    this.#lost = new AppError('sync-failed', `${reason}. ${kept}. The assistant must be started again.`);
+    this.#lost = new AppError('sync-failed', `${reason}. ${kept}.`);
     onSyncFailure?.(this.#lost);
   }
 

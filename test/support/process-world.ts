@@ -52,6 +52,7 @@ export async function processWorld({
     new BackgroundProcesses({
       outputs: (sessionKey) => join(folder, 'outputs', sessionKey),
       records,
+      workspace,
       addressee: () => ({
         channel: 'telegram',
         account: 'bot',

@@ -17,6 +17,7 @@ export function createBackground(base: Base, { stores }: BackgroundParts): Backg
   const processes = new BackgroundProcesses({
     outputs: (sessionKey) => spill.folder(sessionKey),
     records: join(paths.home, 'processes'),
+    workspace: paths.workspace,
     addressee: (messageId) => {
       const [message] = journal.inbox.byId([messageId]);
       return message === undefined ? undefined : addresseeOf(message);

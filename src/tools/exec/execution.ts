@@ -14,6 +14,7 @@ import { askToPutBack, whileWatched } from './git.ts';
 import { DEFAULT_COMMAND_LIMITS, type CommandLimits } from './limit-watch.ts';
 import type { ExecOptions } from './options.ts';
 import { commandResultOf } from './result.ts';
+import { commandMark } from './process-tree.ts';
 import { runCommand, type CommandOutcome } from './run.ts';
 import type { ProgramCall } from './shell.ts';
 import { LONGEST_BACKGROUND_SECONDS, LONGEST_SECONDS, type ExecParams } from './spec.ts';
@@ -63,6 +64,7 @@ export class Execution {
       runCommand({
         program,
         cwd: folder,
+        mark: commandMark(this.#options.workspace),
         limits: this.#limits,
         timeoutMs: seconds * 1000,
         signal,

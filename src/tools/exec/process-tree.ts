@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { sleep, type Clock } from '../../util/clock.ts';
 
@@ -31,12 +32,12 @@ export class ProcessTree {
 
   /**
    * Must be called in the turn of the event loop that spawned `root`. `mark`: what the marker holds where that is not the
-   * root's id; if no one else ever has it, a tree without a root is what an earlier process left of it, which without
+   * root's id, or what it begins with (`isPrefix`); if no one else ever has it, a tree without a root is what an earlier process left of it, which without
    * /proc cannot be found. With neither it is an empty tree.
    */
-  constructor(root: number | undefined, mark = String(root ?? '')) {
+  constructor(root: number | undefined, mark = String(root ?? ''), { isPrefix = false } = {}) {
     this.#root = root ?? 0;
-    this.#mark = mark;
+    this.#mark = isPrefix || mark === '' ? mark : `${mark}\0`;
     this.#started = root === undefined ? 0 : readEntry(root)?.started;
   }
 
@@ -109,6 +110,27 @@ export class ProcessTree {
   }
 }
 
+let commands = 0;
+
+/** The marker of a command that the assistant waits for: no other has it while this process runs. */
+export function commandMark(workspace: string): string {
+  commands += 1;
+  return `${marksIn(workspace)}${process.pid}.${commands}`;
+}
+
+/** Ends what commands of earlier processes of this workspace left running, see `ProcessTree.end`; without /proc nothing is found. */
+export function endLeftCommands(
+  workspace: string,
+  { clock, graceMs }: { clock: Clock; graceMs: number },
+): Promise<boolean> {
+  return new ProcessTree(undefined, marksIn(workspace), { isPrefix: true }).end(clock, graceMs);
+}
+
+/** What the markers of all commands in a workspace begin with. */
+function marksIn(workspace: string): string {
+  return `command-${createHash('sha256').update(workspace).digest('hex').slice(0, 16)}.`;
+}
+
 /** Orphans go to a process that this one descends from, most often the first of all; in a container that may be this one. */
 function adoptsOrphans(pid: number): boolean {
   let elder = process.ppid === 0 ? process.pid : process.ppid;
@@ -159,7 +181,7 @@ function readEntry(pid: number): ProcessEntry | undefined {
 function isMarked(pid: number, mark: string, unseen: Set<number>): boolean {
   const environment = readProc(pid, 'environ');
   if (environment === '') unseen.add(pid);
-  return `\0${environment ?? ''}`.includes(`\0${MARKER}=${mark}\0`);
+  return `\0${environment ?? ''}`.includes(`\0${MARKER}=${mark}`);
 }
 
 function readProc(pid: number, file: string): string | undefined {

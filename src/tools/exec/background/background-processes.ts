@@ -10,7 +10,7 @@ import { RecentMap } from '../../../util/recent-map.ts';
 import { oneLine } from '../../../util/text.ts';
 import type { FileOrigins } from '../../files/taint.ts';
 import type { ToolContext } from '../../tool.ts';
-import { ProcessTree } from '../process-tree.ts';
+import { endLeftCommands, ProcessTree } from '../process-tree.ts';
 import { BackgroundProcess, type BackgroundCommand } from './process.ts';
 import { ProcessRecords, type Addressee, type ProcessRecord, endedText, lostText } from './records.ts';
 
@@ -28,6 +28,8 @@ export interface BackgroundProcessesOptions {
   readonly outputs: (sessionKey: string) => string;
   /** Folder for what has to outlive the assistant's own process. */
   readonly records: string;
+  /** Absolute path of the one that commands run in. */
+  readonly workspace: string;
   /** Whom the turn that answers this message speaks to; undefined: no one. */
   readonly addressee: (messageId: string) => Addressee | undefined;
   /** Queues the news, once for each process. May reject while the disk is full. */
@@ -90,10 +92,12 @@ export class BackgroundProcesses implements AsyncDisposable {
     this.#records = new ProcessRecords(options.records);
   }
 
-  /** Ends what an earlier process left running and has its sessions told. Never rejects. */
-  async recover(): Promise<void> {
-    const { clock, log } = this.#options;
+  /** Ends what an earlier process left running and has its sessions told; `hasDied`: it did not stop in order. Never rejects. */
+  async recover({ hasDied = true } = {}): Promise<void> {
+    const { clock, log, workspace } = this.#options;
     try {
+      if (hasDied && !(await endLeftCommands(workspace, { clock, graceMs: TERM_GRACE_MS })))
+        log.error('exec: commands of an earlier process could not be ended');
       const left = await this.#records.all();
       await Promise.all(
         left.map(async (record) => {
