@@ -38,7 +38,7 @@ import type { HttpSlot } from './gateway/operations/ports.ts';
 import type { Plugin } from './plugins/plugin.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
-import { lostJournal, tellLostJournal } from './app/start/lost-journal.ts';
+import { lostJournal } from './app/start/lost-journal.ts';
 import { keepLock } from './app/start/keep-lock.ts';
 import { leaveLastWords, takeLastWords } from './app/start/last-words.ts';
 import { LogFile } from './storage/log-file.ts';
@@ -257,8 +257,8 @@ async function startOnce(
   const hooks = openHooks(base, hookSetsOf(parts));
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
-  if (lost !== null && base.serving) await tellLostJournal(lost, ground, bus);
-  const tellOwner = createTryTellOwner(ground, { journal, bus });
+  const tellOwner = createTryTellOwner(ground, { journal, bus, fallback: configuredOwnersChat(ground.config) });
+  if (lost !== null && base.serving) await tellOwner('journal-lost', `⚠ ${lost}`);
   if (base.serving) damage.tellBy(tellOwner);
   reportHungHooks(hooks, { ...ground, tellOwner });
   if (base.serving && base.host === null)

@@ -4,6 +4,7 @@ import type { Button } from '../bus/messages.ts';
 import type { Journal } from '../journal/journal.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Redact } from '../security/redact/redact.ts';
+import type { ChatAddress } from '../tools/tool.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 
@@ -22,18 +23,22 @@ interface TellOwnerBase {
 interface TellOwnerPorts {
   readonly journal: Pick<Journal, 'questions'>;
   readonly bus: Pick<MessageBus, 'publishOutbound'>;
+  /** Where the owner is told who has not written yet. @default nowhere */
+  readonly fallback?: ChatAddress | undefined;
 }
 
 /** Rejects when the journal does not take the notice. */
 export function createTellOwner(
   { clock, redact }: Pick<TellOwnerBase, 'clock' | 'redact'>,
-  { journal, bus }: TellOwnerPorts,
+  { journal, bus, fallback }: TellOwnerPorts,
 ): TellOwner {
   return async (id, text, button) => {
     const chat = journal.questions.ownersChat();
-    if (chat === undefined) return false;
-    const message = outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now());
-    await bus.publishOutbound({ ...message, ...(button === undefined ? {} : { buttons: [[button]] }) });
+    const notice = { id, kind: 'notice', text: redact(text) } as const;
+    const buttons = button === undefined ? {} : { buttons: [[button]] };
+    if (chat !== undefined) await bus.publishOutbound({ ...outboundTo(chat, notice, clock.now()), ...buttons });
+    else if (fallback === undefined) return false;
+    else await bus.publishOutbound({ ...fallback, ...notice, media: [], metadata: {}, ...buttons });
     return true;
   };
 }

@@ -43,7 +43,7 @@ export interface JobStoreOptions {
   readonly timezone: string | null;
   readonly machineZone: string;
   /** Tells the owner about a `waiting` job, once for each definition. Returns false to be called again later. */
-  readonly found: (entry: StoredJob) => Promise<boolean>;
+  readonly found: (entries: readonly StoredJob[]) => Promise<boolean>;
   /** Tells the owner that the file cannot be used. Returns false to be called again later. */
   readonly broken: (file: BrokenFile) => Promise<boolean>;
   /** Tells the owner that the file was gone and was written again with this many jobs. Returns false to be called again later. */
@@ -247,22 +247,21 @@ export class JobStore {
 
   async #tell(): Promise<void> {
     const { file, found, broken, rewritten, log } = this.#options;
-    const once = async (key: string, tell: () => Promise<boolean>): Promise<void> => {
-      if (this.#reported.has(key)) return;
+    const once = async (keys: readonly string[], tell: () => Promise<boolean>): Promise<void> => {
+      if (keys.every((key) => this.#reported.has(key))) return;
       try {
-        if (await tell()) this.#reported.add(key);
+        if (await tell()) for (const key of keys) this.#reported.add(key);
       } catch (error) {
         log.warn('cron: notice about cron/jobs.json not queued', { reason: errorMessage(error) });
       }
     };
     if (file.broken !== null) {
       const is = file.broken;
-      await once(`broken:${is.copy}`, () => broken(is));
+      await once([`broken:${is.copy}`], () => broken(is));
     }
-    if (file.rewrites > 0) await once(`rewritten:${file.rewrites}`, () => rewritten(file.list.jobs.length));
-    for (const entry of this.#entries) {
-      if (entry.state === 'waiting') await once(keyOf(entry), () => found(entry));
-    }
+    if (file.rewrites > 0) await once([`rewritten:${file.rewrites}`], () => rewritten(file.list.jobs.length));
+    const waiting = this.#entries.filter((entry) => entry.state === 'waiting' && !this.#reported.has(keyOf(entry)));
+    await once(waiting.map(keyOf), () => found(waiting));
   }
 }
 

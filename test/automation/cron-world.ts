@@ -84,7 +84,8 @@ export class CronWorld implements AsyncDisposable {
       clock,
       log: silentLog,
       ...this.zones,
-      found: async ({ job, hash }) => this.notices.push({ id: `found:${job.id}:${hash}`, text: job.text }) > 0,
+      found: async (entries) =>
+        this.notices.push(...entries.map(({ job, hash }) => ({ id: `found:${job.id}:${hash}`, text: job.text }))) > 0,
       rewritten: async (jobs) => this.notices.push({ id: 'rewritten', text: String(jobs) }) > 0,
       broken: async ({ reason, copy }) => this.notices.push({ id: `broken:${copy}`, text: reason }) > 0,
     });

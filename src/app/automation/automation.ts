@@ -12,20 +12,18 @@ import type { RestoredJob } from '../../automation/restore-jobs.ts';
 import type { RecordedJob } from '../../storage/change-log.ts';
 import { machineZone } from '../../util/time-zone.ts';
 import type { MessageBus } from '../../bus/bus.ts';
-import { SAY_BUTTON, sessionKeyOf, type InboundMessage, type Role } from '../../bus/messages.ts';
+import { sessionKeyOf, type InboundMessage, type Role } from '../../bus/messages.ts';
 import type { RequestParams } from '../../gateway/operations/operations.ts';
 import { asRole, decideAccess, localRole, weakest } from '../../security/access/access.ts';
 import { cronTool, type CronToolCaller, type CronPort } from '../../tools/cron.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
-import { oneLine, plural } from '../../util/text.ts';
+import { plural } from '../../util/text.ts';
 import { isOwnersChannel } from '../../util/owners-channels.ts';
 import type { Base } from '../base.ts';
 import type { Stores } from '../storage/stores.ts';
 import { createTellOwner } from '../tell-owner.ts';
-
-/** What platforms take as the id of a button. */
-const LONGEST_BUTTON_BYTES = 64;
+import { foundNotice } from './found-jobs.ts';
 
 const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).';
 const RESTS =
@@ -195,12 +193,9 @@ async function openCron(base: Base, { stores, bus, hooks, stopTurn }: Automation
     log,
     timezone: config.agent.timezone,
     machineZone: zone,
-    found: ({ job, hash }) => {
-      const words = `/cron enable ${job.id} ${hash}`;
-      const id = `${SAY_BUTTON}${words}`;
-      const text = `cron/jobs.json holds a job that you have not approved, so it does not run: \`${job.id}\` (${job.kind}): ${oneLine(job.text, 400).replaceAll('`', "'")}\n\n\`${words}\` allows exactly this job.`;
-      const fits = Buffer.byteLength(id) <= LONGEST_BUTTON_BYTES;
-      return tellOwner(`cron-found:${job.id}:${hash}`, text, fits ? { id, label: 'Let it run' } : undefined);
+    found: (entries) => {
+      const { id, text, button } = foundNotice(entries);
+      return tellOwner(id, text, button);
     },
     broken: (file) => {
       const { reason, copy } = file;

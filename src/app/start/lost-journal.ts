@@ -1,10 +1,7 @@
-import type { MessageBus } from '../../bus/bus.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
-import { errorMessage } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
-import { configuredOwnersChat } from '../storage/owners-address.ts';
 
 /** The warning for a journal that was lost or emptied: it is new, although the home has conversations. Null: nothing was lost. */
 export async function lostJournal(
@@ -16,17 +13,4 @@ export async function lostJournal(
   if (conversations === 0) return null;
   log.error('start: the journal is new, but the home has conversations', { path: paths.state, conversations });
   return `${paths.state} was lost or emptied, so I started with a new one. Conversations and memory are still there. Waiting messages, paired people, usage and the approval of scheduled jobs are gone. To go back to a backup: ${assistantCommand('restore BACKUP')}. Otherwise approve the jobs again with /cron, and pair people again.`;
-}
-
-/** Tells the owner once, where the configuration names a chat. Never rejects. */
-export async function tellLostJournal(
-  sentence: string,
-  { config, log }: Pick<Ground, 'config' | 'log'>,
-  bus: Pick<MessageBus, 'publishOutbound'>,
-): Promise<void> {
-  const chat = configuredOwnersChat(config);
-  if (chat === undefined) return;
-  await bus
-    .publishOutbound({ id: 'journal-lost', ...chat, kind: 'notice', text: `⚠ ${sentence}`, media: [], metadata: {} })
-    .catch((error: unknown) => log.warn('start: notice not queued', { reason: errorMessage(error) }));
 }

@@ -7,6 +7,7 @@ import { MemoryStore } from '../../memory/files/store.ts';
 import { Sessions } from '../../session/sessions.ts';
 import { openKeptFiles, type KeptFiles } from './kept-files.ts';
 import { AuditLog } from '../../storage/audit-log.ts';
+import { isLogDiscarded } from '../../storage/wal-header.ts';
 import { ChangeLog } from '../../storage/change-log.ts';
 import { within } from '../../security/paths/rules.ts';
 import { EditorSessions } from '../../storage/editor-sessions.ts';
@@ -69,6 +70,12 @@ export async function openStores(
   const boot = kept?.boot ?? base.boot;
   const watermark = kept?.watermark;
   const damage = new DamageReports(clock);
+  if (isLogDiscarded(paths.state)) {
+    log.error('journal: the write-ahead log is damaged and left out', { path: paths.state });
+    damage.found(
+      `${paths.state}-wal was damaged, so what the journal noted last is lost: it may miss the newest messages, approvals and jobs. If you miss something, take the home from a backup (docs/backup.md).`,
+    );
+  }
   const backupPath = (from: number): string => join(paths.backups, `state-v${from}-${startedAt}.db`);
   const onCheckpointFailure = (reason: string): void => log.warn('journal: checkpoint failed', { reason });
   // The first write that the disk refuses, by any store, changes the known state of the disk.
