@@ -75,7 +75,6 @@ const FIRST = [
   'e2e/images',
   'crash/',
   'gullible/',
-  'homes/storm',
   'e2e/full-disk',
   'e2e/streaming',
   'automation/',

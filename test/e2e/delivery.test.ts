@@ -1,7 +1,6 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { tapeName } from '../../src/session/tape-name.ts';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { startEverywhere } from '../support/three-platforms.ts';
@@ -88,9 +87,10 @@ describe('the notice that a message was given up', () => {
   test('is owed as its answer would be: when it is refused, the next answer begins with it', async () => {
     const clock = new SkippingClock();
     await using world = await startWorld({ config: QUIET, clock });
-    // The session cannot be opened.
-    const tape = join(world.home, 'sessions', tapeName(`telegram:${OWNER}`));
-    await mkdir(tape, { recursive: true });
+    // A file is where the folder of the sessions was.
+    const sessions = join(world.home, 'sessions');
+    await rm(sessions, { recursive: true, force: true });
+    await writeFile(sessions, '');
     world.telegram.faultNext('sendMessage', { status: 400, description: 'Bad Request: no rights' });
     world.telegram.userSays(OWNER, 'hello');
     // Seldom enough that a send in flight on a busy machine does not reach its deadline.
@@ -98,7 +98,7 @@ describe('the notice that a message was given up', () => {
     await waitFor(async () => (await world.assistant.request('outboxList', {}))[0]?.state === 'dead', {
       what: 'the notice is refused',
     }).finally(() => clearInterval(skipping));
-    await rm(tape, { recursive: true });
+    await rm(sessions);
     world.model.reply('The answer.');
     await asks(world, 'and now?', 2);
     expect(chatOf(world)).toEqual([

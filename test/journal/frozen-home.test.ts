@@ -36,6 +36,7 @@ describe('the frozen home', () => {
     const manifest = await readManifest();
     await using world = await startWorld({
       clock: new SkippingClock(manifest.madeAt),
+      script: (model) => model.setHandler(() => 'I am still here.'),
       furnish: async (home) => {
         const path = join(home, 'config.json');
         const own = JSON.parse(await readFile(path, 'utf8'));
@@ -64,7 +65,10 @@ describeWith('PostgreSQL')('the frozen home in PostgreSQL', () => {
     await writeFile(dump, gunzipSync(await readFile(join(FROZEN, 'postgres.sql.gz'))));
     const flags = ['-q', '-v', 'ON_ERROR_STOP=1', '-f', dump, store];
     await promisify(execFile)(join(programs ?? '', 'psql'), flags, { timeout: 60_000 });
-    await using world = await startWorld({ clock: new SkippingClock(manifest.madeAt) });
+    await using world = await startWorld({
+      clock: new SkippingClock(manifest.madeAt),
+      script: (model) => model.setHandler(() => 'I am still here.'),
+    });
     const home = join(folder.path, 'home');
     await mkdir(home, { mode: 0o700 });
     const own = JSON.parse(await readFile(join(world.home, 'config.json'), 'utf8'));
@@ -79,7 +83,6 @@ describeWith('PostgreSQL')('the frozen home in PostgreSQL', () => {
 });
 
 async function answers(world: World): Promise<void> {
-  world.model.setHandler(() => 'I am still here.');
   world.telegram.userSays(OWNER, 'Are you still there?');
   await waitFor(() => chatOf(world).includes('I am still here.'), { timeoutMs: 60_000, what: 'an answer' });
 }

@@ -40,6 +40,8 @@ export interface WorldOptions {
   /** What /restart does. @default nothing would begin anew */
   readonly onRestart?: () => void;
   readonly server?: FakeTelegramOptions;
+  /** Says what the model answers from the first start on, which may resume turns. */
+  readonly script?: (model: FakeModel) => void;
   /** Fills the home before the first start. */
   readonly furnish?: (home: string) => Promise<void>;
 }
@@ -71,6 +73,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const folder = stack.use(await tempFolder());
   const telegram = stack.use(await startFakeTelegram(options.server));
   const model = stack.use(await MODELS[dialect]());
+  options.script?.(model);
   const provider = dialect === 'openai-responses' ? 'openai' : dialect;
   const wire = dialect === 'openai-responses' ? { wire: 'responses' } : {};
   const home = join(folder.path, 'home');
