@@ -221,10 +221,9 @@ function furtherPorts(
 }
 
 /** This process cannot go on with the home. */
-function endUnusable(parts: Parts, { paths, storage, log }: Ground, error: AppError): void {
+function endUnusable(parts: Parts, { paths, storage }: Ground, error: AppError): void {
   storage.failed(error);
-  log.error('home: cannot be used any more', { reason: error.message });
-  leaveLastWords(paths.home, error.message);
+  if (error.code === 'sync-failed') leaveLastWords(paths.home, error.message);
   if (parts.onUnusable === undefined) parts.onRestart?.();
   else parts.onUnusable(error);
 }

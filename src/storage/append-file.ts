@@ -138,7 +138,8 @@ export class AppendFile {
     const handle = this.#handle;
     const expected = this.#size ?? 0;
     const [isThere, size] = [(await handle.isThere?.()) ?? true, await handle.size()];
-    const last = size === 0 ? undefined : await handle.byteAt(size - 1);
+    // A torn line at the end is known, and ends with the next append.
+    const last = size === 0 || this.#endsInLine ? NEWLINE : await handle.byteAt(size - 1);
     // What was appended meanwhile changed all that.
     if (handle !== this.#handle || this.#draining !== undefined || this.#size !== expected) return null;
     const found = damageOf({ isThere, size, last }, expected);
@@ -258,5 +259,5 @@ function damageOf(
   if (!isThere) return 'is gone';
   if (size === 0 && expected > 0) return 'is empty';
   if (size < expected) return `has only ${size} of its ${expected} bytes left`;
-  return size === 0 || last === NEWLINE ? null : 'is not text any more';
+  return last === NEWLINE ? null : 'is not text any more';
 }

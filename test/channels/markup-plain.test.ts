@@ -31,6 +31,7 @@ test.each([
   const rows = Array.from({ length: 900 }, (_, n) => `| ${n} | a row with some words |`);
   const parts = markup.render(['| Number | What |', '|---|---|', ...rows].join('\n'));
   expect(parts.length).toBeGreaterThan(2);
+  expect(Math.max(...parts.map((part) => part.length))).toBeLessThan(12_001);
   for (const part of parts) expect(part).toMatch(/^\W*(?:pre>|text)?\s*Number \| What\n-+\|-+\n\d+ +\| a row/u);
   const shown = parts.join('\n').match(/\d+(?= +\| a row with some words)/gu);
   expect(shown).toEqual(rows.map((_, n) => String(n)));

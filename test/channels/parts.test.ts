@@ -24,7 +24,8 @@ function between(text: string, parts: readonly string[]): readonly string[] | un
 test('parts of any length show the document unit by unit; only what nobody can see is left out at the cuts', () => {
   fc.assert(
     fc.property(anyText, fc.integer({ min: 4, max: 80 }), (markdown, limit) => {
-      const spans = toSpans(markdown, isTelegramLink);
+      // Heads of tables, which are repeated, have a test of their own.
+      const spans = toSpans(markdown, isTelegramLink).map(({ head: _, ...span }) => span);
       const parts = toParts(spans, { limit, render: toTelegramHtml, load: () => 0 });
       const readings = parts.map((part) => readTelegram(part));
       expect(readings.flatMap(({ problems }) => problems)).toEqual([]);

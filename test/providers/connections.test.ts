@@ -38,7 +38,7 @@ describe.each(DIALECTS)('$name', (dialect) => {
       expect(endOf(heard).response.content).toMatchObject([{ type: 'text', text }]);
       await waitFor(() => relay.seen.ended > ended, { what: 'the end of the answer' });
       // Both ends are in this process, so that the client sees the end in this time too.
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 300));
     }
     expect(relay.seen.opened).toBe(1);
   });

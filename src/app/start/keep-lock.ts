@@ -22,7 +22,8 @@ export function keepLock(
       log.warn('start: the lock of the home was removed, and is taken again', { path: paths.lock });
     if (found === 'lost') {
       const sentence = `The lock ${paths.lock} was removed, and another process has the home now, so this one ends.`;
-      onLost(new AppError('home-lost', sentence));
+      log.error('start: another process has the home', { path: paths.lock });
+      onLost(new AppError('lock-lost', sentence));
       return;
     }
     timer = clock.timer(LOOK_MS, look);

@@ -14,6 +14,8 @@ export interface PartRules {
 
 /** Neighbouring texts render alike, so after a part that had to be short the next one is tried with this many times its length. */
 const GROWTH = 3;
+/** The head of a table that was cut takes at most this share of a part. */
+const HEAD_SHARE = 0.1;
 
 /**
  * Cuts a document into parts that each fit and stand alone: markup that is open at a cut is closed and opened again. Together
@@ -48,8 +50,8 @@ function firstPart(
   for (let space = most; ;) {
     const { range, next } = nextRange(text, start, space);
     if (isInvisible(text.slice(range.start, range.end))) return { part: undefined, space, next };
-    const spans = index.slice(range.start, range.end);
-    let excess = rules.count?.(spans) ?? 0;
+    const spans = index.slice(range.start, range.end, HEAD_SHARE * rules.limit);
+    let excess = Math.max(rules.count?.(spans) ?? 0, spanText(spans).length / rules.limit);
     if (excess <= 1 || space <= 2) {
       const part = rules.render(spans);
       excess = Math.max(excess, rules.load(part));

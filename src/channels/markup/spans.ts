@@ -64,13 +64,15 @@ export class SpanIndex {
     this.#starts = starts;
   }
 
-  slice(start: number, end: number): readonly Span[] {
+  /** A table that is cut before a row begins with its head again, if that has at most `mostHead` units. */
+  slice(start: number, end: number, mostHead = 0): readonly Span[] {
     const inside: Span[] = [];
     for (let at = this.#find(start); at < this.#spans.length; at += 1) {
       const span = this.#spans[at];
       const begin = this.#starts[at] ?? 0;
       if (span === undefined || begin >= end) break;
-      const text = repeatedHead(span, start - begin) + span.text.slice(Math.max(0, start - begin), end - begin);
+      const head = repeatedHead(span, start - begin);
+      const text = (head.length <= mostHead ? head : '') + span.text.slice(Math.max(0, start - begin), end - begin);
       if (text !== '') inside.push(text === span.text ? span : cutSpan(span, text));
     }
     return inside;
@@ -89,13 +91,9 @@ export class SpanIndex {
   }
 }
 
-/** A longer head would leave little room for rows. */
-const LONGEST_HEAD = 400;
-
 /** What stands over the rows of a table that was cut before a row. */
 function repeatedHead({ text, head = 0 }: Span, from: number): string {
-  const isCut = head > 0 && from >= head && text[from - 1] === '\n';
-  return isCut && head <= LONGEST_HEAD ? text.slice(0, head) : '';
+  return head > 0 && from >= head && text[from - 1] === '\n' ? text.slice(0, head) : '';
 }
 
 /** Half a marker is no marker, only text. */
