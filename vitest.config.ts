@@ -91,7 +91,6 @@ const FIRST = [
   'contract/',
   'e2e/set-aside',
   'e2e/recovery',
-  'homes/outage',
 ];
 
 class LongestFirst extends BaseSequencer {
