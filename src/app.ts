@@ -244,7 +244,7 @@ async function startOnce(
   const lost = await lostJournal(ground, stores);
   stack.use(await watchHome(ground, { journal, damage }));
   const lastWords = takeLastWords(paths.home);
-  if (lastWords !== null) damage.found(`I had to start anew: ${lastWords}`);
+  if (lastWords !== null) damage.found(`I had to restart: ${lastWords}`);
   const base = await openBase(ground, journal.starts, { ...parts, troubles: lost === null ? [] : [lost] });
   const closing = new AbortController();
   stack.defer(() => closing.abort(new Error('the process is stopping')));

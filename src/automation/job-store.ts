@@ -42,7 +42,7 @@ export interface JobStoreOptions {
   /** `agent.timezone`; null: not set. */
   readonly timezone: string | null;
   readonly machineZone: string;
-  /** Tells the owner about a `waiting` job, once for each definition. Returns false to be called again later. */
+  /** Tells the owner about `waiting` jobs, once for each definition. Returns false to be called again later. */
   readonly found: (entries: readonly StoredJob[]) => Promise<boolean>;
   /** Tells the owner that the file cannot be used. Returns false to be called again later. */
   readonly broken: (file: BrokenFile) => Promise<boolean>;

@@ -51,8 +51,8 @@ const NOTHING: JobList = { jobs: [] };
 
 /**
  * The file of scheduled jobs, which people may read and edit. An invalid file is copied to the quarantine and left as
- * it is, and the jobs read last stay in effect; the next change by the program replaces it. A file that is gone is written
- * again.
+ * it is, and the jobs read last stay in effect; the next change by the program replaces it. A missing file is
+ * written again.
  */
 export class JobsFile {
   readonly #options: JobsFileOptions;
@@ -100,7 +100,7 @@ export class JobsFile {
       this.#stamp = stamp;
       return false;
     }
-    // Whoever wants no jobs saves an empty list.
+    // A person who wants no jobs saves an empty list.
     if (text === undefined && !isFolder && this.#list.jobs.length > 0) {
       await this.#write(this.#list);
       this.#rewrites += 1;

@@ -18,7 +18,7 @@ export class HomeFileRecords {
     return homeFilesOf(this.#ports.db.all(HOME_FILES));
   }
 
-  /** Replaces some records; null: that file is not expected any more. */
+  /** Replaces some records; null removes one, so that its file is no longer expected. */
   keep(records: ReadonlyMap<string, HomeFileRecord | null>): Promise<void> {
     const { db } = this.#ports;
     return db.write(() => {

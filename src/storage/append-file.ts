@@ -16,7 +16,7 @@ export interface AppendHandle {
   leaveToJournal?(): Promise<void>;
   truncate(size: number): Promise<void>;
   close(): Promise<void>;
-  /** Whether the file that is open still lies in a folder. @default true */
+  /** Whether the open file still has a name on the disk. @default true */
   isThere?(): Promise<boolean>;
 }
 
@@ -130,8 +130,8 @@ export class AppendFile {
   }
 
   /**
-   * What another program did to the file while it is open here, as the rest of a sentence; null: nothing, or it is not open. A file
-   * with damage is opened again by the next append.
+   * The damage that another program did to the open file, as the rest of a sentence; null if there is none or the file is not open.
+   * The next append opens a damaged file again.
    */
   async damage(): Promise<string | null> {
     if (this.#draining !== undefined || this.#handle === undefined) return null;

@@ -32,10 +32,10 @@ export interface FileDamage {
 interface Look {
   /** Changes with the file. */
   readonly stamp: string;
-  /** Null: there is no file. */
+  /** Null if there is no file. */
   readonly bytes: number | null;
   readonly inode: number | null;
-  /** What is wrong with the file by itself, whatever it was before; null: nothing. */
+  /** What is wrong with the file, regardless of what it was before; null if nothing is. */
   readonly problem: string | null;
 }
 
@@ -54,8 +54,8 @@ export interface HomeFilesPorts {
 }
 
 /**
- * Looks after files that lie in the home for months and that only a mishap, or a person, takes away: whether each is still there,
- * readable, text, and not much shorter than it was. What a person changed counts as whole from then on, after it was told.
+ * Watches files that stay in the home for months and that only an accident or a person removes: whether each still exists, can
+ * be read, is text, and is not much shorter than before. Once reported, the new state counts as whole: a person may have made it.
  */
 export class HomeFiles implements Disposable {
   readonly #paths: readonly string[];
@@ -136,7 +136,7 @@ function damageOf(path: string, { bytes, problem }: Look, before: HomeFileRecord
   return null;
 }
 
-/** Null: it has this stamp still. */
+/** Null if the file still has this stamp. */
 async function lookAt(path: string, lastStamp: string | undefined): Promise<Look | null> {
   const look = await facts(path);
   if (look.stamp === lastStamp) return null;

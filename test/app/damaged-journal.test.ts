@@ -75,7 +75,7 @@ test(
     world.telegram.userSays(OWNER, 'after');
     await waitFor(() => world.chat().includes('Answer to after'), PATIENT);
     const notice =
-      /^⚠ I had to start anew: .*state\.db-wal was removed or replaced while the assistant had it open\. What it held is saved/u;
+      /^⚠ I had to restart: .*state\.db-wal was removed or replaced while the assistant had it open\. What it held is saved/u;
     await waitFor(() => world.chat().some((text) => notice.test(text)), PATIENT);
     using journal = new DatabaseSync(join(world.home, 'state.db'), { readOnly: true });
     expect(journal.prepare("SELECT count(*) AS n FROM turns WHERE outcome = 'answered'").get()).toEqual({ n: 2 });

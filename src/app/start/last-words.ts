@@ -1,10 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** In the home: why the process ended although nobody stopped it. */
+/** File in the home that says why the process ended although nobody stopped it. */
 const FILE = '.last-words';
 
-/** Leaves to the next process, which can reach the owner, why this one has to end. Never throws. */
+/** Leaves a sentence for the next process, which can reach the owner: why this one has to end. Never throws. */
 export function leaveLastWords(home: string, sentence: string): void {
   try {
     writeFileSync(join(home, FILE), sentence, { mode: 0o600 });
@@ -13,7 +13,7 @@ export function leaveLastWords(home: string, sentence: string): void {
   }
 }
 
-/** What the process before this one left, once; null: nothing. */
+/** What the previous process left, which is then removed; null if it left nothing. */
 export function takeLastWords(home: string): string | null {
   try {
     const text = readFileSync(join(home, FILE), 'utf8').trim();

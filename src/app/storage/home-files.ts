@@ -77,7 +77,7 @@ export async function watchHome(
   return files;
 }
 
-/** While it runs, the reloader tells of the configuration; and a token that is no token is replaced, with a notice. */
+/** At run time the reloader reports problems with config.json, and an invalid token is replaced with a notice of its own. */
 function isToldElsewhere({ path, problem }: FileDamage, isRunning: boolean): boolean {
   return path === 'config.json' ? isRunning : path === 'gateway.token' && problem !== 'is gone';
 }

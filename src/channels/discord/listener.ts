@@ -334,7 +334,7 @@ export class Listener implements AsyncDisposable {
   }
 }
 
-/** An id of the time at which a place was made. */
+/** An id from the time when a place was created. */
 function madeAt({ id, thread_metadata: thread }: DiscordPlace): string {
   return thread?.create_timestamp == null ? id : idAt(Date.parse(thread.create_timestamp));
 }

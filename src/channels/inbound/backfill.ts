@@ -75,8 +75,8 @@ export class Backfill<Data> implements AsyncDisposable {
   }
 
   /**
-   * Call it when the platform names the newest message of a place; null: it has none; undefined: unknown. `madeAt`: an id of the time
-   * at which the place was made. @default its own id
+   * Call it when the platform reports the newest message of a place: null if it has none, undefined if that is unknown. `madeAt`: an
+   * id from the time when the place was created. @default its own id
    */
   latest(place: string, last: string | null | undefined, madeAt = place): void {
     const { compare } = this.#ports.ids;

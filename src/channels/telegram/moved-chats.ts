@@ -6,8 +6,8 @@ import type { ChannelContext } from '../channel.ts';
 import type { TelegramUpdate } from './update.ts';
 
 /**
- * A group that becomes a supergroup gets a new id and counts its messages anew. Everything here, in the journal and in the settings keeps
- * the old id, and messages of the new chat have ids from here on, so that none is taken for one of the old chat.
+ * A group that becomes a supergroup gets a new id, and its message ids start over. The assistant, its journal and its settings keep
+ * the old chat id. Message ids of the new chat are raised by this, so that none is mistaken for one of the old chat.
  */
 const FIRST_ID = 2 ** 32;
 /** In front of the old id, as the place of a cursor. */
