@@ -448,6 +448,18 @@ describe('what is refused', () => {
     expect(world.model.requests).toHaveLength(3);
   });
 
+  test('is not searched for a third time when the server refuses every request', async () => {
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler(() => ({ error: { status: 400, message: 'top_k: unknown field' } }));
+    for (const text of ['one', 'two']) await say(world, text);
+    const before = world.model.requests.length;
+    expect(await say(world, 'three')).toContain('top_k: unknown field');
+    expect(world.model.requests.slice(before)).toHaveLength(1);
+    world.model.setHandler(filter(filtered));
+    expect(await say(world, 'four')).toBe('Answer: four');
+    expectWhole(world, ['one', 'two', 'three']);
+  });
+
   test('stays out when a hook denies the next trial', async () => {
     let trials = 0;
     const beforeModel = () => {

@@ -107,6 +107,17 @@ test('an owner’s /retry of a guest’s turn is a guest’s turn', async () => 
   expect(resultsOf(world).at(-1)).toContain(REFUSED);
 });
 
+test('a guest’s /retry runs no message of the owner again, who can still do that', async () => {
+  await using world = await worldOfThree(ANYTHING);
+  world.model.reply({ error: { status: 402, message: 'no' } }, exec, 'Done.');
+  await sayInGroup(world, 'run it', 'owner');
+  retry(world, CHAT.guest);
+  await waitFor(() => chatOf(world, GROUP).at(-1) === 'There is no message to run again.');
+  retry(world, CHAT.owner);
+  await waitFor(() => chatOf(world, GROUP).at(-1) === 'Done.');
+  expect(resultsOf(world).at(-1)).not.toContain(REFUSED);
+});
+
 test('a guest’s turn that a crash cut off goes on as a guest’s, with what the owner wrote meanwhile', async () => {
   await using world = await worldOfThree(ANYTHING);
   world.model.reply(look, { fault: 'hang' });

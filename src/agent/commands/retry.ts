@@ -13,6 +13,7 @@ interface RetryPorts {
 }
 
 const TOO_OLD = 'That message was run again already, or it is too old to run again: please send it once more.';
+const NOT_YOURS = 'That is not your message: only its sender or the owner can run it again.';
 const MOST_NAMED = 5;
 /** Characters by which a message is quoted. */
 const QUOTED = 40;
@@ -27,25 +28,33 @@ export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): Chat
   repeatable: true,
   run: async ({ message, args }) => {
     const { sessionKey, replyTo } = message;
+    const mine = (turn: ClosedTurn | undefined): turn is ClosedTurn => turn !== undefined && isFor(message, turn);
+    const failed = unanswered(sessionKey).filter(mine);
     if (replyTo !== undefined) {
       const meant = turnOf(message, replyTo.externalId);
-      if (meant !== undefined) return again(meant, 'That message');
+      if (meant !== undefined) return mine(meant) ? again(meant, 'That message') : NOT_YOURS;
     }
     if (args !== '') {
-      const meant = unanswered(sessionKey).find((turn) => isAbout(turn, args));
+      const meant = failed.find((turn) => isAbout(turn, args));
       if (meant !== undefined) return again(meant, 'That message');
-      return `No message that failed begins with “${oneLine(args, QUOTED)}”.${offer(unanswered(sessionKey))}`;
+      return `No message that failed begins with “${oneLine(args, QUOTED)}”.${offer(failed)}`;
     }
-    const last = lastTurn(sessionKey);
+    const newest = lastTurn(sessionKey);
+    const last = mine(newest) ? newest : failed[0];
     if (last === undefined) return 'There is no message to run again.';
     const answer = again(last, 'Your last message');
-    return typeof answer === 'string' ? `${answer}${offer(unanswered(sessionKey))}` : answer;
+    return typeof answer === 'string' ? `${answer}${offer(failed)}` : answer;
   },
 });
 
 /** The command that runs these messages again, for a notice about them. */
 export function retryWords(texts: readonly string[]): string {
   return `/retry ${opening(texts[0] ?? '')}`.trim();
+}
+
+/** Whether this person may run a turn again: the owner any, others their own, because it then counts as theirs. */
+function isFor({ role, sender }: InboundMessage, { messages }: ClosedTurn): boolean {
+  return role === 'owner' || messages.every((message) => message.sender.id === sender.id);
 }
 
 function again(turn: ClosedTurn, which: string): string | { readonly rerun: ClosedTurn } {

@@ -50,6 +50,7 @@ export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft |
   const trials = trialsOf(facts.entries);
   const refuses = refusesContent(error);
   if (trials >= MOST_TRIALS || refuses === 'no') return null;
+  if (refuses === 'perhaps' && isHopeless(facts)) return null;
   const open = openTrial(facts.entries)?.trial;
   if (open === undefined && refuses === 'perhaps') return trial(facts, [], { stage: 'again', suspects: [], tried: 0 });
   if (open?.stage === 'found') return null;
@@ -251,6 +252,15 @@ function isGivenUp(entry: TapeEntry, turnId: string): boolean {
     entry.refused !== undefined &&
     entry.refused.trial === undefined
   );
+}
+
+/** Two searches in a row found nothing: the cause is the configuration rather than the content, and a third would only cost calls. */
+function isHopeless({ window, model, turnId }: RefusalFacts): boolean {
+  const name = `${model.provider}/${model.model}`;
+  const givenUp = window
+    .slice(acceptedAt(window, model) + 1)
+    .filter((entry) => isGivenUp(entry, turnId) && isRefusal(entry) && entry.refused.model === name);
+  return new Set(givenUp.map(({ turn }) => turn)).size >= 2;
 }
 
 function isRefusal(entry: TapeEntry): entry is EntryOf<'retract'> & { readonly refused: Refused } {
