@@ -30,6 +30,8 @@ export interface Media {
   /** A voice message: one that came is transcribed, one that is sent is shown as such. @default false */
   readonly speech?: boolean;
   readonly name?: string;
+  /** Whose message it is in, if this message only refers to it: a quoted one, or one said before. @default it came with this message */
+  readonly quotedFrom?: string;
   /** Bytes. */
   readonly size?: number;
 }

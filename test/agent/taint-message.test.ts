@@ -19,7 +19,7 @@ async function said(
     timezone: 'UTC',
     redact: (text) => text.replaceAll('s3cret', '[redacted]'),
     media: new MediaStore('/nonexistent'),
-    attachments: async ({ media }: InboundMessage) => ({ media, spoken: [], notes: [] }),
+    attachments: async ({ media }: InboundMessage) => ({ media, spoken: [], heard: [], notes: [] }),
     signal: new AbortController().signal,
     skills: async () => [],
     reactions: () => reactions,

@@ -13,7 +13,7 @@ function entryOf(
     timezone: null,
     redact: (text) => text.replaceAll('sesame', '[redacted]'),
     media: new MediaStore('/nonexistent'),
-    attachments: async ({ media }) => ({ media, spoken: [], notes: [] }),
+    attachments: async ({ media }) => ({ media, spoken: [], heard: [], notes: [] }),
     signal: new AbortController().signal,
     skills: async () => skills,
   });

@@ -8,7 +8,7 @@ const options = {
   timezone: 'Europe/Berlin',
   redact: (text: string) => text.replaceAll('s3cret', '[redacted]'),
   media: new MediaStore('/nonexistent'),
-  attachments: async ({ media }: InboundMessage) => ({ media, spoken: [], notes: [] }),
+  attachments: async ({ media }: InboundMessage) => ({ media, spoken: [], heard: [], notes: [] }),
   signal: new AbortController().signal,
   skills: async () => [],
 };

@@ -24,6 +24,8 @@ interface Attached {
   readonly media: readonly Media[];
   /** Transcripts of its voice messages. */
   readonly spoken: readonly string[];
+  /** Transcripts of voice messages that it only refers to. */
+  readonly heard: readonly { readonly from: string; readonly text: string }[];
   /** One sentence for each file: its path, or why it could not be fetched. */
   readonly notes: readonly string[];
 }
@@ -118,7 +120,10 @@ function holdsTextOfOthers(message: InboundMessage): boolean {
 }
 
 function hasFile({ media }: InboundMessage): boolean {
-  return media.some(({ kind, name, source }) => source !== undefined && (kind === 'image' || name !== undefined));
+  return media.some(
+    ({ kind, name, source, quotedFrom }) =>
+      source !== undefined && (kind === 'image' || name !== undefined || quotedFrom !== undefined),
+  );
 }
 
 function sourceOf(
@@ -184,6 +189,13 @@ function contextBlock(
     const isOwners = context.every((one) => one.isOwners === true);
     const earlier = said.join('\n');
     lines.push(`earlier in this chat:\n${isOwners ? earlier : fenced(message, earlier, 'messages of others')}`);
+  }
+  if (attached.heard.length > 0) {
+    const said = attached.heard.map(
+      ({ from, text }) => `${inline(from, 60)}: ${inline(redact(text), LONGEST_CONTEXT)}`,
+    );
+    const words = fenced(message, said.join('\n'), 'voice messages of others');
+    lines.push(`said in those voice messages, as a machine understood it:\n${words}`);
   }
   return `<context>\n${lines.join('\n')}\n</context>`;
 }

@@ -7,6 +7,8 @@ import { wantsVoice } from './answer-text.ts';
 export function isSpoken({ messages }: TurnFacts, entries: readonly TapeEntry[], speech: SpeechPorts): boolean {
   const target = messages.at(-1);
   if (target === undefined || !speech.isOffered(target.channel)) return false;
-  const isToVoice = messages.some(({ media }) => media.some((file) => file.speech === true));
+  const isToVoice = messages.some(({ media }) =>
+    media.some((file) => file.speech === true && file.quotedFrom === undefined),
+  );
   return wantsVoice(entries) || (isToVoice && speech.answersVoice());
 }

@@ -185,7 +185,7 @@ function portsOf(
       skills: { called: async () => [], active: async () => NO_SKILLS, folders: async () => [] },
       workspace: folder,
       media,
-      attachments: async () => ({ media: [], spoken: [], notes: [] }),
+      attachments: async () => ({ media: [], spoken: [], heard: [], notes: [] }),
       spill,
       editorFolder: () => undefined,
       editorFiles: { of: () => undefined },

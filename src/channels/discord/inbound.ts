@@ -4,7 +4,7 @@ import { timeOf } from './snowflake.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
-import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
+import { actOf, quotedFiles, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type { DiscordContent, DiscordInteraction, DiscordMessage, DiscordUser, DiscordWritten } from './payload.ts';
@@ -50,10 +50,12 @@ export function readMessage(message: DiscordMessage, arrival: Arrival, context: 
     const text = [said, ...words].filter((part) => part !== '').join('\n');
     if (text === '' && media.length === 0 && shared.length === 0) return null;
     const replyTo = replyOf(message, arrival, context);
+    const answered = message.referenced_message;
+    const quoted = answered == null ? [] : quotedFiles(attachmentsOf(answered).media, replyTo);
     return {
       edit: isEdit ? (message.edited_timestamp ?? '') : undefined,
       text,
-      media,
+      media: [...media, ...quoted],
       untrusted: isForward,
       shared: shared.join('\n'),
       ...(replyTo === undefined ? {} : { replyTo }),

@@ -44,6 +44,8 @@ export interface Fetched {
   readonly media: readonly Media[];
   /** Transcripts of voice messages, in order. */
   readonly spoken: readonly string[];
+  /** Transcripts of voice messages that the message only refers to, in order. */
+  readonly heard: readonly { readonly from: string; readonly text: string }[];
   /** One sentence for each file: its path, or why it could not be fetched. */
   readonly notes: readonly string[];
 }
@@ -64,17 +66,21 @@ export class Attachments {
   async fetch(message: InboundMessage, signal: AbortSignal): Promise<Fetched> {
     const media: Media[] = [];
     const spoken: string[] = [];
+    const heard: Fetched['heard'][number][] = [];
     const notes: string[] = [];
     const missing: string[] = [];
     const waitUntil = this.#ports.clock.monotonic() + CHANNEL_WAIT_MS;
     for (const [n, item] of message.media.entries()) {
-      const name = JSON.stringify(item.name ?? item.kind);
+      const from = item.quotedFrom;
+      const name = `${JSON.stringify(item.name ?? item.kind)}${from === undefined ? '' : ` of ${JSON.stringify(cut(from, LONGEST_NAME))}`}`;
       try {
         const file = item.source === undefined ? item : await this.#fetchOne(message, item, { n, waitUntil }, signal);
         media.push(file);
         const words = item.speech === true ? await this.#words(file, signal) : null;
-        if (words !== null && 'text' in words) spoken.push(words.text);
-        else if (words !== null)
+        if (words !== null && 'text' in words) {
+          if (from === undefined) spoken.push(words.text);
+          else heard.push({ from, text: words.text });
+        } else if (words !== null)
           notes.push(`${name} could not be turned into text (${words.reason}); it is at ${file.path}`);
         else if (item.source !== undefined) notes.push(`${name} is at ${file.path}`);
       } catch (error) {
@@ -90,7 +96,7 @@ export class Attachments {
       const text = `I could not get ${missing.join(' and ')}, because ${message.channel} was not connected for two minutes, and continued without ${it}. Please send ${it} again.`;
       await this.#ports.tell(message, text);
     }
-    return { media, spoken, notes };
+    return { media, spoken, heard, notes };
   }
 
   async #fetchOne(

@@ -1,4 +1,4 @@
-import { ONLY_TO, type InboundDraft } from '../../bus/messages.ts';
+import { ONLY_TO, type InboundDraft, type Media, type ReplyReference } from '../../bus/messages.ts';
 import { OWN, type AccessDecision } from '../../security/access/access.ts';
 import { nothing, type InboundResult } from './inbound-result.ts';
 
@@ -63,6 +63,15 @@ export function writtenBy(
     type: isMeant ? 'message' : 'overheard',
     draft: edit === undefined ? draft : { ...draft, ...editedTo(text, { externalId, messageId, edit }) },
   };
+}
+
+/** The files of a quoted message that the assistant looks at: pictures, and voice messages of others. */
+export function quotedFiles(files: readonly Media[], quoted: ReplyReference | undefined): readonly Media[] {
+  if (quoted === undefined) return [];
+  const { author = 'other', senderName = 'somebody' } = quoted;
+  return files
+    .filter(({ kind, speech }) => kind === 'image' || (speech === true && author === 'other'))
+    .map((file) => ({ ...file, quotedFrom: senderName }));
 }
 
 /** If the sender wrote nothing, the text of others is the message. */

@@ -1,4 +1,4 @@
-import type { ContextMessage, InboundDraft } from '../../bus/messages.ts';
+import type { ContextMessage, InboundDraft, Media } from '../../bus/messages.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { cut } from '../../util/text.ts';
 import * as z from 'zod';
@@ -28,6 +28,8 @@ export type GroupOptions = z.output<typeof groupOptions>;
 /** Caps for one group or thread: messages, and characters of each. */
 const MOST_CONTEXT = 50;
 const LONGEST_CONTEXT = 1_000;
+/** Most voice messages before a mention that are turned into text for it: the newest. */
+const MOST_VOICES = 3;
 /** Cap of remembered groups and threads. */
 const MOST_GROUPS = 1_000;
 /** Cap of remembered messages, so that a repeated one does not count twice. */
@@ -43,6 +45,8 @@ type Place = Pick<InboundDraft, 'chatId' | 'threadId'>;
 interface Talk {
   /** Messages that did not address the bot, oldest first. */
   context: readonly ContextMessage[];
+  /** The newest voice messages among them. */
+  voices: readonly { readonly at: number; readonly file: Media }[];
   /** Who addressed the bot last, and until when (ms since 1970) that person needs no mention. */
   partner: { readonly id: string; readonly until: number } | undefined;
   /** The newest album, its parts that did not address the bot, and whether one did. */
@@ -85,16 +89,20 @@ export class GroupTalk {
     const isAsked = mentioned || this.#options.policy === 'open';
     if (!isAsked || !this.#mayBegin(draft)) {
       talk.context = [...talk.context, contextOf(draft)].slice(-MOST_CONTEXT);
+      talk.voices = [...talk.voices, ...voicesOf(draft)].slice(-MOST_VOICES);
       if (key !== undefined) talk.album = { key, parts: [...(album?.parts ?? []), draft], isMeant: false };
       return isAsked ? TOO_MANY_BOTS : NOT_ADDRESSED;
     }
     const { receivedAt } = draft;
     const oldest = receivedAt - this.#options.contextMinutes * 60_000;
     const context = talk.context.filter(({ at }) => at >= oldest);
+    const voices = talk.voices.filter(({ at }) => at >= oldest).map(({ file }) => file);
     talk.context = [];
+    talk.voices = [];
     if (key !== undefined) talk.album = { key, parts: [], isMeant: mentioned };
     if (mentioned) talk.partner = { id: draft.sender.id, until: this.#until(receivedAt) };
-    const media = [...(album?.parts ?? []).flatMap((part) => part.media), ...draft.media];
+    const own = [...(album?.parts ?? []).flatMap((part) => part.media), ...draft.media];
+    const media = [...own, ...voices.filter(({ source }) => !own.some((file) => file.source === source))];
     return { ...draft, mentioned, media, context: [...context, ...draft.context] };
   }
 
@@ -106,7 +114,7 @@ export class GroupTalk {
 
   #talkIn(place: Place): Talk {
     const key = keyOf(place);
-    const talk = this.#talks.get(key) ?? { context: [], partner: undefined, album: undefined };
+    const talk = this.#talks.get(key) ?? { context: [], voices: [], partner: undefined, album: undefined };
     this.#talks.set(key, talk);
     return talk;
   }
@@ -134,12 +142,22 @@ function albumOf({ metadata, sender }: InboundDraft): string | undefined {
   return typeof metadata['album'] === 'string' ? JSON.stringify([sender.id, metadata['album']]) : undefined;
 }
 
+function voicesOf({ sender, media, receivedAt }: InboundDraft): Talk['voices'] {
+  return media
+    .filter(({ speech }) => speech === true)
+    .map((file) => ({ at: receivedAt, file: { ...file, quotedFrom: nameOf(sender) } }));
+}
+
+function nameOf({ name, username, id }: InboundDraft['sender']): string {
+  return name ?? username ?? id;
+}
+
 /** A group message as context: its text and the names of its files, without quotes. */
 function contextOf({ sender, text, receivedAt, role, untrusted, media, shared }: InboundDraft): ContextMessage {
   const isOwners = role === 'owner' && !untrusted && media.length === 0 && shared === undefined;
   const files = media.map(({ kind, name }) => (name === undefined ? `[${kind}]` : `[${kind} ${name}]`));
   return {
-    senderName: sender.name ?? sender.username ?? sender.id,
+    senderName: nameOf(sender),
     text: cut([text, shared ?? '', ...files].filter((part) => part !== '').join('\n'), LONGEST_CONTEXT),
     at: receivedAt,
     ...(isOwners ? { isOwners } : {}),

@@ -2,7 +2,7 @@ import { textOfPress } from '../../bus/buttons.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { cut, oneLine } from '../../util/text.ts';
-import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
+import { actOf, quotedFiles, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import { withAddress } from '../inbound/card-text.ts';
@@ -51,7 +51,7 @@ export function readUpdate(update: TelegramUpdate, context: ReadingContext): Inb
     return {
       edit: isEdit ? `${message.edit_date ?? message.date}:${update.update_id}` : undefined,
       text,
-      media,
+      media: [...media, ...quotedFiles(attachmentsOf(message.reply_to_message ?? {}).media, replyTo)],
       untrusted: isByOthers(message, me),
       ...(replyTo === undefined ? {} : { replyTo }),
       metadata: { sentAt: message.date * 1_000, ...burstOf(message) },
