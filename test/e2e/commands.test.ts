@@ -164,25 +164,6 @@ describe('/retry', () => {
     expect(await world.assistant.run('hi')).toMatchObject({ outcome: 'failed' });
     expect(await world.assistant.run('/retry')).toMatchObject({ outcome: 'answered', text: 'Better.' });
   });
-
-  test('never raises a role: a guest’s /retry in a group runs the owner’s message as a guest', async () => {
-    await using world = await startWorld({
-      config: { channels: { telegram: { allowFrom: ['42', '*'], owners: ['42'], groups: { debounceMs: 0 } } } },
-    });
-    const mention = { entities: [{ type: 'mention', offset: 0, length: 9 }] };
-    world.model.reply(refusal, { calls: [{ name: 'exec', arguments: { command: 'id' } }] }, 'Done.');
-    const group = -100;
-    const saying = async (from: number, text: string): Promise<void> => {
-      const before = chatOf(world, group).length;
-      const entities = text.startsWith('/') ? [{ type: 'bot_command', offset: 0, length: text.length }] : undefined;
-      world.telegram.userSays(group, text, { ...mention, ...(entities && { entities }), from: { id: from } });
-      await waitFor(() => chatOf(world, group).length > before);
-    };
-    await saying(42, '@test_bot do it');
-    await saying(77, '/retry@test_bot');
-    expect(times(world, 'do it')).toBe(1);
-    expect(world.model.requests.at(-1)?.view.toolResults.at(-1)?.text).toContain('exec is not for guests.');
-  });
 });
 
 describe('/usage', () => {
