@@ -284,7 +284,7 @@ async function startOnce(
       log,
     }),
   );
-  const models = createModels(base, kept?.permit);
+  const models = createModels(base, { permit: kept?.permit, keeper: stores.journal.modelFacts });
   const http: HttpSlot = { newLink: null, upload: null, changed: null };
   // Nothing of a browser is loaded where there is none.
   const openBrowser = base.config.tools.browser.enabled ? (await import('./app/tools/browser.ts')).createBrowser : null;

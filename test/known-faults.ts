@@ -143,6 +143,13 @@ export const KNOWN_FAULTS = {
     'S16 a home that is emptied by truncate',
     'S16 a home that is moved away',
   ]),
+  ...rows(
+    {
+      fixedBy: '26',
+      why: 'What a group says without meaning the bot is kept in memory until the channels are redone.',
+    },
+    ['A12 a restart between the parts of an album in a group'],
+  ),
 } satisfies Readonly<Record<string, KnownFault>>;
 
 export type KnownFaultId = keyof typeof KNOWN_FAULTS;
@@ -157,8 +164,6 @@ function rows<const Id extends string>(fault: KnownFault, ids: readonly Id[]): R
  *
  * The body is written as if the fault were fixed. Only a failed expectation counts as the fault: any other error fails
  * the run, and so does a body that passes, because the fault is gone then and its row must be removed.
- *
- * @public Nothing calls it while no fault is known.
  */
 export function knownFault(id: keyof typeof KNOWN_FAULTS, body: () => Promise<void>): void {
   const fault: KnownFault | undefined = KNOWN_FAULTS[id];

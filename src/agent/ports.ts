@@ -19,6 +19,7 @@ import type { Ids } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import type { Slots } from '../util/slots.ts';
 import type { Consolidation } from './consolidation/consolidation.ts';
+import type { WindowSize } from './context/window-size.ts';
 import type { CallBounds } from './context/call-bounds.ts';
 import type { HookRunner, TurnFacts } from './hooks/hooks.ts';
 import type { BurstSettings } from './message-batching.ts';
@@ -56,8 +57,8 @@ export interface StorePorts {
 export interface ModelPorts {
   /** The model of a `provider/model` reference; null: the standard one. Never throws: a wrong reference gives a provider whose answer is the reason. */
   readonly resolve: (ref: string | null) => ChosenModel;
-  /** The system prompt for a turn of this role that answers this message. */
-  readonly systemPrompt: (target: InboundMessage, role: Role) => Promise<RenderedPrompt>;
+  /** The system prompt for a turn of this role that answers this message, for a model that reads so much at once. */
+  readonly systemPrompt: (target: InboundMessage, role: Role, size: WindowSize) => Promise<RenderedPrompt>;
   /** The tools that the model sees in such a turn; the same in each turn of a session. */
   readonly toolsFor: (target: InboundMessage, role: Role) => readonly ToolSpec[];
   /** Keeps each call within its bounds: budget, context window, cached prefix. */

@@ -119,6 +119,7 @@ export function createAgent(base: Base, parts: AgentParts): Agent {
   const prompts = openPrompts(base, { stores, catalog, skillNews, registry, speech });
   const { bounds, budget, context } = createCallBounds(config, {
     askWindow: models.contextWindow,
+    learned: models.learned,
     ledger: journal.usage,
     ownersChat: () => journal.questions.ownersChat(),
     bus,

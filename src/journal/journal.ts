@@ -20,6 +20,7 @@ import { DeadLetters } from './dead-letters.ts';
 import { InboundPlaces } from './inbound-places.ts';
 import { Inbox } from './inbox.ts';
 import { Lives } from './lives.ts';
+import { ModelFacts } from './model-facts.ts';
 import { Outbox } from './outbox.ts';
 import { PreviewStore } from './previews.ts';
 import { PairingCodes } from './pairing.ts';
@@ -72,6 +73,7 @@ export interface Journal extends Disposable {
   readonly feed: JournalFeed;
   readonly cursors: CursorStore;
   readonly homeFiles: HomeFileRecords;
+  readonly modelFacts: ModelFacts;
   readonly subagents: Subagents;
   readonly endedLogins: EndedLogins;
   /** What people think of the assistant's messages. */
@@ -164,6 +166,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     heartbeats: new Heartbeats({ ...shared, inbox }),
     cursors: new CursorStore(shared),
     homeFiles: new HomeFileRecords(shared),
+    modelFacts: new ModelFacts(shared),
     feed: new JournalFeed(shared),
     subagents: new Subagents({ ...shared, inbox }),
     endedLogins: new EndedLogins(shared),

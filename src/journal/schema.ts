@@ -81,4 +81,14 @@ export const journalMigrations: readonly Migration[] = [
         seen_at INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
   `),
+
+  added(`
+      CREATE TABLE model_facts (
+        model      TEXT NOT NULL,
+        name       TEXT NOT NULL,
+        value      TEXT NOT NULL,
+        learned_at INTEGER NOT NULL,
+        PRIMARY KEY (model, name)
+      ) STRICT, WITHOUT ROWID;
+  `),
 ];

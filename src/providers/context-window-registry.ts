@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import { RecentMap } from '../util/recent-map.ts';
+import type { LearnedFacts } from './learned.ts';
 import type { Pricing } from './pricing.ts';
 import type { ModelName } from './provider.ts';
 
@@ -33,6 +34,7 @@ export interface ContextWindowsOptions {
   readonly most: number | null;
   /** What a server says of its own model; null when it does not. Never throws. */
   readonly ask: (modelRef: string) => Promise<number | null>;
+  readonly learned: Pick<LearnedFacts, 'window' | 'learnWindow'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -78,6 +80,20 @@ export class ContextWindows {
    * list is not waited for.
    */
   async of(name: ModelName, enough = Infinity): Promise<number> {
+    return Math.min(this.named(name) ?? Infinity, await this.#of(name, enough));
+  }
+
+  /** Tokens that a refusal named, which counts more than any list; null: none did. */
+  named(name: ModelName): number | null {
+    return this.#options.learned.window(name);
+  }
+
+  /** Call when a model refused a request and named its window, tokens. */
+  learn(name: ModelName, window: number): void {
+    this.#options.learned.learnWindow(name, window);
+  }
+
+  async #of(name: ModelName, enough: number): Promise<number> {
     const { pricing, most, ask, clock } = this.#options;
     const configured = [pricing.facts(name)?.contextWindow ?? null, most].filter((window) => window !== null);
     const ref = `${name.provider}/${name.model}`;

@@ -1,6 +1,6 @@
 import type { Clock } from '../util/clock.ts';
 import type { Quirks } from './presets.ts';
-import type { LearnedQuirks } from './quirks.ts';
+import type { LearnedFacts } from './learned.ts';
 
 const LOCAL_NAME = /^(?:localhost|host\.docker\.internal|[^.:]+|[^:]+\.(?:local|lan|home\.arpa|internal|localhost))$/u;
 
@@ -21,7 +21,7 @@ export interface EndpointOptions {
   /** How an OpenAI-compatible server differs from most. */
   readonly quirks?: Partial<Quirks> | undefined;
   /** What its models have refused so far. @default each request begins without that knowledge */
-  readonly learned?: LearnedQuirks | undefined;
+  readonly learned?: LearnedFacts | undefined;
   /** The server is Ollama, so errors name its commands. @default false */
   readonly ollama?: boolean;
   /** Merged over the request's body. */

@@ -13,6 +13,15 @@ export interface ErrorFacts {
   readonly haystack: string;
   /** How long the server asks to wait, in a header, a field or its message. */
   readonly retryAfterMs: number | undefined;
+  /** How much the model reads, where the server names it, and how long the request was. */
+  readonly window: NamedWindow | undefined;
+}
+
+/** Tokens that a refusal of a too long request names. */
+export interface NamedWindow {
+  readonly tokens: number;
+  /** What the server counted in the request. @default it does not say */
+  readonly asked?: number;
 }
 
 const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
@@ -60,6 +69,7 @@ export function readFacts(thrown: unknown, now: number): ErrorFacts {
     detail: oneLine(said, DETAIL_LENGTH),
     haystack,
     retryAfterMs: waitHeader(field(thrown, 'headers'), now) ?? waitIn({ levels, said: haystack, now }),
+    window: windowIn(levels, haystack),
   };
 }
 
@@ -71,6 +81,24 @@ function levelsOf(body: unknown): readonly unknown[] {
     at = opened(field(field(at, 'metadata'), 'raw') ?? field(at, 'error') ?? field(at, 'innererror'));
   }
   return levels;
+}
+
+const NAMED_WINDOW =
+  /(?:n_ctx['":]*|available context size|(?:maximum|max) (?:context|model|prompt) (?:length|len|window)|context (?:length|window|size|limit))(?: (?:of|is|was|limit))*[ :(=]{0,3}(?<before>\d{1,3}(?:,\d{3})+|\d{3,})|> ?(?<after>\d{3,}) maximum/u;
+const ASKED = /request \((?<asked>\d+) tokens\)|prompt is too long: (?<prompt>\d+) tokens/u;
+
+/** llama.cpp names both numbers in fields, others in their sentence. */
+function windowIn(levels: readonly unknown[], said: string): NamedWindow | undefined {
+  const named = (key: string): number | undefined =>
+    levels.map((level) => field(level, key)).find((value) => typeof value === 'number' && Number.isInteger(value)) as
+      | number
+      | undefined;
+  const { before, after } = NAMED_WINDOW.exec(said)?.groups ?? {};
+  const tokens = named('n_ctx') ?? Number((before ?? after ?? '0').replaceAll(',', ''));
+  if (tokens < 256) return undefined;
+  const { asked: request, prompt } = ASKED.exec(said)?.groups ?? {};
+  const asked = named('n_prompt_tokens') ?? Number(request ?? prompt ?? 0);
+  return asked > tokens ? { tokens, asked } : { tokens };
 }
 
 /** The first entry of a list, and the value of JSON in a string. */

@@ -78,6 +78,8 @@ const PHRASES = {
   /** What local servers say when a model does not fit into the machine. */
   outOfMemory:
     /out of memory|more system memory|insufficient (?:system )?(?:memory|resources)|(?:unable|failed) to allocate|cudamalloc/u,
+  /** A local server that reads its model from the disk, which takes minutes for a large one. */
+  loading: /loading (?:the )?model|model is (?:still |currently )?(?:being )?load(?:ing|ed)\b/u,
   certificate: /cert|self.signed|unable_to_verify|err_tls/u,
 };
 
@@ -157,7 +159,8 @@ function classifyTransport(thrown: unknown, context: ErrorContext): ModelError {
 function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
   const images = imageTrouble(facts);
   const kind = images === 'images' ? 'bad-request' : kindOf(facts, context);
-  const about = images ?? (isOfModel(facts) ? 'model' : undefined);
+  const isLoading = kind === 'overloaded' && PHRASES.loading.test(facts.haystack);
+  const about = isLoading ? 'loading' : (images ?? (isOfModel(facts) ? 'model' : undefined));
   const { status } = facts;
   return {
     type: 'error',
@@ -166,7 +169,8 @@ function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
     ...(facts.retryAfterMs === undefined ? {} : { retryAfterMs: facts.retryAfterMs }),
     ...(status === undefined ? {} : { status }),
     ...(kind === 'auth' && isRefusedKey(facts) ? { setting: keySetting(context) } : {}),
-    ...(about !== undefined && ABOUT_REQUEST.has(kind) ? { about } : {}),
+    ...(about !== undefined && (isLoading || ABOUT_REQUEST.has(kind)) ? { about } : {}),
+    ...(kind === 'context-overflow' && facts.window !== undefined ? { window: facts.window } : {}),
     ...(facts.detail === '' ? {} : { said: withoutSecrets(facts.detail, context) }),
     message: withoutSecrets(describe(kind, facts, context), context),
   };

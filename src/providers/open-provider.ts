@@ -11,7 +11,7 @@ import { createOpenAiProvider } from './openai/chat.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import { openPlugged, type PluggedProvider, type PluggedProviders } from './plugged.ts';
 import type { Provider } from './provider.ts';
-import type { LearnedQuirks } from './quirks.ts';
+import type { LearnedFacts } from './learned.ts';
 
 /** One entry of `config.providers`. */
 export interface ProviderConfig {
@@ -44,7 +44,7 @@ export function openProvider(
     /** Tokens of context that are configured for a model, for a server that is told how many to load. @default none */
     readonly windowOf?: ((model: string) => number | null) | undefined;
     readonly clock: Clock;
-    readonly learned?: LearnedQuirks;
+    readonly learned?: LearnedFacts;
     /** Kinds of plugins. @default none */
     readonly plugged?: PluggedProviders | undefined;
   },
@@ -111,7 +111,7 @@ function toEndpoint(
     readonly keyVariable?: string | null | undefined;
     readonly keyNumber?: number;
     readonly clock: Clock;
-    readonly learned?: LearnedQuirks;
+    readonly learned?: LearnedFacts;
   },
 ): EndpointOptions {
   if (preset.needsBaseUrl === true && !hasBaseUrl(config)) {

@@ -191,6 +191,13 @@ export const PRESETS = {
     defaultModel: null,
     asksWindow: 'openai',
   },
+  llamacpp: {
+    api: 'openai',
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    keyVariable: null,
+    defaultModel: null,
+    asksWindow: 'openai',
+  },
   vllm: {
     api: 'openai',
     baseUrl: 'http://127.0.0.1:8000/v1',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { deadline, type Clock } from '../util/clock.ts';
 import { ollamaRoot, ollamaWindow, readOllamaModel } from './ollama/model.ts';
@@ -11,9 +12,18 @@ export interface WindowQuestion {
   readonly apiKey: string | null;
   /** Tokens that are configured; only Ollama is told. @default null */
   readonly configured?: number | null;
+  /** Is told what the server says of itself, if it says anything. */
+  readonly onServer?: (facts: ServerFacts) => void;
   readonly clock: Clock;
   /** How long the server has for its answer, ms. @default 2000: a conversation waits for it */
   readonly deadlineMs?: number;
+}
+
+export interface ServerFacts {
+  /** Tells this server and model from others, and from itself with other settings. */
+  readonly id: string;
+  /** Its template knows tools. */
+  readonly hasTools: boolean;
 }
 
 const DEADLINE_MS = 2_000;
@@ -28,12 +38,17 @@ export async function askContextWindow(question: WindowQuestion): Promise<number
   const root = ollamaRoot(baseUrl);
   if (question.server === 'ollama') {
     const shown = await getJson(question, limit.signal, `${root}/api/show`, { model });
+    const { data } = z.looseObject({ modified_at: z.string() }).safeParse(shown);
+    if (data !== undefined) question.onServer?.({ id: data.modified_at, hasTools: true });
     return shown === undefined ? null : ollamaWindow(readOllamaModel(shown), question.configured ?? null);
   }
-  const places = [`${baseUrl.replace(/\/+$/u, '')}/models`, `${root}/api/v0/models`];
+  const places = [`${baseUrl.replace(/\/+$/u, '')}/models`, `${root}/api/v0/models`, `${root}/props`];
   const answers = await Promise.all(places.map((place) => getJson(question, limit.signal, place)));
   const rows = answers.flatMap((answer) => listedRow(answer, model));
-  return rows.map(loadedWindow).find((tokens) => tokens !== undefined) ?? largestWindow(rows);
+  const id = serverIn(rows, answers[2]);
+  if (id !== '') question.onServer?.({ id, hasTools: hasTools(answers[2]) });
+  const loaded = [...rows.map(loadedWindow), propsWindow(answers[2])];
+  return loaded.find((tokens) => tokens !== undefined) ?? largestWindow(rows);
 }
 
 /**
@@ -84,6 +99,9 @@ const listed = z.looseObject({
   max_context_length: tokens.nullish().catch(null),
   context_length: tokens.nullish().catch(null),
   context_window: tokens.nullish().catch(null),
+  /** llama.cpp: the window that it was started with. */
+  root: z.string().nullish().catch(null),
+  meta: z.looseObject({ n_ctx: tokens.optional() }).nullish().catch(null),
 });
 type Listed = z.output<typeof listed>;
 
@@ -96,7 +114,30 @@ function listedRow(answer: unknown, model: string): readonly Listed[] {
 }
 
 function loadedWindow(row: Listed): number | undefined {
-  return row.loaded_context_length ?? row.max_model_len ?? undefined;
+  return row.loaded_context_length ?? row.max_model_len ?? row.meta?.n_ctx ?? undefined;
+}
+
+/** What tells one server and model from others: the build and the file of llama.cpp, what a list says of the model itself. */
+function serverIn(rows: readonly Listed[], props: unknown): string {
+  const { build_info: build, model_path: path } = z
+    .object({ build_info: z.string().optional(), model_path: z.string().optional() })
+    .catch({})
+    .parse(props);
+  const of = rows.map(({ meta, root, max_model_len: most }) => [meta, root, most]);
+  const told = [build, path, ...of.flat()].filter((fact) => fact !== undefined && fact !== null);
+  return told.length === 0 ? '' : createHash('sha256').update(JSON.stringify(told)).digest('hex').slice(0, 16);
+}
+
+/** llama.cpp says so of the model's template; it answers all the same, without the tools. */
+function hasTools(props: unknown): boolean {
+  const caps = z.looseObject({ chat_template_caps: z.looseObject({ supports_tools: z.boolean() }) });
+  return caps.safeParse(props).data?.chat_template_caps.supports_tools !== false;
+}
+
+/** What llama.cpp says of one slot. */
+function propsWindow(answer: unknown): number | undefined {
+  const props = z.looseObject({ default_generation_settings: z.looseObject({ n_ctx: tokens }) });
+  return props.safeParse(answer).data?.default_generation_settings.n_ctx;
 }
 
 function largestWindow(rows: readonly Listed[]): number | null {

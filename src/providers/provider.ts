@@ -151,11 +151,14 @@ export interface ModelError {
   readonly status?: number;
   /**
    * `images`: the model takes no images. `image`: there was something wrong with one of them. `model`: the provider
-   * doesn't have the model or can't run it for this request, so another model may answer.
+   * doesn't have the model or can't run it for this request, so another model may answer. `loading`: the server is still
+   * loading the model.
    */
-  readonly about?: 'images' | 'image' | 'model';
+  readonly about?: 'images' | 'image' | 'model' | 'loading';
   /** The server's own words on one line, without secrets; shown through `literal`. */
   readonly said?: string;
+  /** Of a `context-overflow`: the model's window, tokens, where the server names it, and what it counted in the request. */
+  readonly window?: { readonly tokens: number; readonly asked?: number };
   /** What a person may have to correct: the path of a setting, or the variable that it was read from. */
   readonly setting?: string;
   /** One sentence: what happened; no secret, no stack. */

@@ -1,6 +1,4 @@
-import type { Logger } from '../util/log.ts';
-import { RecentMap } from '../util/recent-map.ts';
-import type { ModelName } from './provider.ts';
+import { createHash } from 'node:crypto';
 import { EMPTY_ANSWER } from './transcript.ts';
 import { perObject } from './wire-json.ts';
 
@@ -112,6 +110,8 @@ function systemAsUser(messages: readonly Item[]): readonly Item[] {
   return first === undefined || first['role'] !== 'user' ? [prompt, ...rest] : joinedRoles([prompt, ...rest]);
 }
 
+const JOINED: ReadonlySet<unknown> = new Set(['user', 'assistant']);
+
 /** Messages in which the roles alternate: neighbours of one role are joined, and an answer stands after tool results. */
 function joinedRoles(messages: readonly Item[]): readonly Item[] {
   const joined: Item[] = [];
@@ -120,7 +120,8 @@ function joinedRoles(messages: readonly Item[]): readonly Item[] {
     if (last?.['role'] === 'tool' && message['role'] === 'user') {
       joined.push({ role: 'assistant', content: EMPTY_ANSWER });
     }
-    const isSame = last !== undefined && last['role'] === message['role'] && last['role'] === 'user';
+    const hasCalls = [last, message].some((one) => itemsOf(one?.['tool_calls']).length > 0);
+    const isSame = last !== undefined && last['role'] === message['role'] && JOINED.has(last['role']) && !hasCalls;
     if (isSame) joined.splice(-1, 1, { ...last, content: together(last['content'], message['content']) });
     else joined.push(message);
   }
@@ -133,6 +134,60 @@ function together(a: unknown, b: unknown): unknown {
     Array.isArray(content) ? content : [{ type: 'text', text: content }];
   return [...parts(a), ...parts(b)];
 }
+
+/** An id of nine letters and digits, always the same for the same id. */
+function nineLetters(id: unknown): string {
+  return createHash('sha256').update(String(id)).digest('hex').slice(0, 9);
+}
+
+const withShortIds = perObject((message: Item): Item => {
+  const id = message['tool_call_id'];
+  const calls = itemsOf(message['tool_calls']);
+  if (id === undefined && calls.length === 0) return message;
+  return {
+    ...message,
+    ...(id === undefined ? {} : { tool_call_id: nineLetters(id) }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ ...call, id: nineLetters(call['id']) })) }),
+  };
+});
+
+/** Each call of an answer in a message of its own, with its result behind it. */
+function oneCallPerMessage(messages: readonly Item[]): readonly Item[] {
+  return messages.flatMap((message, at) => {
+    const calls = itemsOf(message['tool_calls']);
+    if (message['role'] === 'tool' && isOfSplit(messages, at)) return [];
+    if (calls.length < 2) return [message];
+    const after = messages.slice(at + 1);
+    const end = after.findIndex(({ role }) => role !== 'tool');
+    const results = end === -1 ? after : after.slice(0, end);
+    return calls.flatMap((call, n) => [
+      n === 0 ? { ...message, tool_calls: [call] } : { role: 'assistant', content: null, tool_calls: [call] },
+      ...results.filter((result) => result['tool_call_id'] === call['id']),
+    ]);
+  });
+}
+
+/** Whether the result at this place answers one of several calls of one message. */
+function isOfSplit(messages: readonly Item[], at: number): boolean {
+  const before = messages.slice(0, at).findLast(({ role }) => role !== 'tool');
+  return itemsOf(before?.['tool_calls']).length > 1;
+}
+
+/** What was called and what came back as text, for templates that know neither. */
+function roundsAsText(messages: readonly Item[]): readonly Item[] {
+  const hasRounds = messages.some(({ role, tool_calls: calls }) => role === 'tool' || itemsOf(calls).length > 0);
+  return hasRounds ? joinedRoles(messages.map(roundAsText)) : messages;
+}
+
+const roundAsText = perObject((message: Item): Item => {
+  if (message['role'] === 'tool') return { role: 'user', content: `[result]\n${String(message['content'])}` };
+  const calls = itemsOf(message['tool_calls']).map(({ function: called }) =>
+    isItem(called) ? `[called ${String(called['name'])} with ${String(called['arguments'])}]` : '',
+  );
+  if (calls.length === 0) return message;
+  const text = typeof message['content'] === 'string' ? [message['content']] : [];
+  return { ...without(message, 'tool_calls'), content: [...text, ...calls].join('\n') };
+});
 
 /** The largest number below what was asked for: servers name their limit, the request's value, and little else. */
 function namedLimit(said: string, body: WireBody): number {
@@ -163,6 +218,8 @@ const isTooMuchOutput = (said: string): boolean =>
   /max[_ ](?:completion[_ ]|output[_ ]|new[_ ])?tokens|(?:output|completion) tokens/u.test(said) &&
   /too (?:large|high|big|many)|exceed|at most|maximum|less than|<=|range|above|larger|up to|> ?\d/u.test(said) &&
   !/maximum context|context (?:length|limit|window|size)|(?:prompt|input) (?:token|length)|afford/u.test(said);
+
+const isAlternation = (said: string): boolean => /roles? (?:must|should) alternate|must alternate between/u.test(said);
 
 const isNoTools = (said: string): boolean =>
   /(?:not|n't) support (?:the use of |any )?(?:tool|function)|(?:tools?|functions?)(?:[ _-]?(?:call(?:s|ing)?|use))? (?:is|are) not (?:supported|enabled|available|allowed)|support tool use|enable-auto-tool-choice|tools? param requires --jinja|(?:argument supplied|parameter|field)s?:? ['"`]?tools['"`]?(?![\w.[])|(?:^|\.|\/| )tools: extra inputs/u.test(
@@ -231,9 +288,27 @@ const QUIRKS = {
       ),
     remedy: (body) => withMessages(body, systemAsUser),
   },
+  'call ids of nine letters': {
+    refuses: (said) =>
+      /tool call ids? (?:should|must) be .{0,60}length (?:of )?9|[a-z]0-9.{0,20}length of 9/u.test(said),
+    remedy: (body) => withMessages(body, (messages) => messages.map(withShortIds)),
+  },
+  'one call per message': {
+    refuses: (said) => /single tool-?calls? at once|only (?:one|a single) tool call|parallel tool calls/u.test(said),
+    remedy: (body) => withMessages(body, oneCallPerMessage),
+  },
   'alternating roles': {
-    refuses: (said) => /roles? (?:must|should) alternate|must alternate between/u.test(said),
+    refuses: isAlternation,
     remedy: (body) => withMessages(body, joinedRoles),
+  },
+  'tool calls as text': {
+    // Where alternating roles were refused, too, the template doesn't know the role of a result.
+    refuses: (said) =>
+      isAlternation(said) ||
+      /(?:unknown|unsupported|unexpected|invalid)(?: message)? role:? ['"`]?tool|tool role not supported|only user(?:,| and) (?:assistant|model)/u.test(
+        said,
+      ),
+    remedy: (body) => withMessages(body, roundsAsText),
   },
 } satisfies Record<string, Quirk>;
 
@@ -331,25 +406,12 @@ export function quirkBehind(said: string, body: WireBody): KnownQuirk | undefine
   return undefined;
 }
 
-/** The quirks that models have shown since the start, for the last 256 models. */
-export class LearnedQuirks {
-  readonly #log: Logger | undefined;
-  readonly #known = new RecentMap<string, readonly KnownQuirk[]>(256);
+/** The row of the table that a quirk is. */
+export function nameOfQuirk(quirk: KnownQuirk): string {
+  return partsOf(quirk)[0];
+}
 
-  constructor(log?: Logger) {
-    this.#log = log;
-  }
-
-  of({ provider, model }: ModelName): readonly KnownQuirk[] {
-    return this.#known.get(`${provider}/${model}`) ?? [];
-  }
-
-  /** Remembers a quirk, in place of one of the same name, unless it belongs to one conversation. */
-  learn({ provider, model }: ModelName, quirk: KnownQuirk, said = ''): void {
-    const [name] = partsOf(quirk);
-    this.#log?.info('model: request changed and repeated', { provider, model, quirk, said });
-    if (rowOf(name)?.onlyOnce === true) return;
-    const others = this.of({ provider, model }).filter((known) => partsOf(known)[0] !== name);
-    this.#known.set(`${provider}/${model}`, [...others, quirk]);
-  }
+/** Whether a quirk belongs to one conversation, so that later requests are sent as usual. */
+export function isForOneCall(quirk: KnownQuirk): boolean {
+  return rowOf(nameOfQuirk(quirk))?.onlyOnce === true;
 }

@@ -5,7 +5,7 @@ import type { Permit } from '../util/permit.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
 import { USUAL_WINDOW } from './ollama/model.ts';
-import { askContextWindow } from './probe-context-window.ts';
+import { askContextWindow, type ServerFacts } from './probe-context-window.ts';
 import { Cooldowns } from './wrappers/cooldowns.ts';
 import { withUsage } from './wrappers/counted.ts';
 import { KEY_TROUBLES, withFailover, type Candidate } from './wrappers/failover.ts';
@@ -24,7 +24,7 @@ import {
 import type { PluggedProviders } from './plugged.ts';
 import { findPreset, PRESETS, type Preset } from './presets.ts';
 import type { ModelRequest, Provider } from './provider.ts';
-import { LearnedQuirks } from './quirks.ts';
+import { LearnedFacts } from './learned.ts';
 import { withPermit } from './wrappers/permitted.ts';
 import { withRetry } from './wrappers/retry.ts';
 
@@ -42,6 +42,8 @@ export interface ProvidersOptions {
   /** @default the system's */
   readonly random?: Random;
   readonly log?: Logger;
+  /** @default it is forgotten with the providers */
+  readonly learned?: LearnedFacts | undefined;
 }
 
 interface ResolvedModel {
@@ -91,11 +93,11 @@ export function createProviders({
   clock,
   random = systemRandom,
   log,
+  learned = new LearnedFacts({ clock, log }),
 }: ProvidersOptions): Providers {
   const adapters = new Map<string, Provider>();
   const resolved = new Map<string, ResolvedModel>();
   const cooldowns = new Cooldowns(clock);
-  const learned = new LearnedQuirks(log);
   const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs), ...Object.keys(plugged)])];
 
   const windowsOf =
@@ -177,7 +179,8 @@ export function createProviders({
         if (server === undefined || baseUrl === null) return null;
         const [apiKey = null] = keysOf(config);
         const configured = windowOf(`${providerName}/${model}`);
-        const asked = { server, baseUrl, model, apiKey, configured, clock };
+        const onServer = (facts: ServerFacts): void => learned.served({ provider: providerName, model }, facts);
+        const asked = { server, baseUrl, model, apiKey, configured, clock, onServer };
         const usual = preset.api === 'ollama' ? (configured ?? USUAL_WINDOW) : null;
         return (await askContextWindow(asked)) ?? usual;
       } catch {

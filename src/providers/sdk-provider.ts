@@ -55,7 +55,8 @@ export function sdkProvider<Client, Body extends object, Raw extends object>(
         request,
       ),
     body: async (request) => {
-      const quirks = request.quirks ?? endpoint.learned?.of({ provider: endpoint.name, model: request.model }) ?? [];
+      const quirks =
+        request.quirks ?? endpoint.learned?.quirks({ provider: endpoint.name, model: request.model }) ?? [];
       return JSON.stringify(withQuirks(bodyOf(await withImagesRead(request)), quirks));
     },
     warm: async () => {

@@ -4,7 +4,7 @@ import { hasBaseUrl, keysOf, type ProviderConfig } from '../providers/open-provi
 import { findPreset, PRESETS } from '../providers/presets.ts';
 import { Cancelled, type Choice } from './asker.ts';
 import { listModels } from './models.ts';
-import { windowSettings } from './ollama-window.ts';
+import { windowSettings } from './context-window.ts';
 import type { Setting } from './save.ts';
 import { localAddress, scan } from './scan.ts';
 import { tryModel, type TrialResult } from './try-model.ts';
@@ -65,11 +65,11 @@ async function chooseProvider({ person, env, clock, tell }: SetupWorld, config: 
   if (person === null) {
     if (first !== undefined) return first;
     throw setupError(
-      'I found no API key in the environment, and neither Ollama nor LM Studio is running here. Give --provider NAME with --key-env VARIABLE, --base-url ADDRESS for a server of your own, or --provider demo.',
+      'I found no API key in the environment, and no Ollama, LM Studio, llama.cpp or vLLM is running here. Give --provider NAME with --key-env VARIABLE, --base-url ADDRESS for a server of your own, or --provider demo.',
     );
   }
   if (first === undefined)
-    tell.say('I found no API key in the environment, and neither Ollama nor LM Studio is running here.');
+    tell.say('I found no API key in the environment, and no Ollama, LM Studio, llama.cpp or vLLM is running here.');
   const choices: Choice[] = [
     ...offers.map(({ provider, found }) => ({ value: provider, label: provider, hint: found ?? needOf(provider) })),
     { value: OTHER, label: 'another server', hint: 'any that speaks OpenAI’s API' },

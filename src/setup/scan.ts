@@ -13,7 +13,7 @@ export interface Offer {
 }
 
 /** The local servers that are looked for. Where none listens the answer is there at once; a busy one may take this long. */
-const LOCAL = { ollama: 'Ollama', lmstudio: 'LM Studio' } as const;
+const LOCAL = { ollama: 'Ollama', lmstudio: 'LM Studio', llamacpp: 'llama.cpp', vllm: 'vLLM' } as const;
 const LOOK_MS = 3_000;
 
 /**

@@ -75,8 +75,8 @@ function readName(fields: Fields, folderName: string): Named {
   return { name, facts: name === written ? {} : { writtenName: written }, warnings };
 }
 
-/** Latin letters lose their accents. A name with other letters or an emoji keeps its own script, so that it can be called. */
-function usableName(text: string): string {
+/** The name under which a skill is known, from what somebody wrote. Latin letters lose their accents. A name with other letters or an emoji keeps its own script, so that it can be called. */
+export function usableName(text: string): string {
   const start = text.slice(0, 4 * LONGEST_NAME).toWellFormed();
   const plain = start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const isPlain = !/[\p{L}\p{Extended_Pictographic}]/u.test(plain.replace(/\p{Script=Latin}/gu, ''));

@@ -25,21 +25,21 @@ const SOURCES: readonly Skill['source'][] = ['workspace', 'user', 'package'];
 
 /**
  * The index of skills that a model reads; null when there is none to show. Left out are those whose full text is in
- * the prompt and those that only people may call; the place of one that came along says nothing. At most 18,000 characters: long descriptions are shortened first,
+ * the prompt and those that only people may call; the place of one that came along says nothing. At most `most` characters (18,000): long descriptions are shortened first,
  * then skills leave, those that lack something before others and the package's before a person's own.
  * Pure, in the order of names, so that the same skills give the same bytes.
  */
-export function skillsIndex(skills: readonly Indexed[]): string | null {
+export function skillsIndex(skills: readonly Indexed[], most = MOST_INDEX): string | null {
   const shown = skills
     .filter(({ always, missing, disableModelInvocation }) => !disableModelInvocation && !(always && isMet(missing)))
     .map(asShown)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   if (shown.length === 0) return null;
   const whole = render(shown, Infinity, []);
-  if (whole.length <= MOST_INDEX) return whole;
-  const longest = longestFitting(shown);
+  if (whole.length <= most) return whole;
+  const longest = longestFitting(shown, most);
   if (longest !== undefined) return render(shown, longest, [SHORTENED]);
-  return withoutSome(shown);
+  return withoutSome(shown, most);
 }
 
 /** A description by somebody else as models and people are shown it: one visible line of at most 1,024 characters. */
@@ -90,13 +90,13 @@ function isMet(missing: readonly string[]): boolean {
 }
 
 /** The largest length of descriptions with which all skills fit; undefined when none does. */
-function longestFitting(shown: readonly Indexed[]): number | undefined {
+function longestFitting(shown: readonly Indexed[], most: number): number | undefined {
   let fits: number | undefined;
   let low = SHORTEST_DESCRIPTION;
   let high = Math.max(...shown.map(({ description }) => description.length));
   while (low <= high) {
     const middle = Math.floor((low + high) / 2);
-    if (render(shown, middle, [SHORTENED]).length <= MOST_INDEX) {
+    if (render(shown, middle, [SHORTENED]).length <= most) {
       fits = middle;
       low = middle + 1;
     } else high = middle - 1;
@@ -104,14 +104,14 @@ function longestFitting(shown: readonly Indexed[]): number | undefined {
   return fits;
 }
 
-function withoutSome(shown: readonly Indexed[]): string {
+function withoutSome(shown: readonly Indexed[], most: number): string {
   const notes = (left: number): readonly string[] => [
     SHORTENED,
     `${plural(left, 'more skill')} ${left === 1 ? 'is' : 'are'} not listed: the skill tool with the name * lists all.`,
   ];
   const byWeight = shown.toSorted((a, b) => weight(b) - weight(a));
   const kept = new Set<Indexed>();
-  let space = MOST_INDEX - render([], 0, notes(shown.length)).length;
+  let space = most - render([], 0, notes(shown.length)).length;
   for (const skill of byWeight) {
     space -= row(skill, SHORTEST_DESCRIPTION).length + 1;
     if (space < 0) break;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ContextWindow, type Outline } from '../../src/agent/context/fit.ts';
 import { ContextWindows } from '../../src/providers/context-window-registry.ts';
+import { LearnedFacts } from '../../src/providers/learned.ts';
 import { Pricing } from '../../src/providers/pricing.ts';
 import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -32,7 +33,14 @@ async function scene(options: { readonly window: number; readonly maxOutputToken
   });
   const session = await sessions.open('terminal:main');
   const pricing = new Pricing({ models: {}, providers: {}, log });
-  const windows = new ContextWindows({ pricing, most: options.window, ask: async () => null, clock: systemClock, log });
+  const windows = new ContextWindows({
+    learned: new LearnedFacts({ clock: systemClock }),
+    pricing,
+    most: options.window,
+    ask: async () => null,
+    clock: systemClock,
+    log,
+  });
   return {
     session,
     log,
@@ -119,10 +127,10 @@ describe('the context window', () => {
     expect(world.trims()).toEqual([]);
   });
 
-  test('leaves half of a small window to the request', async () => {
+  test('gives an answer a quarter of a small window at most', async () => {
     await using world = await scene({ window: 4000, maxOutputTokens: 8192 });
     await world.session.append(begin('t1'));
-    expect(await world.context.fit(world.outline('t1'))).toBe(2000);
+    expect(await world.context.fit(world.outline('t1'))).toBe(1000);
   });
 
   test('measures by what the provider counted last', async () => {

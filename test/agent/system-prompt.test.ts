@@ -17,7 +17,7 @@ async function promptOf(): Promise<{ readonly prompt: SystemPrompt } & AsyncDisp
   const prompt = new SystemPrompt({
     workspace: folder.path,
     readRoots: [],
-    skills: async () => ({ active: null, index: null }),
+    skills: async () => ({ active: null, index: null, shortIndex: null }),
   });
   return { prompt, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }

@@ -87,7 +87,7 @@ async function saveAll(world: World, folder: string): Promise<readonly string[]>
 test.each<DialectName>(['openai', 'openai-responses', 'anthropic'])(
   'turns with tools, parallel calls, images and failures are run again to the byte: %s',
   async (dialect) => {
-    await using world = await startWorld({ dialect, config: { agent: { contextWindow: 24_000 } } });
+    await using world = await startWorld({ dialect, config: { agent: { contextWindow: 21_000 } } });
     await writeFile(join(world.workspace, 'notes.txt'), 'The garden needs water.\n');
     await writeFile(join(world.workspace, 'b.txt'), 'Second file.\n');
     await writeFile(join(world.workspace, 'dot.png'), Buffer.from(PIXEL, 'base64'));

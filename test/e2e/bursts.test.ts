@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FakeModel } from '../support/fake-model.ts';
+import { knownFault } from '../known-faults.ts';
+import { GROUP } from '../support/three-people.ts';
 import { expectWithin, waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
@@ -84,4 +86,22 @@ describe('a burst', () => {
     await replies(world, 2);
     expect(holds(world.model, 'the rain', 'hello?')).toEqual([false, true]);
   });
+});
+
+knownFault('A12 a restart between the parts of an album in a group', async () => {
+  const groups = { debounceMs: 0, followUpSeconds: 0 };
+  await using world = await startWorld({ config: { channels: { telegram: { groups } } } });
+  world.model.reply('Two files.');
+  const part = (n: number): Readonly<Record<string, unknown>> => ({
+    media_group_id: 'g1',
+    text: undefined,
+    document: { file_id: `absent${n}`, file_name: `part${n}.txt` },
+  });
+  world.telegram.userSays(GROUP, '', { ...part(1), from: { id: OWNER } });
+  await accepted(world);
+  await world.restart();
+  const caption_entities = [{ type: 'mention', offset: 0, length: 9 }];
+  world.telegram.userSays(GROUP, '', { ...part(2), caption: '@test_bot look', caption_entities, from: { id: OWNER } });
+  await replies(world, 1, GROUP);
+  expect(holds(world.model, 'part1.txt', 'part2.txt')).toEqual([true, true]);
 });

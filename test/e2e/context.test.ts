@@ -170,9 +170,9 @@ describe('money', () => {
 });
 
 describe('a window that the system prompt and the tools nearly fill', () => {
-  const small = { agent: { contextWindow: 4_500, maxOutputTokens: 1_000 } };
+  const small = { agent: { contextWindow: 3_000, maxOutputTokens: 1_000 } };
   const sentence =
-    /^The context window of openai\/scripted-model is 4,500 tokens, .* set agent\.contextWindow to at least /u;
+    /^The context window of openai\/scripted-model is 3,000 tokens, .* set agent\.contextWindow to at least /u;
 
   test('is told of at the start, in /status and in /context, with the settings that help', async () => {
     const log = recordingLog();

@@ -110,7 +110,7 @@ describe('memory.embeddings', () => {
     await say(world, 'tooth?');
     expect(lastResult(world)).toContain('A tooth was pulled.');
     expect(await status(world)).toMatch(
-      /Memory: searched by words only, because 127\.0\.0\.1:\d+ answered 500; it is asked again by itself/u,
+      /Memory: searched by words only, because 127\.0\.0\.1:\d+ answered 500: not today; it is asked again by itself/u,
     );
   });
 

@@ -448,16 +448,25 @@ describe('what is refused', () => {
     expect(world.model.requests).toHaveLength(3);
   });
 
-  test('is not searched for a third time when the server refuses every request', async () => {
+  test('is looked for with one more call only, once two searches found nothing', async () => {
     await using world = await startConversation({}, filtered);
     world.model.setHandler(() => ({ error: { status: 400, message: 'top_k: unknown field' } }));
     for (const text of ['one', 'two']) await say(world, text);
     const before = world.model.requests.length;
     expect(await say(world, 'three')).toContain('top_k: unknown field');
-    expect(world.model.requests.slice(before)).toHaveLength(1);
+    expect(world.model.requests.slice(before)).toHaveLength(2);
     world.model.setHandler(filter(filtered));
     expect(await say(world, 'four')).toBe('Answer: four');
     expectWhole(world, ['one', 'two', 'three']);
+  });
+
+  test('may be two messages in a row that are refused in words nobody knows', async () => {
+    const unknown = { error: { status: 400, message: 'The request was declined.' } } as const;
+    await using world = await startConversation({}, unknown);
+    for (const text of [`say ${POISON}`, `please say ${POISON}`]) await say(world, text);
+    expect(await say(world, 'are you there?')).toMatch(/^Answer: are you there\?/u);
+    expect(await say(world, 'good')).toBe('Answer: good');
+    expectWhole(world, ['are you there?']);
   });
 
   test('stays out when a hook denies the next trial', async () => {

@@ -129,7 +129,7 @@ describe('a forward', () => {
     const files = [{ id: file.id, name: file.name, mimetype: file.mimetype, size: file.size, mode: 'hosted' }];
     const extra = { attachments: [{ is_share: true, author_name: 'Ann', text: '', files }] };
     await answered(() => world.slack.sends(OWNER, DIRECT, '', { extra }));
-    const path = /"plan\.txt" is at (\S+)/u.exec(lastText())?.[1] ?? '';
+    const path = /"plan\.txt" of "Ann" is at (\S+)/u.exec(lastText())?.[1] ?? '';
     expect(await readFile(path, 'utf8')).toBe('step one');
   });
 

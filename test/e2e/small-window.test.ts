@@ -15,7 +15,7 @@ async function says(world: World, text: string): Promise<string> {
 }
 
 const SENTENCE =
-  /The context window of ollama\/scripted-model is 8,192 tokens, so it is offered only \d+ of \d+ tools\. To offer all of them, set models\."ollama\/scripted-model"\.contextWindow to at least 16,000/u;
+  /The context window of ollama\/scripted-model is 8,192 tokens, so it is offered only \d+ of \d+ tools\. To offer all of them, set models\."ollama\/scripted-model"\.contextWindow to at least 16,384/u;
 
 describe('a model with a small window', () => {
   test('is offered few tools, so that half of the window is left, and /status and /context say so', async () => {
@@ -48,8 +48,8 @@ describe('a model with a small window', () => {
   });
 });
 
-test('a model with a window of 16,000 tokens is offered all tools', async () => {
-  await using world = await withWindow(16_000);
+test('a model with a window of 16,384 tokens is offered all tools', async () => {
+  await using world = await withWindow(16_384);
   world.model.setHandler(() => 'Hello.');
   await says(world, 'hi');
   expect(world.model.requests[0]?.view.tools).toContain('spawn');

@@ -19,6 +19,7 @@ const SMALL: Readonly<Record<string, string>> = {
   cron_pruned: 'one row for each job',
   cursors: 'at most 5,000 places of a channel',
   home_files: 'one row for each of the home’s own files',
+  model_facts: 'a few rows for each model',
   ended_logins: 'log-outs of the page in 30 days; each needs a login of its own',
   opened: 'one row',
   owner_chats: 'the chats in which an owner wrote',
@@ -279,6 +280,9 @@ async function useAll(journal: Journal): Promise<void> {
   heartbeats.refused();
   heartbeats.failedTurns();
   cursors.of(channel);
+  journal.modelFacts.all();
+  await journal.modelFacts.keep({ model: 'a/b', name: 'window', value: '8192', at: 1 });
+  await journal.modelFacts.forget('a/b');
   journal.homeFiles.all();
   await journal.homeFiles.keep(
     new Map([

@@ -33,6 +33,7 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   heartbeat: 'action inbound_id',
   cursors: 'channel place last',
   home_files: 'path',
+  model_facts: 'model name value',
   opened: 'boot',
   owner_chats: 'channel chat',
   channel_states: 'channel state',

@@ -88,6 +88,8 @@ describe('assistant memory eval', () => {
     server.status = 500;
     const failed = await runCommand(['memory', 'eval'], folder.path, { TMPDIR: folder.path });
     expect(failed.code).not.toBe(0);
-    expect(failed.err).toMatch(/The model of memory\.embeddings was not reached: 127\.0\.0\.1:\d+ answered 500\./u);
+    expect(failed.err).toMatch(
+      /The model of memory\.embeddings was not reached: 127\.0\.0\.1:\d+ answered 500: `[^`]+`\./u,
+    );
   });
 });

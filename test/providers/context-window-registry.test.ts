@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ContextWindows, type ContextWindowsOptions } from '../../src/providers/context-window-registry.ts';
+import { LearnedFacts } from '../../src/providers/learned.ts';
 import { Pricing, type PricingOptions } from '../../src/providers/pricing.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { recordingLog } from '../support/recording-log.ts';
@@ -11,6 +12,7 @@ function windows(
   const pricing = new Pricing({ models: options.models ?? {}, providers: {}, log: silentLog });
   return new ContextWindows({
     pricing,
+    learned: new LearnedFacts({ clock: new VirtualClock() }),
     most: null,
     ask: async () => null,
     clock: new VirtualClock(),

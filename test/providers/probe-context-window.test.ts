@@ -65,6 +65,21 @@ describe('the window of a local model', () => {
       9000,
     ],
     [
+      'of llama.cpp is what it was started with, not what the model was trained on',
+      'openai',
+      { 'GET /v1/models': { data: [{ id: 'llama3', meta: { n_ctx: 12_288, n_ctx_train: 131_072 } }] } },
+      12_288,
+    ],
+    [
+      'of an older llama.cpp is in its properties',
+      'openai',
+      {
+        'GET /v1/models': { data: [{ id: 'llama3' }] },
+        'GET /props': { default_generation_settings: { n_ctx: 8_192 } },
+      },
+      8_192,
+    ],
+    [
       'of another server is what its list says',
       'openai',
       { 'GET /v1/models': { data: [{ id: 'other' }, { id: 'llama3', context_length: 7000 }] } },

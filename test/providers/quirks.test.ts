@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { LearnedQuirks, quirkBehind, withQuirks } from '../../src/providers/quirks.ts';
+import { LearnedFacts } from '../../src/providers/learned.ts';
+import { quirkBehind, withQuirks } from '../../src/providers/quirks.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import type { AssistantPart, ModelRequest } from '../../src/providers/provider.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import type { ErrorStep } from '../support/model-script.ts';
@@ -25,6 +27,17 @@ const thought = (provider: string, data: unknown): AssistantPart => ({
   data,
 });
 const LONG = request([user('a'), assistant(call('T.1', 'c1')), result('T.1'), user('b')]);
+const TWO_CALLS = request([
+  user('a'),
+  assistant(call('T.1', 'c1'), call('T.2', 'c2')),
+  result('T.1'),
+  result('T.2'),
+  user('b'),
+]);
+const idsOf = (body: Readonly<Record<string, unknown>>): readonly string[] =>
+  [...JSON.stringify(body['messages']).matchAll(/"(?:tool_call_id|id)":"(?<id>[^"]+)"/gu)].map(
+    ({ groups }) => groups?.['id'] ?? '',
+  );
 const THOUGHT = request([
   user('a'),
   assistant(thought('openai', { field: 'reasoning_content', text: 'hm' }), { type: 'text', text: 'b' }),
@@ -214,6 +227,36 @@ const REFUSALS: readonly Refusal[] = [
     after: 'system user assistant tool assistant user',
     request: LONG,
   },
+  {
+    who: 'llama.cpp with a template of Mistral',
+    dialect: 'openai',
+    error: refused('Jinja Exception: Tool call IDs should be alphanumeric strings with length 9!', { status: 500 }),
+    seen: (body) => {
+      const ids = idsOf(body);
+      return [ids.every((id) => /^[A-Za-z0-9]{9}$/u.test(id)), new Set(ids).size, ids.length];
+    },
+    before: [false, 2, 4],
+    after: [true, 2, 4],
+    request: TWO_CALLS,
+  },
+  {
+    who: 'llama.cpp with a template of Llama 3.1',
+    dialect: 'openai',
+    error: refused('Jinja Exception: This model only supports single tool-calls at once!'),
+    seen: roles,
+    before: 'system user assistant tool tool user',
+    after: 'system user assistant tool assistant tool user',
+    request: TWO_CALLS,
+  },
+  {
+    who: 'a template without results of tools',
+    dialect: 'openai',
+    error: refused('Jinja Exception: Unexpected message role: tool'),
+    seen: (body) => [roles(body), JSON.stringify(body['messages']).includes('[called ')],
+    before: ['system user assistant tool tool user', false],
+    after: ['system user assistant user', true],
+    request: TWO_CALLS,
+  },
   ...[
     [
       'temperature',
@@ -237,7 +280,7 @@ async function meet({ dialect: name, error, quirks, request: asked = request([us
   const dialect = DIALECTS.find((one) => one.name === name);
   if (dialect === undefined) throw new Error(`no dialect ${name}`);
   const server: FakeModel = await dialect.start({ expectViolations: true });
-  const provider = connect(dialect, server, { learned: new LearnedQuirks(), ...quirks });
+  const provider = connect(dialect, server, { learned: new LearnedFacts({ clock: systemClock }), ...quirks });
   const ask = () => hear(provider, asked);
   server.reply({ error });
   return { server, ask };
@@ -276,7 +319,7 @@ test('what did not help is not remembered, and a refusal of the content changes 
   const [dialect] = DIALECTS;
   if (dialect === undefined) throw new Error('no dialect');
   await using server = await dialect.start();
-  const learned = new LearnedQuirks();
+  const learned = new LearnedFacts({ clock: systemClock });
   const provider = connect(dialect, server, { learned });
   server.reply({ error: refused('Unknown parameter: stream_options') }, { error: refused('Something else is wrong.') });
   errorOf(await hear(provider, request([user('a')])));
@@ -284,7 +327,7 @@ test('what did not help is not remembered, and a refusal of the content changes 
   server.reply({ error: refused('Unknown parameter: stream_options. It was blocked by the content filter.') });
   expect(errorOf(await hear(provider, request([user('a')]))).kind).toBe('refusal');
   expect(server.requests).toHaveLength(3);
-  expect(learned.of({ provider: 'openai', model: 'test-model' })).toEqual([]);
+  expect(learned.of('openai/test-model')).toEqual([]);
 });
 
 test.each([{ code: 400 }, { code: '1210' }, { type: '1210' }])('a code such as %j is no limit', async (labels) => {
@@ -316,7 +359,7 @@ test('a person is told once that a model has no tools', async () => {
   if (dialect === undefined) throw new Error('no dialect');
   await using server = await dialect.start();
   server.reply({ error: refused('m does not support tools') }, 'fine', 'again');
-  const provider = connect(dialect, server, { learned: new LearnedQuirks() });
+  const provider = connect(dialect, server, { learned: new LearnedFacts({ clock: systemClock }) });
   const asked = request([user('a')]);
   expect(endOf(await hear(provider, asked)).response.note).toMatch(/can't use tools here/u);
   expect(endOf(await hear(provider, asked)).response).not.toHaveProperty('note');
@@ -337,12 +380,12 @@ test.each([
 });
 
 test('a limit that is named again replaces the one before, of that model alone', () => {
-  const learned = new LearnedQuirks();
-  learned.learn({ provider: 'p', model: 'm' }, 'no stream_options', '');
-  learned.learn({ provider: 'p', model: 'm' }, 'fewer output tokens=9000', '');
-  learned.learn({ provider: 'p', model: 'm' }, 'fewer output tokens=8000', '');
-  expect(learned.of({ provider: 'p', model: 'm' })).toEqual(['no stream_options', 'fewer output tokens=8000']);
-  expect(learned.of({ provider: 'p', model: 'other' })).toEqual([]);
+  const learned = new LearnedFacts({ clock: systemClock });
+  learned.learnQuirk({ provider: 'p', model: 'm' }, 'no stream_options', '');
+  learned.learnQuirk({ provider: 'p', model: 'm' }, 'fewer output tokens=9000', '');
+  learned.learnQuirk({ provider: 'p', model: 'm' }, 'fewer output tokens=8000', '');
+  expect(learned.quirks({ provider: 'p', model: 'm' })).toEqual(['no stream_options', 'fewer output tokens=8000']);
+  expect(learned.quirks({ provider: 'p', model: 'other' })).toEqual([]);
 });
 
 test('a model whose reasoning cannot be encrypted is not asked for it', () => {

@@ -28,6 +28,17 @@ describe('a call that fails for a passing reason', () => {
     expect(provider.requests).toHaveLength(2);
   });
 
+  test('is repeated every 3 s while the server loads its model, for five minutes', async () => {
+    const loading = failing('overloaded', { status: 503, about: 'loading' });
+    const soon = scripted('p', [...Array.from({ length: 30 }, () => loading), 'fine']);
+    const { heard, waited } = await run(soon);
+    expect(heard.last.type).toBe('end');
+    expect(waited.filter((ms) => ms === 3_000)).toHaveLength(30);
+    const never = await run(scripted('p', [loading]));
+    expect(never.waited.filter((ms) => ms === 3_000)).toHaveLength(100);
+    expect(errorOf(never.heard)).toMatchObject({ about: 'loading' });
+  });
+
   test('waits 1, 2, 4 and 8 s, then gives the last error as it came', async () => {
     const { heard, waited } = await run(scripted('p', [failing('overloaded', { status: 529 })]));
     expect(waited).toEqual([1000, 2000, 4000, 8000]);

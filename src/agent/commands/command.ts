@@ -11,6 +11,8 @@ export interface ModelChoice {
   chosen(sessionKey: string): string | null;
   /** The full name of the model that `ref` means. Throws an error with one sentence if it cannot be called. */
   fullName(ref: string): string;
+  /** What its server has refused or named since, oldest first, each as a few words with a date. */
+  learned(model: string): readonly string[];
   /** Chooses the model from the next turn on; null: the default. Durable when it resolves. */
   choose(sessionKey: string, model: string | null): Promise<void>;
 }

@@ -11,9 +11,17 @@ export const modelCommand = (models: ModelChoice): ChatCommand => ({
   run: async ({ message: { sessionKey }, args }) => {
     const chosen = models.chosen(sessionKey);
     if (args === '') {
-      return chosen === null
-        ? `The model here is the default, \`${models.standard}\`. \`/model provider/name\` changes it.`
-        : `The model here is \`${chosen}\`; the default is \`${models.standard}\`. \`/model default\` goes back to it.`;
+      const here =
+        chosen === null
+          ? `The model here is the default, \`${models.standard}\`. \`/model provider/name\` changes it.`
+          : `The model here is \`${chosen}\`; the default is \`${models.standard}\`. \`/model default\` goes back to it.`;
+      const learned = models.learned(chosen ?? models.standard);
+      return [
+        here,
+        ...(learned.length === 0
+          ? []
+          : ['', 'Its server refused requests, so they are sent with:', ...learned.map((one) => `- ${one}`)]),
+      ].join('\n');
     }
     if (args.toLowerCase() === 'default') {
       await models.choose(sessionKey, null);

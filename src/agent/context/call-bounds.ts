@@ -3,7 +3,7 @@ import type { InboundMessage, Role } from '../../bus/messages.ts';
 import type { UsageStore } from '../../journal/usage.ts';
 import { ContextWindows, type ContextWindowsOptions } from '../../providers/context-window-registry.ts';
 import { Pricing, type PricingOptions } from '../../providers/pricing.ts';
-import type { ModelName, ModelRequest, ToolSpec } from '../../providers/provider.ts';
+import type { ModelError, ModelName, ModelRequest, ToolSpec } from '../../providers/provider.ts';
 import type { Session } from '../../session/session.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
@@ -11,6 +11,7 @@ import { RecentMap } from '../../util/recent-map.ts';
 import type { Usage } from '../../util/token-usage.ts';
 import { Budget, costOf, type BudgetLimits, type Spender } from './budget.ts';
 import { ContextWindow, type Outline } from './fit.ts';
+import type { WindowSize } from './window-size.ts';
 import { PrefixWatch } from './prefix-watch.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 
@@ -29,6 +30,8 @@ interface AskingTurn {
   readonly system: readonly string[];
   readonly files: readonly string[];
   readonly tools: readonly ToolSpec[];
+  /** Makes the system prompt and the tools anew for the window of the model, now that it is known. True if that is another size. */
+  readonly resize: () => Promise<boolean>;
 }
 
 export interface CallBoundsOptions {
@@ -59,9 +62,9 @@ export class CallBounds {
     await this.#options.pricing.prepare(name);
   }
 
-  /** Those of the tools for which there is room in the window of this model. Never throws. */
-  async offered(name: ModelName, specs: readonly ToolSpec[]): Promise<readonly ToolSpec[]> {
-    return await this.#options.context.offered(name, specs);
+  /** How much this model reads at once. Never throws. */
+  async size(name: ModelName): Promise<WindowSize> {
+    return await this.#options.context.size(name);
   }
 
   /**
@@ -101,15 +104,20 @@ export class CallBounds {
     this.#options.budget.record(spenderOf(turn), by, usage);
   }
 
-  /** Call when the model refused a request as too long. True if the session was trimmed and a retry makes sense. */
-  async tighten(turn: AskingTurn): Promise<boolean> {
+  /**
+   * Call when the model refused a request as too long, with the window that it named. True if the next request is shorter,
+   * because the session was trimmed or the prompt and the tools are made for a smaller window.
+   */
+  async tighten(turn: AskingTurn, { window }: Pick<ModelError, 'window'>): Promise<boolean> {
     const { turnId } = turn.facts;
     if (this.#tightened.get(turnId) === true) return false;
     this.#tightened.set(turnId, true);
     const others = othersIn(turn);
+    if (window !== undefined) this.#options.context.learn(this.#outlineOf(turn), window);
+    const isFewer = window !== undefined && (await turn.resize());
     const isTrimmed = await this.#options.context.tighten(this.#outlineOf(turn));
     this.#noteLoss(turn, others);
-    return isTrimmed;
+    return isTrimmed || isFewer;
   }
 
   /** One sentence for the person if a trim in this turn left nothing of the conversation but the turn itself; null otherwise. */
@@ -166,6 +174,7 @@ export function createCallBounds(
   config: BoundsConfig,
   ports: {
     readonly askWindow: ContextWindowsOptions['ask'];
+    readonly learned: ContextWindowsOptions['learned'];
     readonly ledger: UsageStore;
     readonly bus: MessageBus;
     readonly ownersChat: () => InboundMessage | undefined;
@@ -189,6 +198,7 @@ export function createCallBounds(
       return config.agent.contextWindow;
     },
     ask: ports.askWindow,
+    learned: ports.learned,
     clock,
     log,
   });

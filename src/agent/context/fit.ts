@@ -1,10 +1,10 @@
 import type { ContextWindows } from '../../providers/context-window-registry.ts';
-import type { ModelName, ToolSpec } from '../../providers/provider.ts';
+import type { ModelError, ModelName, ToolSpec } from '../../providers/provider.ts';
 import type { Session } from '../../session/session.ts';
 import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { Usage } from '../../util/token-usage.ts';
-import { SMALL_WINDOW, toolsForWindow } from './few-tools.ts';
+import { SMALL_WINDOW, sizeOfWindow, type WindowSize } from './window-size.ts';
 import { Calibration, HistorySizes, tokensOfFrame } from './token-estimate.ts';
 import { planTrim } from './trimming.ts';
 import { countText } from '../../util/text.ts';
@@ -47,8 +47,10 @@ const TRIM_TO = 0.6;
 const TRIM_TO_AFTER_REFUSAL = 0.5;
 /** Share of the window kept free because estimates may be wrong. */
 const MARGIN = 0.02;
-/** At least this share of the window is for the request, however long answers may be. */
-const LEAST_BUDGET = 0.5;
+/** Least tokens of an answer. */
+const LEAST_ANSWER = 512;
+/** Below this window, tokens, an answer has at most a quarter of it, else half. */
+const SHORT_ANSWERS = 32_768;
 
 /** Least tokens for the conversation; with fewer, little more than the newest message fits. */
 export const LEAST_SPACE = 2_000;
@@ -95,22 +97,23 @@ export class ContextWindow {
     const { windows, maxOutputTokens } = this.#options;
     const measured = this.#measure(outline);
     const window = await windows.of(outline.model, measured.total + maxOutputTokens);
-    const most = this.#mostOutput(outline.model, window);
+    const most = this.#mostOutput(outline.model, window, measured.frame);
     const budget = this.#budget(outline.model, window, most);
     const { frame } = measured;
     if (measured.total > budget) await this.#trim(outline, measured, frame + TRIM_TO * Math.max(0, budget - frame));
     return most;
   }
 
-  /** Those of the tools for which there is room in the window of this model. Never throws. */
-  async offered(model: ModelName, specs: readonly ToolSpec[]): Promise<readonly ToolSpec[]> {
-    return toolsForWindow(specs, await this.#options.windows.of(model, SMALL_WINDOW));
+  /** How much this model reads at once. Never throws. */
+  async size(model: ModelName): Promise<WindowSize> {
+    return sizeOfWindow(await this.#options.windows.of(model, SMALL_WINDOW));
   }
 
   /** Whether the next request would need a trim. */
   async overflows(outline: Omit<Outline, 'turnId'>): Promise<boolean> {
     const window = await this.#options.windows.of(outline.model);
-    return this.#measure(outline).total > this.#budget(outline.model, window, this.#mostOutput(outline.model, window));
+    const { total, frame } = this.#measure(outline);
+    return total > this.#budget(outline.model, window, this.#mostOutput(outline.model, window, frame));
   }
 
   /** Looks up the context window of a model in the background. */
@@ -118,11 +121,29 @@ export class ContextWindow {
     void this.#options.windows.of(model);
   }
 
-  /** Call when the model refused a request as too long: trims to half of it. False when nothing is left to trim. */
+  /**
+   * Call when the model refused a request as too long: trims to what fits into the window that the refusal named, else to
+   * half of the request. False when nothing is left to trim.
+   */
   async tighten(outline: Outline): Promise<boolean> {
     const measured = this.#measure(outline);
+    const window = this.#options.windows.named(outline.model);
+    if (window !== null) {
+      const most = this.#mostOutput(outline.model, window, measured.frame);
+      const budget = this.#budget(outline.model, window, most);
+      const target = measured.frame + TRIM_TO * Math.max(0, budget - measured.frame);
+      if (target < measured.total) return await this.#trim(outline, measured, target);
+    }
     this.#refused.set(refOf(outline.model), measured.total);
     return await this.#trim(outline, measured, TRIM_TO_AFTER_REFUSAL * measured.total);
+  }
+
+  /** Call when a refusal named the window of the model, tokens, and perhaps what it counted in the request. */
+  learn(outline: Outline, { tokens, asked }: NonNullable<ModelError['window']>): void {
+    this.#options.windows.learn(outline.model, tokens);
+    const { raw } = this.#measure(outline);
+    // What is far off says nothing of this request.
+    if (asked !== undefined && asked < raw * 4) this.#calibration.observe(refOf(outline.model), raw, asked);
   }
 
   /** Calibrates the estimates with the provider's token count of the last request. */
@@ -147,7 +168,7 @@ export class ContextWindow {
       used,
       window,
       share: used / window,
-      space: Math.max(0, Math.floor(this.#budget(model, window, this.#mostOutput(model, window))) - frame),
+      space: Math.max(0, Math.floor(this.#budget(model, window, this.#mostOutput(model, window, frame))) - frame),
       layers: system.map((layer) => calibrated(tokensOfFrame([layer], []))),
       tools: calibrated(tokensOfFrame([], tools)),
       history: calibrated(sizes.reduce((sum, size) => sum + size, 0)),
@@ -167,15 +188,17 @@ export class ContextWindow {
     return { raw, ratio, total: Math.ceil(raw * ratio), frame: Math.ceil(fixed * ratio), sizes };
   }
 
-  #mostOutput(model: ModelName, window: number): number {
+  /** Of an answer. Where the window is small it gives way to the conversation. `frame`: tokens of the prompt and the tools. */
+  #mostOutput(model: ModelName, window: number, frame: number): number {
     const { windows, maxOutputTokens } = this.#options;
-    const most = Math.min(maxOutputTokens, windows.mostOutput(model) ?? Infinity);
-    return Math.max(1, Math.min(most, Math.floor(window * (1 - LEAST_BUDGET))));
+    const rest = window * (1 - MARGIN) - frame - LEAST_SPACE;
+    const most = Math.min(maxOutputTokens, windows.mostOutput(model) ?? Infinity, Math.max(LEAST_ANSWER, rest));
+    return Math.max(1, Math.floor(Math.min(most, window * answerShare(window))));
   }
 
   /** Tokens that a request may have. A refusal of a much shorter request is ignored: length was not its reason. */
   #budget(model: ModelName, window: number, mostOutput: number): number {
-    const budget = Math.max(LEAST_BUDGET * window, window - mostOutput - MARGIN * window);
+    const budget = window - mostOutput - MARGIN * window;
     const refused = this.#refused.get(refOf(model));
     return refused !== undefined && refused > budget / 2 ? Math.min(budget, 0.9 * refused) : budget;
   }
@@ -201,6 +224,11 @@ export class ContextWindow {
     });
     return true;
   }
+}
+
+/** The share of a window that an answer has at most. */
+function answerShare(window: number): number {
+  return window < SHORT_ANSWERS ? 0.25 : 0.5;
 }
 
 function refOf({ provider, model }: ModelName): string {

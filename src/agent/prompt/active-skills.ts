@@ -1,3 +1,4 @@
+import { usableName } from '../../skills/skill-text.ts';
 import { taintOfButton } from '../../bus/buttons.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { atLeast } from '../../security/access/access.ts';
@@ -92,7 +93,8 @@ function calledBy(written: string, skills: readonly string[]): string | undefine
     .filter((skill) => /[^\x00-\x7f]$/u.test(skill) && name.startsWith(skill))
     .toSorted((a, b) => b.length - a.length);
   const ascii = /^[a-z0-9][a-z0-9-]*/u.exec(name)?.[0];
-  return begins ?? skills.find((skill) => skill === ascii);
+  const usable = usableName(written);
+  return begins ?? skills.find((skill) => skill === ascii) ?? skills.find((skill) => skill === usable);
 }
 
 function namesIn(message: InboundMessage): readonly string[] {

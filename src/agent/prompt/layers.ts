@@ -1,4 +1,5 @@
 import { cut } from '../../util/text.ts';
+import type { WindowSize } from '../context/window-size.ts';
 
 /** What the identity layer tells the model about the machine that it runs on. */
 export interface HostFacts {
@@ -25,6 +26,8 @@ export interface SystemPromptParts {
   readonly files: readonly BootstrapFile[];
   /** For a heartbeat or a subagent: files are cut earlier, and no person reads the answer. @default false */
   readonly light?: boolean;
+  /** As in `Audience`. @default 'full' */
+  readonly size?: WindowSize;
   /** Text of MEMORY.md; null in chats that must not see it. */
   readonly memory: string | null;
   /** Full text of the skills that are always active; null: none. */
@@ -52,26 +55,40 @@ export function bootstrapFiles({ ownersDirectChat }: { readonly ownersDirectChat
   return BOOTSTRAP_FILES.filter((name) => ownersDirectChat || name !== PRIVATE_FILE);
 }
 
-/** Caps in characters: of one file, of one file of a light prompt, of all files together, of MEMORY.md. */
-const FILE_CAP = 20_000;
+/** Caps in characters. */
+interface Caps {
+  /** Of one file. */
+  readonly file: number;
+  /** Of all files together. */
+  readonly files: number;
+  readonly memory: number;
+  /** Of the skills that are always active; 0: those and the index of the others are left out. */
+  readonly skills: number;
+}
+
+const CAPS: Readonly<Record<WindowSize, Caps>> = {
+  full: { file: 20_000, files: 60_000, memory: 20_000, skills: Infinity },
+  small: { file: 2_000, files: 4_000, memory: 3_000, skills: 2_000 },
+  tiny: { file: 500, files: 1_000, memory: 1_000, skills: 0 },
+};
 const LIGHT_FILE_CAP = 2_000;
-const FILES_CAP = 60_000;
-const MEMORY_CAP = 20_000;
 
 /**
  * The layers of the system prompt, most stable first; empty ones are left out. Pure: the same parts give the same
  * bytes, so that providers can cache the prefix. Time, chat and sender belong to the user message.
  */
 export function buildSystemPrompt(parts: SystemPromptParts): readonly PromptLayer[] {
+  const caps = CAPS[parts.size ?? 'full'];
+  const file = parts.light === true ? Math.min(LIGHT_FILE_CAP, caps.file) : caps.file;
   const layers: PromptLayer[] = [
     { name: 'identity', text: identity(parts) },
-    ...bootstrap(parts.files, parts.light === true ? LIGHT_FILE_CAP : FILE_CAP),
-    { name: 'memory', text: memory(parts.memory ?? '') },
+    ...bootstrap(parts.files, { ...caps, file }),
+    { name: 'memory', text: memory(parts.memory ?? '', caps.memory) },
     {
       name: 'active skills',
-      text: parts.activeSkills === null ? '' : `# Active Skills\n\nThese always apply.\n\n${parts.activeSkills}`,
+      text: activeSkills(parts.activeSkills ?? '', caps.skills),
     },
-    { name: 'skills', text: parts.skillsIndex === null ? '' : skills(parts.skillsIndex) },
+    { name: 'skills', text: caps.skills === 0 ? '' : skills(parts.skillsIndex ?? '') },
   ];
   return layers.filter(({ text }) => text !== '');
 }
@@ -108,26 +125,32 @@ function answer(shows: string | null): string {
 - Your last text is sent to the chat as your answer, as are earlier long ones.`;
 }
 
-function bootstrap(files: readonly BootstrapFile[], cap: number): readonly PromptLayer[] {
-  let left = FILES_CAP;
+function bootstrap(files: readonly BootstrapFile[], caps: Pick<Caps, 'file' | 'files'>): readonly PromptLayer[] {
+  let left = caps.files;
   const shown: PromptLayer[] = [];
   for (const { name, text } of files) {
     const trimmed = text.trim();
     if (trimmed === '') continue;
-    const limit = Math.min(cap, left);
+    const limit = Math.min(caps.file, left);
     left -= Math.min(trimmed.length, limit);
     shown.push({ name, text: `# ${name}\n\n${shortened(trimmed, limit, name)}` });
   }
   return shown;
 }
 
-function memory(text: string): string {
+function memory(text: string, cap: number): string {
   const trimmed = text.replaceAll(/<!--.*?-->/gsu, '').trim();
   if (!/^(?!#|\s*$)/mu.test(trimmed)) return '';
-  return `# Memory\n\nWhat you noted about the owner in earlier conversations. The tool memory_write changes it.\n\n## Long-term Memory\n\n${shortened(trimmed, MEMORY_CAP, 'memory/MEMORY.md')}`;
+  return `# Memory\n\nWhat you noted about the owner in earlier conversations. The tool memory_write changes it.\n\n## Long-term Memory\n\n${shortened(trimmed, cap, 'memory/MEMORY.md')}`;
+}
+
+function activeSkills(text: string, cap: number): string {
+  if (text === '' || cap === 0) return '';
+  return `# Active Skills\n\nThese always apply.\n\n${shortened(text, cap, 'The text of these skills')}`;
 }
 
 function skills(index: string): string {
+  if (index === '') return '';
   return `# Skills\n\nWhen one of these fits a task for which the tool descriptions are not enough, load it with the skill tool first. One with available="false" lacks what its <requires> names.\n\n${index}`;
 }
 

@@ -3,6 +3,7 @@ import { arch, type } from 'node:os';
 import { join } from 'node:path';
 import { readIfExists } from '../../storage/files.ts';
 import { errorMessage } from '../../util/errors.ts';
+import type { WindowSize } from '../context/window-size.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { BOOTSTRAP_FILES, bootstrapFiles, buildSystemPrompt, type PromptLayer } from './layers.ts';
 
@@ -14,6 +15,8 @@ export interface Audience {
   readonly shows: string | null;
   /** For heartbeats and subagents: files are cut earlier, without memory and skills. @default false */
   readonly light?: boolean;
+  /** How much the model reads at once: files and skills are cut earlier for less. @default 'full' */
+  readonly size?: WindowSize;
 }
 
 export interface SkillLayers {
@@ -21,6 +24,8 @@ export interface SkillLayers {
   readonly active: string | null;
   /** XML index of the others; null: none. */
   readonly index: string | null;
+  /** The same for a small window. */
+  readonly shortIndex: string | null;
 }
 
 /** A rendered prompt; the same object until its text changes. */
@@ -52,7 +57,12 @@ export class SystemPrompt {
   /** The prompt from the current files, which are read again when one of them changed. A missing file is left out. */
   async read(audience: Audience): Promise<RenderedPrompt> {
     const skills = await this.#options.skills();
-    const key = JSON.stringify([audience.ownersDirectChat, audience.shows, audience.light === true]);
+    const key = JSON.stringify([
+      audience.ownersDirectChat,
+      audience.shows,
+      audience.light === true,
+      audience.size ?? 'full',
+    ]);
     const stamp = this.#stamp(skills);
     const known = this.#rendered.get(key);
     if (known?.stamp === stamp) return await known.prompt;
@@ -71,7 +81,10 @@ export class SystemPrompt {
     return [...files, active, index].join('\n');
   }
 
-  async #render({ ownersDirectChat, shows, light = false }: Audience, skills: SkillLayers): Promise<RenderedPrompt> {
+  async #render(
+    { ownersDirectChat, shows, light = false, size = 'full' }: Audience,
+    skills: SkillLayers,
+  ): Promise<RenderedPrompt> {
     const { workspace, readRoots } = this.#options;
     const read = (name: string): Promise<string> => textOf(join(workspace, name));
     const files = await Promise.all(
@@ -82,9 +95,10 @@ export class SystemPrompt {
       shows,
       files,
       light,
+      size,
       memory: ownersDirectChat && !light ? await read(MEMORY_FILE) : null,
       activeSkills: light ? null : skills.active,
-      skillsIndex: light ? null : skills.index,
+      skillsIndex: light ? null : size === 'full' ? skills.index : skills.shortIndex,
     });
     return { layers, texts: layers.map(({ text }) => text) };
   }

@@ -50,9 +50,10 @@ export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft |
   const trials = trialsOf(facts.entries);
   const refuses = refusesContent(error);
   if (trials >= MOST_TRIALS || refuses === 'no') return null;
-  if (refuses === 'perhaps' && isHopeless(facts)) return null;
   const open = openTrial(facts.entries)?.trial;
-  if (open === undefined && refuses === 'perhaps') return trial(facts, [], { stage: 'again', suspects: [], tried: 0 });
+  const isBrief = refuses === 'perhaps' && hasFailedTwice(facts);
+  if (open === undefined && refuses === 'perhaps' && !isBrief)
+    return trial(facts, [], { stage: 'again', suspects: [], tried: 0 });
   if (open?.stage === 'found') return null;
   if (open?.stage === 'control') {
     const { suspects } = open;
@@ -61,7 +62,7 @@ export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft |
   }
   if (open?.stage === 'half' || open?.stage === 'rest')
     return narrowed(facts, { ...open, stage: open.stage }, { isAccepted: false });
-  const groups = groupsOf(facts);
+  const groups = isBrief ? [groupsOf(facts).flat()].filter(({ length }) => length > 0) : groupsOf(facts);
   // Several causes in different groups are found last, with everything left out.
   const all = groups.length > 1 ? [...groups, groups.flat()] : groups;
   const tried = all.findIndex((group) => group.length === open?.tried && group[0]?.key === open.suspects[0]);
@@ -254,8 +255,11 @@ function isGivenUp(entry: TapeEntry, turnId: string): boolean {
   );
 }
 
-/** Two searches in a row found nothing: the cause is the configuration rather than the content, and a third would only cost calls. */
-function isHopeless({ window, model, turnId }: RefusalFacts): boolean {
+/**
+ * Two searches in a row found nothing: the cause may be the configuration, so the next search begins with a request without
+ * all that it may leave out, and ends there if that is refused, too.
+ */
+function hasFailedTwice({ window, model, turnId }: RefusalFacts): boolean {
   const name = `${model.provider}/${model.model}`;
   const givenUp = window
     .slice(acceptedAt(window, model) + 1)

@@ -31,6 +31,8 @@ export interface Turn {
   readonly isOwners: boolean;
   /** The tools that the model sees; whether it may call one is decided at each call. */
   readonly tools: readonly ToolSpec[];
+  /** Makes the system prompt and the tools anew for the window of the model, now that it is known. True if that is another size. */
+  readonly resize: () => Promise<boolean>;
   /** Aborts with `EndTurn` for a /stop or a deadline, with anything else when the process ends. */
   readonly signal: AbortSignal;
   readonly live: Live;

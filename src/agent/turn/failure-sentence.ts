@@ -1,6 +1,6 @@
 import type { ModelError } from '../../providers/provider.ts';
 import type { Role } from '../../bus/messages.ts';
-import { literal, oneLine, timeText } from '../../util/text.ts';
+import { countText, literal, oneLine, timeText } from '../../util/text.ts';
 import { OWN_LEFT_OUT } from './refusal-words.ts';
 import { localTime } from '../../util/time-zone.ts';
 
@@ -65,6 +65,10 @@ export function failureSentence(error: ModelError, context: FailureContext): str
         return joined(oneLine(error.message, LONGEST_SENTENCE), asker === null ? '' : 'Then send /retry.');
       return joined(`I could not reach ${provider}, or the connection was lost.`, retry(asker));
     case 'context-overflow':
+      // What else the conversation held was left out before.
+      if (error.window?.asked !== undefined && error.window.tokens <= TOO_SMALL)
+        return tooSmallWindow(error.window, context);
+      return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'refusal':
@@ -88,6 +92,23 @@ export function failureSentence(error: ModelError, context: FailureContext): str
         error.about === undefined ? retry(asker, { or: ANOTHER_MODEL }) : '',
       );
   }
+}
+
+/** A window of this size, tokens, may be too small for the prompt and the tools alone. */
+const TOO_SMALL = 16_384;
+
+function tooSmallWindow(
+  { tokens, asked = 0 }: NonNullable<ModelError['window']>,
+  { model, asker }: FailureContext,
+): string {
+  const [has, takes] = [tokens, asked].map(countText);
+  return joined(
+    `${model} reads only ${has} tokens at once, and your message with my instructions and tools takes ${takes}.`,
+    repair(
+      `Start its server with a larger window (llama-server -c 16384, vllm --max-model-len 16384, the context length in LM Studio), or ${ANOTHER_MODEL}`,
+      { asker, next: 'send /retry' },
+    ),
+  );
 }
 
 const ANOTHER_MODEL = 'choose another model with /model';

@@ -25,6 +25,7 @@ import { subagentOf } from '../subagents/task.ts';
 import { resultMessages, mergeWaited, prepareTurn } from '../subagents/turns.ts';
 import { choseSilence, sentTexts, textsOf, textsOfEnded } from './answer-text.ts';
 import { refusedLayers } from './refusal-words.ts';
+import { toolsForSize, type WindowSize } from '../context/window-size.ts';
 import { isSpoken } from './spoken-answer.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn } from './current-turn.ts';
@@ -53,6 +54,11 @@ export interface ClaimedTurn {
 type HoldSettings = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Runs one claimed turn from the point that its tape has reached to its close in the journal. */
+/** What is sent with each message of a turn: made for a window of this size. */
+interface Frame extends Pick<Turn, 'system' | 'files' | 'layers' | 'tools'> {
+  readonly size: WindowSize;
+}
+
 export class TurnRunner {
   readonly #ports: TurnPorts;
   readonly #hold: HoldSettings;
@@ -138,27 +144,43 @@ export class TurnRunner {
     const ended = refused === null ? [] : [AbortSignal.abort(new EndTurn('failed', refused, 'denied'))];
     const signal = AbortSignal.any([ending, ...ended]);
     const facts: TurnFacts = { turnId: claimed.id, sessionKey: claimed.sessionKey, messages };
-    const [{ texts, layers }, state] = await Promise.all([
-      model.systemPrompt(newest, claimed.role),
-      hooks.loadState(facts),
-    ]);
+    const state = await hooks.loadState(facts);
     const chosen = await this.#chooseModel(facts, newest);
     const name = { provider: chosen.providerName, model: chosen.model };
-    const tools = await model.bounds.offered(name, model.toolsFor(newest, claimed.role));
+    const frameOf = async (): Promise<Frame> => {
+      const size = await model.bounds.size(name);
+      const { texts, layers } = await model.systemPrompt(newest, claimed.role, size);
+      const system = (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts;
+      return { size, system, files: texts, layers, tools: toolsForSize(model.toolsFor(newest, claimed.role), size) };
+    };
+    let frame = await frameOf();
     const turn: Turn = {
       facts,
       role: claimed.role,
       session,
       chosen,
-      system: (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts,
-      files: texts,
-      layers,
+      get system() {
+        return frame.system;
+      },
+      get files() {
+        return frame.files;
+      },
+      get layers() {
+        return frame.layers;
+      },
       isOwners: seesPrivate({
         role: claimed.role,
         chatType: newest.chatType,
         who: `${newest.channel}:${newest.sender.id}`,
       }),
-      tools,
+      get tools() {
+        return frame.tools;
+      },
+      resize: async () => {
+        const before = frame.size;
+        frame = await frameOf();
+        return frame.size !== before;
+      },
       costUsd: () => model.bounds.costOf(turn),
       signal,
       live,

@@ -156,7 +156,7 @@ async function record(
     }
     if (outcome.kind === 'context-overflow') {
       await session.append([call], 'lazy');
-      if (await bounds.tighten(turn)) return;
+      if (await bounds.tighten(turn, outcome)) return;
     }
     const facts = refusalFacts(turn);
     const trial = afterError(outcome, facts);

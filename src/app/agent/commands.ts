@@ -25,6 +25,7 @@ import { usageCommand } from '../../agent/commands/usage.ts';
 import { whyCommand } from '../../agent/commands/why.ts';
 import { withheldFromRun } from '../../agent/withheld-tools.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
+import { factText } from '../../providers/learned.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
 import type { EditorFiles } from '../../tools/files/editor-files.ts';
@@ -32,7 +33,7 @@ import { contextOutsideTurn } from '../../tools/registry/outside-turn.ts';
 import type { TapeActions } from '../../tools/tape.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { isOwnersChannel } from '../../util/owners-channels.ts';
-import { startOfDay } from '../../util/time-zone.ts';
+import { localTime, startOfDay } from '../../util/time-zone.ts';
 import { roleNow } from '../automation/automation.ts';
 import type { Base } from '../base.ts';
 import { fullName, type Models } from './models.ts';
@@ -86,6 +87,11 @@ export function createCommands(
     fullName: (ref) => parts.models.fullName(ref),
     chosen: (sessionKey) => journal.settings.model(sessionKey),
     choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
+    learned: (model) =>
+      parts.models.learned.of(model).flatMap((fact) => {
+        const text = factText(fact);
+        return text === null ? [] : [`${text} (since ${localTime(fact.at, timezone).date})`];
+      }),
   };
   const busy: BusyChoice = {
     get standard() {

@@ -1,6 +1,7 @@
 import type { ChosenModel } from '../../agent/turn/current-turn.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { configuredWindow } from '../../providers/context-window-registry.ts';
+import { LearnedFacts, type FactKeeper } from '../../providers/learned.ts';
 import { createProviders, type Providers, type ProvidersOptions } from '../../providers/registry.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { Held } from '../../util/held.ts';
@@ -15,6 +16,8 @@ export interface Models {
   /** A reference as `provider/model`. Throws an error of one sentence when the model cannot be called. */
   readonly fullName: (ref: string) => string;
   contextWindow: Providers['contextWindow'];
+  /** What the servers of models have refused or said of themselves. */
+  readonly learned: LearnedFacts;
   /** Does this work with the providers that are open now, also when they are opened anew meanwhile. */
   readonly hold: <T>(work: () => Promise<T>) => Promise<T>;
   /** Opens the providers anew, as the configuration says now; calls in flight end with what they began with. */
@@ -33,8 +36,9 @@ export function createModels(
     log,
     plugged = { providers: {}, running: new Set() },
   }: Pick<Base, 'config' | 'loaded' | 'clock' | 'random' | 'log'> & Partial<Pick<Base, 'plugged'>>,
-  permit?: ProvidersOptions['permit'],
+  { permit, keeper }: Pick<ProvidersOptions, 'permit'> & { readonly keeper?: FactKeeper } = {},
 ): Models {
+  const learned = new LearnedFacts({ clock, log, keeper });
   const windowOf = (ref: string): number | null => configuredWindow(config, ref);
   const open = (variables: LoadedConfig['keyVariables']): Providers =>
     createProviders({
@@ -43,6 +47,7 @@ export function createModels(
       windowOf,
       plugged: plugged.providers,
       permit,
+      learned,
       clock,
       random,
       log,
@@ -78,6 +83,7 @@ export function createModels(
     fullName: (ref) => fullName(providers.now.resolve(ref)),
     body: (provider, request) => providers.now.body(provider, request),
     contextWindow: (ref) => providers.now.contextWindow(ref),
+    learned,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { PromptReport } from '../../agent/commands/context.ts';
-import { fewToolsSentence } from '../../agent/context/few-tools.ts';
+import { fewToolsSentence, toolsForSize, type WindowSize } from '../../agent/context/window-size.ts';
 import type { ContextWindow } from '../../agent/context/fit.ts';
 import { SystemPrompt, type Audience, type RenderedPrompt } from '../../agent/prompt/system-prompt.ts';
 import type { ChosenModel } from '../../agent/turn/current-turn.ts';
@@ -43,8 +43,8 @@ export interface PromptsOptions {
 
 /** The system prompt and the tools of a turn, and what the next request of a session is made of. */
 export interface Prompts {
-  /** For a turn of this role that answers this message. */
-  of(target: InboundMessage, role: Role): Promise<RenderedPrompt>;
+  /** For a turn of this role that answers this message, and a model that reads so much at once. */
+  of(target: InboundMessage, role: Role, size: WindowSize): Promise<RenderedPrompt>;
   /**
    * The tools that a model is shown in such a turn. In a group they are those of the highest role there, so that the
    * list stays the same from turn to turn; a call beyond the rights of its turn is refused.
@@ -76,7 +76,8 @@ export function createPrompts(parts: PromptsOptions): Prompts {
     known.set(rendered, clean);
     return clean;
   };
-  const audience = (target: InboundMessage, role: Role): Audience => ({
+  const audience = (target: InboundMessage, role: Role, size: WindowSize): Audience => ({
+    size,
     light: target.origin === 'heartbeat' || subagentOf(target) !== null,
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType, who: `${target.channel}:${target.sender.id}` }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : howItShows(kindOf(config, target.channel), plugged()),
@@ -112,25 +113,27 @@ export function createPrompts(parts: PromptsOptions): Prompts {
   };
   return {
     tools,
-    of: async (target, role) => withInstructions(await read(audience(target, role)), target, redact),
+    of: async (target, role, size) => withInstructions(await read(audience(target, role, size)), target, redact),
     report: async (sessionKey, { journal, sessions, context, resolveModel }) => {
       const last = journal.turns.last(sessionKey);
       const target = last?.messages.at(-1);
       const isOwners = sessionKey === UNIFIED_SESSION || LOCAL.has(channelOf(sessionKey));
       const role = last === undefined ? (isOwners ? 'owner' : 'guest') : asRole(last.role);
+      const chosen = resolveModel(journal.settings.model(sessionKey));
+      const model = { provider: chosen.providerName, model: chosen.model };
+      const size = await context.size(model);
       const { layers, texts } =
         target === undefined
           ? await read({
+              size,
               ownersDirectChat: isOwners,
               shows: howItShows(kindOf(config, channelOf(sessionKey)), plugged()),
             })
-          : withInstructions(await read(audience(target, role)), target, redact);
-      const chosen = resolveModel(journal.settings.model(sessionKey));
+          : withInstructions(await read(audience(target, role, size)), target, redact);
       const session = await sessions.open(sessionKey);
       const all =
         target === undefined ? forChat(directTools(role, sessionKey), channelOf(sessionKey)) : tools(target, role);
-      const model = { provider: chosen.providerName, model: chosen.model };
-      const shown = await context.offered(model, all);
+      const shown = toolsForSize(all, size);
       const tokens = await context.report({ session, model, system: texts, tools: shown });
       const ref = `${model.provider}/${model.model}`;
       return {

@@ -64,7 +64,7 @@ export function createTurnPorts(base: Base, parts: TurnParts): TurnPorts {
 function modelPorts({ config }: Base, { models, prompts, mcp, stores, bounds }: TurnParts): ModelPorts {
   return {
     resolve: models.resolve,
-    systemPrompt: (target, role) => prompts.of(target, role),
+    systemPrompt: (target, role, size) => prompts.of(target, role, size),
     toolsFor: (target, role) => {
       mcp.connectNew();
       return prompts.tools(target, role);

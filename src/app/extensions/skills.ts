@@ -4,6 +4,7 @@ import type { Environment } from '../../config/environment.ts';
 import type { HomePaths } from '../../config/home.ts';
 import type { Plugins } from './plugins.ts';
 import { packageFile } from '../../config/version.ts';
+import type { SkillLayers } from '../../agent/prompt/system-prompt.ts';
 import type { Config } from '../../config/schema.ts';
 import { SkillCatalog } from '../../skills/catalog.ts';
 import type { Skill } from '../../skills/skill.ts';
@@ -57,12 +58,15 @@ export function openSkills(
   });
 }
 
+/** Characters of the index in a small window. */
+const SHORT_INDEX = 2_000;
+
 /** The two layers of the prompt that skills make up; rendered again when a skill changed. `onRead`: gets the skills each time. */
 export function skillLayers(
   catalog: Pick<SkillCatalog, 'current' | 'load'>,
   onRead?: (skills: readonly Skill[]) => void,
-): () => Promise<{ readonly active: string | null; readonly index: string | null }> {
-  let made: { from: readonly Skill[]; layers: { active: string | null; index: string | null } } | undefined;
+): () => Promise<SkillLayers> {
+  let made: { from: readonly Skill[]; layers: SkillLayers } | undefined;
   return async () => {
     const skills = await catalog.current();
     onRead?.(skills);
@@ -72,6 +76,7 @@ export function skillLayers(
     const layers = {
       active: activeSkills(loaded.filter((found) => found !== undefined)),
       index: skillsIndex(skills),
+      shortIndex: skillsIndex(skills, SHORT_INDEX),
     };
     made = { from: skills, layers };
     return layers;

@@ -1,13 +1,14 @@
 import type { Budget, Spender } from '../../agent/context/budget.ts';
 import type { Embedder, MeaningState } from '../../memory/meaning/meaning.ts';
 import { canEmbed, embeddingServer, meaningText, type EmbeddingServer } from '../../providers/embedding-server.ts';
+import { readFacts } from '../../providers/error-facts.ts';
 import { openEmbeddings, type Embed } from '../../providers/openai/embeddings.ts';
 import type { ModelName } from '../../providers/provider.ts';
 import type { UsageStore } from '../../journal/usage.ts';
 import { DeadlineError } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { noUsage } from '../../util/token-usage.ts';
-import { countText } from '../../util/text.ts';
+import { countText, literal } from '../../util/text.ts';
 import { startOfDay } from '../../util/time-zone.ts';
 import type { Base } from '../base.ts';
 
@@ -88,10 +89,13 @@ export function serverEmbedder(
     refusal,
     isRefusedText: (error) => {
       const status = statusOf(error instanceof Error ? error.cause : error);
-      return status === 400 || status === 413 || status === 422;
+      return status === 400 || status === 413 || status === 422 || TOO_LARGE.test(errorMessage(error));
     },
   };
 }
+
+/** What llama.cpp says with status 500 of a text that is larger than its physical batch. */
+const TOO_LARGE = /too large to process|physical batch size/u;
 
 class EmbeddingError extends Error {
   override readonly name = 'EmbeddingError';
@@ -100,7 +104,11 @@ class EmbeddingError extends Error {
 function sentenceOf(error: unknown, { host, signal }: { readonly host: string; readonly signal: AbortSignal }): string {
   if (signal.aborted && signal.reason instanceof DeadlineError) return `${host} did not answer in time`;
   const status = statusOf(error);
-  if (status !== undefined) return `${host} answered ${status}`;
+  if (status !== undefined) {
+    const { detail } = readFacts(error, 0);
+    const advice = TOO_LARGE.test(detail) ? ' (start it with -ub 2048)' : '';
+    return `${host} answered ${status}${detail === '' ? '' : `: ${literal(detail)}`}${advice}`;
+  }
   const isConnection = /^(?:Connection error|fetch failed)/u.test(errorMessage(error));
   return isConnection ? `${host} could not be reached` : `${host}: ${errorMessage(error)}`;
 }

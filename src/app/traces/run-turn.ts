@@ -82,6 +82,7 @@ export async function runGivenTurn(plan: TurnPlan): Promise<readonly TapeEntry[]
     layers: [],
     isOwners: false,
     tools: plan.tools,
+    resize: async () => false,
     costUsd: () => null,
     signal: plan.signal ?? new AbortController().signal,
     live: () => {},

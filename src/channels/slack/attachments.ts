@@ -30,14 +30,17 @@ export function contentOf(post: PlacedPost['post'], nameOf: NameOf): SlackConten
   );
   const media: Media[] = [];
   const words: string[] = [];
-  for (const file of [...files, ...cards.flatMap((card) => card.files ?? [])]) {
+  const shown = cards.flatMap(({ files: own = [], author_name: author = 'somebody' }) =>
+    own.map((file) => ({ file, quoted: { quotedFrom: author } })),
+  );
+  for (const { file, quoted } of [...files.map((one) => ({ file: one, quoted: {} })), ...shown]) {
     const name = nameOfFile(file);
     if (file.mode === 'tombstone') words.push(`[${name} was deleted]`);
     else if (file.mode === 'hidden_by_limit') words.push(`[${name} is hidden by Slack's limits]`);
     else if (file.mode === 'external') words.push(`[${name} lies somewhere else than at Slack]`);
     else if ((file.size ?? 0) > LARGEST_DOWNLOAD)
       words.push(`[${name} has ${Math.ceil((file.size ?? 0) / 1024 ** 2)} MB; files up to 25 MB are fetched]`);
-    else media.push(mediaOf(file));
+    else media.push({ ...mediaOf(file), ...quoted });
   }
   const said = saidIn(post);
   const isAlone = said.trim() === '' && cards.length === 1;

@@ -227,7 +227,7 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
     const raise =
       server === 'ollama'
         ? command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${WANTED_TOKENS}`)
-        : `Load ${model} with a context length of ${WANTED_TOKENS} tokens in the settings of the server`;
+        : `Start the server with a window of ${WANTED_TOKENS} tokens (llama-server -c ${WANTED_TOKENS}, vllm serve --max-model-len ${WANTED_TOKENS}, LM Studio: context length)`;
     return [
       warning(`${name} loads only ${tokens} tokens of ${model}, so longer conversations are forgotten early.`, raise),
     ];

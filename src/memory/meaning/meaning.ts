@@ -1,6 +1,7 @@
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
+import { cut } from '../../util/text.ts';
 import type { QuestionVector } from '../search/search-index.ts';
 import type { WorkerResults, WorkerTasks } from '../search/search-worker.ts';
 
@@ -39,6 +40,8 @@ type Ask = <T extends 'missing' | 'keep'>(type: T, task: WorkerTasks[T]) => Prom
 const QUESTION_MS = 4_000;
 /** A small machine may take long for a batch. */
 const BATCH_MS = 120_000;
+/** Characters; a shorter text is not refused because of its length. */
+const SHORTEST = 200;
 const BATCH = { most: 32, characters: 16_000 };
 const FIRST_RETRY_MS = 30_000;
 const LONGEST_RETRY_MS = 3_600_000;
@@ -151,7 +154,7 @@ export class Meaning implements AsyncDisposable {
     }
   }
 
-  /** A text that the server does not take is found by halves, and marked with an empty vector. */
+  /** A text that the server does not take is found by halves, and its beginning is taken, half as long each time; a short one gets an empty vector. */
   async #vectorsOf(embedder: Embedder, texts: WorkerResults['missing']['texts']): Promise<WorkerTasks['keep']['made']> {
     try {
       const vectors = await this.#embed(
@@ -164,7 +167,15 @@ export class Meaning implements AsyncDisposable {
       if (!embedder.isRefusedText(error)) throw error;
       const [only, ...others] = texts;
       if (only === undefined) return [];
-      if (others.length === 0) return [{ ...only, vector: new Float32Array(0) }];
+      if (others.length === 0) {
+        if (only.text.length > SHORTEST) {
+          const [half] = await this.#vectorsOf(embedder, [
+            { ...only, text: cut(only.text, Math.floor(only.text.length / 2)) },
+          ]);
+          return [{ ...only, vector: half?.vector ?? new Float32Array(0) }];
+        }
+        return [{ ...only, vector: new Float32Array(0) }];
+      }
       const half = Math.ceil(texts.length / 2);
       const first = await this.#vectorsOf(embedder, texts.slice(0, half));
       return [...first, ...(await this.#vectorsOf(embedder, texts.slice(half)))];

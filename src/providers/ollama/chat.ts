@@ -67,7 +67,8 @@ export function createOllamaProvider(
     body: async (request) => {
       const { signal } = new AbortController();
       const [ready, model] = await Promise.all([withImagesRead(request), shown(request.model, signal)]);
-      const quirks = request.quirks ?? endpoint.learned?.of({ provider: endpoint.name, model: request.model }) ?? [];
+      const quirks =
+        request.quirks ?? endpoint.learned?.quirks({ provider: endpoint.name, model: request.model }) ?? [];
       return JSON.stringify(withQuirks({ ...bodyOf(ready, model) }, quirks));
     },
   };

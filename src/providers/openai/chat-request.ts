@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import * as z from 'zod';
 import type { Quirks } from '../presets.ts';
-import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provider.ts';
+import type { AssistantPart, ModelRequest, UserPart } from '../provider.ts';
 import {
   EMPTY_ANSWER,
   legalArguments,
@@ -38,7 +38,7 @@ export function toOpenAiRequest(request: ModelRequest, target: OpenAiTarget): Bo
       ...(system === '' ? [] : [systemMessage[quirks.systemRole](request.system)]),
       ...exchanges.flatMap((exchange) => messagesFor(quirks)(exchange, idOf)),
     ],
-    ...(request.tools.length === 0 ? {} : toChoice(request.toolChoice, quirks)),
+    ...(request.tools.length === 0 ? {} : toChoice(request, quirks)),
     [quirks.maxTokens]: maxOutputTokens,
     ...(temperature === undefined ? {} : { temperature }),
     ...toReasoning(request.reasoning ?? 'off', quirks),
@@ -74,9 +74,14 @@ const toTools = perObject((tools: ModelRequest['tools']): OpenAI.ChatCompletionT
   })),
 );
 
-function toChoice(choice: ToolChoice, { choiceNone }: Quirks): Pick<Body, 'tool_choice'> {
+/** With a single tool `required` means the same as its name, and is understood by servers that take a name for `auto`. */
+function toChoice(
+  { toolChoice: choice, tools }: Pick<ModelRequest, 'toolChoice' | 'tools'>,
+  { choiceNone }: Quirks,
+): Pick<Body, 'tool_choice'> {
   if (choice === 'auto' || (choice === 'none' && !choiceNone)) return {};
-  return { tool_choice: choice === 'none' ? 'none' : { type: 'function', function: { name: choice.tool } } };
+  if (choice === 'none') return { tool_choice: 'none' };
+  return { tool_choice: tools.length === 1 ? 'required' : { type: 'function', function: { name: choice.tool } } };
 }
 
 const byQuirks = new WeakMap<Quirks, ReturnType<typeof perExchange<readonly Message[]>>>();

@@ -31,6 +31,9 @@ export interface RetryOptions {
 
 const WAITS_MS = [1000, 2000, 4000, 8000];
 const LONGEST_WAIT_MS = 60_000;
+/** How long a server that loads its model is asked again, and how often: as long as a first byte is waited for. */
+const LOADING_MS = 300_000;
+const LOADING_EVERY_MS = 3_000;
 /** A quarter more, at most this, so that calls that failed together do not come back together. */
 const LONGEST_JITTER_MS = 1000;
 
@@ -55,8 +58,14 @@ async function* chatWithRetry(
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
 ): AsyncGenerator<ModelEvent> {
   const failures: ModelError[] = [];
+  const began = clock.monotonic();
   for (const backoff of [...waitsOf(request, waitsMs), undefined]) {
-    const failure = yield* attempt(provider, request, signal);
+    let failure = yield* attempt(provider, request, signal);
+    while (failure?.about === 'loading' && clock.monotonic() - began < LOADING_MS && !signal.aborted) {
+      yield { ...restart(failure, LOADING_EVERY_MS, provider.name), message: `${provider.name} is loading the model` };
+      await sleep(clock, LOADING_EVERY_MS, signal).catch(() => {});
+      failure = signal.aborted ? stopped(provider) : yield* attempt(provider, request, signal);
+    }
     if (failure === undefined) return;
     failures.push(failure);
     const least = Math.max(failure.retryAfterMs ?? 0, backoff ?? Number.POSITIVE_INFINITY);

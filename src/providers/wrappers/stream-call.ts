@@ -42,8 +42,9 @@ interface Refused {
 export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<ModelEvent> {
   const { endpoint, request } = call;
   const name = { provider: endpoint.name, model: request.model };
-  let quirks = request.quirks ?? endpoint.learned?.of(name) ?? [];
-  const notes: string[] = [];
+  let quirks = request.quirks ?? endpoint.learned?.quirks(name) ?? [];
+  const untold = endpoint.learned?.takeNote(name) ?? null;
+  const notes: string[] = untold === null ? [] : [untold];
   const found: Refused[] = [];
   for (;;) {
     let refused: Refused | undefined;
@@ -53,7 +54,8 @@ export async function* streamCall<Raw>(call: StreamCall<Raw>): AsyncGenerator<Mo
         continue;
       }
       // What did not help isn't remembered: the refusal was about something else.
-      if (event.type === 'end') for (const { quirk, error } of found) endpoint.learned?.learn(name, quirk, error.said);
+      if (event.type === 'end')
+        for (const { quirk, error } of found) endpoint.learned?.learnQuirk(name, quirk, error.said);
       yield noted(event, notes);
     }
     if (refused === undefined) return;

@@ -23,6 +23,7 @@ const SAME: readonly (readonly string[])[] = [
   ['limit', 'headLimit', 'maxResults', 'numResults', 'count', 'topK', 'max', 'n', 'lineCount'],
   ['count', 'limit', 'maxResults', 'numResults', 'topK', 'n'],
   ['offset', 'startLine', 'lineOffset', 'viewOffset', 'from'],
+  ['zone', 'timezone', 'timeZone', 'tz'],
   ['depth', 'maxDepth'],
   ['context', 'contextLines', '-C'],
   ['task', 'prompt', 'instructions', 'goal'],

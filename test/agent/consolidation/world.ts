@@ -13,6 +13,7 @@ import type { InboundMessage } from '../../../src/bus/messages.ts';
 import { openJournal, type Journal } from '../../../src/journal/journal.ts';
 import { MemoryStore } from '../../../src/memory/files/store.ts';
 import { ContextWindows } from '../../../src/providers/context-window-registry.ts';
+import { LearnedFacts } from '../../../src/providers/learned.ts';
 import { Pricing } from '../../../src/providers/pricing.ts';
 import type { ModelEvent, ModelRequest } from '../../../src/providers/provider.ts';
 import type { EntryDraft, EntryOf } from '../../../src/session/entry.ts';
@@ -250,7 +251,14 @@ export class ConsolidationWorld implements AsyncDisposable {
     });
     const pricing = new Pricing({ models: {}, providers: {}, log });
     const most = this.options.window ?? 8000;
-    const windows = new ContextWindows({ pricing, most, ask: async () => null, clock, log });
+    const windows = new ContextWindows({
+      learned: new LearnedFacts({ clock: systemClock }),
+      pricing,
+      most,
+      ask: async () => null,
+      clock,
+      log,
+    });
     this.context = new ContextWindow({ windows, maxOutputTokens: 100, log });
     const bus = new MessageBus({ inbox: this.journal.inbox, outbox: this.journal.outbox, newId });
     const limits = { ...UNLIMITED, ...this.options.limits };

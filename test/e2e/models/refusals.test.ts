@@ -124,3 +124,24 @@ test('a server with a name of one’s own is asked how much its model reads', as
   });
   await told(world, '/context', '23,456');
 });
+
+test('what a server refused is known after a restart, and /model shows it with its date', async () => {
+  await using world = await startWorld();
+  world.model.setHandler(({ body }) =>
+    'stream_options' in body
+      ? { error: { status: 400, message: "Unsupported parameter: 'stream_options' is not supported." } }
+      : 'Here.',
+  );
+  const say = async (text: string): Promise<string> => {
+    const before = chatOf(world).length;
+    world.telegram.userSays(OWNER, text);
+    await waitFor(() => chatOf(world).length > before, { what: text });
+    return chatOf(world).at(-1) ?? '';
+  };
+  expect(await say('hi')).toBe('Here.');
+  expect(world.model.requests).toHaveLength(2);
+  await world.restart();
+  expect(await say('still there?')).toBe('Here.');
+  expect(world.model.requests).toHaveLength(3);
+  expect(await say('/model')).toMatch(/no stream_options \(since \d{4}-\d\d-\d\d\)/u);
+});

@@ -1,9 +1,16 @@
 import type { Config } from '../config/schema.ts';
 import { USUAL_WINDOW } from '../providers/ollama/model.ts';
 import { proveWindow, type WindowProof } from '../providers/ollama/prove-window.ts';
-import { openProvider, presetOf, providerAddressOf, type ProviderConfig } from '../providers/open-provider.ts';
+import {
+  asksWindowOf,
+  openProvider,
+  presetOf,
+  providerAddressOf,
+  type ProviderConfig,
+} from '../providers/open-provider.ts';
 import { configuredWindow } from '../providers/context-window-registry.ts';
-import { askContextWindow } from '../providers/probe-context-window.ts';
+import { quirkNote } from '../providers/quirks.ts';
+import { askContextWindow, type ServerFacts } from '../providers/probe-context-window.ts';
 import { deadline } from '../util/clock.ts';
 import { systemRandom } from '../util/random.ts';
 import type { Setting } from './save.ts';
@@ -12,6 +19,9 @@ import { countText } from '../util/text.ts';
 
 /** A slow machine reads a long prompt for minutes; no one waits longer for a proof. */
 const PROOF_MS = 180_000;
+/** Tokens: below it fewer tools are offered; below the other one nothing fits. */
+const SMALL_WINDOW = 16_384;
+const LEAST_WINDOW = 4_096;
 
 interface Place {
   readonly provider: string;
@@ -22,15 +32,26 @@ interface Place {
 
 /**
  * Proves the context window with which Ollama loads a model, says in one sentence what was found, and returns what has to be
- * written. A smaller window than usual is raised where the model supports more; one that a person configured stays. For
- * other providers nothing is done. Never throws.
+ * written. A smaller window than usual is raised where the model supports more; one that a person configured stays. Of
+ * other local servers it only says if their window is small. Never throws.
  */
 export async function windowSettings(world: SetupWorld, config: Config, place: Place): Promise<readonly Setting[]> {
   const { provider, model, entry, apiKey } = place;
   const { tell, clock } = world;
   const preset = presetOf(provider, entry);
   const baseUrl = providerAddressOf(provider, entry, preset);
-  if (preset.api !== 'ollama' || baseUrl === null) return [];
+  if (baseUrl === null) return [];
+  if (preset.api !== 'ollama') {
+    const server = asksWindowOf(entry, preset);
+    const onServer = ({ hasTools }: ServerFacts): void => {
+      const note = hasTools ? null : quirkNote('no tools', model);
+      if (note !== null) tell.bad(note);
+    };
+    const asked = { baseUrl, model, apiKey, clock, onServer };
+    const window = server === undefined ? null : await askContextWindow({ ...asked, server });
+    if (window !== null && window < SMALL_WINDOW) tell.bad(smallWindow(`${provider}/${model}`, window));
+    return [];
+  }
   const ref = `${provider}/${model}`;
   const windowWith = (configured: number | null): Promise<number | null> =>
     askContextWindow({ server: 'ollama', baseUrl, model, apiKey, configured, clock });
@@ -62,6 +83,13 @@ export async function windowSettings(world: SetupWorld, config: Config, place: P
     `Ollama loads only ${countText(most)} tokens of ${model} and drops the rest of a longer prompt without a word, so no more is sent (${setting}). If something stands between the assistant and Ollama, set providers.${provider}.baseUrl to Ollama’s own address and run this again.`,
   );
   return write(most);
+}
+
+function smallWindow(ref: string, window: number): string {
+  const larger = `start its server with a larger window (llama-server -c 32768, vllm --max-model-len 32768, the context length in LM Studio)`;
+  if (window < LEAST_WINDOW)
+    return `${ref} reads only ${countText(window)} tokens at once, too few for any use: ${larger}.`;
+  return `${ref} reads only ${countText(window)} tokens at once, so it gets fewer tools and forgets soon: ${larger}.`;
 }
 
 function tellFound(

@@ -1,0 +1,94 @@
+import type { ToolSpec } from '../../providers/provider.ts';
+import { countText } from '../../util/text.ts';
+
+/**
+ * How much a model reads at once, in steps: what is sent with each message shrinks with them, so that it stays the same from
+ * turn to turn. `small`: below 16,384 tokens; `tiny`: below 6,144.
+ */
+export type WindowSize = 'full' | 'small' | 'tiny';
+
+/** Tokens. In a smaller window all tools and a conversation do not fit together. */
+export const SMALL_WINDOW = 16_384;
+const TINY_WINDOW = 6_144;
+
+/** In a small window: what people ask for most, in as few tokens as possible. */
+const FEW: ReadonlySet<string> = new Set([
+  'read_file',
+  'write_file',
+  'edit_file',
+  'list_dir',
+  'exec',
+  'web_fetch',
+  'message',
+  'memory_write',
+  'cron',
+  'skill',
+  'stay_silent',
+]);
+
+/** In a tiny one, described in a sentence each. */
+const FEWEST: ReadonlySet<string> = new Set([
+  'read_file',
+  'write_file',
+  'exec',
+  'web_fetch',
+  'memory_write',
+  'cron',
+  'stay_silent',
+]);
+
+export function sizeOfWindow(tokens: number): WindowSize {
+  if (tokens >= SMALL_WINDOW) return 'full';
+  return tokens >= TINY_WINDOW ? 'small' : 'tiny';
+}
+
+/** What is made of a list is kept with it: the same list for many turns is measured, hashed and rendered once. */
+const small = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
+const tiny = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
+
+/** Those of the tools that fit beside a conversation, as they are described then. */
+export function toolsForSize(specs: readonly ToolSpec[], size: WindowSize): readonly ToolSpec[] {
+  if (size === 'full') return specs;
+  const known = size === 'small' ? small : tiny;
+  const made =
+    known.get(specs) ??
+    (size === 'small'
+      ? specs.filter(({ name }) => FEW.has(name))
+      : specs.filter(({ name }) => FEWEST.has(name)).map(inOneSentence));
+  known.set(specs, made);
+  return made;
+}
+
+/** The tool with the first sentence of its description, and with its parameters alone. */
+function inOneSentence({ name, description, parameters }: ToolSpec): ToolSpec {
+  return {
+    name,
+    description: /^.*?[.:](?=\s|$)/su.exec(description)?.[0] ?? description,
+    parameters: bare(parameters),
+  };
+}
+
+/** A JSON schema without the descriptions of its properties. */
+function bare(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([key, value]) => {
+      if (key === 'description' && typeof value === 'string') return [];
+      if (Array.isArray(value)) return [[key, value.map((one: unknown) => (isRecord(one) ? bare(one) : one))]];
+      return [[key, isRecord(value) ? bare(value) : value]];
+    }),
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What a person is told when a small window takes tools away, with the step that changes it; null when it takes none. */
+export function fewToolsSentence(
+  model: string,
+  { window, shown, all }: { readonly window: number; readonly shown: number; readonly all: number },
+): string | null {
+  if (shown === all) return null;
+  const [has, needed] = [window, SMALL_WINDOW].map(countText);
+  return `The context window of ${model} is ${has} tokens, so it is offered only ${shown} of ${all} tools. To offer all of them, set models."${model}".contextWindow to at least ${needed} in config.json and restart, or start its server with such a window (llama-server -c ${SMALL_WINDOW}).`;
+}

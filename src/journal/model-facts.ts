@@ -1,0 +1,39 @@
+import type { ModelFact } from '../util/model-fact.ts';
+import type { JournalPorts } from './rows.ts';
+
+/** Facts of this age are forgotten: to learn one again costs a refused request. */
+const KEPT_MS = 90 * 86_400_000;
+
+/** What the servers of models have refused or said of themselves (table `model_facts`). */
+export class ModelFacts {
+  readonly #ports: JournalPorts;
+
+  constructor(ports: JournalPorts) {
+    this.#ports = ports;
+  }
+
+  /** Oldest first. */
+  all(): readonly ModelFact[] {
+    const sql = 'SELECT model, name, value, learned_at FROM model_facts ORDER BY learned_at';
+    return this.#ports.db.all(sql).map((row) => ({
+      model: row.text('model'),
+      name: row.text('name'),
+      value: row.text('value'),
+      at: row.number('learned_at'),
+    }));
+  }
+
+  /** Replaces the fact of this name, and removes old ones. */
+  keep({ model, name, value, at }: ModelFact): Promise<void> {
+    const { db } = this.#ports;
+    return db.write(() => {
+      db.run('INSERT OR REPLACE INTO model_facts VALUES (?, ?, ?, ?)', model, name, value, at);
+      db.run('DELETE FROM model_facts WHERE learned_at < ?', at - KEPT_MS);
+    });
+  }
+
+  forget(model: string): Promise<void> {
+    const { db } = this.#ports;
+    return db.write(() => void db.run('DELETE FROM model_facts WHERE model = ?', model));
+  }
+}
