@@ -1,6 +1,7 @@
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Clock } from '../util/clock.ts';
+import { isLogDiscarded } from './wal-header.ts';
 
 /** After the last of several changes, ms. */
 const SETTLE_MS = 500;
@@ -8,6 +9,10 @@ const SETTLE_MS = 500;
 const LOOK_MS = 3_600_000;
 /** A file that no one else touched is read from end to end this often, ms: a disk may spoil what it holds. */
 const READ_MS = 86_400_000;
+/** Between two looks at the write-ahead log, which our own writes change all the time, ms. */
+const LOG_LOOK_MS = 5_000;
+/** Of the header of a log; without it SQLite leaves out the whole log at the next start. */
+const LOG_HEADER_BYTES = 32;
 /** Larger files are not read from end to end, bytes. */
 const READ_BYTES = 400_000_000;
 
@@ -40,6 +45,8 @@ export class DatabaseWatch implements Disposable {
   readonly #inode: number | undefined;
   readonly #log: string;
   #logInode: number | undefined;
+  #logLook: Disposable | undefined;
+  #hadFrames = false;
   #seen: string | undefined;
   #readAt: number;
   readonly #watchers: FSWatcher[] = [];
@@ -60,6 +67,25 @@ export class DatabaseWatch implements Disposable {
       if (event === 'rename' && name === basename(this.#log)) this.#wait(SETTLE_MS);
     });
     this.#wait(LOOK_MS);
+    this.#watchLog();
+  }
+
+  /** A log that is emptied or overwritten in place: what it held is nowhere else any more. */
+  #watchLog(): void {
+    this.#logLook = this.#ports.clock.timer(LOG_LOOK_MS, () => {
+      if (!this.#ports.isWriting() && this.#isLogSpoiled()) {
+        this.#ports.lost(`${this.#log} was emptied or overwritten while the assistant had it open`);
+        this[Symbol.dispose]();
+      } else this.#watchLog();
+    });
+  }
+
+  #isLogSpoiled(): boolean {
+    const found = lookAt(this.#log);
+    if (typeof found === 'string' || found.inode !== this.#logInode) return false;
+    if (found.bytes < LOG_HEADER_BYTES) return this.#hadFrames;
+    this.#hadFrames = true;
+    return isLogDiscarded(this.#path);
   }
 
   #follow(path: string, changed: (event: string, name: string | null) => void): void {
@@ -89,6 +115,7 @@ export class DatabaseWatch implements Disposable {
   [Symbol.dispose](): void {
     for (const watcher of this.#watchers) watcher.close();
     this.#timer?.[Symbol.dispose]();
+    this.#logLook?.[Symbol.dispose]();
   }
 
   #wait(ms: number): void {

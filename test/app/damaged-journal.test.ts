@@ -1,5 +1,6 @@
-import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { OWNER, startSmallDisk, type SmallDiskWorld } from '../support/small-disk.ts';
@@ -79,5 +80,24 @@ test(
     await waitFor(() => world.chat().some((text) => notice.test(text)), PATIENT);
     using journal = new DatabaseSync(join(world.home, 'state.db'), { readOnly: true });
     expect(journal.prepare("SELECT count(*) AS n FROM turns WHERE outcome = 'answered'").get()).toEqual({ n: 2 });
+  },
+);
+
+test.each([
+  ['emptied', (path: string) => truncateSync(path, 0)],
+  ['overwritten with zeros', (path: string) => writeFileSync(path, Buffer.alloc(4_096), { flag: 'r+' })],
+])(
+  'a write-ahead log that is %s while the gateway runs is told in /health and to the owner within seconds',
+  { timeout: 180_000 },
+  async (_how, spoil) => {
+    await using world = await startSmallDisk({ disk: 'switched' });
+    await startsServing(world);
+    world.telegram.userSays(OWNER, 'before');
+    await waitFor(() => world.chat().includes('Answer to before'), PATIENT);
+    // The log is looked at every 5 s.
+    await delay(6_000);
+    spoil(join(world.home, 'state.db-wal'));
+    await waitFor(async () => (await world.health())?.status === 503, PATIENT);
+    await waitFor(() => world.chat().some((text) => /state\.db is damaged/u.test(text)), PATIENT);
   },
 );

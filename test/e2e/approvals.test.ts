@@ -101,6 +101,29 @@ describe('a command that needs a yes, in a chat', () => {
     expect(world.model.requests).toHaveLength(2);
   });
 
+  test.each(['yes please', 'Yes, go ahead', 'ok', '👍', 'ja'])('is allowed by “%s”, too', async (words) => {
+    await using world = await startWorld({ config: ASKING });
+    world.model.reply(touch('a.txt'), 'Done.');
+    world.telegram.userSays(OWNER, 'make a file');
+    await question(world);
+    world.telegram.userSays(OWNER, words);
+    await reply(world, 'Done.');
+    expect(made(world, 'a.txt')).toBe(true);
+  });
+
+  test.each(['yes, but only b.txt', 'ok wait', 'yesterday it was another one'])(
+    'is not what “%s” says',
+    async (words) => {
+      await using world = await startWorld({ config: ASKING });
+      world.model.reply(touch('a.txt'), 'I will wait.');
+      world.telegram.userSays(OWNER, 'make a file');
+      await question(world);
+      world.telegram.userSays(OWNER, words);
+      await reply(world, 'I will wait.');
+      expect(made(world, 'a.txt')).toBe(false);
+    },
+  );
+
   test('is denied by whatever else the owner writes meanwhile; that is the reason, and no turn of its own', async () => {
     await using world = await startWorld({ config: ASKING });
     world.model.reply(touch('a.txt'), 'I will wait.');

@@ -89,7 +89,7 @@ test.each([
   expect(await say(world, command)).toContain('I saved a summary of 4 exchanges in HISTORY.md.');
   const [first, second, ...more] = world.model.asides;
   expect(more).toEqual([]);
-  expect(first?.body['tool_choice']).toMatchObject({ function: { name: 'save_memory' } });
+  expect(first?.body['tool_choice']).toBe('required');
   expect(second?.body['tool_choice'] ?? 'auto').toBe('auto');
   expect(second?.view.tools).toEqual(['save_memory']);
   expect(await note(world, 'HISTORY.md')).toContain('] They counted to four.');

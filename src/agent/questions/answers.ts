@@ -142,12 +142,17 @@ function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
   const [only, ...others] = here;
   if (only?.kind !== 'approval' || role !== 'owner' || isStop) return null;
   if (whyCode(only, others, { verdict: 'deny', code: null, reason: words }) !== null) return null;
-  if (isAlone && /^y(?:es)?[.!]?$/iu.test(words)) {
+  if (isAlone && YES.test(words)) {
     return decide(only, { verdict: 'approve', code: null, reason: '' });
   }
-  if (/^no?[.!]?$/iu.test(words)) return deny(only, '', 'Not allowed.');
+  if (NO.test(words)) return deny(only, '', 'Not allowed.');
   return deny(only, words, 'Not allowed: I took your message as the answer.');
 }
+
+/** A plain yes; one with a condition (“yes, but only once”) is none. */
+const YES =
+  /^(?:y|yes|yep|yeah|ok|okay|sure|ja|oui|s[ií]|👍\p{Emoji_Modifier}?)(?:[,!.]?\s+(?:please|go ahead|do it|bitte|s'il te plaît))?\s*[.!]*$/iu;
+const NO = /^(?:n|no|nope|nein|non|👎\p{Emoji_Modifier}?)(?:[,!.]?\s+(?:thanks|thank you|danke|merci))?\s*[.!]*$/iu;
 
 /** The choice that a text names by its label or number; undefined: none. */
 function choiceIn(choices: readonly string[], words: string): string | undefined {

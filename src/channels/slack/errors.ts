@@ -32,6 +32,8 @@ const TROUBLES: ReadonlySet<string> = new Set([
   'service_unavailable',
   'request_timeout',
   'unknown_error',
+  // A workspace that is being moved into an organisation, for minutes.
+  'team_added_to_org',
 ]);
 
 export function callFailure(thrown: unknown): CallFailure {
