@@ -41,7 +41,6 @@ const REASONS: ReadonlySet<string> = new Set([
   'refused',
   'content_filter',
   'content_filtered',
-  'content-filter',
   'sensitive',
   'safety',
   'blocked',
@@ -50,6 +49,9 @@ const REASONS: ReadonlySet<string> = new Set([
   'recitation',
   'spii',
   'image_safety',
+  'image_prohibited_content',
+  'image_recitation',
+  'model_armor',
   'guardrail_intervened',
   'guardrails',
   'moderation',
@@ -59,5 +61,7 @@ const REASONS: ReadonlySet<string> = new Set([
 
 /** Whether a finish, stop or incomplete reason stands for a refusal, in any provider's words. */
 export function isRefusalReason(reason: string | null | undefined): boolean {
-  return typeof reason === 'string' && REASONS.has(reason.toLowerCase());
+  // Gateways write `content_filter: PROHIBITED_CONTENT`.
+  const [first = ''] = (reason ?? '').toLowerCase().split(':');
+  return REASONS.has(first) || REASONS.has(first.replaceAll('-', '_'));
 }

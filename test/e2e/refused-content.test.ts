@@ -142,7 +142,8 @@ describe('what is refused', () => {
   });
 
   test('is found by the finish reason, too, whatever the provider calls it', async () => {
-    for (const finishReason of ['content_filter', 'sensitive', 'SAFETY', 'blocked']) {
+    const reasons = ['content_filter', 'sensitive', 'SAFETY', 'blocked', 'IMAGE_PROHIBITED_CONTENT'];
+    for (const finishReason of [...reasons, 'content_filter: PROHIBITED_CONTENT', 'MODEL_ARMOR', 'content-filtered']) {
       await using world = await startConversation({}, { text: '', finishReason });
       expect(await say(world, `say ${POISON}`)).toMatch(/refused.*content rules.*left out/su);
       expect(await say(world, 'next')).toBe('Answer: next');
