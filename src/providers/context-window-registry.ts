@@ -8,6 +8,9 @@ import type { ModelName } from './provider.ts';
 /** Taken for a model of which nothing is known, tokens. */
 const UNKNOWN_WINDOW = 65_536;
 
+/** Tokens. In a smaller window all tools and a conversation do not fit together. */
+export const SMALL_WINDOW = 16_384;
+
 /** No model that a public list knows reads less. */
 const SURE_WINDOW = 16_384;
 
@@ -83,7 +86,7 @@ export class ContextWindows {
     return Math.min(this.named(name) ?? Infinity, await this.#of(name, enough));
   }
 
-  /** Tokens that a refusal named, which counts more than any list; null: none did. */
+  /** The window that a refusal named, tokens, which overrides any list; null if none did. */
   named(name: ModelName): number | null {
     return this.#options.learned.window(name);
   }

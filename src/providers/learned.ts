@@ -62,7 +62,7 @@ export class LearnedFacts {
     if (!isForOneCall(quirk)) this.#learn(name, { name: nameOfQuirk(quirk), value: quirk });
   }
 
-  /** Tokens that a refusal named; null: none did. */
+  /** The window that a refusal named, tokens; null if none did. */
   window(name: ModelName): number | null {
     const fact = this.of(refOf(name)).find((one) => one.name === WINDOW);
     return fact === undefined ? null : Number(fact.value);
@@ -88,7 +88,7 @@ export class LearnedFacts {
     this.#untold.set(refOf(name), quirkNote(NO_TOOLS, name.model) ?? '');
   }
 
-  /** What the person loses by what a server said of itself, as one sentence, once; null: nothing that was not told. */
+  /** What the person loses because the server can't do it, as one sentence; null if there is nothing or it was told already. */
   takeNote(name: ModelName): string | null {
     const note = this.#untold.get(refOf(name)) ?? null;
     this.#untold.delete(refOf(name));

@@ -153,24 +153,26 @@ const withShortIds = perObject((message: Item): Item => {
 
 /** Each call of an answer in a message of its own, with its result behind it. */
 function oneCallPerMessage(messages: readonly Item[]): readonly Item[] {
-  return messages.flatMap((message, at) => {
+  const split: Item[] = [];
+  for (let at = 0; at < messages.length;) {
+    const message = messages[at] ?? {};
     const calls = itemsOf(message['tool_calls']);
-    if (message['role'] === 'tool' && isOfSplit(messages, at)) return [];
-    if (calls.length < 2) return [message];
-    const after = messages.slice(at + 1);
-    const end = after.findIndex(({ role }) => role !== 'tool');
-    const results = end === -1 ? after : after.slice(0, end);
-    return calls.flatMap((call, n) => [
-      n === 0 ? { ...message, tool_calls: [call] } : { role: 'assistant', content: null, tool_calls: [call] },
-      ...results.filter((result) => result['tool_call_id'] === call['id']),
-    ]);
-  });
-}
-
-/** Whether the result at this place answers one of several calls of one message. */
-function isOfSplit(messages: readonly Item[], at: number): boolean {
-  const before = messages.slice(0, at).findLast(({ role }) => role !== 'tool');
-  return itemsOf(before?.['tool_calls']).length > 1;
+    at += 1;
+    if (calls.length < 2) {
+      split.push(message);
+      continue;
+    }
+    const from = at;
+    while (messages[at]?.['role'] === 'tool') at += 1;
+    const results = messages.slice(from, at);
+    for (const [n, call] of calls.entries()) {
+      split.push(
+        n === 0 ? { ...message, tool_calls: [call] } : { role: 'assistant', content: null, tool_calls: [call] },
+      );
+      split.push(...results.filter((result) => result['tool_call_id'] === call['id']));
+    }
+  }
+  return split;
 }
 
 /** What was called and what came back as text, for templates that know neither. */

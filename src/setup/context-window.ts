@@ -8,7 +8,7 @@ import {
   providerAddressOf,
   type ProviderConfig,
 } from '../providers/open-provider.ts';
-import { configuredWindow } from '../providers/context-window-registry.ts';
+import { configuredWindow, SMALL_WINDOW } from '../providers/context-window-registry.ts';
 import { quirkNote } from '../providers/quirks.ts';
 import { askContextWindow, type ServerFacts } from '../providers/probe-context-window.ts';
 import { deadline } from '../util/clock.ts';
@@ -19,8 +19,7 @@ import { countText } from '../util/text.ts';
 
 /** A slow machine reads a long prompt for minutes; no one waits longer for a proof. */
 const PROOF_MS = 180_000;
-/** Tokens: below it fewer tools are offered; below the other one nothing fits. */
-const SMALL_WINDOW = 16_384;
+/** Tokens; in a smaller window nothing fits. */
 const LEAST_WINDOW = 4_096;
 
 interface Place {

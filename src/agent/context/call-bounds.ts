@@ -30,7 +30,7 @@ interface AskingTurn {
   readonly system: readonly string[];
   readonly files: readonly string[];
   readonly tools: readonly ToolSpec[];
-  /** Makes the system prompt and the tools anew for the window of the model, now that it is known. True if that is another size. */
+  /** Rebuilds the system prompt and the tools for the model's window, which a refusal has just named. True if its size changed. */
   readonly resize: () => Promise<boolean>;
 }
 

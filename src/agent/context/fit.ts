@@ -1,10 +1,10 @@
-import type { ContextWindows } from '../../providers/context-window-registry.ts';
+import { SMALL_WINDOW, type ContextWindows } from '../../providers/context-window-registry.ts';
 import type { ModelError, ModelName, ToolSpec } from '../../providers/provider.ts';
 import type { Session } from '../../session/session.ts';
 import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { Usage } from '../../util/token-usage.ts';
-import { SMALL_WINDOW, sizeOfWindow, type WindowSize } from './window-size.ts';
+import { sizeOfWindow, type WindowSize } from './window-size.ts';
 import { Calibration, HistorySizes, tokensOfFrame } from './token-estimate.ts';
 import { planTrim } from './trimming.ts';
 import { countText } from '../../util/text.ts';
@@ -98,9 +98,8 @@ export class ContextWindow {
     const measured = this.#measure(outline);
     const window = await windows.of(outline.model, measured.total + maxOutputTokens);
     const most = this.#mostOutput(outline.model, window, measured.frame);
-    const budget = this.#budget(outline.model, window, most);
-    const { frame } = measured;
-    if (measured.total > budget) await this.#trim(outline, measured, frame + TRIM_TO * Math.max(0, budget - frame));
+    const budget = this.#budget(outline.model, window, measured.frame);
+    if (measured.total > budget) await this.#trim(outline, measured, trimmedTo(budget, measured));
     return most;
   }
 
@@ -113,7 +112,7 @@ export class ContextWindow {
   async overflows(outline: Omit<Outline, 'turnId'>): Promise<boolean> {
     const window = await this.#options.windows.of(outline.model);
     const { total, frame } = this.#measure(outline);
-    return total > this.#budget(outline.model, window, this.#mostOutput(outline.model, window, frame));
+    return total > this.#budget(outline.model, window, frame);
   }
 
   /** Looks up the context window of a model in the background. */
@@ -129,9 +128,7 @@ export class ContextWindow {
     const measured = this.#measure(outline);
     const window = this.#options.windows.named(outline.model);
     if (window !== null) {
-      const most = this.#mostOutput(outline.model, window, measured.frame);
-      const budget = this.#budget(outline.model, window, most);
-      const target = measured.frame + TRIM_TO * Math.max(0, budget - measured.frame);
+      const target = trimmedTo(this.#budget(outline.model, window, measured.frame), measured);
       if (target < measured.total) return await this.#trim(outline, measured, target);
     }
     this.#refused.set(refOf(outline.model), measured.total);
@@ -142,7 +139,7 @@ export class ContextWindow {
   learn(outline: Outline, { tokens, asked }: NonNullable<ModelError['window']>): void {
     this.#options.windows.learn(outline.model, tokens);
     const { raw } = this.#measure(outline);
-    // What is far off says nothing of this request.
+    // A count this far from the estimate can't be of this request.
     if (asked !== undefined && asked < raw * 4) this.#calibration.observe(refOf(outline.model), raw, asked);
   }
 
@@ -168,7 +165,7 @@ export class ContextWindow {
       used,
       window,
       share: used / window,
-      space: Math.max(0, Math.floor(this.#budget(model, window, this.#mostOutput(model, window, frame))) - frame),
+      space: Math.max(0, Math.floor(this.#budget(model, window, frame)) - frame),
       layers: system.map((layer) => calibrated(tokensOfFrame([layer], []))),
       tools: calibrated(tokensOfFrame([], tools)),
       history: calibrated(sizes.reduce((sum, size) => sum + size, 0)),
@@ -197,8 +194,8 @@ export class ContextWindow {
   }
 
   /** Tokens that a request may have. A refusal of a much shorter request is ignored: length was not its reason. */
-  #budget(model: ModelName, window: number, mostOutput: number): number {
-    const budget = window - mostOutput - MARGIN * window;
+  #budget(model: ModelName, window: number, frame: number): number {
+    const budget = window - this.#mostOutput(model, window, frame) - MARGIN * window;
     const refused = this.#refused.get(refOf(model));
     return refused !== undefined && refused > budget / 2 ? Math.min(budget, 0.9 * refused) : budget;
   }
@@ -224,6 +221,11 @@ export class ContextWindow {
     });
     return true;
   }
+}
+
+/** Tokens to which a request that exceeds its budget is trimmed. */
+function trimmedTo(budget: number, { frame }: Pick<Measured, 'frame'>): number {
+  return frame + TRIM_TO * Math.max(0, budget - frame);
 }
 
 /** The share of a window that an answer has at most. */

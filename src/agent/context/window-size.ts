@@ -1,3 +1,4 @@
+import { SMALL_WINDOW } from '../../providers/context-window-registry.ts';
 import type { ToolSpec } from '../../providers/provider.ts';
 import { countText } from '../../util/text.ts';
 
@@ -7,8 +8,7 @@ import { countText } from '../../util/text.ts';
  */
 export type WindowSize = 'full' | 'small' | 'tiny';
 
-/** Tokens. In a smaller window all tools and a conversation do not fit together. */
-export const SMALL_WINDOW = 16_384;
+/** Tokens. */
 const TINY_WINDOW = 6_144;
 
 /** In a small window: what people ask for most, in as few tokens as possible. */

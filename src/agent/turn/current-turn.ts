@@ -31,7 +31,7 @@ export interface Turn {
   readonly isOwners: boolean;
   /** The tools that the model sees; whether it may call one is decided at each call. */
   readonly tools: readonly ToolSpec[];
-  /** Makes the system prompt and the tools anew for the window of the model, now that it is known. True if that is another size. */
+  /** Rebuilds the system prompt and the tools for the model's window, which a refusal has just named. True if its size changed. */
   readonly resize: () => Promise<boolean>;
   /** Aborts with `EndTurn` for a /stop or a deadline, with anything else when the process ends. */
   readonly signal: AbortSignal;

@@ -53,12 +53,12 @@ export interface ClaimedTurn {
 /** Does work during which the settings of turns stay as they are. */
 type HoldSettings = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Runs one claimed turn from the point that its tape has reached to its close in the journal. */
-/** What is sent with each message of a turn: made for a window of this size. */
+/** What each request of a turn begins with, built for a window of this size. */
 interface Frame extends Pick<Turn, 'system' | 'files' | 'layers' | 'tools'> {
   readonly size: WindowSize;
 }
 
+/** Runs one claimed turn from the point that its tape has reached to its close in the journal. */
 export class TurnRunner {
   readonly #ports: TurnPorts;
   readonly #hold: HoldSettings;
