@@ -6,6 +6,7 @@ import { factsByKey } from '../../src/memory/facts/difference.ts';
 import type { FactRows, Writer } from '../../src/memory/facts/source.ts';
 import { MemoryStore, type MemoryStoreOptions } from '../../src/memory/files/store.ts';
 import { plainDisk } from '../../src/storage/disk.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { systemRandom } from '../../src/util/random.ts';
@@ -35,7 +36,7 @@ class RecordedMemory implements AsyncDisposable {
     const clock = new VirtualClock(Date.UTC(2026, 2, 4, 12));
     const newId = createIds(clock, systemRandom);
     const path = join(folder.path, 'state.db');
-    return new RecordedMemory(folder, await openJournal({ path, backupPath: null, clock, newId }), clock);
+    return new RecordedMemory(folder, await openJournal({ path, backupPath: null, clock: systemClock, newId }), clock);
   }
 
   /** As the next process finds it. */

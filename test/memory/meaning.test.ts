@@ -181,7 +181,7 @@ describe('a server that does not answer', () => {
     world.server.status = 503;
     const search = await world.open();
     expect(await world.find('suitcase')).toEqual(['- The suitcase was lost.']);
-    expect(search.meaning?.trouble).toMatch(/^127\.0\.0\.1:\d+ answered 503$/u);
+    expect(search.meaning?.trouble).toMatch(/^127\.0\.0\.1:\d+ answered 503: `not today`$/u);
     const requests = world.server.asked.length;
     expect(await world.find('dentist')).toEqual([]);
     expect(await world.find('tea')).toEqual(['- Tea at four.']);

@@ -288,7 +288,7 @@ describe('the other commands', () => {
     machine.program('journalctl', 'echo first; exec sleep 60');
     line.out = '';
     const following = line.run('service', 'logs', '-f');
-    await expect.poll(() => line.out).toBe('first\n');
+    await expect.poll(() => line.out, { timeout: 20_000 }).toBe('first\n');
     line.signal('SIGINT');
     expect(await following).toBe(0);
     expect(machine.changes).toEqual([
