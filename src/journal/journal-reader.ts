@@ -4,6 +4,8 @@ import { openToRead } from '../storage/open-database.ts';
 import { noUsage, type Usage } from '../util/token-usage.ts';
 import { CLOSED } from './power-loss.ts';
 import { HOME_FILES, homeFilesOf } from './home-files.ts';
+import { MODEL_FACTS, modelFactOf } from './model-facts.ts';
+import type { ModelFact } from '../util/model-fact.ts';
 import type { HomeFileRecord } from '../storage/home-files.ts';
 import { asPairedRole, type Person } from './people.ts';
 import { journalMigrations } from './schema.ts';
@@ -70,8 +72,9 @@ export class JournalReader implements Disposable {
 
   /** The oldest schema version whose programs may use the file. */
   get oldestReader(): number {
-    const has = this.#rows("SELECT 1 AS one FROM sqlite_schema WHERE name = 'schema_reader'").length > 0;
-    return has ? (this.#rows('SELECT min FROM schema_reader')[0]?.number('min') ?? this.schema) : this.schema;
+    return this.#hasTable('schema_reader')
+      ? (this.#rows('SELECT min FROM schema_reader')[0]?.number('min') ?? this.schema)
+      : this.schema;
   }
 
   /** The first five faults that `PRAGMA quick_check` reports; none: the file is sound. Reads the whole file. */
@@ -109,8 +112,12 @@ export class JournalReader implements Disposable {
 
   /** What the home's own files were like; empty before the first start of a program that notes it. */
   homeFiles(): ReadonlyMap<string, HomeFileRecord> {
-    if (this.#rows("SELECT 1 AS one FROM sqlite_schema WHERE name = 'home_files'").length === 0) return new Map();
-    return homeFilesOf(this.#rows(HOME_FILES));
+    return this.#hasTable('home_files') ? homeFilesOf(this.#rows(HOME_FILES)) : new Map();
+  }
+
+  /** What the servers of models have refused, oldest first; empty before the first start of a program that notes it. */
+  modelFacts(): readonly ModelFact[] {
+    return this.#hasTable('model_facts') ? this.#rows(MODEL_FACTS).map(modelFactOf) : [];
   }
 
   /** Replies of the last week that did not arrive, and those that wait. */
@@ -216,6 +223,10 @@ export class JournalReader implements Disposable {
       `SELECT count(*) AS count, coalesce(min(${since}), 0) AS oldest FROM ${table} WHERE ${where}`,
     );
     return { count: row?.number('count') ?? 0, oldest: row?.number('oldest') ?? 0 };
+  }
+
+  #hasTable(name: string): boolean {
+    return this.#rows('SELECT 1 AS one FROM sqlite_schema WHERE name = ?', name).length > 0;
   }
 
   #rows(sql: string, ...values: readonly (string | number)[]): readonly Row[] {

@@ -1,8 +1,12 @@
+import type { Row } from '../storage/database.ts';
 import type { ModelFact } from '../util/model-fact.ts';
 import type { JournalPorts } from './rows.ts';
 
 /** Facts of this age are forgotten: to learn one again costs a refused request. */
 const KEPT_MS = 90 * 86_400_000;
+
+/** SQL: all facts, oldest first. */
+export const MODEL_FACTS = 'SELECT model, name, value, learned_at FROM model_facts ORDER BY learned_at';
 
 /** What the servers of models have refused or said of themselves (table `model_facts`). */
 export class ModelFacts {
@@ -14,13 +18,7 @@ export class ModelFacts {
 
   /** Oldest first. */
   all(): readonly ModelFact[] {
-    const sql = 'SELECT model, name, value, learned_at FROM model_facts ORDER BY learned_at';
-    return this.#ports.db.all(sql).map((row) => ({
-      model: row.text('model'),
-      name: row.text('name'),
-      value: row.text('value'),
-      at: row.number('learned_at'),
-    }));
+    return this.#ports.db.all(MODEL_FACTS).map(modelFactOf);
   }
 
   /** Replaces the fact of this name, and removes old ones. */
@@ -36,4 +34,9 @@ export class ModelFacts {
     const { db } = this.#ports;
     return db.write(() => void db.run('DELETE FROM model_facts WHERE model = ?', model));
   }
+}
+
+/** A row of `MODEL_FACTS`. */
+export function modelFactOf(row: Row): ModelFact {
+  return { model: row.text('model'), name: row.text('name'), value: row.text('value'), at: row.number('learned_at') };
 }

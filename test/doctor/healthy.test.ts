@@ -149,6 +149,23 @@ describe('assistant doctor raises no alarm in a healthy home', () => {
     expect(report.checks.filter(({ id }) => id === 'model.window')).toHaveLength(1);
   });
 
+  test('with a server of one’s own, and says what it has refused', async () => {
+    await using model = await startFakeOpenAi({ apiKey: KEY });
+    const { line, paths } = await furnishedHome(openAi(model.url));
+    line.env = { ...line.env, OPENAI_API_KEY: KEY };
+    await withJournal(paths, (db) => {
+      const add = db.prepare('INSERT INTO model_facts VALUES (?, ?, ?, ?)');
+      add.run('openai/scripted-model', 'window', '32768', 1);
+      add.run('openai/scripted-model', 'call ids of nine letters', 'call ids of nine letters', 2);
+      add.run('openai/another', 'no store', 'no store', 3);
+    });
+    const report = await doctor(line);
+    expect(alarms(report)).toEqual([]);
+    expect(report.checks.find(({ id }) => id === 'model.learned')?.evidence).toBe(
+      'Learned from what the server of openai/scripted-model refused or said of itself: a window of 32,768 tokens; call ids of nine letters.',
+    );
+  });
+
   test('with an installed service that has the key', async () => {
     await using model = await startFakeOpenAi({ apiKey: KEY });
     const machine = new ServiceMachine();

@@ -2,7 +2,8 @@ import type { Config } from '../../config/schema.ts';
 import { asksWindowOf, hasBaseUrl, keysOf, presetOf } from '../../providers/open-provider.ts';
 import { canEmbed, embeddingServer, meaningText } from '../../providers/embedding-server.ts';
 import { findPreset } from '../../providers/presets.ts';
-import { configuredWindow } from '../../providers/context-window-registry.ts';
+import { configuredWindow, SMALL_WINDOW } from '../../providers/context-window-registry.ts';
+import { factText } from '../../providers/learned.ts';
 import { askContextWindow, loadedOllamaWindow } from '../../providers/probe-context-window.ts';
 import { hearingServer, speakingServer, speechText, voiceText } from '../../providers/speech-servers.ts';
 import { listModels } from '../../setup/models.ts';
@@ -37,14 +38,18 @@ export const modelChecks: readonly Check[] = [
   {
     id: 'model.window',
     subject: 'models',
-    about: 'a model of Ollama, LM Studio or vLLM is loaded with enough room for a conversation',
+    about: 'a model on a server of one’s own is loaded with enough room for a conversation',
     live: true,
     run: window,
   },
+  {
+    id: 'model.learned',
+    subject: 'models',
+    about: 'what the server of the model has refused, and what is sent another way since',
+    run: learned,
+  },
 ];
 
-/** Below this all tools and a conversation do not fit together. */
-const ENOUGH_TOKENS = 16_000;
 /** A server that is busy with another model answers late. */
 const WINDOW_MS = 8_000;
 /** What is asked for where less is loaded. */
@@ -195,13 +200,8 @@ async function keyFinding(
 }
 
 async function window({ loaded, env, clock, ports, command }: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
-  if (loaded === null) return [];
-  let ref;
-  try {
-    ref = ports.answeringModel(loaded);
-  } catch {
-    return [];
-  }
+  const ref = answeringModel(loaded, ports);
+  if (loaded === null || ref === null) return [];
   const { config } = loaded;
   const [name = ''] = ref.split('/');
   const model = ref.slice(name.length + 1);
@@ -223,7 +223,7 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
     const evidence = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens} and cuts off what is longer without a word.`;
     return [failed(evidence, command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${tokens}`))];
   }
-  if (tokens < ENOUGH_TOKENS) {
+  if (tokens < SMALL_WINDOW) {
     const raise =
       server === 'ollama'
         ? command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${WANTED_TOKENS}`)
@@ -237,4 +237,22 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
     return [note(evidence, command(`init --provider ${name}`))];
   }
   return [ok(`${name} loads ${tokens} tokens of ${model}.`)];
+}
+
+function learned({ loaded, ports, journal }: Scene): readonly Finding[] {
+  const ref = answeringModel(loaded, ports);
+  const facts = (journal?.modelFacts() ?? []).filter(({ model }) => model === ref);
+  const texts = facts.map(factText).filter((text) => text !== null);
+  if (texts.length === 0) return [];
+  const evidence = `Learned from what the server of ${ref} refused or said of itself: ${texts.join('; ')}.`;
+  return [note(evidence)];
+}
+
+/** Null: none can; `model.answers` says why. */
+function answeringModel(loaded: Scene['loaded'], ports: Scene['ports']): string | null {
+  try {
+    return loaded === null ? null : ports.answeringModel(loaded);
+  } catch {
+    return null;
+  }
 }
