@@ -64,7 +64,8 @@ const SLOW = [
   'test/tools/documents/{bombs,document-process}.test.ts',
 ];
 
-const LONG = 'test/**/*.long.test.ts';
+/** Those of vitest.long.config.ts. */
+const LONG = ['test/**/*.long.test.ts', 'test/**/*.llama.test.ts'];
 
 /** What takes long begins first, so that the end waits for nobody. */
 const FIRST = [
@@ -112,17 +113,17 @@ interface Project {
 const alone = (name: string, { include, exclude }: Project): object => ({
   extends: true,
   // Those that play many conversations at once would make each of them wait too long.
-  test: { name, include, exclude: [LONG, ...exclude], isolate: true, maxConcurrency: 6 },
+  test: { name, include, exclude: [...LONG, ...exclude], isolate: true, maxConcurrency: 6 },
 });
 
 const measured = (name: string, { include, exclude }: Project): object => ({
   extends: true,
-  test: { name, include, exclude: [LONG, ...exclude], isolate: true, maxWorkers: 1, sequence: { groupOrder: 1 } },
+  test: { name, include, exclude: [...LONG, ...exclude], isolate: true, maxWorkers: 1, sequence: { groupOrder: 1 } },
 });
 
 const page = (name: string, { include, exclude }: Project): object => ({
   extends: true,
-  test: { name, include, exclude: [LONG, ...exclude], isolate: false, expect: { poll: { timeout: 60_000 } } },
+  test: { name, include, exclude: [...LONG, ...exclude], isolate: false, expect: { poll: { timeout: 60_000 } } },
 });
 
 const together = (name: string, { include, exclude }: Project): object => ({
@@ -130,7 +131,7 @@ const together = (name: string, { include, exclude }: Project): object => ({
   test: {
     name,
     include,
-    exclude: [LONG, ...ALONE, ...PAGE, ...MEASURED, ...exclude],
+    exclude: [...LONG, ...ALONE, ...PAGE, ...MEASURED, ...exclude],
     isolate: false,
     // Node reads the modules itself, as it does in production; the suite takes a sixth less.
     experimental: { viteModuleRunner: false },

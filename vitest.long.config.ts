@@ -13,6 +13,7 @@ export default defineConfig({
     maxWorkers: 1,
     projects: [
       { extends: true, test: { name: 'long', include: [LONG], exclude: [NATIVE] } },
+      { extends: true, test: { name: 'llama', include: ['test/**/*.llama.test.ts'] } },
       { extends: true, test: { name: 'long-native', include: [NATIVE], experimental: { viteModuleRunner: false } } },
     ],
   },

@@ -84,7 +84,7 @@ function levelsOf(body: unknown): readonly unknown[] {
 }
 
 const NAMED_WINDOW =
-  /(?:n_ctx['":]*|available context size|(?:maximum|max) (?:context|model|prompt) (?:length|len|window)|context (?:length|window|size|limit))(?: (?:of|is|was|limit))*[ :(=]{0,3}(?<before>\d{1,3}(?:,\d{3})+|\d{3,})|> ?(?<after>\d{3,}) maximum/u;
+  /(?:n_ctx['":]*|available context size|(?:maximum|max) (?:context|model|prompt) (?:length|len|window)|context (?:length|window|size|limit))(?: (?:of|is|was|limit|only))*[ :(=]{0,3}(?<before>\d{1,3}(?:,\d{3})+|\d{3,})|> ?(?<after>\d{3,}) maximum/u;
 const ASKED = /request \((?<asked>\d+) tokens\)|prompt is too long: (?<prompt>\d+) tokens/u;
 
 /** llama.cpp names both numbers in fields, others in their sentence. */
