@@ -14,6 +14,7 @@ import { askContextWindow, type ServerFacts } from '../providers/probe-context-w
 import { deadline } from '../util/clock.ts';
 import { systemRandom } from '../util/random.ts';
 import type { Setting } from './save.ts';
+import { Cancelled } from './asker.ts';
 import type { SetupWorld } from './world.ts';
 import { countText } from '../util/text.ts';
 
@@ -32,7 +33,7 @@ interface Place {
 /**
  * Proves the context window with which Ollama loads a model, says in one sentence what was found, and returns what has to be
  * written. A smaller window than usual is raised where the model supports more; one that a person configured stays. Of
- * other local servers it only says if their window is small. Never throws.
+ * other local servers it says if their window is small, and sends them the whole prompt. Throws only `Cancelled`.
  */
 export async function windowSettings(world: SetupWorld, config: Config, place: Place): Promise<readonly Setting[]> {
   const { provider, model, entry, apiKey } = place;
@@ -40,6 +41,7 @@ export async function windowSettings(world: SetupWorld, config: Config, place: P
   const preset = presetOf(provider, entry);
   const baseUrl = providerAddressOf(provider, entry, preset);
   if (baseUrl === null) return [];
+  const ref = `${provider}/${model}`;
   if (preset.api !== 'ollama') {
     const server = asksWindowOf(entry, preset);
     const onServer = ({ hasTools }: ServerFacts): void => {
@@ -48,10 +50,10 @@ export async function windowSettings(world: SetupWorld, config: Config, place: P
     };
     const asked = { baseUrl, model, apiKey, clock, onServer };
     const window = server === undefined ? null : await askContextWindow({ ...asked, server });
-    if (window !== null && window < SMALL_WINDOW) tell.bad(smallWindow(`${provider}/${model}`, window));
+    if (window !== null && window < SMALL_WINDOW) tell.bad(smallWindow(ref, window));
+    if (server !== undefined) await proveWhole(world, place);
     return [];
   }
-  const ref = `${provider}/${model}`;
   const windowWith = (configured: number | null): Promise<number | null> =>
     askContextWindow({ server: 'ollama', baseUrl, model, apiKey, configured, clock });
   const configured = configuredWindow(config, ref);
@@ -82,6 +84,18 @@ export async function windowSettings(world: SetupWorld, config: Config, place: P
     `Ollama loads only ${countText(most)} tokens of ${model} and drops the rest of a longer prompt without a word, so no more is sent (${setting}). If something stands between the assistant and Ollama, set providers.${provider}.baseUrl to Ollama’s own address and run this again.`,
   );
   return write(most);
+}
+
+/** Sends the real prompt with all tools, and says what became of it. */
+async function proveWhole({ tell, tryWhole, signal }: SetupWorld, place: Place): Promise<void> {
+  const { provider, model, entry, apiKey } = place;
+  const ref = `${provider}/${model}`;
+  tell.say(`Sending ${ref} the whole prompt with its tools, which it reads for the first time …`);
+  const providers = { [provider]: { ...entry, ...(apiKey === null ? {} : { apiKey }) } };
+  const { seconds, trouble } = await tryWhole({ agent: { model: ref }, providers }, signal);
+  if (signal.aborted) throw new Cancelled();
+  if (trouble === null) tell.good(`It answered in ${seconds.toFixed(1)} s; later answers are faster.`);
+  else tell.bad(trouble);
 }
 
 function smallWindow(ref: string, window: number): string {

@@ -38,6 +38,14 @@ export interface SetupWorld {
   readonly person: Asker | null;
   /** Where progress is told; the person's terminal, or plain lines. */
   readonly tell: Pick<Asker, 'say' | 'good' | 'bad'>;
+  /**
+   * Lets an assistant with these settings answer once, in a home of its own: with the whole prompt and all tools. `trouble`:
+   * why it could not, in a sentence. Never rejects.
+   */
+  readonly tryWhole: (
+    config: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ) => Promise<{ readonly seconds: number; readonly trouble: string | null }>;
   /** Aborted by Ctrl-C between two questions. */
   readonly signal: AbortSignal;
 }

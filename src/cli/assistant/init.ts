@@ -8,6 +8,7 @@ import { chooseRunning, type Running } from './init-running.ts';
 import { terminalText } from '../format.ts';
 import type { HomeFlag } from '../table/command.ts';
 import { usageError } from '../usage.ts';
+import { wholeTrial } from './whole-trial.ts';
 
 const INTERRUPTED = 130;
 
@@ -114,7 +115,8 @@ async function setUpAll(
   const line = (words: string): void => void context.stdout.write(`${terminalText(words)}\n`);
   const person = yes ? null : terminalAsker(context, terminalText);
   const tell = person ?? { say: line, good: line, bad: line };
-  const world: SetupWorld = { paths, env: context.env, clock: context.clock, person, tell, signal: stopped.signal };
+  const { env, clock } = context;
+  const world: SetupWorld = { paths, env, clock, person, tell, tryWhole: wholeTrial(context), signal: stopped.signal };
   person?.title(`Setting up the assistant in ${terminalText(paths.home)}`);
   let hasChanged = false;
   const show = (written: readonly string[]): void => {
