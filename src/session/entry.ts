@@ -107,6 +107,8 @@ const refused = z.object({
   ),
   /** Layers of the system prompt, left out as long as their text has this SHA-256. */
   layers: z.array(z.object({ name: z.string(), hash })),
+  /** Id of the earlier turn whose search goes on here; this replaces what that turn left out. @default its own turn */
+  search: z.string().exactOptional(),
   /**
    * A trial on the search for the cause, which counts if the next request is accepted. `suspects`: keys of what may be the
    * cause, of which the first `tried` are left out, and those that are `held`. As in `Trial`; `again`: the same request;

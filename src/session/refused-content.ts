@@ -24,15 +24,26 @@ const FENCE = '<untrusted id=';
 const OTHERS = /\n(?:in reply to |earlier in this chat:)[\s\S]*(?=\n<\/context>$)/u;
 
 /**
- * What providers refused. The newest `retract` of a turn replaces the turn's earlier ones, so that a trial of what to leave
- * out is undone by the next one.
+ * What providers refused. The newest `retract` of a search replaces its earlier ones, so that a trial of what to leave out
+ * is undone by the next one.
  */
 export function refusedIn(entries: readonly TapeEntry[]): readonly Refused[] {
-  const byTurn = new Map<string, Refused>();
+  return [...refusedBySearch(entries).values()];
+}
+
+/** What is left out in the end, by the turn that began to search for it. */
+export function refusedBySearch(entries: readonly TapeEntry[]): ReadonlyMap<string, Refused> {
+  const found = new Map<string, Refused>();
   for (const entry of entries) {
-    if (entry.kind === 'retract' && entry.refused !== undefined) byTurn.set(entry.turn ?? entry.id, entry.refused);
+    if (entry.kind !== 'retract' || entry.refused === undefined) continue;
+    found.set(entry.refused.search ?? entry.turn ?? entry.id, entry.refused);
   }
-  return [...byTurn.values()];
+  return found;
+}
+
+/** Whether most of this is left out on suspicion alone, because the search for one cause is not at its end. */
+export function isSuspected({ trial }: Refused): boolean {
+  return trial !== undefined && trial.stage !== 'found' && trial.tried > 1 && trial.held === undefined;
 }
 
 /** The refused parts of each entry, by its id. */

@@ -379,11 +379,11 @@ describe('what is refused', () => {
     const before = world.model.requests.length;
     expect(await say(world, 'are you there?')).toMatch(/^Answer: are you there\?.*earlier messages/su);
     expect(world.model.requests.slice(before).length).toBeLessThanOrEqual(7);
-    expect(await say(world, 'next')).toBe('Answer: next');
+    for (const text of ['next', 'and then?']) expect(await say(world, text)).toMatch(/^Answer: /u);
     const last = world.model.requests.at(-1)?.text ?? '';
     expect(last).not.toContain(POISON);
-    expect(last).toContain('the owner has a cat');
-    expect(last).toMatch(/the first|the third|the fourth|the sixth/u);
+    for (const text of ['the owner has a cat', 'the first', 'the third', 'the fourth', 'the sixth', 'next'])
+      expect(last).toContain(text);
   });
 
   test('stays when a fallback accepts it', async () => {
@@ -426,16 +426,42 @@ describe('what is refused', () => {
     expectWhole(world, ['a good line', 'read them']);
   });
 
-  test('may have been accepted before: the second message after the provider changed its mind is answered', async () => {
+  test('may have been accepted before: the first message after the provider changed its mind is answered', async () => {
     await using world = await startConversation({}, filtered);
     world.model.setHandler(filter(filtered, () => false));
     await say(world, `I like ${POISON}`);
     await say(world, 'something else');
     world.model.setHandler(filter(filtered));
-    expect(await say(world, 'are you there?')).toMatch(/refused to answer/u);
-    expect(await say(world, 'and now?')).toMatch(/^Answer: and now\?\n\n.*because of (1|2|3) earlier messages? of/u);
+    expect(await say(world, 'are you there?')).toMatch(
+      /^Answer: are you there\?\n\n.*because of .*earlier messages? of/u,
+    );
+    await say(world, 'and now?');
     expect(await say(world, 'next')).toBe('Answer: next');
-    expectWhole(world, ['something else', 'the owner has a cat']);
+    expectWhole(world, ['something else', 'the owner has a cat', 'are you there?']);
+  });
+
+  test.each([
+    ['words nobody knows', { error: { status: 400, message: 'Frobnication failed.' } }, 0],
+    ['words nobody knows', { error: { status: 400, message: 'Frobnication failed.' } }, 11],
+    ['words nobody knows', { error: { status: 400, message: 'Frobnication failed.' } }, 22],
+    ['a content filter', filtered, 5],
+    ['a content filter', filtered, 17],
+  ] as const)('may be one old turn of 24, refused with %s: it alone stays out', async (_words, refusal, at) => {
+    await using world = await startConversation({}, filtered);
+    world.model.setHandler(filter(filtered, () => false));
+    const texts = Array.from({ length: 23 }, (_, number) => `turn-${number}-${number === at ? POISON : ''}.`);
+    for (const text of texts) await say(world, text);
+    world.model.setHandler(filter(refusal));
+    const asked = ['are you there?', 'and now?', 'so?', 'well?'];
+    for (const text of asked) {
+      const before = world.model.requests.length;
+      expect(await say(world, text)).toMatch(new RegExp(`^Answer: ${text.replace('?', '\\?')}`, 'u'));
+      expect(world.model.requests.slice(before).length).toBeLessThanOrEqual(7);
+    }
+    const before = world.model.requests.length;
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expect(world.model.requests.slice(before)).toHaveLength(1);
+    expectWhole(world, ['the owner has a cat', ...asked, ...texts.filter((_, number) => number !== at)]);
   });
 
   test('is searched for with few calls, and the search ends when the budget does', async () => {

@@ -1,7 +1,7 @@
 import { refusesContent } from '../../providers/content-refusals.ts';
 import type { ModelError, ModelName } from '../../providers/provider.ts';
 import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
-import { placesIn, refusedIn, type Refused, type RefusedPart } from '../../session/refused-content.ts';
+import { placesIn, refusedBySearch, refusedIn, type Refused, type RefusedPart } from '../../session/refused-content.ts';
 import { hashOfText } from '../../storage/prompt-parts.ts';
 import { leftOutOf, nextTrial, type Trial } from '../refused-search.ts';
 
@@ -33,6 +33,15 @@ interface Unit {
   readonly layers: Refused['layers'];
 }
 
+interface OpenSearch {
+  /** Id of the turn that began it. */
+  readonly search: string;
+  /** What is left out. */
+  readonly units: readonly Unit[];
+}
+
+type RefusalEntry = EntryOf<'retract'> & { readonly refused: Refused };
+
 /** Extra model calls that one turn may make to find what was refused. */
 const MOST_TRIALS = 6;
 
@@ -50,39 +59,56 @@ export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft |
   const trials = trialsOf(facts.entries);
   const refuses = refusesContent(error);
   if (trials >= MOST_TRIALS || refuses === 'no') return null;
-  const open = openTrial(facts.entries)?.trial;
+  const refused = openTrial(facts.entries);
+  const open = refused?.trial;
   const isBrief = refuses === 'perhaps' && hasFailedTwice(facts);
   if (open === undefined && refuses === 'perhaps' && !isBrief)
-    return trial(facts, [], { stage: 'again', suspects: [], tried: 0 });
+    return trial(facts, { stage: 'again', suspects: [], tried: 0 });
   if (open?.stage === 'found') return null;
   if (open?.stage === 'control') {
     const { suspects } = open;
     const found = { stage: 'found', suspects, tried: suspects.length, isProven: true } as const;
-    return trial(facts, unitsNamed(facts, suspects), found);
+    return trial(facts, found, refused?.search);
   }
   if (open?.stage === 'half' || open?.stage === 'rest')
-    return narrowed(facts, { ...open, stage: open.stage }, { isAccepted: false });
-  const groups = isBrief ? [groupsOf(facts).flat()].filter(({ length }) => length > 0) : groupsOf(facts);
-  // Several causes in different groups are found last, with everything left out.
-  const all = groups.length > 1 ? [...groups, groups.flat()] : groups;
+    return narrowed(facts, { ...open, stage: open.stage }, { isAccepted: false, search: refused?.search });
+  const { groups, rest } = groupsOf(facts);
+  // Several causes in different groups are found last, with everything left out; so is what was accepted before.
+  const whole = [...groups.flat(), ...rest];
+  const all = (isBrief || groups.length + rest.length !== 1 ? [...(isBrief ? [] : groups), whole] : groups).filter(
+    ({ length }) => length > 0,
+  );
   const tried = all.findIndex((group) => group.length === open?.tried && group[0]?.key === open.suspects[0]);
   const group = trials === MOST_TRIALS - 1 && tried < all.length - 1 ? all.at(-1) : all[tried + 1];
   if (group === undefined) return null;
-  return trial(facts, group, { stage: 'all', suspects: group.map(({ key }) => key), tried: group.length });
+  return trial(facts, { stage: 'all', suspects: group.map(({ key }) => key), tried: group.length });
 }
 
 /**
  * The next trial after an accepted one: a narrower one, then the whole request once more if nothing explained the error,
- * because that may have passed meanwhile. Null if the answer stands.
+ * because that may have passed meanwhile. What an earlier turn left out on suspicion is narrowed down in the same way, as
+ * soon as a request without it was accepted. Null if the answer stands.
  */
 export function afterAcceptance(facts: RefusalFacts): EntryDraft | null {
-  const open = openTrial(facts.entries)?.trial;
+  const { trial: open, search } = openTrial(facts.entries) ?? {};
   const trials = trialsOf(facts.entries);
-  if (open === undefined || !isNarrowing(open) || trials >= MOST_TRIALS) return null;
-  const narrower = narrowed(facts, open, { isAccepted: true });
+  if (open === undefined) return trials > 0 ? null : goOn(facts);
+  if (!isNarrowing(open) || trials >= MOST_TRIALS) return null;
+  const narrower = narrowed(facts, open, { isAccepted: true, search });
   // If the whole is refused again, one more call gets the answer.
-  if (narrower !== null || trials > MOST_TRIALS - 2 || !isUnexplained(facts.entries)) return narrower;
-  return trial(facts, [], { stage: 'control', suspects: [...leftOutOf(open)], tried: 0 });
+  if (narrower !== null || trials > MOST_TRIALS - 2) return narrower;
+  if (search === undefined && !isUnexplained(facts.entries)) return null;
+  return trial(facts, { stage: 'control', suspects: [...leftOutOf(open)], tried: 0 }, search);
+}
+
+/** Goes on with the search of an earlier turn. */
+function goOn(facts: RefusalFacts): EntryDraft | null {
+  const before = openSearch(facts);
+  if (before === undefined) return null;
+  const { search, units } = before;
+  const suspects = units.map(({ key }) => key);
+  if (suspects.length === 1) return trial(facts, { stage: 'control', suspects, tried: 0 }, search);
+  return narrowed(facts, { stage: 'all', suspects, tried: suspects.length }, { isAccepted: true, search });
 }
 
 function isNarrowing(open: NonNullable<Refused['trial']>): open is typeof open & { stage: Trial<string>['stage'] } {
@@ -110,10 +136,13 @@ export function retractOwn(facts: RefusalFacts): EntryDraft {
  * was accepted, else nothing, and the search of the next turn begins with what this one added. Empty: no search is open.
  */
 export function endSearch(facts: RefusalFacts): readonly EntryDraft[] {
-  const { trial: open } = openTrial(facts.entries) ?? {};
+  const { trial: open, search } = openTrial(facts.entries) ?? {};
   if (open === undefined) return [];
   const found = open.isProven === true ? [...(open.held ?? []), ...open.suspects] : [];
-  return [retract(facts, unitsNamed(facts, found))];
+  if (search === undefined) return [retract(facts, unitsNamed(facts, found))];
+  // The search of an earlier turn goes on in a later one.
+  const suspects = found.length > 0 ? found : open.suspects;
+  return [trial(facts, { stage: 'all', suspects: [...suspects], tried: suspects.length }, search)];
 }
 
 /** Whether the next request is a trial, which another model need not answer. */
@@ -132,18 +161,21 @@ function openTrial(entries: readonly TapeEntry[]): Refused | undefined {
 
 /** What the turn left out because a provider refused it; undefined: nothing. */
 export function refusedOf(entries: readonly TapeEntry[]): Refused | undefined {
-  const refused = refusedIn(entries).at(-1);
+  const refused = refusedIn(entries.filter((entry) => isRefusal(entry) && entry.refused.search === undefined)).at(-1);
   return refused === undefined || refused.parts.length + refused.layers.length === 0 ? undefined : refused;
 }
 
-function trial(facts: RefusalFacts, units: readonly Unit[], open: NonNullable<Refused['trial']>): EntryDraft {
-  const draft = retract(facts, units);
+function trial(facts: RefusalFacts, open: NonNullable<Refused['trial']>, search?: string): EntryDraft {
+  const isWhole = open.stage === 'again' || open.stage === 'control';
+  const units = isWhole ? [] : unitsNamed(facts, [...(open.held ?? []), ...open.suspects.slice(0, open.tried)], search);
+  const draft = retract(facts, units, search);
   return { ...draft, refused: { ...draft.refused, trial: open } };
 }
 
-function retract(facts: RefusalFacts, units: readonly Unit[]): EntryOfDraft {
+function retract(facts: RefusalFacts, units: readonly Unit[], search?: string): EntryOfDraft {
   // What was found before the model's last answer in this turn stays left out.
-  const before = refusedOf(facts.entries.slice(0, lastAnswer(facts.entries) + 1));
+  const own = facts.entries.slice(0, lastAnswer(facts.entries) + 1);
+  const before = search === undefined ? refusedOf(own) : undefined;
   return {
     kind: 'retract',
     turn: facts.turnId,
@@ -152,6 +184,7 @@ function retract(facts: RefusalFacts, units: readonly Unit[]): EntryOfDraft {
       model: `${facts.model.provider}/${facts.model.model}`,
       parts: [...(before?.parts ?? []), ...units.flatMap(({ parts }) => parts)],
       layers: [...(before?.layers ?? []), ...units.flatMap(({ layers }) => layers)],
+      ...(search === undefined ? {} : { search }),
     },
   };
 }
@@ -161,31 +194,85 @@ type EntryOfDraft = Omit<EntryOf<'retract'>, 'v' | 'id' | 'at' | 'refused'> & { 
 function narrowed(
   facts: RefusalFacts,
   open: Trial<string>,
-  { isAccepted }: { readonly isAccepted: boolean },
+  { isAccepted, search }: { readonly isAccepted: boolean; readonly search: string | undefined },
 ): EntryDraft | null {
   const isLast = trialsOf(facts.entries) >= MOST_TRIALS - 1;
+  // The last trial is kept for a refusal.
+  if (isLast && isAccepted) return null;
   const first = (suspects: readonly string[]): number => Math.ceil(suspects.length / 2);
-  const next = nextTrial(open, { isAccepted, isLast, isSingle: false, first });
+  const step = { isAccepted, isLast, isSingle: false, first };
+  const others = isAccepted ? (open.held ?? []) : [];
+  // Once one cause is found, the search goes on among what was held because of another one.
+  const next =
+    nextTrial(open, step) ??
+    (others.length < 2
+      ? null
+      : nextTrial(
+          { stage: 'all', suspects: others, tried: others.length, held: open.suspects.slice(0, open.tried) },
+          step,
+        ));
   if (next === null) return null;
   const { held = [], isProven = false, ...rest } = next;
-  return trial(facts, unitsNamed(facts, leftOutOf(next)), {
-    ...rest,
-    suspects: [...rest.suspects],
+  const more = {
     ...(held.length === 0 ? {} : { held: [...held] }),
     ...(isProven ? { isProven } : {}),
-  });
+  };
+  return trial(facts, { ...rest, suspects: [...rest.suspects], ...more }, search);
 }
 
-function unitsNamed(facts: RefusalFacts, keys: readonly string[]): readonly Unit[] {
-  const known = new Map(groupsOf(facts).flatMap((group) => group.map((unit) => [unit.key, unit])));
+function unitsNamed(facts: RefusalFacts, keys: readonly string[], search?: string): readonly Unit[] {
+  const { groups, rest } = groupsOf(facts);
+  const units = search === undefined ? [...groups.flat(), ...rest] : (openSearch(facts)?.units ?? []);
+  const known = new Map(units.map((unit) => [unit.key, unit]));
   return keys.flatMap((key) => known.get(key) ?? []);
 }
 
 /**
- * What may be the cause, in the order in which it is tried: what the turn's new messages can do without, by kind; what
- * the model has not accepted since its last answer, with that answer; new layers; and all the rest if nothing is sure.
+ * The newest search of earlier turns that left out more than the cause, as what can come back. Undefined: none, or going on
+ * with it brought nothing back.
  */
-function groupsOf(facts: RefusalFacts): readonly (readonly Unit[])[] {
+function openSearch({ window, layers, model, turnId }: RefusalFacts): OpenSearch | undefined {
+  const name = `${model.provider}/${model.model}`;
+  const earlier = window.filter(isRefusal).filter(({ turn }) => turn !== turnId);
+  const [search, refused] = [...refusedBySearch(earlier)].findLast(([, { model: by }]) => by === name) ?? [];
+  if (search === undefined || refused?.trial === undefined || !isNarrowing(refused.trial)) return undefined;
+  const turnOf = new Map(window.map((entry) => [entry.id, entry.turn]));
+  const whole = new Set(refused.parts.flatMap(({ entry, what }) => (what === 'message' ? [turnOf.get(entry)] : [])));
+  const parts = Map.groupBy(
+    refused.parts.filter(({ entry }) => turnOf.has(entry)),
+    ({ entry, what, at = '' }) =>
+      whole.has(turnOf.get(entry)) ? `turn:${turnOf.get(entry)}` : `${what}:${entry}:${at}`,
+  );
+  const current = new Set(layers.map(({ text }) => hashOfText(text)));
+  const units = [
+    ...[...parts].map(([key, some]) => ({ key, parts: some, layers: [] })),
+    ...refused.layers
+      .filter(({ hash }) => current.has(hash))
+      .map((layer) => ({ key: `layer:${layer.hash}`, parts: [], layers: [layer] })),
+  ];
+  const isFound = refused.search === undefined ? leftOutOf(refused.trial).length < 2 : broughtNothing(earlier, search);
+  return isFound || units.length === 0 ? undefined : { search, units };
+}
+
+/** Whether the newest turn that went on with the search left out as much as the turn before it. */
+function broughtNothing(earlier: readonly RefusalEntry[], search: string): boolean {
+  const trials = earlier.filter(({ turn, refused }) => (refused.search ?? turn) === search);
+  const last = trials.at(-1);
+  const before = trials.findLast(({ turn }) => turn !== last?.turn);
+  const size = (entry?: RefusalEntry): number =>
+    (entry?.refused.parts.length ?? 0) + (entry?.refused.layers.length ?? 0);
+  return last?.refused.trial?.stage !== 'all' && size(last) > 1 && size(last) >= size(before);
+}
+
+/**
+ * What may be the cause, in the order in which it is tried: what the turn's new messages can do without, by kind; what
+ * the model has not accepted since its last answer, with that answer; new layers; and what was accepted before, in `rest`.
+ * That is a group, too, if nothing is sure.
+ */
+function groupsOf(facts: RefusalFacts): {
+  readonly groups: readonly (readonly Unit[])[];
+  readonly rest: readonly Unit[];
+} {
   const { window, layers, model, turnId } = facts;
   const fresh = freshMessages(facts.entries);
   const kinds = KINDS.map((what) =>
@@ -203,15 +290,19 @@ function groupsOf(facts: RefusalFacts): readonly (readonly Unit[])[] {
       refused.layers.map(({ hash }) => hash),
     ),
   );
-  const suspicious = layers
+  const named = layers
     .filter(({ name }) => name !== 'identity')
     .map(({ name, text }) => ({ name, hash: hashOfText(text) }))
-    .filter(({ hash }) => !accepted.has(hash) && !leftOut.has(hash))
+    .filter(({ hash }) => !leftOut.has(hash))
     .toSorted((a, b) => LAYERS.indexOf(a.name) - LAYERS.indexOf(b.name))
     .map((layer) => ({ key: `layer:${layer.hash}`, parts: [], layers: [layer] }));
+  const [known, suspicious] = [true, false].map((is) =>
+    named.filter(({ layers: own }) => own.every(({ hash }) => accepted.has(hash)) === is),
+  );
   const recent = unitsOf(window.slice(Math.max(at, 0)), facts);
-  const older = isSure ? [] : unitsOf(window.slice(0, Math.max(at, 0)), facts);
-  return [...kinds, recent, suspicious, older].filter((group) => group.length > 0);
+  const older = unitsOf(window.slice(0, Math.max(at, 0)), facts);
+  const groups = [...kinds, recent, suspicious ?? [], isSure ? [] : older].filter((group) => group.length > 0);
+  return { groups, rest: isSure ? [...older, ...(known ?? [])] : [] };
 }
 
 /** What was said, by turns, newest first, without what is new in this turn; and the summary if it was made there. */
@@ -267,7 +358,7 @@ function hasFailedTwice({ window, model, turnId }: RefusalFacts): boolean {
   return new Set(givenUp.map(({ turn }) => turn)).size >= 2;
 }
 
-function isRefusal(entry: TapeEntry): entry is EntryOf<'retract'> & { readonly refused: Refused } {
+function isRefusal(entry: TapeEntry): entry is RefusalEntry {
   return entry.kind === 'retract' && entry.refused !== undefined;
 }
 

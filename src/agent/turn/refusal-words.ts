@@ -1,5 +1,5 @@
 import type { TapeEntry } from '../../session/entry.ts';
-import type { Refused, RefusedPart } from '../../session/refused-content.ts';
+import { isSuspected, type Refused, type RefusedPart } from '../../session/refused-content.ts';
 import { plural } from '../../util/text.ts';
 import { BOOTSTRAP_FILES } from '../prompt/layers.ts';
 import { refusedOf } from './content-refusal.ts';
@@ -25,8 +25,23 @@ export const OWN_LEFT_OUT = 'Your message and what came with it are left out of 
 /** What the turn left out of its requests, for the end of its answer; '' for nothing. `named`: the reader may see names of files. */
 export function refusalNote(entries: readonly TapeEntry[], { named }: { readonly named: boolean }): string {
   const refused = refusedOf(entries);
-  if (refused === undefined) return '';
-  return `${refused.model} refused the request because of ${whatOf(refused, entries, named)}. I left that out of this request and will leave it out of later ones.`;
+  if (refused === undefined) return backNote(entries);
+  const what = whatOf(refused, entries, named);
+  if (isSuspected(refused))
+    return `${refused.model} refused the request because of something in ${what}. I left all of that out of this request. With your next messages I look for the cause, and the rest comes back.`;
+  return `${refused.model} refused the request because of ${what}. I left that out of this request and will leave it out of later ones.`;
+}
+
+/** What came back of what an earlier turn had left out; '' for nothing. */
+function backNote(entries: readonly TapeEntry[]): string {
+  const trials = entries.flatMap((entry) => (entry.kind === 'retract' ? (entry.refused ?? []) : []));
+  const [first, last] = [trials[0], trials.at(-1)];
+  if (last?.search === undefined || last.trial === undefined) return '';
+  const { held = [], tried } = last.trial;
+  if (held.length + tried === 0)
+    return `${last.model} accepts again what I had left out, so nothing is missing any more.`;
+  if (held.length + tried >= (first?.trial?.suspects.length ?? 0)) return '';
+  return `Of what ${last.model} refused, only ${whatOf(last, entries, false)} stays left out. The rest is back.`;
 }
 
 /** The layers of the system prompt that the turn left out, in words; '' for none. */

@@ -121,7 +121,7 @@ function circumstances(facts: WhyFacts): readonly string[] {
 /** What a provider refused in the turn, which `/why` tells only in the reader's own chat; '' for nothing. */
 function refusedContent(entries: WhyFacts['entries'], isAnswered: boolean): string {
   const refused = refusedOf(entries);
-  if (refused === undefined) return '';
+  if (refused === undefined) return refusalNote(entries, { named: true });
   const own = new Set(
     entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'user' ? [entry.id] : [])),
   );

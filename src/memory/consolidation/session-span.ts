@@ -1,5 +1,5 @@
 import { isByPeople, type EntryOf, type TapeEntry } from '../../session/entry.ts';
-import { partsByEntry, refusedIn, withoutRefused } from '../../session/refused-content.ts';
+import { isSuspected, partsByEntry, refusedIn, withoutRefused } from '../../session/refused-content.ts';
 import { type Summary, WindowScan } from '../../session/history-window.ts';
 
 /** What is read of a session. */
@@ -81,10 +81,10 @@ async function scanTape(
   return { entries: entries.slice(from), summary };
 }
 
-/** The ended turns of a span that were not taken back, in order, without what a provider refused. */
+/** The ended turns of a span that were not taken back, in order, without what a provider is known to refuse. */
 export function endedTurns({ entries }: Pick<SessionSpan, 'entries'>): readonly TurnSpan[] {
   const retracted = new Set(entries.flatMap((entry) => (entry.kind === 'retract' ? entry.turns : [])));
-  const refused = partsByEntry(refusedIn(entries));
+  const refused = partsByEntry(refusedIn(entries).filter((one) => !isSuspected(one)));
   const byTurn = new Map<string, TapeEntry[]>();
   for (const stored of entries) {
     const entry = withoutRefused(stored, refused);
