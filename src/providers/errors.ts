@@ -246,7 +246,7 @@ function kindOf(facts: ErrorFacts, context: ErrorContext): ModelErrorKind {
   if (haystack.includes('rate_limit') || (status === 429 && isLimit) || isSpent) return 'rate-limit';
   if (isRequestFault && !isLimit && PHRASES.contextOverflow.test(haystack)) return 'context-overflow';
   if (status === 413) return 'request-too-large';
-  if ((isRequestFault || status === 403) && isContentRefusal(haystack)) return 'refusal';
+  if ((isRequestFault || status === 403) && isContentRefusal(haystack, status)) return 'refusal';
   if (isRequestFault && refusesToolChoice(haystack, context.toolChoice)) return 'unsupported-tool-choice';
   const isRefused = PHRASES.request.test(haystack) || PHRASES.outOfMemory.test(haystack) || isUnknownModel(facts);
   if (isRequestFault && isRefused) return 'bad-request';

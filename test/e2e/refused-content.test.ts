@@ -142,8 +142,24 @@ describe('what is refused', () => {
   });
 
   test('is found by the finish reason, too, whatever the provider calls it', async () => {
-    const reasons = ['content_filter', 'sensitive', 'SAFETY', 'blocked', 'IMAGE_PROHIBITED_CONTENT'];
-    for (const finishReason of [...reasons, 'content_filter: PROHIBITED_CONTENT', 'MODEL_ARMOR', 'content-filtered']) {
+    const GATEWAYS = [
+      'content_filter: PROHIBITED_CONTENT',
+      'MODEL_ARMOR',
+      'content-filtered',
+      'contentFilter',
+      'flagged',
+    ];
+    const reasons = [
+      'content_filter',
+      'content_policy_violation',
+      'safety_block',
+      'input_moderation',
+      'sensitive',
+      'SAFETY',
+      'blocked',
+      'IMAGE_PROHIBITED_CONTENT',
+    ];
+    for (const finishReason of [...reasons, ...GATEWAYS]) {
       await using world = await startConversation({}, { text: '', finishReason });
       expect(await say(world, `say ${POISON}`)).toMatch(/refused.*content rules.*left out/su);
       expect(await say(world, 'next')).toBe('Answer: next');
@@ -171,7 +187,25 @@ describe('what is refused', () => {
     expectWhole(world, []);
   });
 
-  test.each([400, 406, 422, 451])('may be refused with words that nobody knows: %s', async (status) => {
+  test.each([
+    [403, 'content_filter'],
+    [403, 'moderation'],
+    [421, 'content_filter'],
+  ])('is refused with another status: %i %s', async (status, code) => {
+    await using world = await startConversation({}, { error: { status, code, message: 'No.' } });
+    expect(await say(world, `say ${POISON}`)).toMatch(/refused.*left out/su);
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expectWhole(world, []);
+  });
+
+  test('is no account that is refused', async () => {
+    const denied = { status: 403, message: 'This key may not use the content filter.' };
+    await using world = await startConversation({}, { error: denied });
+    expect(await say(world, `say ${POISON}`)).toContain('may do');
+    expect(world.model.requests).toHaveLength(2);
+  });
+
+  test.each([400, 406, 421, 422, 451])('may be refused with words that nobody knows: %s', async (status) => {
     await using world = await startConversation({}, { error: { status, message: 'Frobnication failed.' } });
     const reply = await say(world, `say ${POISON}`);
     expect(reply).toContain('Frobnication failed');
