@@ -116,6 +116,9 @@ test.each([
   ['Unfortunately, the request cannot be completed.'],
   ['Es tut mir leid, dabei kann ich nicht helfen.'],
   ['抱歉，我无法提供帮助。'],
+  ['Four is a nice number, and three is one less!'],
+  ['Your word three is a prime.'],
+  ['A number like four is even.'],
 ])('/mem never takes a refusal or chat for the summary: %s', async (answer) => {
   await using world = await startWorld();
   world.model.setHandler(() => 'ok');

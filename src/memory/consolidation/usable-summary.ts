@@ -22,25 +22,47 @@ const CHATTY: ReadonlySet<string> = new Set(
 );
 const SHORTEST_WORD = 4;
 
+/** Whom a log entry speaks about. */
+const ABOUT =
+  /\b(?:owner|user|they|he|she|guest|assistant|besitzer|nutzer|benutzer|utilisateur|usuari[oa]|propriétaire|propietario|utente|utilizador)\b|主人|用户|用戶|ユーザー|オーナー|사용자/iu;
+/** Talk to somebody, which a log entry never is, except in quotes. */
+const ADDRESSES =
+  /(?<![\p{L}'’])(?:you|yours?|yourself|let me know|dich|dir|dein\p{L}*|euch|euer|vous|votre|vos|usted|tú|você|dimmi)(?![\p{L}])|[你您]|あなた|당신|[!！](?:\s|$)/iu;
+const QUOTED = /"[^"\n]*"|“[^”\n]*”|«[^»\n]*»|„[^“\n]*“|「[^」\n]*」/gu;
+/** “Sure! Here's a summary of the conversation:” */
+const PREAMBLE = /^(?:\w+[!,.] )?[^:!\n]{0,60}\bsummary\b[^:!\n]{0,60}:/iu;
+/** The part of its words that a text shares with what it sums up, unless it speaks about people. */
+const LEAST_SHARED = 0.5;
+
 /** Whether a text is a refusal or an apology, judged by how it begins. */
 export function isRefusal(text: string): boolean {
   return REFUSES.test(text);
 }
 
 /**
- * Whether plain text of a model may be saved as the summary of these turns. It must name something that was said there:
- * chat, questions and refusals of a model don't. When in doubt, false, because then nothing is lost.
+ * Whether plain text of a model may be saved as the summary of these turns. It must speak about people and name something
+ * that was said there, or repeat most of it, and talk to nobody. When in doubt, false, because then nothing is lost.
  */
 export function isUsableSummary(text: string, turns: readonly TurnSpan[], note: string | null): boolean {
-  if (isRefusal(text) || /[?？]\s*$/u.test(text)) return false;
+  const own = text.trim().replace(PREAMBLE, '').replaceAll(QUOTED, ' ');
+  if (isRefusal(text) || /[?？]\s*$/u.test(text) || ADDRESSES.test(own)) return false;
   const said = [...turns.map(saidIn), note ?? ''].join('\n');
   const folded = fold(said);
-  const names = (word: string): boolean =>
-    (word.length >= SHORTEST_WORD || /\d/u.test(word)) &&
-    !CHATTY.has(word) &&
-    isTelling([{ kind: 'word', text: word }]) &&
-    folded.includes(stemOf(word));
-  return wordsOf(text).some(names) || pairsOf(text).some((pair) => singlesOf(said).includes(pair));
+  const singles = singlesOf(said);
+  const words = new Set(wordsOf(text.trim().replace(PREAMBLE, '')).filter(isName));
+  const pairs = new Set(pairsOf(text));
+  const shared = [
+    ...[...words].filter((word) => folded.includes(stemOf(word))),
+    ...[...pairs].filter((pair) => singles.includes(pair)),
+  ];
+  if (shared.length === 0) return false;
+  return ABOUT.test(own) || (shared.length > 1 && shared.length >= LEAST_SHARED * (words.size + pairs.size));
+}
+
+/** Whether a word may name something: not what models say in any chat. */
+function isName(word: string): boolean {
+  const isLong = word.length >= SHORTEST_WORD || /\d/u.test(word);
+  return isLong && !CHATTY.has(word) && isTelling([{ kind: 'word', text: word }]);
 }
 
 /** A word without its ending, roughly: “counted” names what “count” did. */

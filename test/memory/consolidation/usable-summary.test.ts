@@ -12,6 +12,7 @@ test.each([
   ['The owner had the dentist moved.'],
   ["Sure! Here's a summary of the conversation: the dentist was moved to 14:30."],
   ['I can confirm that the dentist is on Friday now.'],
+  ['The owner asked "can you move my dentist?", which was done.'],
   ['Der Zahnarzt ist jetzt um 14:30 Uhr.'],
 ])('a text that names something from the conversation is a summary: %s', (text) => {
   expect(isUsableSummary(text, DENTIST, null)).toBe(true);
@@ -25,6 +26,11 @@ test.each([
   ['Would you like me to move the dentist?'],
   ['This is not something that can be completed today.'],
   ['Lo siento, no puedo ayudarte con eso.'],
+  ['Great, the dentist is a good idea!'],
+  ['A dentist treats teeth and gums, and a visit twice a year is recommended.'],
+  ['Your dentist is on Friday at 14:30.'],
+  ['Regular visits of the dentist prevent cavities. Let me know when the next one is.'],
+  ['Ein Zahnarzt behandelt Zähne. Sag mir, wann dein Termin am Friday ist.'],
 ])('a refusal, chat or a question is none: %s', (text) => {
   expect(isUsableSummary(text, DENTIST, null)).toBe(false);
 });
