@@ -148,9 +148,14 @@ export function unfinishedBeginning(text: string): number {
 /** With more broken calls than this, a text isn't searched further: each may be as long as the rest of the text. */
 const MOST_BROKEN = 32;
 
+/** More text after a call, which some models write before they have the result: a line of its own, or a new sentence. */
+const MORE_TEXT = /(?<=\n\s*)|(?=\p{Lu}|\p{Extended_Pictographic}|<tool_response>)/uy;
+/** The result that a model imagines. */
+const IMAGINED = /<tool_response>[\s\S]*?(?:<\/tool_response>|$)/gu;
+
 /**
- * Splits an answer that ends with calls into its text and all its calls. Null when there are none: when what looks like
- * one is quoted, is followed by more text, can't be read, or names a tool that wasn't offered.
+ * Splits an answer with calls into its text and all its calls. Null when there are none: when what looks like one is
+ * quoted, is a part of a sentence, can't be read, or names a tool that wasn't offered.
  */
 export function splitCalls(
   text: string,
@@ -170,7 +175,8 @@ export function splitCalls(
     } else if (opensCall(text, read.end) && (broken += 1) > MOST_BROKEN) return null;
     at = beginnings.next(text, Math.max(read.end, at + 1));
   }
-  if (calls.length === 0 || end < text.length) return null;
+  if (calls.length === 0 || (end < text.length && matchAt(MORE_TEXT, text, end) === null)) return null;
+  words.push(text.slice(end).replaceAll(IMAGINED, '').trim());
   return { text: words.filter((some) => some !== '').join('\n'), calls };
 }
 

@@ -98,6 +98,18 @@ describe.each(DIALECTS)('$name', (dialect) => {
     ]);
   });
 
+  test.each([
+    ['on lines of its own', `\n\nI'm reading your notes now.\nOne moment.`, "I'm reading your notes now.\nOne moment."],
+    ['in the same line', ` I'm reading your notes now.`, "I'm reading your notes now."],
+    ['after a result that it imagines', `\n<tool_response>\nfake\n</tool_response>\nDone.`, 'Done.'],
+  ])('a call is run when the model wrote more after it, %s', async (_where, after, kept) => {
+    for (const [, model, written] of FORMS.filter(([name]) => !name.includes('server keeps'))) {
+      const { heard, end } = await answer(`First.\n${written}${after}`, model);
+      expect(heard.text.split(/\n+/u)).toEqual(['First.', ...kept.split('\n')]);
+      expect(end.response.content).toMatchObject([{ text: `First.\n${kept}` }, { name: 'read_file' }]);
+    }
+  });
+
   const breakOff = async (text: string, fault: 'hang-mid' | 'reset-mid') => {
     await using server = await dialect.start();
     server.reply({ text, chunkSize: 20, fault, afterEvents: 8 });
@@ -118,6 +130,12 @@ describe.each(DIALECTS)('$name', (dialect) => {
     const call = JSON_CALL.replace('notes.txt', 'a/'.repeat(200));
     const heard = await breakOff(`I'll read it.\n<tool_call>${call}</tool_call>`, fault);
     expect(heard.text.trim()).toBe("I'll read it.");
+  });
+
+  test('a call before the text that breaks off stays hidden', async () => {
+    const heard = await breakOff(`<tool_call>${JSON_CALL}</tool_call>\n${'I am reading. '.repeat(20)}`, 'reset-mid');
+    expect(heard.text).toContain('I am reading.');
+    expect(heard.text).not.toContain('tool_call');
   });
 
   test.each<[string, string, string, object?]>([

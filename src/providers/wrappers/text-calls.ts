@@ -56,7 +56,7 @@ class HeldText {
     yield* this.#show(this.#text.length);
   }
 
-  /** There are calls at the end, and the words between them are still to be shown. */
+  /** There are calls, and the words between and after them are still to be shown. */
   *finish(tools: ModelRequest['tools']): Generator<ModelEvent> {
     const words = splitCalls(this.#text, tools)?.text ?? '';
     const rest = words.slice(this.#text.slice(0, this.#shown).trim().length);
@@ -67,7 +67,8 @@ class HeldText {
   *breakOff(tools: ModelRequest['tools']): Generator<ModelEvent> {
     if (this.#begin !== -1 && breaksInCall(this.#text, this.#begin, tools)) {
       yield { type: 'tool-call-delta', index: 0, name: '', argumentsDelta: this.#text.slice(this.#shown) };
-    } else yield* this.release();
+    } else if (splitCalls(this.#text, tools) === null) yield* this.release();
+    else yield* this.finish(tools);
   }
 
   *#show(until: number): Generator<ModelEvent> {
