@@ -148,7 +148,7 @@ export interface RunPorts extends Omit<TurnPorts, 'store' | 'model' | 'people'> 
     readonly bus: Pick<MessageBus, 'publishOutbound'>;
   };
   readonly model: Pick<ModelPorts, 'promptParts' | 'temperature' | 'reasoning' | 'timezone'> & {
-    readonly bounds: Pick<CallBounds, 'before' | 'sending' | 'answered' | 'failed' | 'tighten' | 'loss'>;
+    readonly bounds: Pick<CallBounds, 'before' | 'over' | 'sending' | 'answered' | 'failed' | 'tighten' | 'loss'>;
   };
   readonly people: { readonly questions: Pick<Questions, 'approve' | 'ask'> };
 }

@@ -6,6 +6,7 @@ import { GuestFiles } from '../../src/channels/inbound/guest-files.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World, type WorldOptions } from '../support/world.ts';
+import { note } from './memory-world.ts';
 
 const MB = 1024 * 1024;
 const GUEST = 77;
@@ -46,6 +47,37 @@ describe('guests share a daily limit of tokens', () => {
     await says(world, GUEST, 'after a restart', USED_UP);
     expect(told()).toHaveLength(1);
     expect(told()[0]).toContain('agent.budget.guestDayTokens');
+  });
+
+  test('of which a running turn keeps its share from the others', async () => {
+    await using world = await everybody({}, { guestDayTokens: 100 });
+    const answered = Promise.withResolvers<void>();
+    world.model.setHandler(async () => {
+      await answered.promise;
+      return { text: 'Hello.', usage: { input: 60, cached: 0, output: 20 } };
+    });
+    world.telegram.userSays(GUEST, 'hi');
+    await waitFor(() => world.model.requests.length === 1);
+    await says(world, OTHER_GUEST, 'hi', USED_UP);
+    expect(world.model.requests).toHaveLength(1);
+    answered.resolve();
+    await waitFor(() => chatOf(world, GUEST).includes('Hello.'));
+    await says(world, OTHER_GUEST, 'and now?', 'Hello.');
+    expect(chatOf(world).filter((text) => text.startsWith('Guests have used up'))).toEqual([]);
+  });
+
+  test('of which the summary of a conversation is a part', async () => {
+    await using world = await everybody({}, { guestDayTokens: 100 });
+    world.model.setHandler(() => ({ text: 'Hello.', usage: { input: 20, cached: 0, output: 10 } }));
+    world.model.setAside(() => ({
+      calls: [{ name: 'save_memory', arguments: { history_entry: 'The guest said hi.' } }],
+      usage: { input: 90, cached: 0, output: 10 },
+    }));
+    await says(world, GUEST, 'hi', 'Hello.');
+    world.telegram.userSays(GUEST, '/new');
+    await waitFor(() => world.model.asides.length === 1);
+    await waitFor(async () => (await note(world, 'HISTORY.md')).includes('The guest said hi.'));
+    await says(world, GUEST, 'hi again', USED_UP);
   });
 
   test('which is 200,000 tokens unless the configuration says otherwise', async () => {

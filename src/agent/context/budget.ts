@@ -83,23 +83,39 @@ export class Budget {
   readonly #options: BudgetOptions;
   readonly #turns = new RecentMap<string, UsageSum>(RUNNING_TURNS);
   readonly #warned = new RecentMap<string, true>(1024);
+  /** Tokens that running calls of guests are expected to use, by turn. */
+  readonly #reserved = new Map<string, number>();
 
   constructor(options: BudgetOptions) {
     this.#options = options;
   }
 
-  /** Null if the next model call is within all budgets; else a sentence that says which budget is used up. */
-  async refusal(spender: Spender): Promise<string | null> {
+  /**
+   * Null if the next model call is within all budgets; else a sentence that says which budget is used up. A guest's call
+   * of which the tokens are `expected` keeps them from other guests until `release`.
+   */
+  async refusal(spender: Spender, expected = 0): Promise<string | null> {
     const self = isSelfStarted(spender);
-    for (const rule of this.#rules(spender)) {
+    this.release(spender.turnId);
+    const rules = this.#rules(spender);
+    const reserved = isGuests(spender) ? [...this.#reserved.values()].reduce((sum, tokens) => sum + tokens, 0) : 0;
+    if (expected > 0 && isGuests(spender)) this.#reserved.set(spender.turnId, expected);
+    for (const rule of rules) {
       const shared = rule.span !== 'turn' && rule.key !== 'selfDayTokens';
-      if (rule.used >= rule.limit * (self && shared ? SELF_STOPS_AT : 1)) {
-        if (rule.key === 'guestDayTokens') await this.#tellOfGuests(rule);
+      const running = rule.key === 'guestDayTokens' ? reserved : 0;
+      if (rule.used + running >= rule.limit * (self && shared ? SELF_STOPS_AT : 1)) {
+        this.release(spender.turnId);
+        if (rule.key === 'guestDayTokens' && rule.used >= rule.limit) await this.#tellOfGuests(rule);
         return sentence(rule, spender.role);
       }
       if (rule.span !== 'turn' && rule.used >= rule.limit * WARN_AT) await this.#warn(rule, spender);
     }
     return null;
+  }
+
+  /** The turn's call is over and counted. */
+  release(turnId: string): void {
+    this.#reserved.delete(turnId);
   }
 
   /** Counts a model call, by the provider's own cost if it told one; one of a subagent also counts for the turn that spawned it. Does not wait for the disk. */
@@ -115,7 +131,7 @@ export class Budget {
     const task = subagentOf(spender.messages[0]);
     if (task !== null) this.#turns.set(task.turn, addSums(this.#spentBy(task), sum));
     const { turn: turnId, session } = task ?? { turn: spender.turnId, session: spender.sessionKey };
-    const source = spender.source ?? (isGuests(spender) ? GUEST : sourceOf(originOf(spender)));
+    const source = isGuests(spender) ? GUEST : (spender.source ?? sourceOf(originOf(spender)));
     ledger
       .record({ turnId, session, source, provider, model, usage, costUsd })
       .catch((error: unknown) => log.error('budget: tokens of a call not counted', { reason: errorMessage(error) }));
@@ -236,9 +252,11 @@ function isSelfStarted(spender: Spender): boolean {
   return SELF_STARTED.has(originOf(spender)) || (spender.source !== undefined && spender.messages.length === 0);
 }
 
-/** A turn of a person who is a guest; webhooks have limits of their own. */
-function isGuests(spender: Spender): boolean {
-  return spender.role === 'guest' && originOf(spender) === 'user';
+/** A turn of a person who is a guest, or a summary of what guests said; webhooks have limits of their own. */
+function isGuests({ role, source, messages }: Spender): boolean {
+  if (role !== 'guest') return false;
+  if (source === 'memory') return messages.every((message) => message.role === 'guest');
+  return messages[0]?.origin === 'user' && source === undefined;
 }
 
 function originOf({ messages }: Spender): Origin {

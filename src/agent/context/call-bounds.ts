@@ -72,12 +72,19 @@ export class CallBounds {
    * budget is used up. May trim the session; throws when its tape cannot be written.
    */
   async before(turn: AskingTurn): Promise<{ readonly maxOutputTokens: number } | { readonly refused: string }> {
-    const refused = await this.#options.budget.refusal(spenderOf(turn));
+    const { budget, context } = this.#options;
+    const expected = turn.role === 'guest' ? context.estimate(this.#outlineOf(turn)) : 0;
+    const refused = await budget.refusal(spenderOf(turn), expected);
     if (refused !== null) return { refused };
     const others = othersIn(turn);
-    const maxOutputTokens = await this.#options.context.fit(this.#outlineOf(turn));
+    const maxOutputTokens = await context.fit(this.#outlineOf(turn));
     this.#noteLoss(turn, others);
     return { maxOutputTokens };
+  }
+
+  /** Call when the request that `before` allowed is over, whatever became of it. */
+  over({ facts }: AskingTurn): void {
+    this.#options.budget.release(facts.turnId);
   }
 
   /** Call just before a request is sent. */

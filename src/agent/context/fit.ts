@@ -103,6 +103,11 @@ export class ContextWindow {
     return most;
   }
 
+  /** Tokens of the next request, roughly. */
+  estimate(outline: Outline): number {
+    return this.#measure(outline).total;
+  }
+
   /** How much this model reads at once. Never throws. */
   async size(model: ModelName): Promise<WindowSize> {
     return sizeOfWindow(await this.#options.windows.of(model, SMALL_WINDOW));

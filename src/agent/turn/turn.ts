@@ -57,7 +57,11 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
         await session.append([ownNote(facts.turnId, step.text)]);
         break;
       case 'ask-model':
-        await think(turn, ports);
+        try {
+          await think(turn, ports);
+        } finally {
+          ports.model.bounds.over(turn);
+        }
         break;
     }
   }

@@ -174,6 +174,7 @@ function portsOf(
           await meanwhile();
           return { maxOutputTokens: plan.maxOutputTokens() };
         },
+        over: () => {},
         sending: () => {},
         answered: async () => {},
         failed: async () => {},
