@@ -216,6 +216,13 @@ describeWith('bubblewrap')('commands and the git of the owner', () => {
     ['core.worktree', '../../out'],
     ['core.worktree', '../../out/new/deeper'],
     ['core.worktree', '../../dangling'],
+    ['core.worktree', '../../dangling/deeper'],
+    ['core.worktree', '../../out/../etc'],
+    ['core.worktree', '../../way/../../elsewhere'],
+    ['remote.o.url', 'way/../../elsewhere'],
+    ['remote.o.url', 'inner/out'],
+    ['remote.o.pushurl', 'a/../../../elsewhere'],
+    ['branch.master.remote', 'inner/out'],
     ['core.excludesfile', '../../x'],
     ['remote.o.url', '../../elsewhere'],
     ['remote.o.pushurl', 'file:///tmp/elsewhere'],
@@ -224,13 +231,32 @@ describeWith('bubblewrap')('commands and the git of the owner', () => {
     ['branch.master.pushremote', '/tmp/elsewhere'],
     ['remote.pushdefault', './../../elsewhere'],
   ])('%s = %s leads git out of the workspace, so it is undone and the owner is asked', async (key, place) => {
-    const links = 'ln -sfn /tmp out; ln -sfn /nowhere/at/all dangling';
+    const links =
+      'ln -sfn /tmp out; ln -sfn /nowhere/at/all dangling; mkdir -p a; ln -sfn a way; mkdir -p repo/inner; ln -sfn /tmp repo/inner/out; ln -sfn ../a repo/way';
     const { output } = await world.run(`${links}; cd repo && git config ${key} '${place}'`);
     expect(output).toContain('was undone');
     expect(asked.map(({ title }) => title)).toEqual(['Let git run what a command wrote']);
     expect(await readFile(join(world.workspace, 'repo/.git/config'), 'utf8')).not.toContain(place);
-    for (const name of ['out', 'dangling']) await rm(join(world.workspace, name), { force: true });
+    for (const name of ['out', 'dangling', 'way', 'a'])
+      await rm(join(world.workspace, name), { force: true, recursive: true });
   });
+
+  test.each(['logs/HEAD', 'index', 'FETCH_HEAD', 'refs/heads', 'logs/refs/heads/deep'])(
+    'a link at .git/%s through which git would write elsewhere is undone, and the owner is asked',
+    async (place) => {
+      for (const [target, name] of [
+        [witness, 'outside'],
+        [join(world.workspace, 'AGENTS.md'), 'AGENTS.md'],
+      ] as const) {
+        asked = [];
+        const made = `cd repo/.git && mkdir -p $(dirname ${place}) && rm -rf ${place} && ln -s ${target} ${place}`;
+        expect((await world.run(made)).output, name).toContain('was undone');
+        expect(asked.map(({ title }) => title)).toEqual(['Let git run what a command wrote']);
+        await ownersGit(join(world.workspace, 'repo'), join(world.home, 'nothing'));
+        expect(await readFile(target, 'utf8').catch(() => '')).toBe('');
+      }
+    },
+  );
 
   test.each([
     ['core.worktree', '..'],
@@ -239,6 +265,9 @@ describeWith('bubblewrap')('commands and the git of the owner', () => {
     ['remote.o.url', 'git@example.com:../x.git'],
     ['remote.o.url', 'https://example.com/../x.git'],
     ['branch.master.remote', '.'],
+    ['branch.master.remote', 'origin'],
+    ['remote.o.url', 'host:elsewhere/../../x'],
+    ['remote.o.url', 'a/b'],
   ])('%s = %s stays in the workspace, so nobody is asked', async (key, place) => {
     await world.run(`cd repo && git config ${key} '${place}'`);
     expect(asked).toEqual([]);

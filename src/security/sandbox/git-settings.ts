@@ -102,8 +102,8 @@ const PLAIN_VALUES: Readonly<Record<string, RegExp>> = {
 /** Settings that name a place whose files git reads or writes. */
 const PLACE =
   /^(?:core\.(?:worktree|excludesfile)|remote\..+\.(?:url|pushurl)|submodule\..+\.url|branch\..+\.(?:remote|pushremote)|remote\.pushdefault)$/su;
-/** Of these only some values are paths; others are addresses and names. */
-const PATH_OR_ADDRESS = /^(?:[/~]|\.\.?(?:\/|$)|file:)/iu;
+/** Of these only some values are paths: as git tells them apart, a colon before the first slash makes an address. */
+const PATH_OR_ADDRESS = /^(?:file:|[^/:]*(?:\/|$))/iu;
 
 /** Whether a place that a setting names is outside the workspace; it may be relative to the folder of the settings file. */
 export type LeadsOut = (place: string, key: string) => boolean;

@@ -1,7 +1,6 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   openSync,
   readFileSync,
@@ -10,7 +9,7 @@ import {
   realpathSync,
   type Dirent,
 } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errorCode } from '../../util/errors.ts';
 import { othersFirst } from '../../util/wake.ts';
 import { makesGitRun, readGitSettings, type LeadsOut } from './git-settings.ts';
@@ -64,23 +63,35 @@ export async function readGitFiles(workspace: string, known?: GitFiles): Promise
 function* read(workspace: string, files: Map<string, GitFile>, known: readonly string[]): Generator<undefined, void> {
   const repositories = known.filter((path) => realOf(path) === path);
   const folders = [workspace];
+  /** The repository that a folder is a part of. */
+  const roots = new Map<string, string>();
   for (let at = 0; at < folders.length; at += 1) {
     const folder = folders[at] ?? workspace;
     const names = new Set<string>();
+    const inner: string[] = [];
+    const links: string[] = [];
     for (const entry of entriesOf(folder)) {
       names.add(entry.name);
       const path = `${folder}/${entry.name}`;
       const isGit = entry.name.toLowerCase() === '.git';
       if (entry.isDirectory()) {
-        if (isGit) repositories.push(path);
+        if (isGit) {
+          repositories.push(path);
+          roots.set(path, path);
+        } else inner.push(path);
         if (folders.length < MOST_FOLDERS && !OBJECTS.test(path)) folders.push(path);
       } else if (isGit) {
         follow(path, (text) => text.replace(/^gitdir:/u, '').trim());
-      }
+      } else if (entry.isSymbolicLink()) links.push(path);
     }
     // What git takes for a repository wherever it lies.
     const isBare = names.has('HEAD') && ((names.has('objects') && names.has('refs')) || names.has('commondir'));
     if (isBare) repositories.push(folder);
+    const root = roots.get(folder) ?? (isBare ? folder : undefined);
+    if (root !== undefined) {
+      for (const path of inner) roots.set(path, root);
+      for (const path of links) keepLink(path, root);
+    }
     yield;
   }
   const seen = new Set<string>();
@@ -99,6 +110,12 @@ function* read(workspace: string, files: Map<string, GitFile>, known: readonly s
     else for (const { name } of entriesOf(hooks)) if (!name.endsWith('.sample')) keep(join(hooks, name), hookRuns);
     yield;
   }
+  /** Git writes through links in a repository: its index, its logs, its references. */
+  function keepLink(path: string, root: string): void {
+    const link = linkAt(path);
+    if (link === undefined || within(root, whereLeads(dirname(path), link))) return;
+    files.set(path, { content: { link }, runs: [`leads git to ${link}`] });
+  }
   function keep(path: string, runs: (text: string, mode: number) => readonly string[]): void {
     const file = readOne(path, runs);
     if (file !== undefined) files.set(path, file);
@@ -111,7 +128,7 @@ function* read(workspace: string, files: Map<string, GitFile>, known: readonly s
     const file = readOne(path, () => []);
     if (file === undefined) return;
     const target = 'link' in file.content ? file.content.link : textOf(file.content.bytes.toString('utf8'));
-    const real = realOf(resolve(dirname(path), target));
+    const real = whereLeads(dirname(path), target);
     const isInside = within(workspace, real);
     if (isInside) repositories.push(real);
     files.set(path, { ...file, runs: isInside ? [] : [`leads git to ${target}`] });
@@ -140,6 +157,19 @@ function realOf(path: string): string {
   } catch {
     return path;
   }
+}
+
+/**
+ * Where a place leads from a folder, as the system goes: `..` after a link leaves the folder that the link leads to. Ends at
+ * a link that leads nowhere.
+ */
+function whereLeads(from: string, place: string): string {
+  let path = isAbsolute(place) ? '/' : realOf(from);
+  for (const part of place.split('/')) {
+    path = realOf(part === '..' ? dirname(path) : join(path, part));
+    if (linkAt(path) !== undefined) return path;
+  }
+  return path;
 }
 
 /** Undefined where there is neither a file nor a link. */
@@ -172,9 +202,9 @@ export function leadsOutOf(workspace: string, config: string): LeadsOut {
     if (place.startsWith('~')) return true;
     // Git takes a work tree relative to the repository, everything else relative to the folder that it works in.
     const base = key !== 'core.worktree' && basename(folder) === '.git' ? dirname(folder) : folder;
-    let path = resolve(base, place);
-    while (!existsSync(path) && linkAt(path) === undefined) path = dirname(path);
-    return !existsSync(path) || !within(workspace, realOf(path));
+    const path = whereLeads(base, place);
+    // A link that leads nowhere yet may lead anywhere later.
+    return linkAt(path) !== undefined || !within(workspace, path);
   };
 }
 
