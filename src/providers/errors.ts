@@ -1,6 +1,6 @@
 import { DeadlineError } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
-import { literal, timeText } from '../util/text.ts';
+import { timeText, withWords } from '../util/text.ts';
 import { isContentRefusal } from './content-refusals.ts';
 import { readFacts, type ErrorFacts } from './error-facts.ts';
 import type { ModelError, ModelErrorKind, ToolChoice } from './provider.ts';
@@ -281,7 +281,7 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
   const name = who(context);
   const { model } = context;
   const status = facts.status === undefined ? '' : ` (${facts.status})`;
-  const said = facts.detail === '' ? '.' : `: ${literal(facts.detail.replace(/\.$/u, ''))}.`;
+  const said = withWords(facts.detail);
   switch (kind) {
     case 'auth':
       return isRefusedKey(facts)

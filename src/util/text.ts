@@ -39,6 +39,12 @@ export function literal(text: string): string {
   return `${fence}${pad}${flat}${pad}${fence}`;
 }
 
+/** Closes a sentence with what a server said, as `literal`; only with a full stop if there is nothing to read in it. */
+export function withWords(said: string): string {
+  const words = said.replace(/[\s.,;:]+$/u, '');
+  return /[\p{L}\p{N}]/u.test(words) ? `: ${literal(words)}.` : '.';
+}
+
 /** `1 file`, `2 files`. */
 export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`;

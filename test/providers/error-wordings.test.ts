@@ -250,6 +250,18 @@ describe('what servers say', () => {
     expect(error.message).not.toMatch(/,\.|\.\./u);
   });
 
+  test.each([',.', 'Not found,.', 'No such thing:', '...', ' ; ', '[x](https://evil.example),.'])(
+    'ends its sentence well, whatever the message ends with: “%s”',
+    (message) => {
+      for (const status of [400, 401, 402, 403, 404, 413, 418, 429, 500, 503]) {
+        const { message: told } = answered(status, { message });
+        expect(told.replaceAll('`', '')).not.toMatch(/[,;:.]\s*[,;:.]|[,;:]$/u);
+        expect(told.replaceAll(/`[^`]*`/gu, '')).not.toContain('](');
+        expect(told).not.toContain('``');
+      }
+    },
+  );
+
   test.each([
     [429, 'Daily token limit exceeded for your plan.'],
     [429, 'Monthly token limit exceeded. Please upgrade your plan.'],

@@ -186,14 +186,17 @@ describe('calls without ids and indexes are told apart', () => {
   });
 });
 
-test.each<[string, readonly unknown[]]>([
-  ['a string', ['0', '0']],
-  ['one that is not the first', [1, 1]],
-  ['one that is followed by others', [1, 0, 1]],
-])('the choice that comes first is read, when its index is %s', async (_name, indexes) => {
+test.each<[string, readonly unknown[], string]>([
+  ['a string', ['0', '0'], '(0)(0)'],
+  ['another one, and there is no first', [1, 1], '(1)(1)'],
+  ['another one, and there are two of them', [2, 1, 2], '(1)'],
+  ['another one before the first', [1, 0, 1], '(0)'],
+  ['another one between the first', [1, 1, 0, 1, 0], '(0)(0)'],
+])('the first choice is read, whenever it comes: its index is %s', async (_name, indexes, text) => {
   const said = indexes.map((index) => ({ choices: [{ index, delta: { content: `(${String(index)})` } }] }));
-  const [index] = indexes;
-  const last = await read([...said, { choices: [{ index, delta: {}, finish_reason: 'stop' }] }]);
-  const text = indexes.filter((each) => each === index).map((each) => `(${String(each)})`);
-  expect(last).toMatchObject({ type: 'end', response: { content: [{ text: text.join('') }] } });
+  for (const index of new Set([indexes[0], 0])) {
+    const last = await read([...said, { choices: [{ index, delta: {}, finish_reason: 'stop' }] }]);
+    if (index === 0 && !text.includes('0')) continue;
+    expect(last).toMatchObject({ type: 'end', response: { content: [{ text }] } });
+  }
 });

@@ -1,6 +1,6 @@
 import type { ModelError } from '../../providers/provider.ts';
 import type { Role } from '../../bus/messages.ts';
-import { countText, literal, oneLine, timeText } from '../../util/text.ts';
+import { countText, oneLine, timeText, withWords } from '../../util/text.ts';
 import { OWN_LEFT_OUT } from './refusal-words.ts';
 import { localTime } from '../../util/time-zone.ts';
 
@@ -27,7 +27,7 @@ export interface FailureContext {
 export function failureSentence(error: ModelError, context: FailureContext): string {
   const { model, asker } = context;
   const provider = model.split('/', 1)[0] ?? model;
-  const said = error.said === undefined ? '.' : `: ${literal(error.said.replace(/\.$/u, ''))}.`;
+  const said = withWords(error.said ?? '');
   switch (error.kind) {
     case 'auth':
       return error.setting === undefined

@@ -34,7 +34,7 @@ export async function* fromOpenAiEvents(
   const answer = new Answer();
   let done = false;
   try {
-    for await (const chunk of untilQuiet(stream, () => answer.finishReason !== null, clock)) {
+    for await (const chunk of untilQuiet(stream, () => answer.hasEnded, clock)) {
       if (chunk === DONE) {
         done = true;
         break;
@@ -42,8 +42,9 @@ export async function* fromOpenAiEvents(
       yield* answer.take(chunk);
     }
   } catch (thrown) {
-    if (answer.finishReason === null) throw thrown;
+    if (!answer.hasEnded) throw thrown;
   }
+  yield* answer.end();
   if (answer.usage !== null) yield { type: 'usage', usage: answer.usage };
   const finishReason = answer.finishReason ?? (done && answer.hasContent ? 'stop' : null);
   if (finishReason === null) {
@@ -98,8 +99,9 @@ class Answer {
   #reasoningField: string | undefined = 'reasoning_content';
   #extras: Record<string, unknown> = {};
   #refused = false;
-  /** The index of the choice that is read: the first one that came. */
-  #choice: number | undefined;
+  /** What came of other choices than the first, by index; without the first one, the lowest of them is read. */
+  readonly #others = new Map<number, LooseChoice[]>();
+  #hasFirst = false;
   /** The server's index of a call → ours. */
   readonly #slots = new Map<number, number>();
 
@@ -113,9 +115,33 @@ class Answer {
     // Some servers send chunks without choices, or without a delta, and choices in any order.
     const choices: readonly LooseChoice[] = chunk.choices ?? [];
     for (const counted of [chunk, Reflect.get(chunk, 'x_groq'), ...choices]) this.#count(counted);
-    this.#choice ??= choices.map(indexOf).toSorted((a, b) => a - b)[0];
-    const choice = choices.find((each) => indexOf(each) === this.#choice);
-    if (choice === undefined) return;
+    for (const choice of choices) {
+      const index = indexOf(choice);
+      if (index === 0) {
+        this.#hasFirst = true;
+        yield* this.#read(choice);
+      } else this.#others.set(index, [...(this.#others.get(index) ?? []), choice]);
+    }
+  }
+
+  /** Whether no more is to come but the usage. */
+  get hasEnded(): boolean {
+    return this.finishReason !== null || (!this.#hasFirst && this.#othersReason() !== null);
+  }
+
+  /** The stream is over: reads another choice if the first one never came. */
+  *end(): Generator<ModelEvent> {
+    const lowest = Math.min(...this.#others.keys());
+    if (!this.#hasFirst) for (const choice of this.#others.get(lowest) ?? []) yield* this.#read(choice);
+    // Some servers name the index in some chunks only.
+    this.finishReason ??= this.#othersReason();
+  }
+
+  #othersReason(): string | null {
+    return [...this.#others.values()].flat().findLast((choice) => choice.finish_reason)?.finish_reason ?? null;
+  }
+
+  *#read(choice: LooseChoice): Generator<ModelEvent> {
     const delta: LooseDelta = choice.delta ?? choice.message ?? {};
     yield* this.#takeReasoning(delta);
     yield* this.#takeThoughts(delta.content);
