@@ -58,6 +58,13 @@ const NO_CHAT: Obstacle = {
   why: 'names no chat',
   change: (place) => `Give its ${place} a "channel" and "to", such as "telegram" and "123456789"`,
 };
+function noChannel(name: string): Obstacle {
+  return {
+    why: `writes to ${JSON.stringify(name)}, which is no channel here`,
+    change: (place) =>
+      `Set that channel up (\`channels\` in the configuration), or change the "channel" and "to" of its ${place}`,
+  };
+}
 const NO_TEXT: Obstacle = {
   why: 'has no text',
   change: () => 'Give its "payload" a "message"',
@@ -88,6 +95,8 @@ export interface ReadAs {
   readonly zone: string;
   /** Milliseconds since 1970; another program's job whose only time is before is not imported. */
   readonly now: number;
+  /** Whether another program's job can write to a channel of this name. @default to all */
+  readonly hasChannel?: (name: string) => boolean;
 }
 
 /** Jobs that can be imported. If others can't, `problem` names them and says what to change. */
@@ -100,7 +109,7 @@ export interface ForeignJobs {
  * Converts nanobot's or OpenClaw's list of jobs to this program's; jobs of this program in it stay as they are. Undefined for
  * a file without a job of those programs.
  */
-export function fromForeignJobs(data: unknown, { zone, now }: ReadAs): ForeignJobs | undefined {
+export function fromForeignJobs(data: unknown, { zone, now, hasChannel }: ReadAs): ForeignJobs | undefined {
   const all = anyFile.safeParse(data).data ?? [];
   if (!all.some((job) => foreignLooks.safeParse(job).success)) return undefined;
   const taken = new Set<string>();
@@ -116,7 +125,11 @@ export function fromForeignJobs(data: unknown, { zone, now }: ReadAs): ForeignJo
     const read = foreignJob.safeParse(written);
     // nanobot keeps its own housekeeping in the list; those jobs have nothing to say.
     if (read.data?.payload.kind === 'system_event' && textOf(read.data) === '') continue;
-    const job = own[n] ?? (read.success ? converted(read.data, { taken, zone, now }) : unreadable(read.error));
+    const job =
+      own[n] ??
+      (read.success
+        ? converted(read.data, { taken, zone, now, ...(hasChannel === undefined ? {} : { hasChannel }) })
+        : unreadable(read.error));
     const result = jobs.length === MOST_JOBS && !('why' in job) ? ONE_TOO_MANY : job;
     if ('why' in result) {
       const name = JSON.stringify(named.safeParse(written).data?.name ?? `number ${n + 1}`);
@@ -142,13 +155,15 @@ function problemOfAll(
 
 function converted(
   job: ForeignJob,
-  { taken, zone, now }: ReadAs & { readonly taken: ReadonlySet<string> },
+  { taken, zone, now, hasChannel }: ReadAs & { readonly taken: ReadonlySet<string> },
 ): Job | Obstacle {
   const [text, chat, when] = [textOf(job).trim(), chatOf(job), whenOf(job)];
   if (text === '') return NO_TEXT;
   if (text.length > LONGEST_TEXT) return LONG_TEXT;
   if (isSilent(job)) return SILENT;
-  if (chat === null || parseChat(chat) === undefined) return NO_CHAT;
+  const place = chat === null ? undefined : parseChat(chat);
+  if (chat === null || place === undefined) return NO_CHAT;
+  if (hasChannel?.(place.channel) === false) return noChannel(place.channel);
   if (when === null) return NO_SCHEDULE;
   const session = job.sessionTarget === 'main' ? 'main' : 'own';
   const fields = { id: idFrom(nameOf(job), taken), kind: 'agent', text, ...when, chat, session };

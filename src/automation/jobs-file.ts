@@ -45,6 +45,8 @@ export interface JobsFileOptions {
   readonly clock: Clock;
   /** Time zone of jobs without one if the file has none either. */
   readonly zone: string;
+  /** As in `ReadAs`. */
+  readonly hasChannel?: (name: string) => boolean;
 }
 
 const NOTHING: JobList = { jobs: [] };
@@ -106,10 +108,10 @@ export class JobsFile {
       this.#rewrites += 1;
       return true;
     }
-    const { zone, clock } = this.#options;
+    const { clock, ...readAs } = this.#options;
     const read = (): ReturnType<typeof parseJobs> => {
       if (isFolder) return { problem: 'a folder is in its place' };
-      return text === undefined ? NOTHING : parseJobs(text, { zone, now: clock.now() });
+      return text === undefined ? NOTHING : parseJobs(text, { ...readAs, now: clock.now() });
     };
     const parsed = read();
     const isUnusable = 'problem' in parsed;

@@ -77,6 +77,7 @@ export class CronWorld implements AsyncDisposable {
       quarantine: join(this.folder, 'quarantine'),
       clock,
       zone: 'Europe/Vienna',
+      hasChannel: (name) => name !== 'whatsapp',
     });
     this.jobStore = new JobStore({
       file,

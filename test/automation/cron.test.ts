@@ -526,6 +526,18 @@ describe('another program’s jobs.json', () => {
   test.each([
     ['whose chat is not said', fromOpenClaw, { delivery: { mode: 'announce', channel: 'last' } }, 'names no chat'],
     ['without a chat', fromNanobot, payload({ to: null }), 'names no chat'],
+    [
+      'for a channel that this home doesn’t have',
+      fromNanobot,
+      payload({ channel: 'whatsapp', to: '4366' }),
+      'writes to "whatsapp", which is no channel here. Set that channel up',
+    ],
+    [
+      'for such a channel',
+      fromOpenClaw,
+      { delivery: { mode: 'announce', channel: 'whatsapp', to: '+43660' } },
+      'or change the "channel" and "to" of its "delivery"',
+    ],
     ['without a text', fromNanobot, payload({ message: ' ' }), 'the job "Water the plants" of nanobot has no text'],
     ['with a very long text', fromNanobot, payload({ message: 'x'.repeat(20_001) }), 'has a text of more than 20000'],
     ['in a zone that is none', fromNanobot, { schedule: { kind: 'every', everyMs: 5, tz: 'Local' } }, 'has a schedule'],

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { worldOfThree } from '../support/three-people.ts';
@@ -413,4 +413,16 @@ describe('a change of the schedule', () => {
     expect(chatOf(world).at(-1)).toMatch(/Not done: the change to the job .+ failed\./u);
     expect(await jobs(world)).toHaveLength(1);
   });
+});
+
+test('a job of another program for a channel that is not set up is refused with a sentence', async () => {
+  const job = { id: 'a1', name: 'Tea', enabled: true, schedule: { kind: 'every', everyMs: 3_600_000 } };
+  const payload = { kind: 'agent_turn', message: 'Brew tea.', deliver: true, channel: 'whatsapp', to: '4366' };
+  await using world = await startWorld();
+  world.model.setHandler(() => 'ok');
+  world.telegram.userSays(OWNER, 'hi');
+  await waitFor(() => chatOf(world).includes('ok'));
+  await mkdir(join(world.workspace, 'cron'), { recursive: true });
+  await writeFile(join(world.workspace, 'cron', 'jobs.json'), JSON.stringify({ jobs: [{ ...job, payload }] }));
+  await waitFor(() => chatOf(world).some((text) => text.includes('writes to "whatsapp", which is no channel here')));
 });

@@ -187,6 +187,7 @@ async function openCron(base: Base, { stores, bus, hooks, stopTurn }: Automation
       quarantine: paths.quarantine,
       clock,
       zone: config.agent.timezone ?? zone,
+      hasChannel: (name) => isOwnersChannel(name) || Object.hasOwn(config.channels, name),
     }),
     runs: journal.cron,
     clock,
