@@ -41,6 +41,17 @@ export function missedNotice({ job, dueAt, now, zone }: RunFacts, why: string): 
   return toChat(job, { id: `${runId(job.id, dueAt)}:missed`, text, now, from: 'the schedule' });
 }
 
+/** The notice that a job that runs once came due before a restore, so that nobody knows whether it ran. */
+export function restoredNotice({ job, dueAt, now, zone }: RunFacts): OutboundMessage {
+  const what = (done: string): string =>
+    `I may have ${done} \`${job.id}\` of ${localText(dueAt, zone)} already, before I was restored from a backup`;
+  const text =
+    job.kind === 'message'
+      ? `${what('sent the reminder')}. In case I didn't: ${job.text}`
+      : `${what('done the task')}, so I didn't do it again.`;
+  return toChat(job, { id: `${runId(job.id, dueAt)}:restored`, text, now, from: 'the schedule' });
+}
+
 /** The inbound message that starts the turn of a run, or runs its command. */
 export function runRequest(
   facts: RunFacts,

@@ -9,11 +9,12 @@ import {
   missedNotice,
   ON_TIME_MS,
   reminder,
+  restoredNotice,
   runId,
   runRequest,
   type RunFacts,
 } from './cron-message.ts';
-import { dueNow, type MissedTimes } from './due.ts';
+import { dueNow, missedUpTo, type MissedTimes } from './due.ts';
 import type { JobCreator } from './job.ts';
 import { jobOwnerOf, type StoredJob, type JobStore } from './job-store.ts';
 import { nextRun } from './schedule.ts';
@@ -67,6 +68,7 @@ const AFTER_ERROR_MS = 30_000;
 const BACKOFF_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 const TELL_AFTER = 3;
 const OFF_AFTER = 10;
+const RESTORED = 'it may have run before the assistant was restored from a backup';
 const REFUSED = 'a plugin refuses its text';
 
 interface Candidate {
@@ -144,6 +146,36 @@ export class CronScheduler {
     const ran = await this.#fire({ entry, dueAt: clock.now() }, { last: false });
     await runs.settle(entry.job.id, settled);
     return ran;
+  }
+
+  /** Jobs that came due up to `at` (ms since 1970) and are not settled. */
+  async dueUpTo(at: number): Promise<readonly string[]> {
+    return (await this.#openUpTo(at)).map(({ entry }) => entry.job.id);
+  }
+
+  /** Records what came due up to `at` as skipped: it may have run before the home was restored. */
+  async skipRestored(at: number): Promise<void> {
+    const { runs, clock, jobStore } = this.#ports;
+    for (const { entry, first, last, count } of await this.#openUpTo(at)) {
+      const { job, schedule } = entry;
+      const once = schedule.type === 'at';
+      const facts = { job, dueAt: last, now: clock.now(), zone: job.zone ?? jobStore.zone };
+      const rows = [{ state: 'skipped' as const, first, last, count, reason: RESTORED }];
+      await runs.miss(job.id, rows, { last: once, notice: once ? restoredNotice(facts) : undefined });
+    }
+    await jobStore.refresh();
+  }
+
+  async #openUpTo(at: number): Promise<readonly (MissedTimes & { readonly entry: StoredJob })[]> {
+    const { jobStore, runs } = this.#ports;
+    await jobStore.refresh();
+    return jobStore.entries.flatMap((entry) => {
+      const { job, schedule, state, agreed } = entry;
+      if (state !== 'active' || agreed === null) return [];
+      const after = Math.max(agreed.settled, runs.prunedUpTo(job.id));
+      const taken = runs.takenAfter(job.id, after);
+      return missedUpTo(schedule, { after, at, taken }).map((missed) => ({ ...missed, entry }));
+    });
   }
 
   async #lookWhile(): Promise<void> {

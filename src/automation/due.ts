@@ -59,3 +59,19 @@ export function dueNow(schedule: Schedule, { after, now, onTimeMs, graceMs, bloc
   }
   return { missed, run, more };
 }
+
+/** All that came due in a time in which nobody knows what ran; none or one. Pure. */
+export function missedUpTo(
+  schedule: Schedule,
+  { after, at, taken }: Pick<DueOptions, 'after' | 'taken'> & { readonly at: number },
+): readonly MissedTimes[] {
+  const all: MissedTimes[] = [];
+  for (let from = after, more = true; more; from = all.at(-1)?.last ?? at) {
+    const due = dueNow(schedule, { after: from, now: at, onTimeMs: 0, graceMs: 0, blockedUntil: at + 1, taken });
+    all.push(...due.missed);
+    more = due.more;
+  }
+  const [oldest, newest] = [all[0], all.at(-1)];
+  if (oldest === undefined || newest === undefined) return [];
+  return [{ ...oldest, last: newest.last, count: all.reduce((sum, { count }) => sum + count, 0) }];
+}

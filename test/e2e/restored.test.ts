@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CommandLine } from '../cli/command-line.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { tempFolder } from '../support/temp.ts';
 import { PLATFORMS, startEverywhere } from '../support/three-platforms.ts';
 import { waitFor } from '../support/wait.ts';
@@ -132,3 +133,62 @@ test('a command that ran between the copy of the journal and the copy of its con
   expect(await readFile(effects, 'utf8')).toBe('ran\n');
   expect((await assistant.request('inboxList', {})).map(({ text }) => text)).toEqual(['pay the bill']);
 });
+
+test('jobs that were due between a backup and its restore do not run again, and the owner is told which', async () => {
+  await using folder = await tempFolder();
+  const effects = join(folder.path, 'effects');
+  const clock = new SkippingClock();
+  await using world = await startWorld({ clock, config: { tools: { exec: { mode: 'full', sandbox: 'off' } } } });
+  const { assistant } = world;
+  const add = async (id: string, kind: 'message' | 'agent' | 'command', when: string, text: string): Promise<void> => {
+    await assistant.request('cron', { action: 'add', job: { id, kind, when, text, chat: `telegram:${OWNER}` } });
+  };
+  world.telegram.userSays(OWNER, 'hello');
+  world.model.reply('Hello.');
+  await waitFor(() => chatOf(world).length === 1, { what: 'the first answer' });
+  await add('pay', 'command', 'every 10m', `,exec command="echo paid >> ${effects}"`);
+  await add('rent', 'command', 'in 15 minutes', `,exec command="echo rent >> ${effects}"`);
+  await add('pills', 'message', 'in 16 minutes', 'Take the pills.');
+  await add('later', 'message', 'in 3 hours', 'Later.');
+  const line = new CommandLine();
+  line.clock = clock;
+  const file = join(folder.path, 'backup.tar.gz');
+  expect(await line.run('backup', '--home', world.home, '--out', file)).toBe(0);
+  clock.skip(17 * 60_000);
+  await waitFor(() => chatOf(world).some((text) => text.startsWith('Take the pills.')), { what: 'the reminder' });
+  await waitFor(async () => (await readFile(effects, 'utf8').catch(() => '')).split('\n').length === 3, {
+    what: 'both commands',
+  });
+  await assistant[Symbol.asyncDispose]();
+  const done = await readFile(effects, 'utf8');
+  const before = chatOf(world).length;
+
+  const next = join(folder.path, 'next');
+  expect(await line.run('restore', file, '--home', next)).toBe(0);
+  const restored = await world.restart(next);
+  await waitFor(() => chatOf(world).length >= before + 3, { what: 'the notices' });
+  const told = chatOf(world).slice(before);
+  expect(told[0]).toMatch(/may have run already.*: pay, rent, pills\. \/cron run ID runs one now\.$/u);
+  expect(told.slice(1).toSorted()).toEqual([
+    expect.stringMatching(
+      /^I may have done the task rent of .* already, before I was restored from a backup, so I didn't do it again\.$/u,
+    ),
+    expect.stringMatching(
+      /^I may have sent the reminder pills of .* already, before I was restored from a backup\. In case I didn't: Take the pills\.$/u,
+    ),
+  ]);
+  const { runs } = await restored.request('cron', { action: 'show', id: 'pay' });
+  expect(runs.find(({ execution }) => execution === 'skipped')).toMatchObject({
+    execution: 'skipped',
+    reason: expect.stringContaining('restored'),
+  });
+  // The next start does not either, and what comes due later runs.
+  await world.restart(next);
+  await waitFor(() => world.telegram.calls.length > 0);
+  expect(await readFile(effects, 'utf8')).toBe(done);
+  clock.skip(10 * 60_000);
+  await waitFor(async () => (await readFile(effects, 'utf8')).length > done.length, { what: 'the next run' });
+  clock.skip(3 * 3_600_000);
+  await waitFor(() => chatOf(world).some((text) => text.startsWith('Later.')), { what: 'the later reminder' });
+  expect(chatOf(world).filter((text) => text.startsWith('Take the pills.'))).toHaveLength(1);
+}, 60_000);

@@ -44,6 +44,8 @@ export interface Automation extends AsyncDisposable {
   readonly request: (params: RequestParams<'cron'>) => Promise<CronAnswer>;
   /** Takes recorded changes of jobs back, see `restoreJobs`. */
   readonly restoreJobs: (changes: readonly RecordedJob[], dry: boolean) => Promise<readonly RestoredJob[]>;
+  /** Jobs that came due up to `at` and may have run before a restore: `dueUpTo` names them, `skipRestored` ends them. */
+  readonly restored: () => Promise<Pick<CronScheduler, 'dueUpTo' | 'skipRestored'>>;
   /** Whether what a scheduled turn says is kept from people. */
   readonly holdBack: PeoplePorts['holdBack'];
   /** The person's time zone, as far as it is known. */
@@ -64,10 +66,10 @@ export function createAutomation(base: Base, parts: AutomationParts): Automation
   const { journal, changes } = stores;
   let opened: Promise<CronServices> | undefined;
   let jobStore: JobStore | undefined;
+  const open = (): Promise<CronServices> => (opened ??= openCron(base, parts));
   const services = (): Promise<CronServices> => {
     if (!config.cron.enabled) throw new AppError('cron-off', OFF);
-    opened ??= openCron(base, parts);
-    return opened;
+    return open();
   };
   const ask = async (question: (service: CronService) => Promise<CronAnswer>): Promise<CronAnswer> => {
     const answer = await question((await services()).service);
@@ -143,6 +145,7 @@ export function createAutomation(base: Base, parts: AutomationParts): Automation
       if (!dry) await cron.look();
       return restored;
     },
+    restored: async () => (await open()).cron,
     holdBack: async ({ turnId, messages }, { outcome, answer }, hasSent) => {
       const message = messages.at(-1);
       if (message?.origin !== 'cron') return false;

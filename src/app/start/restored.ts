@@ -19,7 +19,7 @@ import type { Base } from '../base.ts';
  */
 export async function endWhatRestoreLeft(
   { paths, clock, log, config, newId }: Pick<Base, 'paths' | 'clock' | 'log' | 'config' | 'newId'>,
-  { agent, journal }: { readonly agent: Pick<Agent, 'ports'>; readonly journal: Journal },
+  { agent, journal }: { readonly agent: Pick<Agent, 'ports' | 'automation'>; readonly journal: Journal },
 ): Promise<void> {
   const restoration = await readRestored(paths.home);
   if (restoration === undefined || restoration.hasEnded) return;
@@ -27,17 +27,27 @@ export async function endWhatRestoreLeft(
   const questions = journal.questions.countWaiting();
   const open = [...known, ...(await adoptYoungerTurns({ agent, journal, newId, log, known }))];
   for (const turn of open) await closeUnseen(turn, TURN_END, agent.ports);
+  // What was due may have run until the restore, and what is due after it runs as usual.
+  const until = restoration.at === 0 ? clock.now() : Math.min(restoration.at, clock.now());
+  const schedule = await agent.automation.restored();
+  const jobs = await schedule.dueUpTo(until);
   const zone = config.agent.timezone ?? machineZone();
   const chat = journal.questions.ownersChat();
   const ended = await journal.endWaiting({
     id: `restored:${restoration.at}`,
     notice: (waited) => {
-      const text = noticeText({ ...waited, turns: open.length, questions }, restoration, zone);
+      const text = noticeText({ ...waited, turns: open.length, questions, jobs }, restoration, zone);
       return chat === undefined ? null : outboundTo(chat, { id: '', kind: 'notice', text }, clock.now());
     },
   });
+  await schedule.skipRestored(until);
   await markRestored(paths.home, { ...restoration, hasEnded: true });
-  log.warn('restore: what was open at the time of the backup is ended', { turns: open.length, questions, ...ended });
+  log.warn('restore: what was open at the time of the backup is ended', {
+    turns: open.length,
+    questions,
+    jobs: jobs.length,
+    ...ended,
+  });
 }
 
 /**
@@ -116,7 +126,7 @@ const TURN_END =
   '[This was not finished when the backup was made from which the assistant was restored. Whether it was done later is unknown.]';
 
 function noticeText(
-  ended: EndedByRestore & { readonly turns: number; readonly questions: number },
+  ended: EndedByRestore & { readonly turns: number; readonly questions: number; readonly jobs: readonly string[] },
   { backupAt }: Restoration,
   zone: string,
 ): string {
@@ -131,5 +141,9 @@ function noticeText(
     parts.length === 0
       ? 'Nothing was open then.'
       : `What was open then has ended, because it may have been done since: ${parts.join(', ')}. Ask again for what you still need; \`${assistantCommand('inbox')}\` lists the messages.`;
-  return `I was restored from ${when} and know nothing of what happened after it. ${open}`;
+  const due =
+    ended.jobs.length === 0
+      ? ''
+      : ` These jobs came due after it and may have run already, so I don't run them for those times: ${ended.jobs.map((id) => `\`${id}\``).join(', ')}. \`/cron run ID\` runs one now.`;
+  return `I was restored from ${when} and know nothing of what happened after it. ${open}${due}`;
 }
