@@ -6,6 +6,10 @@ import { join, sep } from 'node:path';
 const MOST_FILES = 20_000;
 const MOST_BYTES = 256 * 1024 * 1024;
 
+const CODE = /\.(?:[cm]?[jt]s|json)$/u;
+/** Also as minifiers write it, and as a constant for `{ guard }`. */
+const GUARD = /\bguard\b["']?\]?\s*[:=]\s*(?:true\b|!0)/u;
+
 /**
  * SHA-256, in hex, of a package: of the names and contents of all files in its folder, those of packages inside of it included.
  * What a person agreed to is bound to it. Throws one sentence without a full stop when the package is too large, or when a link in
@@ -35,4 +39,22 @@ export async function fingerprintOf(folder: string): Promise<string> {
 async function leadsInside(link: string, folder: string): Promise<boolean> {
   const target = await realpath(link).catch(() => null);
   return target === null || target.startsWith(folder + sep);
+}
+
+/**
+ * Whether a file of a package says `guard: true`. That is all that can be known of a plugin that never loaded. True also
+ * where a file can't be read.
+ */
+export async function saysGuard(folder: string): Promise<boolean> {
+  try {
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      if (!entry.isFile() || !CODE.test(entry.name) || path.includes(`${sep}node_modules${sep}`, folder.length))
+        continue;
+      if (GUARD.test(await readFile(path, 'utf8'))) return true;
+    }
+    return false;
+  } catch {
+    return true;
+  }
 }

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -95,4 +95,44 @@ test('a guard that was changed since it was agreed to, or that cannot be loaded,
   await world.restart();
   expect(await says(world, 'tell me again')).toMatch(HELD);
   expect(JSON.stringify(world.telegram.calls)).not.toContain(WORD);
+});
+
+test('a guard that throws at its very first load denies, and the owner reads which, why and what to do', async () => {
+  await using world = await startWorld({
+    config: { plugins: ['cover'] },
+    furnish: (home) => putGuard(home, COVERS, 'throw new Error("no database");'),
+  });
+  world.model.setHandler(() => `The password is ${WORD}.`);
+  const told = await says(world, 'tell me');
+  expect(told).toMatch(HELD);
+  expect(told).toMatch(/because no database\. Fix it and send \/restart, or .* plugins remove cover\.$/u);
+  expect(await says(world, '/status')).toMatch(/⚠ The guard "cover" isn't running.*plugins remove cover/u);
+  expect(JSON.stringify(world.telegram.calls)).not.toContain(WORD);
+  expect(world.model.requests).toHaveLength(0);
+});
+
+test('a guard of tools that is written another way and throws when it is added to a running assistant denies too', async () => {
+  await using world = await startWorld({
+    furnish: (home) =>
+      putGuard(home, '', 'const guard = !0; export const more = { guard }; throw new Error("no database");'),
+  });
+  world.model.setHandler(() => `The password is ${WORD}.`);
+  expect(await says(world, 'tell me')).toContain(WORD);
+  await writeFile(
+    join(world.home, 'config.json'),
+    JSON.stringify({ ...JSON.parse(await readFile(join(world.home, 'config.json'), 'utf8')), plugins: ['cover'] }),
+  );
+  await waitFor(async () => (await says(world, 'and now')).includes('no database'), { what: 'the refusal' });
+});
+
+test('a plugin that is no guard and throws at its first load keeps nobody from talking', async () => {
+  await using world = await startWorld({
+    config: { plugins: ['cover'] },
+    furnish: async (home) => {
+      await putGuard(home, '');
+      await writeFile(join(home, 'plugins', 'cover', 'index.js'), 'throw new Error("no database");');
+    },
+  });
+  world.model.setHandler(() => 'Hello.');
+  expect(await says(world, 'hello')).toBe('Hello.');
 });

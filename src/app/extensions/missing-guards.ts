@@ -1,5 +1,6 @@
 import type { Hooks } from '../../agent/hooks/hooks.ts';
 import type { Plugin } from '../../plugins/plugin.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import type { PluginPins } from './plugin-pins.ts';
 
 /** The stages in which a guard decides. */
@@ -17,17 +18,28 @@ export function guardStages({ guard, hooks }: Plugin): string | null {
   return stages.length === 0 ? null : stages.join(' ');
 }
 
+/** What is known of a plugin that isn't running. */
+export interface Missing {
+  /** A sentence without a full stop. */
+  readonly why: string;
+  /** Its package says that it is a guard. */
+  readonly looksGuarding: boolean;
+}
+
 /**
- * Stands in for a plugin that isn't running, if it was a guard when it last ran: holds back what the guard should have
- * judged, and says so. Null: it wasn't a guard. `pins`: null where they can't be read; then any plugin may be a guard.
+ * Stands in for a plugin that isn't running, if it was a guard when it last ran or looks like one that never ran: holds back
+ * what the guard should have judged, and says so. Null: it isn't a guard. `pins`: null where they can't be read; then any
+ * plugin may be a guard.
  */
-export function standIn(name: string, pins: PluginPins | null): Plugin | null {
-  const kept = pins === null ? STAGES.join(' ') : pins.get(guardKey(name));
+export function standIn(name: string, pins: PluginPins | null, { why, looksGuarding }: Missing): Plugin | null {
+  const kept = pins?.get(guardKey(name)) ?? (pins === null || looksGuarding ? STAGES.join(' ') : undefined);
   if (kept === undefined) return null;
-  const reason = `I can't go on with this, because the guard "${name}" isn't running and nothing may pass without it. The owner sees with /status why. Send it again when the guard is back.`;
+  const held = `I can't go on with this, because the guard "${name}" isn't running and nothing may pass without it.`;
+  const reason = `${held} The owner sees with /status why. Send it again when the guard is back.`;
   const deny = { type: 'deny', reason } as const;
-  const held: Required<Pick<Hooks, Stage>> = {
-    admit: () => deny,
+  const toOwner = { type: 'deny', reason: `${held} It isn't running because ${why}. ${wayOut(name)}` } as const;
+  const hooksHeld: Required<Pick<Hooks, Stage>> = {
+    admit: ({ role }) => (role === 'owner' ? toOwner : deny),
     beforeModel: () => deny,
     runModel: () => {
       throw new Error(reason);
@@ -42,7 +54,12 @@ export function standIn(name: string, pins: PluginPins | null): Plugin | null {
   // A guard of texts would hold back each answer at its end: then no turn begins. One of tools lets people talk.
   const refused = stages.every((stage) => stage === 'beforeTool') ? stages : ['admit', ...stages];
   const hooks = Object.fromEntries(
-    STAGES.filter((stage) => refused.includes(stage)).map((stage) => [stage, held[stage]]),
+    STAGES.filter((stage) => refused.includes(stage)).map((stage) => [stage, hooksHeld[stage]]),
   );
   return { name, guard: true, hooks };
+}
+
+/** What the owner of a guard that isn't running can do. */
+export function wayOut(name: string): string {
+  return `Fix it and send /restart, or go on without it: \`${assistantCommand(`plugins remove ${name}`)}\`.`;
 }

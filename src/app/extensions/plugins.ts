@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { HookRunner } from '../../agent/hooks/hooks.ts';
 import { packageFile } from '../../config/version.ts';
-import { fingerprintOf } from '../../plugins/fingerprint.ts';
+import { fingerprintOf, saysGuard } from '../../plugins/fingerprint.ts';
 import {
   findPlugins,
   installedBeside,
@@ -20,7 +20,7 @@ import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
 import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
-import { guardKey, guardStages, standIn } from './missing-guards.ts';
+import { guardKey, guardStages, standIn, wayOut, type Missing } from './missing-guards.ts';
 import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
 import type { TellOwner } from '../tell-owner.ts';
 
@@ -106,9 +106,9 @@ export class PluginHost implements Plugins {
   async load(): Promise<ReadonlySet<string> | null> {
     const { config, safe } = this.#options;
     const before = this.#running;
-    const { running, troubles, found } = await this.#read(safe ? [] : config.plugins);
+    const { running, troubles, found, failed } = await this.#read(safe ? [] : config.plugins);
     this.#found = found;
-    const missing = this.#guardsWithout(running);
+    const missing = this.#guardsWithout(running, failed);
     const isGuarded = missing.map(({ name }) => name).join() === this.#missingGuards.map(({ name }) => name).join();
     this.#missingGuards = missing;
     const isSame =
@@ -125,7 +125,7 @@ export class PluginHost implements Plugins {
     return new Set(changed.flatMap(([, { plugin }]) => (plugin.channels ?? []).map(({ kind }) => kind)));
   }
 
-  #guardsWithout(running: ReadonlyMap<string, LoadedPlugin>): readonly Plugin[] {
+  #guardsWithout(running: ReadonlyMap<string, LoadedPlugin>, failed: ReadonlyMap<string, Missing>): readonly Plugin[] {
     const { config, pins: file, rehearsal } = this.#options;
     const missing = rehearsal ? [] : config.plugins.filter((name) => !running.has(name));
     if (missing.length === 0) return [];
@@ -135,7 +135,7 @@ export class PluginHost implements Plugins {
     } catch {
       // Which of them is a guard is not known.
     }
-    return missing.flatMap((name) => standIn(name, pins) ?? []);
+    return missing.flatMap((name) => standIn(name, pins, failed.get(name) ?? UNLOADED) ?? []);
   }
 
   #join(): void {
@@ -149,16 +149,18 @@ export class PluginHost implements Plugins {
     readonly found: readonly FoundPlugin[];
     readonly running: ReadonlyMap<string, LoadedPlugin>;
     readonly troubles: readonly string[];
+    readonly failed: ReadonlyMap<string, Missing>;
   }> {
     const { clock, pins: file, log, given } = this.#options;
     const found = await findPlugins(this.#folders);
     const running = new Map<string, LoadedPlugin>();
     const troubles: string[] = [];
+    const failed = new Map<string, Missing>();
     const fresh = new Map<string, string | null>();
     for (const name of listed) {
       const before = this.#running.get(name);
+      const one = found.find((candidate) => candidate.name === name);
       try {
-        const one = found.find((candidate) => candidate.name === name);
         if (given.some((own) => own.name === name)) throw new Error('the program brings a plugin of this name itself');
         if (one === undefined) throw new Error(`there is no such package in ${this.#options.folder}`);
         const pins = readPluginPins(file);
@@ -174,7 +176,11 @@ export class PluginHost implements Plugins {
         if ((pins.get(guardKey(name)) ?? null) !== stages) fresh.set(guardKey(name), stages);
       } catch (error) {
         troubles.push(notRunning(name, error));
-        if (before === undefined) continue;
+        if (before === undefined) {
+          const looksGuarding = one !== undefined && (await saysGuard(one.folder));
+          failed.set(name, { why: thrownLine(error), looksGuarding });
+          continue;
+        }
         running.set(name, before);
         troubles[troubles.length - 1] = stillRunning(name, error);
       }
@@ -184,7 +190,7 @@ export class PluginHost implements Plugins {
         log.warn('plugins: agreement not written', { reason: errorMessage(error) }),
       );
     }
-    return { found, running, troubles };
+    return { found, running, troubles, failed };
   }
 
   /** Puts the tools of the running plugins into the registry, in place of those before. A tool that is there stays. */
@@ -284,8 +290,11 @@ function otherStore(store: Contributions['tapeStore']): string {
   return `Conversations are kept ${what} after the next start: /restart.`;
 }
 
+/** In safe mode no package is tried. */
+const UNLOADED: Missing = { why: 'plugins are not loaded in safe mode', looksGuarding: false };
+
 function missingGuard({ name }: Plugin): string {
-  return `The guard ${JSON.stringify(name)} isn't running, so what it should judge is held back.`;
+  return `The guard ${JSON.stringify(name)} isn't running, so what it should judge is held back. ${wayOut(name)}`;
 }
 
 function stillRunning(name: string, error: unknown): string {
