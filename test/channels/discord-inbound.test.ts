@@ -172,7 +172,7 @@ describe('what is read', () => {
     ['the sender’s', ANN, {}, 'sender'],
     ['somebody’s', BOB, {}, 'other'],
     ['a webhook’s under the sender’s name', ANN, { webhook_id: '9' }, 'other'],
-    ['a forward', ANN, { message_snapshots: [{ message: { content: 'x' } }] }, 'other'],
+    ['a forward', ANN, { content: '', message_snapshots: [{ message: { content: 'Well.' } }] }, 'other'],
   ])('an answer to %s words says whose they are', (_, author, more, expected) => {
     const facts = { type: 19, referenced_message: { id: '3', author, content: 'Well.', ...more } };
     expect(draftOf(says('so?', { facts })).replyTo).toMatchObject({
@@ -192,7 +192,7 @@ describe('what is read', () => {
     expect(says('now', { in: '20', facts, isEdit: true })).toEqual({ type: 'nothing' });
   });
 
-  test('stickers, polls and files that are too large are put into words; nothing at all is nothing', () => {
+  test('stickers, polls and files that are too large are put into words; nothing at all is said so', () => {
     const facts = {
       sticker_items: [{ name: 'wave' }],
       poll: { question: { text: 'Tea?' }, answers: [{ poll_media: { text: 'yes' } }, { poll_media: { text: 'no' } }] },
@@ -203,7 +203,8 @@ describe('what is read', () => {
       shared: '[sticker wave]\n[poll: Tea? (yes / no)]',
       media: [],
     });
-    expect(says('')).toEqual({ type: 'nothing' });
+    expect(draftOf(says('')).text).toContain('nothing in this message can be read');
+    expect(says('', { in: '20' })).toEqual({ type: 'nothing' });
   });
 
   const shared: readonly (readonly [string, Facts])[] = [

@@ -151,6 +151,25 @@ describe('a kind of message', () => {
     },
   );
 
+  test.each<readonly [string, unknown]>([
+    ['poll', { id: '1', type: 'quiz', question: 'Tea?', options: [{ id: 1 }] }],
+    ['dice', { emoji: '🎲' }],
+    ['contact', { phone_number: 1 }],
+    ['location', { latitude: 'x' }],
+    ['venue', { title: 1 }],
+    ['sticker', 'x'],
+    ['photo', { file_id: 1 }],
+    ['voice', {}],
+    ['checklist', { title: 'x' }],
+    ['rich_message', {}],
+    ['game', { title: 'x' }],
+  ])('a %s of another shape is not met with silence', async (kind, odd) => {
+    const said = `[${kind.replaceAll('_', ' ')}: messages of this kind can't be read here]`;
+    const draft = await readOf({ [kind]: odd });
+    expect(draft.text).toBe(said);
+    if (kind === 'photo') expect((await readOf({ [kind]: odd, caption: 'see' })).text).toBe(`see\n${said}`);
+  });
+
   test.each(['pinned_message', 'new_chat_title', 'chat_background_set', 'forum_topic_created'])(
     'that nobody wrote, %s, stays unanswered',
     async (kind) => {

@@ -156,3 +156,70 @@ describe('a forward', () => {
     await waitFor(() => postsIn(world).some((text) => text.includes('slack: running')), { what: 'the status' });
   });
 });
+
+const PICTURE = 'https://files.example/chart.png';
+
+test.each<readonly [string, Readonly<Record<string, unknown>>]>([
+  ['an attachment with nothing but a picture', { attachments: [{ image_url: PICTURE }] }],
+  ['a block with a picture', { blocks: [{ type: 'image', image_url: PICTURE, alt_text: '' }] }],
+  ['a block with a picture at Slack', { blocks: [{ type: 'image', slack_file: { url: PICTURE }, alt_text: 'Sales' }] }],
+  ['a block with a film', { blocks: [{ type: 'video', title: { text: 'Sales' }, video_url: PICTURE }] }],
+])('%s is read', async (_, extra) => {
+  await answered(() => world.slack.sends(OWNER, DIRECT, '', { extra }));
+  expect(lastText()).toContain(PICTURE);
+});
+
+test.each([undefined, 'file_mention', 'a_kind_of_tomorrow'])(
+  'a post of the kind %s is read with its file',
+  async (subtype) => {
+    const file = world.slack.addFile(`${subtype}.txt`, 'text/plain', Buffer.from('step one'));
+    const one = { id: file.id, name: file.name, mimetype: file.mimetype, size: file.size, mode: 'hosted' };
+    const files = subtype === 'file_mention' ? { file: one } : { files: [one] };
+    await answered(() => world.slack.sends(OWNER, DIRECT, 'look at this', { extra: { subtype, ...files } }));
+    expect(lastText()).toContain('look at this');
+    expect(lastText()).toContain(`${subtype}.txt`);
+  },
+);
+
+test('a comment on a file is read as its writer’s, with the file', async () => {
+  const file = world.slack.addFile('plan.txt', 'text/plain', Buffer.from('step one'));
+  const one = { id: file.id, name: file.name, mimetype: file.mimetype, size: file.size, mode: 'hosted' };
+  const comment = { id: 'Fc1', user: OWNER, comment: 'what is wrong here?' };
+  const extra = { subtype: 'file_comment', user: undefined, file: one, comment };
+  await answered(() => world.slack.sends(OWNER, DIRECT, '<@U0OWNER> commented on a file', { extra }));
+  expect(lastText()).toContain('what is wrong here?');
+  expect(lastText()).toContain('plan.txt');
+});
+
+test.each([
+  {},
+  { subtype: 'a_kind_of_tomorrow' },
+  { blocks: [{ type: 'a_block_of_tomorrow' }] },
+  { files: [{ name: 5 }] },
+])('a post in which nothing can be read is not met with silence: %j', async (extra) => {
+  await answered(() => world.slack.sends(OWNER, DIRECT, '', { extra }));
+  expect(lastText()).toContain('[nothing in this message can be read here]');
+});
+
+test.each(['channel_join', 'channel_topic', 'pinned_item', 'sh_room_created'])(
+  'what Slack writes itself, %s, stays unanswered',
+  async (subtype) => {
+    const before = world.model.requests.length;
+    world.slack.sends(OWNER, DIRECT, 'has done something', { extra: { subtype } });
+    await answered(() => world.slack.sends(OWNER, DIRECT, 'hello'));
+    expect(world.model.requests).toHaveLength(before + 1);
+    expect(lastText()).not.toContain('has done something');
+  },
+);
+
+test('pictures of a thread are shown to the model when the bot is first meant there', async () => {
+  const chatId = 'C0PICTURES';
+  const png = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
+  const file = world.slack.addFile('chart.png', 'image/png', png);
+  const thread = world.slack.sends(OWNER, chatId, 'sales of May', { files: [file] });
+  await answered(() => world.slack.sends(OWNER, chatId, `${BOT} what does it show?`, { thread }), chatId, thread);
+  expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain(png.toString('base64').slice(0, 40));
+});

@@ -5,6 +5,7 @@ import { isSaid, withAddress } from '../inbound/card-text.ts';
 const DEEPEST = 6;
 
 const optional = z.string().nullish();
+const media = z.object({ url: optional }).nullish().catch(undefined);
 const embed = z.object({
   /** `rich` for what a bot made; others are previews of links in the text. */
   type: optional,
@@ -14,6 +15,9 @@ const embed = z.object({
   author: z.object({ name: optional }).nullish(),
   fields: z.array(z.object({ name: optional, value: optional })).nullish(),
   footer: z.object({ text: optional }).nullish(),
+  image: media,
+  thumbnail: media,
+  video: media,
 });
 const component = z.object({
   /** Text of a text display. */
@@ -21,6 +25,13 @@ const component = z.object({
   label: optional,
   /** Of a link button. */
   url: optional,
+  /** Of a thumbnail and of a file. */
+  media,
+  file: media,
+  description: optional,
+  name: optional,
+  /** Of a gallery of pictures. */
+  items: z.array(z.unknown()).nullish(),
   accessory: z.unknown().optional(),
   components: z.array(z.unknown()).nullish(),
 });
@@ -40,13 +51,14 @@ export function wordsOfCards({
 function wordsOfEmbed(raw: unknown): string {
   const { data } = embed.safeParse(raw);
   if (data === undefined || (data.type ?? 'rich') !== 'rich') return '';
-  const { author, title, url, description, fields, footer } = data;
+  const { author, title, url, description, fields, footer, image, thumbnail, video } = data;
   return [
     author?.name,
     withAddress(title, url),
     description,
     ...(fields ?? []).map(({ name, value }) => [name, value].filter(isSaid).join(': ')),
     footer?.text,
+    ...[image, thumbnail, video].map((one) => shownAt('', one?.url)),
   ]
     .filter(isSaid)
     .join('\n');
@@ -55,7 +67,13 @@ function wordsOfEmbed(raw: unknown): string {
 function wordsOfComponent(raw: unknown, depth: number): string {
   const { data } = component.safeParse(raw);
   if (data === undefined || depth > DEEPEST) return '';
-  const { content, label, url, components, accessory } = data;
-  const inner = [...(components ?? []), accessory].map((one) => wordsOfComponent(one, depth + 1));
-  return [content, isSaid(url) ? withAddress(label, url) : '', ...inner].filter(isSaid).join('\n');
+  const { content, label, url, components, items, accessory, description, name } = data;
+  const inner = [...(components ?? []), ...(items ?? []), accessory].map((one) => wordsOfComponent(one, depth + 1));
+  const shown = shownAt(description ?? name, (data.media ?? data.file)?.url);
+  return [content, isSaid(url) ? withAddress(label, url) : '', shown, ...inner].filter(isSaid).join('\n');
+}
+
+/** A picture, film or file of a card, which isn't fetched. */
+function shownAt(what: string | null | undefined, url: string | null | undefined): string {
+  return isSaid(url) ? `[shown: ${withAddress(what, url)}]` : '';
 }

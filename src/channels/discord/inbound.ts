@@ -12,8 +12,9 @@ import type { ChatPlace, ChannelCache } from './channel-cache.ts';
 import { nameOf, withNames } from './mentions.ts';
 
 const REPLY_TEXT_LIMIT = 1_000;
-/** Types of messages that a person wrote: default and reply. Other types are system messages (joined, pinned, …). */
-const WRITTEN: ReadonlySet<number> = new Set([0, 19]);
+/** Types of messages that a person wrote: default, reply, and what a bot answers to a command. Other types are system messages (joined, pinned, …). */
+const WRITTEN: ReadonlySet<number> = new Set([0, 19, 20, 23]);
+const UNREAD = '[nothing in this message can be read here]';
 const FORWARD = 1;
 const COMMAND = 2;
 const BUTTON = 3;
@@ -43,15 +44,17 @@ export function readMessage(message: DiscordMessage, arrival: Arrival, context: 
   const by = senderAccess(who, arrival, context);
   const isMeant = by.chatType === 'direct' || isAddressed(message, place, context);
   return writtenBy(by, { messageId: message.id, isMeant, isEdit }, () => {
-    const shown = message.message_snapshots?.[0]?.message;
-    const isForward = shown !== undefined || message.message_reference?.type === FORWARD;
-    const { media, words, shared } = attachmentsOf(shown ?? message);
-    const said = wordsOf(shown ?? message, message.mentions, arrival, context);
-    const text = [said, ...words].filter((part) => part !== '').join('\n');
-    if (text === '' && media.length === 0 && shared.length === 0) return null;
+    const shown = shownIn(message);
+    const isForward = shown !== message || message.message_reference?.type === FORWARD;
+    const { media, words, shared } = attachmentsOf(shown);
+    const said = wordsOf(shown, message.mentions, arrival, context);
+    const isEmpty = [said, ...words, ...media, ...shared].every((part) => part === '');
+    if (isEmpty && (isEdit || !isMeant)) return null;
+    const text =
+      isEmpty && shown.content.trim() === '' ? UNREAD : [said, ...words].filter((part) => part !== '').join('\n');
     const replyTo = replyOf(message, arrival, context);
     const answered = message.referenced_message;
-    const quoted = answered == null ? [] : quotedFiles(attachmentsOf(answered).media, replyTo);
+    const quoted = answered == null ? [] : quotedFiles(attachmentsOf(shownIn(answered)).media, replyTo);
     return {
       edit: isEdit ? (message.edited_timestamp ?? '') : undefined,
       text,
@@ -144,6 +147,11 @@ function isAddressed(message: DiscordMessage, { guildId }: ChatPlace, { me, chan
   return [me.username, me.global_name ?? '', nick ?? ''].some((name) => startsWithName(message.content, name));
 }
 
+/** What a message shows: the original of a forward, which itself has no content. */
+function shownIn(message: DiscordWritten): DiscordContent {
+  return message.message_snapshots?.[0]?.message ?? message;
+}
+
 /** The text of a message with ids replaced by names, without a mention of the bot at its beginning. */
 function wordsOf(
   said: DiscordContent,
@@ -164,8 +172,9 @@ function wordsOf(
 function replyOf(message: DiscordMessage, arrival: Arrival, context: ReadingContext): ReplyReference | undefined {
   const answered = message.referenced_message;
   if (answered == null) return undefined;
-  const words = wordsOf(answered, message.mentions, arrival, context);
-  const text = [words, ...namedAttachments(answered)].filter((part) => part !== '').join('\n');
+  const shown = shownIn(answered);
+  const words = wordsOf(shown, message.mentions, arrival, context);
+  const text = [words, ...namedAttachments(shown)].filter((part) => part !== '').join('\n');
   return {
     externalId: `m:${answered.id}`,
     senderName: nameOf(answered.author),

@@ -28,6 +28,7 @@ export function wordsOfCard(card: SlackAttachment, nameOf: NameOf): string {
     ...said,
     ...fields.map((field) => [field.title, field.value].filter(isSaid).join(': ')),
     footer,
+    isSaid(card.image_url) ? `[shown: ${card.image_url}]` : '',
   ].filter(isSaid);
   return withNames((lines.length === 0 ? [fallback].filter(isSaid) : lines).join('\n'), nameOf);
 }
@@ -49,6 +50,16 @@ function wordsOf(node: unknown, depth: number): string {
     case 'link':
     case 'button':
       return withAddress(wordsOf(data['text'], depth + 1), word('url'));
+    case 'image': {
+      const { data: file } = record.safeParse(data['slack_file']);
+      const address = word('image_url') || (typeof file?.['url'] === 'string' ? file['url'] : '');
+      const name = wordsOf(data['title'], depth + 1) || word('alt_text');
+      return `[shown: ${withAddress(name, address) || 'a picture'}]`;
+    }
+    case 'video':
+      return `[shown: ${withAddress(wordsOf(data['title'], depth + 1), word('video_url'))}]`;
+    case 'date':
+      return word('fallback');
     case 'user':
       return `<@${word('user_id')}>`;
     case 'channel':

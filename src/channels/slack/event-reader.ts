@@ -213,8 +213,9 @@ export class EventReader implements AsyncDisposable {
   /** `isLate`: it was found later, and no stranger is offered anything for it. */
   async #readPost(placed: PlacedPost, isLate: boolean): Promise<Received | null> {
     const { context, gate } = this.#ports.link;
-    const { post, chatId, before } = placed;
-    const key = `${chatId}:${post.ts}:${before === null ? '' : (post.edited?.ts ?? '')}`;
+    const { post, chatId } = placed;
+    const isNew = placed.before === null;
+    const key = `${chatId}:${post.ts}:${isNew ? '' : (post.edited?.ts ?? '')}`;
     if (this.#seen.get(key) === true) return null;
     const now = context.clock.now();
     const reading = this.#reading(isLate ? Math.min(now, timeOf(post.ts)) : now);
@@ -234,7 +235,8 @@ export class EventReader implements AsyncDisposable {
       const { draft } = gate.take(read, context);
       if (draft === null) return null;
       const earlier = await this.#threads.before(placed, reading);
-      return { raw: placed, draft: { ...draft, ...(earlier.length === 0 ? {} : { context: earlier }) } };
+      const before = earlier.context.length === 0 ? {} : { context: earlier.context };
+      return { raw: placed, draft: { ...draft, ...before, media: [...draft.media, ...earlier.media] } };
     } catch (failure) {
       this.#seen.set(key, true);
       return { raw: placed, failure, chatId };

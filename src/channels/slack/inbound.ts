@@ -1,8 +1,8 @@
 import { textOfPress } from '../../bus/buttons.ts';
 import { ON_MESSAGE } from '../../bus/commands.ts';
-import type { ContextMessage, InboundDraft, PairedRole, Sender } from '../../bus/messages.ts';
+import type { ContextMessage, InboundDraft, Media, PairedRole, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
-import { actOf, writtenBy, type SenderAccess } from '../inbound/draft.ts';
+import { actOf, quotedFiles, writtenBy, type SenderAccess } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { contentOf } from './attachments.ts';
 import {
@@ -29,14 +29,10 @@ export interface ReadingContext {
   readonly now: number;
 }
 
-/** Joins, topics and the like say nothing to anybody. */
-const SPOKEN: ReadonlySet<string | undefined> = new Set([
-  undefined,
-  'file_share',
-  'thread_broadcast',
-  'me_message',
-  'bot_message',
-]);
+/** Posts that Slack writes about a conversation: joins, topics and the like. A person or a bot wrote all others. */
+const SYSTEM =
+  /^(?:(?:channel|group|im|mpim)_\w+|(?:un)?pinned_item|bot_(?:add|remove|enable|disable)\w*|tombstone|ekm_access_denied|reminder_\w+|sh_room_\w+|huddle_\w+|assistant_\w+|message_\w+|joiner_\w+|slackbot_response|(?:channel_)?canvas_\w+)$/u;
+const UNREAD = '[nothing in this message can be read here]';
 
 /** The people whose names are needed to read a post; empty when its writer may not be heard: of them nothing is asked. */
 export function namesNeeded(placed: PlacedPost, context: ReadingContext): readonly string[] {
@@ -50,7 +46,7 @@ export function readPost(placed: PlacedPost, context: ReadingContext): InboundRe
   const { post, before } = placed;
   const { me, nameOf } = context;
   const by = senderAccess(placed, context);
-  if (by === null || !SPOKEN.has(post.subtype)) return nothing;
+  if (by === null || isSystem(post)) return nothing;
   const isEdit = before !== null;
   // Slack also says so when it adds the picture of a link, or an answer to the thread.
   if (isEdit && (post.edited === undefined || before === post.text)) return nothing;
@@ -59,9 +55,17 @@ export function readPost(placed: PlacedPost, context: ReadingContext): InboundRe
     const { said, media, words, shared } = contentOf(post, nameOf);
     const own = withNames(withoutAddress(said, me.user_id), nameOf).trim();
     const text = [own, ...words].filter((part) => part !== '').join('\n');
-    if (text === '' && shared.length === 0 && media.length === 0 && !isMeant) return null;
+    const isEmpty = text === '' && shared.length === 0 && media.length === 0;
+    if (isEmpty && !isMeant) return null;
     const edit = isEdit ? (post.edited?.ts ?? '') : undefined;
-    return { edit, text, media, untrusted: false, shared: shared.join('\n'), metadata: { sentAt: timeOf(post.ts) } };
+    return {
+      edit,
+      text: isEmpty && said.trim() === '' ? UNREAD : text,
+      media,
+      untrusted: false,
+      shared: shared.join('\n'),
+      metadata: { sentAt: timeOf(post.ts) },
+    };
   });
 }
 
@@ -118,9 +122,21 @@ export function contextOf(placed: PlacedPost, context: ReadingContext): ContextM
   const senderName = senderOf(post, nameOf).name ?? post.user ?? post.bot_id ?? 'somebody';
   const decision = senderAccess(placed, context)?.decision;
   const isOwners = decision?.allowed === true && decision.role === 'owner' && shared.length === 0 && media.length === 0;
-  return text === '' || !SPOKEN.has(post.subtype)
+  return text === '' || isSystem(post)
     ? null
     : { senderName, text, at: timeOf(post.ts), ...(isOwners ? { isOwners } : {}) };
+}
+
+/** The pictures of an earlier post, and voice messages of others. */
+export function picturesOf({ post }: PlacedPost, { nameOf, me }: ReadingContext): readonly Media[] {
+  if (isSystem(post)) return [];
+  const author = isFromSelf(post, me) ? 'assistant' : 'other';
+  const senderName = senderOf(post, nameOf).name ?? 'somebody';
+  return quotedFiles(contentOf(post, nameOf).media, { externalId: `m:${post.ts}`, author, senderName });
+}
+
+function isSystem({ subtype }: PlacedPost['post']): boolean {
+  return subtype !== undefined && SYSTEM.test(subtype);
 }
 
 /** Whether the bot itself wrote a post. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { raceAbort } from '../../util/clock.ts';
 import type { Missed } from '../inbound/backfill-ports.ts';
 import type { IdOrder } from '../inbound/read-cursors.ts';
-import { chatTypeOf, historyPost, timeOf, type PlacedPost } from './post.ts';
+import { asWritten, chatTypeOf, historyPost, timeOf, type PlacedPost } from './post.ts';
 import type { SlackClient } from './web-client.ts';
 
 /** How far before the cursor to look: Slack repeats events for five minutes, and a lost connection is noticed late. */
@@ -119,7 +119,7 @@ export async function missedIn(
 
 function placedIn(place: string, message: unknown, post: ReturnType<typeof historyPost.safeParse>): SlackData {
   if (!post.success) return { unreadable: message, error: post.error };
-  return { post: post.data, chatId: place, chatType: chatTypeOf(place), before: null };
+  return { post: asWritten(post.data), chatId: place, chatType: chatTypeOf(place), before: null };
 }
 
 function nextOf({

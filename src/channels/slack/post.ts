@@ -33,6 +33,7 @@ const attachment = z.object({
   footer: odd(z.string()),
   fallback: odd(z.string()),
   blocks,
+  image_url: odd(z.string()),
   author_name: odd(z.string()),
   is_share: odd(z.boolean()),
   is_msg_unfurl: odd(z.boolean()),
@@ -42,6 +43,9 @@ const attachment = z.object({
   message_blocks: odd(z.array(z.object({ message: odd(z.object({ blocks })) }))),
   files: odd(z.array(file)),
 });
+
+/** What was once said about a file. */
+const comment = odd(z.object({ user: odd(z.string()), comment: z.string() }));
 
 const post = z.object({
   subtype: z.string().optional(),
@@ -55,6 +59,9 @@ const post = z.object({
   thread_ts: z.string().optional(),
   parent_user_id: z.string().optional(),
   files: odd(z.array(file)),
+  /** Of posts about one file. */
+  file: odd(file),
+  comment,
   attachments: odd(z.array(attachment)),
   blocks,
   edited: odd(z.object({ ts: z.string() })),
@@ -147,10 +154,19 @@ export function placedPost({ event }: z.output<typeof eventBody>): PlacedPost | 
   const chatType = chatTypeOf(chatId, event.channel_type);
   if (event.type === 'message' && event.subtype === 'message_changed') {
     const { message, previous_message: before } = event;
-    return message === undefined ? undefined : { post: message, chatId, chatType, before: before?.text ?? '' };
+    return message === undefined
+      ? undefined
+      : { post: asWritten(message), chatId, chatType, before: before?.text ?? '' };
   }
   const { ts } = event;
-  return ts === undefined ? undefined : { post: { ...event, ts }, chatId, chatType, before: null };
+  return ts === undefined ? undefined : { post: asWritten({ ...event, ts }), chatId, chatType, before: null };
+}
+
+/** A post about a file with its comment and file where other posts have theirs. */
+export function asWritten<Post extends PlacedPost['post']>(written: Post): Post {
+  const { file: about, comment: said, files, user, text } = written;
+  if (about === undefined && said === undefined) return written;
+  return { ...written, user: user ?? said?.user, text: said?.comment ?? text, files: files ?? (about && [about]) };
 }
 
 export function chatTypeOf(chatId: string, kind?: string): 'direct' | 'group' {

@@ -1,15 +1,18 @@
 import * as z from 'zod';
-import type { ContextMessage } from '../../bus/messages.ts';
+import type { InboundDraft } from '../../bus/messages.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
-import { contextOf, namesNeeded, type ReadingContext } from './inbound.ts';
+import { contextOf, namesNeeded, picturesOf, type ReadingContext } from './inbound.ts';
 import type { UserNames } from './user-names.ts';
-import { historyPost, type HistoryPost, type PlacedPost } from './post.ts';
+import { asWritten, historyPost, type HistoryPost, type PlacedPost } from './post.ts';
 import type { SlackClient } from './web-client.ts';
 
 const MOST_POSTS = 20;
+/** Pictures of earlier posts that the model is shown, the newest. */
+const MOST_PICTURES = 4;
+const NOTHING = { context: [], media: [] };
 const MOST_PAGES = 5;
 const PAGE = 200;
 const LOOKUP_DEADLINE_MS = 1_500;
@@ -39,21 +42,22 @@ export class Threads {
 
   /**
    * The last posts before this one of those who may be heard, and of bots, when it is the first time in its
-   * thread that the bot is meant; else, or when Slack does not give them in time, none. Never rejects.
+   * thread that the bot is meant, with their newest pictures; else, or when Slack does not give them in time, none. Never rejects.
    */
-  async before(placed: PlacedPost, context: ReadingContext): Promise<readonly ContextMessage[]> {
+  async before(placed: PlacedPost, context: ReadingContext): Promise<Pick<InboundDraft, 'context' | 'media'>> {
     const { post, chatId } = placed;
     const threadTs = post.thread_ts;
-    if (threadTs === undefined || threadTs === post.ts) return [];
+    if (threadTs === undefined || threadTs === post.ts) return NOTHING;
     const key = `${chatId}:${threadTs}`;
-    if (this.#known.get(key) === true) return [];
+    if (this.#known.get(key) === true) return NOTHING;
     this.#known.set(key, true);
     const { client, names, clock, log } = this.#ports;
     using limit = deadline(clock, LOOKUP_DEADLINE_MS, 'Asking Slack for a thread');
     try {
-      const earlier = await postsOf(client, { channel: chatId, ts: threadTs, until: post.ts }, limit.signal);
+      const found = await postsOf(client, { channel: chatId, ts: threadTs, until: post.ts }, limit.signal);
+      const earlier = found.map(asWritten);
       const isOwn = (one: HistoryPost): boolean => one.user === context.me.user_id;
-      if (earlier.some((one) => isOwn(one) && one.ts !== threadTs)) return [];
+      if (earlier.some((one) => isOwn(one) && one.ts !== threadTs)) return NOTHING;
       const place = { chatId, chatType: placed.chatType, before: null };
       const needed = earlier.map((one) => namesNeeded({ ...place, post: one }, context));
       // A thread often hangs on a bot's alert. Of people who may not write, nothing is shown.
@@ -62,10 +66,14 @@ export class Threads {
         .filter((one, at) => isBots(one) || isOwn(one) || needed[at]?.length !== 0)
         .slice(-MOST_POSTS);
       await names.learn([...new Set(needed.flat())].slice(-MOST_POSTS));
-      return heard.flatMap((one) => contextOf({ ...place, post: one }, context) ?? []);
+      const posts = heard.map((one) => ({ ...place, post: one }));
+      return {
+        context: posts.flatMap((one) => contextOf(one, context) ?? []),
+        media: posts.flatMap((one) => picturesOf(one, context)).slice(-MOST_PICTURES),
+      };
     } catch (error) {
       log.info('slack: earlier posts of a thread not fetched', { reason: errorMessage(error) });
-      return [];
+      return NOTHING;
     }
   }
 }

@@ -3,7 +3,7 @@ import { cut, plural } from '../../util/text.ts';
 import { isPicture } from '../inbound/attachments.ts';
 import { withAddress } from '../inbound/card-text.ts';
 import { readRich } from './rich-text.ts';
-import { unreadKind } from './unread-kind.ts';
+import { oddKinds, unreadKind } from './unread-kind.ts';
 import { richFile, type TelegramFile, type TelegramShown } from './update.ts';
 
 /** The largest file that a bot can download, bytes. */
@@ -92,8 +92,8 @@ function wordsOf(message: TelegramShown): readonly string[] {
     ),
   ];
   const isRead = words.length > 0 || (message.text ?? message.caption ?? '') !== '' || filesOf(message).length > 0;
-  const kind = isRead ? undefined : unreadKind(message);
-  return kind === undefined ? words : [`[${kind.replaceAll('_', ' ')}: messages of this kind can't be read here]`];
+  const kinds = isRead ? oddKinds(message) : [unreadKind(message) ?? []].flat();
+  return [...words, ...kinds.map((kind) => `[${kind.replaceAll('_', ' ')}: messages of this kind can't be read here]`)];
 }
 
 /** With the votes, where there are any. */

@@ -8,6 +8,15 @@ const SERVICE =
 
 /** The kind of content that a message without readable content has, such as `story`; undefined: it has none. */
 export function unreadKind(message: Readonly<Record<string, unknown>>): string | undefined {
-  const kinds = Object.keys(message).filter((key) => message[key] !== undefined && !ABOUT.test(key));
-  return kinds.some((key) => SERVICE.test(key)) ? undefined : kinds.find((key) => /^[a-z_]{1,60}$/u.test(key));
+  return contentKinds(message)[0];
+}
+
+/** Kinds of content that have an unknown shape, so that they were left out. */
+export function oddKinds(message: Readonly<Record<string, unknown>>): readonly string[] {
+  return contentKinds(message).filter((key) => message[key] === undefined);
+}
+
+function contentKinds(message: Readonly<Record<string, unknown>>): readonly string[] {
+  const kinds = Object.keys(message).filter((key) => !ABOUT.test(key));
+  return kinds.some((key) => SERVICE.test(key)) ? [] : kinds.filter((key) => /^[a-z_]{1,60}$/u.test(key));
 }
