@@ -178,6 +178,25 @@ describe('without a code', () => {
     expect([stateOf(world), stateOf(world, 't.2')]).toEqual(['waiting', state]);
   });
 
+  test.each(['yes', 'No.', 'ok, please', '👍'])(
+    '“%s” to one of two questions answers neither: the reply lists both',
+    async (text) => {
+      await using world = await openQuestionsWorld();
+      await ask(world);
+      await world.clock.advance(1);
+      await ask(world, { callId: 't.2', code: SECOND }, { detail: 'rm -rf ./build' });
+      await world.sends({ text });
+      expect([stateOf(world), stateOf(world, 't.2')]).toEqual(['waiting', 'waiting']);
+      const reply = world.taken.at(-1)?.reply ?? '';
+      expect(reply).toContain(`/approve ${CODE} for \`Run: ls\`, or /deny ${CODE}`);
+      expect(reply).toContain(`/approve ${SECOND} for \`Run: rm -rf ./build\`, or /deny ${SECOND}`);
+      expect(world.journal.inbox.waiting('telegram:42', 10).map((one) => one.text)).not.toContain(text);
+      await world.sends({ text: `/deny ${SECOND}` });
+      await world.sends({ text: 'yes' });
+      expect([stateOf(world), stateOf(world, 't.2')]).toEqual(['approved', 'denied']);
+    },
+  );
+
   test('words to one of two questions are a message like any other', async () => {
     await using world = await openQuestionsWorld();
     await ask(world);

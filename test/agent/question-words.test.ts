@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/bus/messages.ts';
 import { questionId } from '../../src/journal/questions.ts';
 import { openQuestionsWorld, type QuestionsWorld } from '../support/questions-world.ts';
+import { settle } from '../support/virtual-clock.ts';
 
 const CODE = 'abcd2345';
 const HOUR = 3_600_000;
@@ -46,6 +47,23 @@ async function answerTo(...said: readonly Partial<InboundMessage>[]): Promise<st
   const row = world.journal.questions.get('t.1');
   return row?.state === 'waiting' ? undefined : row?.answer;
 }
+
+test('a yes after an approval that came later than the question answers neither before that is settled', async () => {
+  await using world = await openQuestionsWorld();
+  await ask(world);
+  await world.clock.advance(1);
+  const controller = new AbortController();
+  const call = world.call({ callId: 't.2', signal: controller.signal });
+  const approval = world.start().approve(call, { title: 'Run', detail: 'ls', reason: 'It writes.' });
+  await settle();
+  await world.deliver();
+  await world.sends({ text: 'yes' });
+  expect(world.journal.questions.get('t.1')?.state).toBe('waiting');
+  expect(world.journal.questions.get('t.2')?.state).toBe('waiting');
+  expect(world.taken.at(-1)?.reply).toMatch(/so answer this first:\n\n- \/approve \w+ for `Run: ls`, or \/deny \w+$/u);
+  controller.abort();
+  await approval.catch(() => {});
+});
 
 const press = (id: string): Partial<InboundMessage> => ({ text: '', action: { id, value: '' } });
 
