@@ -119,6 +119,8 @@ export interface ChannelContext {
    * When a person's message last came in on this channel, also in an earlier process; ms since 1970. Undefined: never.
    */
   heardUntil(): number | undefined;
+  /** When this process first tried to connect, ms since 1970. */
+  readonly openedAt?: number | undefined;
   /** When this home was restored from a backup, ms since 1970. @default it was not */
   readonly restoredAt?: number | undefined;
   /** Sends an unknown person a pairing code, unless the limits of codes are reached. Never rejects. */

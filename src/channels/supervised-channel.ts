@@ -94,6 +94,8 @@ export class SupervisedChannel {
   #isLeaving = false;
   #loop: Promise<void> = Promise.resolve();
   #channel: Channel | undefined;
+  /** When it first tried to connect, ms since 1970. */
+  #openedAt: number | undefined;
   /** The health while the channel does not run; a running channel reports its own. */
   #state: ChannelHealth = { state: 'stopped' };
   /** Ends the present run with an error. */
@@ -260,6 +262,7 @@ export class SupervisedChannel {
     const { source } = this;
     using limit = deadline(clock, START_DEADLINE_MS, `Starting channel "${source.name}"`);
     const cut = AbortSignal.any([this.#stop.signal, limit.signal]);
+    this.#openedAt ??= clock.now();
     this.#channel ??= await raceAbort(source.open(), cut);
     const context: ChannelContext = {
       accept: (drafts, cursors = []) => this.#accept(drafts, cursors),
@@ -277,6 +280,7 @@ export class SupervisedChannel {
       isPaired: (id) => ['owner', 'trusted'].includes(people.pairedRole(source.name, id) ?? ''),
       pairedOwners: () => people.pairedOwners(source.name),
       heardUntil: () => heardUntil?.(source.name),
+      openedAt: this.#openedAt,
       restoredAt,
       requestPairing: async (stranger) => {
         try {

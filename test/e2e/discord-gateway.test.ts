@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import {
   healthOf,
@@ -165,6 +167,32 @@ describe.concurrent('what was written while nobody listened', () => {
     for (const thread of threads) says(world, mention(world, `in ${thread.id}`), thread);
     for (const thread of threads) await reads(world, thread, `Heard: in ${thread.id}`);
     expect(threads.flatMap((thread) => textsIn(world, thread))).toHaveLength(2);
+  });
+
+  test('before the first process of a home had a connection is answered, in threads and channels', async () => {
+    let ready = (): void => {};
+    await using world = await startDiscordWorld({
+      discord: { groups: { ...GROUPS, followUpSeconds: 0 } },
+      prepare: ({ gateway }) => {
+        gateway.isDown = true;
+        ready = () => (gateway.isDown = false);
+      },
+    });
+    const { channel, discord } = world;
+    echo(world);
+    const thread = discord.addThread(channel);
+    says(world, mention(world, 'one'), thread);
+    says(world, mention(world, 'two'), channel);
+    ready();
+    await reads(world, thread, 'Heard: one', { timeoutMs: 30_000 });
+    await reads(world, channel, 'Heard: two', { timeoutMs: 30_000 });
+  });
+
+  test('is told from old channels by a process that follows a kill right after the first connection', async () => {
+    await using world = await startDiscordWorld({ discord: { groups: { ...GROUPS, followUpSeconds: 0 } } });
+    using db = new DatabaseSync(join(world.home, 'state.db'), { readOnly: true });
+    const stored = (): number => Number(db.prepare('SELECT count(*) AS n FROM cursors').get()?.['n']);
+    await waitFor(() => stored() > 0, { what: 'stored cursors', timeoutMs: 10_000 });
   });
 
   test('is not forgotten behind a live message when the history cannot be had yet, nor by a stop then', async () => {

@@ -36,7 +36,7 @@ export interface BackfillPorts<Data> {
   /** Reads events as messages for the assistant. Rejects, before it has read any, when a request to the platform that it needs fails. */
   readonly read: (place: string, events: readonly RawEvent<Data>[]) => Promise<readonly Received[]>;
   readonly failureOf: (error: unknown) => AskFailure;
-  readonly context: Pick<ChannelContext, 'accept' | 'write' | 'clock' | 'log'>;
+  readonly context: Pick<ChannelContext, 'accept' | 'write' | 'clock' | 'log' | 'openedAt'>;
   /** Sets the present trouble with reading, one sentence; undefined clears it. */
   readonly report: (trouble: string | undefined) => void;
   /** Called with places that have messages which are not fetched, because they are too old or too many. */

@@ -35,6 +35,8 @@ export class Backfill<Data> implements AsyncDisposable {
   #isDown = false;
   /** The newest cursor before this connection: what was made after it is a new place. */
   #lastKnown: string | undefined;
+  /** Where nothing was ever read: an id from the time of the first attempt to connect. */
+  #since: string | undefined;
   #timer: Disposable;
 
   constructor(cursors: ReadonlyMap<string, string>, ports: BackfillPorts<Data>, signal: AbortSignal) {
@@ -59,7 +61,10 @@ export class Backfill<Data> implements AsyncDisposable {
   /** Call it after a new connection: every place has a gap. */
   connected(): void {
     this.#isDown = false;
-    this.#lastKnown = this.#cursors.newest;
+    const { context, ids } = this.#ports;
+    const { newest } = this.#cursors;
+    this.#since = newest === undefined && context.openedAt !== undefined ? ids.at(context.openedAt) : undefined;
+    this.#lastKnown = newest ?? this.#since;
     for (const place of this.#cursors.places) this.#gaps.open(place);
   }
 
@@ -88,8 +93,9 @@ export class Backfill<Data> implements AsyncDisposable {
     }
     if (last === undefined) return;
     const isNew = this.#lastKnown !== undefined && compare(madeAt, this.#lastKnown) > 0;
-    this.#cursors.move(place, isNew || last === null ? madeAt : last);
-    if (isNew && last !== null) this.#look(place);
+    const isUnread = last !== null && this.#since !== undefined && compare(last, this.#since) > 0;
+    this.#cursors.move(place, isNew || last === null ? madeAt : isUnread ? (this.#since ?? last) : last);
+    if (last !== null && (isNew || isUnread)) this.#look(place);
   }
 
   /** Adds a place without a cursor, with a gap from the id `after` on. */
@@ -101,6 +107,8 @@ export class Backfill<Data> implements AsyncDisposable {
 
   /** Begins to fetch the history of all places that have a gap. */
   closeGaps(): void {
+    // The next process would take what is made until then for old.
+    if (this.#since !== undefined) void this.keep();
     // The places that were read last are at the end; they come first.
     for (const place of this.#gaps.places.toReversed()) this.#queue(place);
   }
