@@ -61,6 +61,8 @@ export function runRequest(
     readonly role: Role;
     readonly sessionKey: string;
     readonly isLast: boolean;
+    /** A person asked for this run just now. */
+    readonly asked: boolean;
   },
 ): InboundMessage {
   const { job, dueAt, now } = facts;
@@ -84,7 +86,7 @@ export function runRequest(
     sessionKey: by.sessionKey,
     origin: 'cron',
     untrusted: false,
-    metadata: { job: job.id, dueAt, once: by.isLast },
+    metadata: { job: job.id, dueAt, once: by.isLast, asked: by.asked },
   };
 }
 

@@ -143,7 +143,7 @@ export class CronScheduler {
     const { clock, runs } = this.#ports;
     if (entry.agreed === null || runs.busy().includes(entry.job.id)) return false;
     const settled = entry.agreed.settled;
-    const ran = await this.#fire({ entry, dueAt: clock.now() }, { last: false });
+    const ran = await this.#fire({ entry, dueAt: clock.now() }, { last: false, asked: true });
     await runs.settle(entry.job.id, settled);
     return ran;
   }
@@ -332,7 +332,10 @@ export class CronScheduler {
   }
 
   /** Takes the due time and queues what it does; false when it was taken before or may not run. */
-  async #fire({ entry, dueAt }: Candidate, { last }: { readonly last: boolean }): Promise<boolean> {
+  async #fire(
+    { entry, dueAt }: Candidate,
+    { last, asked = false }: { readonly last: boolean; readonly asked?: boolean },
+  ): Promise<boolean> {
     const { runs, gates, clock, jobStore, newId } = this.#ports;
     const { job, agreed } = entry;
     if (agreed === null) return false;
@@ -355,7 +358,7 @@ export class CronScheduler {
       if (last) await jobStore.refresh();
       return taken;
     }
-    const own = runRequest(facts, { id: newId(), creator, role, sessionKey: jobSession(job.id), isLast: last });
+    const own = runRequest(facts, { id: newId(), creator, role, sessionKey: jobSession(job.id), isLast: last, asked });
     const inbound = job.session === 'main' ? { ...own, sessionKey: gates.mainSession(own) } : own;
     const taken = await runs.claim({ ...claim, inbound });
     if (last) await jobStore.refresh();
@@ -380,12 +383,12 @@ export class CronScheduler {
     if (count === 0) return 0;
     if (count >= OFF_AFTER) {
       await jobStore.setEnabled(job.id, false);
-      const text = `The job \`${job.id}\` failed ${count} times in a row, so I switched it off. \`/cron show ${job.id}\` says why, \`/cron enable ${job.id}\` switches it on again.`;
+      const text = `The job \`${job.id}\` failed ${count} times in a row, so I switched it off. \`/cron show ${job.id}\` says why, \`/cron run ${job.id}\` runs it once more, and \`/cron enable ${job.id}\` switches it on again.`;
       await tellOwner(`cron-off:${job.id}:${newest}`, text);
       return Number.POSITIVE_INFINITY;
     }
     if (count === TELL_AFTER) {
-      const text = `The job \`${job.id}\` failed ${count} times in a row. \`/cron show ${job.id}\` says why; after ${OFF_AFTER} failures I switch it off.`;
+      const text = `The job \`${job.id}\` failed ${count} times in a row. \`/cron show ${job.id}\` says why, and \`/cron run ${job.id}\` runs it now; after ${OFF_AFTER} failures I switch it off.`;
       await tellOwner(`cron-failing:${job.id}:${newest}`, text);
     }
     return newest + (BACKOFF_MS[Math.min(count, BACKOFF_MS.length) - 1] ?? 0);

@@ -257,8 +257,8 @@ describe('a job that fails', () => {
     const gaps = world.requests.slice(1).map(({ at }, index) => (at - (world.requests[index]?.at ?? 0)) / 1_000);
     expect(gaps).toEqual([30, 60, 300, 900, 3600, 3600, 3600, 3600, 3600]);
     expect(world.notices.map(({ text }) => text)).toEqual([
-      'The job `bad` failed 3 times in a row. `/cron show bad` says why; after 10 failures I switch it off.',
-      'The job `bad` failed 10 times in a row, so I switched it off. `/cron show bad` says why, `/cron enable bad` switches it on again.',
+      'The job `bad` failed 3 times in a row. `/cron show bad` says why, and `/cron run bad` runs it now; after 10 failures I switch it off.',
+      'The job `bad` failed 10 times in a row, so I switched it off. `/cron show bad` says why, `/cron run bad` runs it once more, and `/cron enable bad` switches it on again.',
     ]);
     expect((await world.onDisk())[0]).toMatchObject({ enabled: false });
     const { journal } = world;

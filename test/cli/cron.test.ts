@@ -42,6 +42,30 @@ describe('cron', () => {
     expect(JSON.parse(other.out)).toEqual({ jobs: [JOB], runs: [] });
   });
 
+  test.each([
+    ['failed', 1, '', /^The job tick failed\. No credit left\. Run it again: assistant cron run tick\./u],
+    ['stopped', 1, '', /^The job tick was stopped\. Why: assistant why t\./u],
+    ['ok', 0, 'tick run\nIt is done.\n', /^$/u],
+    ['silent', 0, 'tick run\nIt is done and had nothing to report.\n', /^$/u],
+  ] as const)('run waits for a run that ends %s, and fails with it', async (execution, code, out, err) => {
+    const { line } = scheduled();
+    let looks = 0;
+    const reason = execution === 'failed' ? 'No credit left.' : null;
+    const due = '2026-01-01T00:00:00Z';
+    line.assistant.answers = {
+      cron: async ({ action }): Promise<CronInfo> => {
+        if (action === 'show') looks += 1;
+        const state = looks < 2 ? 'waiting' : looks < 3 ? 'running' : execution;
+        const run = { due, lastDue: due, count: 1, execution: state, delivery: 'none', reason, lateMs: 0, turnId: 't' };
+        return { text: `- \`tick\` ${action}`, jobs: [JOB], runs: action === 'show' ? [run] : [] } as CronInfo;
+      },
+    };
+    expect(await line.run('cron', 'run', 'tick')).toBe(code);
+    if (code === 0) expect(line.out).toBe(out);
+    expect(line.err).toMatch(err);
+    expect(looks).toBe(3);
+  });
+
   test('adds', async () => {
     const { line, asked } = scheduled();
     const options = ['--kind', 'agent', '--zone', 'Europe/Vienna', '--chat', 'telegram:7', '--session', 'main'];
@@ -52,7 +76,7 @@ describe('cron', () => {
     ]);
   });
 
-  test.each(['show', 'remove', 'disable', 'run'])('%s names one', async (action) => {
+  test.each(['show', 'remove', 'disable'])('%s names one', async (action) => {
     const { line, asked } = scheduled();
     expect(await line.run('cron', action, 'tick')).toBe(0);
     expect(asked).toEqual([{ action, id: 'tick' }]);

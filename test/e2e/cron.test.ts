@@ -240,6 +240,32 @@ describe('tasks', () => {
     expect(world.model.requests.at(-1)?.view.lastUserText).toContain('Scheduled task "look"');
   });
 
+  test('that repeat and fail: a run that was asked for tells it, and /retry says how to run it again', async () => {
+    await using world = await startWorld(VIENNA);
+    const { assistant } = world;
+    const job = { id: 'news', kind: 'agent', when: 'every 5h', text: 'look', chat: `telegram:${OWNER}` } as const;
+    world.model.reply('Hello.');
+    world.telegram.userSays(OWNER, 'hello');
+    await said(world, 'Hello.');
+    await assistant.request('cron', { action: 'add', job });
+    world.model.setHandler(() => ({ error: { status: 402, message: 'No credit.' } }));
+    world.telegram.userSays(OWNER, '/cron run news');
+    await said(world, 'The job news failed.');
+    const told = world.telegram.sentMessages.at(-1);
+    expect(told?.visibleText).toMatch(/Reply to this with \/retry to run it again\.$/u);
+    const { runs } = await assistant.request('cron', { action: 'show', id: 'news' });
+    expect(runs[0]).toMatchObject({ execution: 'failed' });
+    world.telegram.userSays(OWNER, '/retry');
+    await said(world, 'The last run of the job news failed: /cron run news runs it again.');
+    world.model.setHandler(() => 'No news.');
+    const chat = { id: OWNER, type: 'private', first_name: 'A' };
+    const from = { id: 1, is_bot: true, first_name: 'Bot' };
+    const reply_to_message = { message_id: told?.messageId, date: 1, chat, from, text: told?.visibleText };
+    world.telegram.userSays(OWNER, '/retry', { reply_to_message });
+    await said(world, 'No news.');
+    expect(world.model.requests.at(-1)?.view.lastUserText).toContain('Scheduled task "news"');
+  });
+
   test('nobody is silent with a person', async () => {
     await using world = await startWorld(VIENNA);
     world.model.reply(cron({ action: 'silent' }), 'Well.');

@@ -8,6 +8,8 @@ interface RetryPorts {
   readonly lastTurn: (sessionKey: string) => ClosedTurn | undefined;
   /** Recent turns that failed or were stopped and can be run again, newest first. */
   readonly unanswered: (sessionKey: string) => readonly ClosedTurn[];
+  /** Jobs of this chat whose newest run failed. */
+  readonly failedJobs: (message: InboundMessage) => readonly string[];
   /** The turn that a message of the chat belongs to, by the platform's id of the message. */
   readonly turnOf: (message: InboundMessage, externalId: string) => ClosedTurn | undefined;
 }
@@ -18,7 +20,7 @@ const MOST_NAMED = 5;
 /** Characters by which a message is quoted. */
 const QUOTED = 40;
 
-export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): ChatCommand => ({
+export const retryCommand = ({ lastTurn, unanswered, failedJobs, turnOf }: RetryPorts): ChatCommand => ({
   name: 'retry',
   description:
     'run your last message again if it failed or was stopped; `/retry words`, or a reply, picks an earlier one',
@@ -41,9 +43,12 @@ export const retryCommand = ({ lastTurn, unanswered, turnOf }: RetryPorts): Chat
     }
     const newest = lastTurn(sessionKey);
     const last = mine(newest) ? newest : failed[0];
-    if (last === undefined) return 'There is no message to run again.';
+    const jobs = failedJobs(message).map(
+      (id) => ` The last run of the job \`${id}\` failed: \`/cron run ${id}\` runs it again.`,
+    );
+    if (last === undefined) return `There is no message to run again.${jobs.join('')}`;
     const answer = again(last, 'Your last message');
-    return typeof answer === 'string' ? `${answer}${offer(failed)}` : answer;
+    return typeof answer === 'string' ? `${answer}${jobs.join('')}${offer(failed)}` : answer;
   },
 });
 

@@ -100,8 +100,8 @@ function lineBelow({ role, facts }: Turn, answer: string, entries: readonly Tape
 /** A failure of a job names it, because nobody asked for it just now. */
 function ofJob(message: InboundMessage | undefined, answer: string, outcome: TurnOutcome): string {
   if (message?.origin !== 'cron' || outcome !== 'failed') return answer;
-  const { job, once } = message.metadata;
-  const again = once === true ? ' Reply to this with /retry to run it again.' : '';
+  const { job, once, asked } = message.metadata;
+  const again = once === true || asked === true ? ' Reply to this with /retry to run it again.' : '';
   return `The job \`${String(job)}\` failed. ${answer}${again}`;
 }
 

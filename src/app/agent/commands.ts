@@ -115,6 +115,11 @@ export function createCommands(
       retryCommand({
         lastTurn: (sessionKey) => journal.turns.last(sessionKey),
         unanswered: (sessionKey) => journal.turns.unanswered(sessionKey, clock.now() - RETRY_MS),
+        // Others see their jobs' failures in `/cron`.
+        failedJobs: ({ role }) =>
+          (role === 'owner' ? journal.cron.jobs() : [])
+            .filter(({ id, since }) => journal.cron.failures(id, since).count > 0)
+            .map(({ id }) => id),
         turnOf: (message, externalId) => journal.turns.ofMessage(message, externalId),
       }),
       statusCommand({ status }),

@@ -149,9 +149,11 @@ export function createAutomation(base: Base, parts: AutomationParts): Automation
     holdBack: async ({ turnId, messages }, { outcome, answer }, hasSent) => {
       const message = messages.at(-1);
       if (message?.origin !== 'cron') return false;
-      // What fails again and again is told after three times; what runs once says so itself.
-      if (outcome === 'failed' && message.metadata['once'] !== true) return await journal.cron.silence(turnId, answer);
-      if (outcome === 'failed') return false;
+      // What fails again and again is told after three times; what runs once, or was asked for now, says so itself.
+      if (outcome === 'failed') {
+        if (message.metadata['once'] === true || message.metadata['asked'] === true) return false;
+        return await journal.cron.silence(turnId, answer);
+      }
       if (journal.cron.silenced(turnId) !== null) return true;
       return !hasSent && answer === '' && (await journal.cron.silence(turnId, 'it had nothing to report'));
     },

@@ -1,10 +1,18 @@
 import type { CronInfo } from '../../gateway/operations/schedule.ts';
+import { sleep } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
 import { escapeInvisible } from '../format.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
+
+/** Between two looks at a run. */
+const LOOK_MS = 300;
+/** How long a run is waited for: until it begins, and until it ends. */
+const MOST_WAITING_MS = 15_000;
+const MOST_RUNNING_MS = 600_000;
 
 interface AddFlags extends OutputFlags {
   readonly when: string;
@@ -43,15 +51,56 @@ export async function cronAddCommand(flags: AddFlags, context: CliContext): Prom
   return 0;
 }
 
-/** `assistant cron show|remove|disable|run ID`. */
+/** `assistant cron show|remove|disable ID`. */
 export function cronOneCommand(
-  action: 'show' | 'remove' | 'disable' | 'run',
+  action: 'show' | 'remove' | 'disable',
 ): (flags: OutputFlags & { readonly id: string }, context: CliContext) => Promise<number> {
   return async ({ id, home, json }, context) => {
     await using assistant = await openAssistant(context, home);
     show(context, json, await assistant.port.request('cron', { action, id }));
     return 0;
   };
+}
+
+/** `assistant cron run ID`. Waits for the end of the run and fails as the run did. */
+export async function cronRunCommand(
+  { id, home, json }: OutputFlags & { readonly id: string },
+  context: CliContext,
+): Promise<number> {
+  await using assistant = await openAssistant(context, home);
+  const { port } = assistant;
+  const begun = await port.request('cron', { action: 'run', id });
+  if (!json) show(context, json, begun);
+  const startedAt = context.clock.monotonic();
+  let shown = await port.request('cron', { action: 'show', id });
+  for (;;) {
+    const execution = shown.runs[0]?.execution;
+    const mostMs = execution === 'waiting' ? MOST_WAITING_MS : execution === 'running' ? MOST_RUNNING_MS : 0;
+    if (context.clock.monotonic() - startedAt >= mostMs) break;
+    await sleep(context.clock, LOOK_MS);
+    shown = await port.request('cron', { action: 'show', id });
+  }
+  if (json) show(context, json, shown);
+  const [run] = shown.runs;
+  if (run === undefined) return 0;
+  const { execution, reason, turnId } = run;
+  const why = reason !== null ? ` ${plain(reason)}` : turnId === null ? '' : ` Why: assistant why ${turnId}.`;
+  const how = `assistant cron show ${id}`;
+  switch (execution) {
+    case 'waiting':
+    case 'running':
+      if (!json) context.stdout.write(`It is still ${execution}. How it ended: ${how}\n`);
+      return 0;
+    case 'ok':
+    case 'silent':
+      if (!json) context.stdout.write(execution === 'ok' ? 'It is done.\n' : 'It is done and had nothing to report.\n');
+      return 0;
+    default:
+      throw new AppError(
+        'cron-failed',
+        `The job ${id} ${execution === 'failed' ? 'failed' : `was ${execution}`}.${why} Run it again: assistant cron run ${id}. Its runs: ${how}.`,
+      );
+  }
 }
 
 /** `assistant cron enable ID`. */

@@ -208,10 +208,10 @@ export const cron: Group = {
     }),
     command({
       name: 'run',
-      description: 'run a job now',
+      description: 'run a job now, and wait for its end',
       arguments: { id },
       options: { json },
-      load: async () => (await import('../data/cron.ts')).cronOneCommand('run'),
+      load: async () => (await import('../data/cron.ts')).cronRunCommand,
     }),
     command({
       name: 'enable',
