@@ -136,17 +136,42 @@ function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
       ({ kind, person, sight }) => kind === 'ask' && person === sender.id && sight !== 'unseen',
     );
     const choice = asked === undefined ? undefined : choiceIn(asked.choices, words);
+    const newer = asked === undefined ? [] : here.slice(here.indexOf(asked) + 1);
+    const unclear = choice === undefined && isYesOrNo(words) ? newer.filter((one) => isOwn(one, message)) : [];
+    if (unclear.length > 0) {
+      return nothing(
+        `I asked you something else after that question, so answer this first:\n\n${unclear.map(howToSettle).join('\n')}`,
+      );
+    }
     // "stop" ends the running work, unless it is one of the choices.
     if (asked !== undefined && (choice !== undefined || !isStop)) return answered(asked, choice ?? words);
   }
   const [only, ...others] = here;
   if (only?.kind !== 'approval' || role !== 'owner' || isStop) return null;
-  if (whyCode(only, others, { verdict: 'deny', code: null, reason: words }) !== null) return null;
+  const why = whyCode(only, others, { verdict: 'deny', code: null, reason: words });
+  if (why !== null) {
+    const isUnclear = isAlone && others.length > 0 && isYesOrNo(words) && here.every((one) => isOwn(one, message));
+    return isUnclear ? nothing(`${why}:\n\n${here.map(howToSettle).join('\n')}`) : null;
+  }
   if (isAlone && YES.test(words)) {
     return decide(only, { verdict: 'approve', code: null, reason: '' });
   }
   if (NO.test(words)) return deny(only, '', 'Not allowed.');
   return deny(only, words, 'Not allowed: I took your message as the answer.');
+}
+
+/** Whether a person may answer an approval question without its code, if it is the only one. */
+function isOwn({ kind, own, sight }: QuestionHere, { role }: InboundMessage): boolean {
+  return kind === 'approval' && role === 'owner' && own && sight === 'shown';
+}
+
+function isYesOrNo(words: string): boolean {
+  return YES.test(words) || NO.test(words);
+}
+
+/** One line with both commands that answer a question, and the beginning of what it would run. */
+function howToSettle(question: QuestionRow): string {
+  return `${howTo(question, { verdict: 'approve', code: null, reason: '' })}, or /deny ${question.code}`;
 }
 
 /** A plain yes; one with a condition (“yes, but only once”) is none. */
