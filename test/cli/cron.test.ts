@@ -57,7 +57,7 @@ describe('cron', () => {
         if (action === 'show') looks += 1;
         const state = looks < 2 ? 'waiting' : looks < 3 ? 'running' : execution;
         const run = { due, lastDue: due, count: 1, execution: state, delivery: 'none', reason, lateMs: 0, turnId: 't' };
-        return { text: `- \`tick\` ${action}`, jobs: [JOB], runs: action === 'show' ? [run] : [] } as CronInfo;
+        return { text: `- \`tick\` ${action}`, jobs: [JOB], runs: action === 'show' ? [run] : [] };
       },
     };
     expect(await line.run('cron', 'run', 'tick')).toBe(code);
