@@ -51,7 +51,8 @@ export async function windowSettings(world: SetupWorld, config: Config, place: P
     const asked = { baseUrl, model, apiKey, clock, onServer };
     const window = server === undefined ? null : await askContextWindow({ ...asked, server });
     if (window !== null && window < SMALL_WINDOW) tell.bad(smallWindow(ref, window));
-    if (server !== undefined) await proveWhole(world, place);
+    // Without a key it costs nothing.
+    if (server !== undefined && apiKey === null) await proveWhole(world, place);
     return [];
   }
   const windowWith = (configured: number | null): Promise<number | null> =>

@@ -197,7 +197,7 @@ describe('what a message says', () => {
       '[place: Home, Here 1]\n[location: 1.5, 2]',
     ],
     [{ dice: { emoji: '🎲', value: 4 } }, '[🎲: 4]'],
-    [{ text: 'look', location: { latitude: 'odd' } }, 'look'],
+    [{ text: 'look', location: { latitude: 'odd' } }, "look\n[location: messages of this kind can't be read here]"],
   ])('%j is read as %j', (message, text) => {
     expect(draft(message).text).toBe(text);
   });

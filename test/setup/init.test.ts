@@ -387,6 +387,23 @@ describe('assistant init --yes', () => {
     expect(config.providers['local']).toMatchObject({ kind: 'openai', baseUrl: server.url });
   });
 
+  test('a server of one’s own gets the whole prompt with all tools, and what it says to that is told', async () => {
+    await using server = await startFakeOpenAi({
+      models: ['qwen3'],
+      handler: ({ body }) =>
+        JSON.stringify(body).length < 10_000
+          ? 'Ready.'
+          : { error: { status: 402, message: 'The prompt is too dear.' } },
+    });
+    const line = new CommandLine();
+    line.app = () => import('../../src/app.ts');
+    line.env = { OLLAMA_HOST: NOWHERE };
+    expect(await line.run('init', '--yes', '--base-url', server.url)).toBe(0);
+    expect(server.requests.at(-1)?.view.tools.length).toBeGreaterThan(15);
+    expect(line.out).toContain('Sending local/qwen3 the whole prompt with its tools');
+    expect(line.out).toContain('has no credit left');
+  });
+
   test('a refused key is one sentence and exit code 1; --no-check saves it unseen', async () => {
     await using server = await startFakeOpenAi({ apiKey: 'right' });
     const line = new CommandLine();

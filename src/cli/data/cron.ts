@@ -1,4 +1,5 @@
 import type { CronInfo } from '../../gateway/operations/schedule.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
 import { sleep } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { confirm } from '../confirm.ts';
@@ -84,8 +85,9 @@ export async function cronRunCommand(
   const [run] = shown.runs;
   if (run === undefined) return 0;
   const { execution, reason, turnId } = run;
-  const why = reason !== null ? ` ${plain(reason)}` : turnId === null ? '' : ` Why: assistant why ${turnId}.`;
-  const how = `assistant cron show ${id}`;
+  const why =
+    reason !== null ? ` ${plain(reason)}` : turnId === null ? '' : ` Why: ${assistantCommand(`why ${turnId}`)}.`;
+  const how = assistantCommand(`cron show ${id}`);
   switch (execution) {
     case 'waiting':
     case 'running':
@@ -98,7 +100,7 @@ export async function cronRunCommand(
     default:
       throw new AppError(
         'cron-failed',
-        `The job ${id} ${execution === 'failed' ? 'failed' : `was ${execution}`}.${why} Run it again: assistant cron run ${id}. Its runs: ${how}.`,
+        `The job ${id} ${execution === 'failed' ? 'failed' : `was ${execution}`}.${why} Run it again: ${assistantCommand(`cron run ${id}`)}. Its runs: ${how}.`,
       );
   }
 }

@@ -33,14 +33,14 @@ describe('models that do not do what they are asked', () => {
 
   test('one that answers in plain text has written the log, and MEMORY.md stays', async () => {
     await using world = await ConsolidationWorld.open({
-      answer: () => ({ text: 'We spoke of numbers.' }),
+      answer: () => ({ text: 'The user spoke of numbers.' }),
       memory: TEN,
     });
     await talk(world);
     await world.afterTurn();
-    expect(await world.history()).toContain('] We spoke of numbers.');
+    expect(await world.history()).toContain('] The user spoke of numbers.');
     expect(await world.memory()).toBe(TEN);
-    expect((await world.anchors())[0]?.summary).toBe('We spoke of numbers.');
+    expect((await world.anchors())[0]?.summary).toBe('The user spoke of numbers.');
   });
 
   test('a text in a code fence is taken out of it', async () => {
@@ -85,9 +85,9 @@ describe('models that do not do what they are asked', () => {
     await world.reopen();
     await world.idle();
     expect(world.journal.consolidations.open()).toMatchObject([{ failures: 2 }]);
-    world.answer = () => ({ text: 'Numbers.' });
+    world.answer = () => ({ text: 'The user spoke of numbers.' });
     await world.afterTurn();
-    expect(await world.history()).toContain('] Numbers.');
+    expect(await world.history()).toContain('] The user spoke of numbers.');
     expect(world.journal.consolidations.done(OWNER.sessionKey)).toMatchObject([{ failures: 0 }]);
   });
 
