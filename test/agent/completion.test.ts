@@ -43,6 +43,13 @@ describe('what follows an answer without calls', () => {
     expect(follow(answers)).toEqual(steps);
   });
 
+  test('empty answers up to the cap are called empty, not too many steps', () => {
+    expect(completionOf(entries(asks(), empty, empty, empty), 3)).toMatchObject({
+      outcome: 'failed',
+      answer: expect.stringContaining('empty answer') as string,
+    });
+  });
+
   test('an empty answer after what a person added counts anew', () => {
     const turn = entries(asks(), empty, asks('and this'), empty);
     expect(completionOf(turn, 40)).toEqual({ type: 'ask-model' });

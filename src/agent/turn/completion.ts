@@ -66,10 +66,11 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
   const asker = askerOf(entries);
   const said = textOf(last).trim();
   if (said !== '') return finish('answered', asker === null && saysNothing(said) ? '' : answer);
-  if (capped) return atCap(answer, maxIterations);
+  const isAllEmpty = maxIterations > 1 && emptiesAtEnd(entries) >= maxIterations;
+  if (capped && !isAllEmpty) return atCap(answer, maxIterations);
   if (answer !== '' || sentTexts(entries).length > 0) return finish('answered', answer);
   if (last.stopReason === 'refusal') return failed(refused(`${last.provider}/${last.model}`, asker), 'refusal');
-  if (countSince(entries, ANSWER_NOW) > 0)
+  if (isAllEmpty || countSince(entries, ANSWER_NOW) > 0)
     return failed(asker === null ? EMPTY : `${EMPTY} Send /retry, or put it in other words.`, 'malformed');
   return emptiesAtEnd(entries) < 2 ? { type: 'ask-model' } : { type: 'say', text: ANSWER_NOW };
 }
