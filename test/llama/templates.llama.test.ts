@@ -90,4 +90,26 @@ describe.skipIf(NO_LLAMA)(`real templates${NO_LLAMA === undefined ? '' : ` (${NO
       );
     },
   );
+
+  test('30 switches between six templates: the conversation goes on', async () => {
+    const six = [
+      'Qwen-Qwen2.5-7B-Instruct',
+      'meta-llama-Llama-3.1-8B-Instruct',
+      'mistralai-Mistral-Nemo-Instruct-2407',
+      'google-gemma-2-2b-it',
+      'NousResearch-Hermes-3-Llama-3.1-8B-tool_use',
+      'deepseek-ai-DeepSeek-V3.1',
+    ];
+    await using it = await startLlamaWorld();
+    for (let turn = 0; turn < 30; turn += 1) {
+      await it.llama.start(six[(turn * 5 + Math.floor(turn / 6)) % 6]);
+      it.calls = 1;
+      const texts = await it.says(`message ${turn}: what is in the folder?`);
+      expect(texts.join('\n'), `message ${turn}`).not.toMatch(UNTRUE);
+    }
+    const chats = it.llama.proxy.passed.filter(({ path }) => path.endsWith('/chat/completions'));
+    const refused = chats.filter(({ status }) => status !== 200).length;
+    console.log(`30 switches: ${chats.length} requests, ${refused} refused`);
+    expect(chats.at(-1)?.status).toBe(200);
+  });
 });
