@@ -257,7 +257,7 @@ export class JobStore {
     };
     if (file.broken !== null) {
       const is = file.broken;
-      await once([`broken:${is.copy}`], () => broken(is));
+      await once([`broken:${is.copy ?? is.reason}`], () => broken(is));
     }
     if (file.rewrites > 0) await once([`rewritten:${file.rewrites}`], () => rewritten(file.list.jobs.length));
     const waiting = this.#entries.filter((entry) => entry.state === 'waiting' && !this.#reported.has(keyOf(entry)));

@@ -1,10 +1,9 @@
-import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { ensureDirectory, quarantine, readIfExists, replaceDurable } from '../storage/files.ts';
 import { fileStampOf, watchFile } from '../storage/watched-file.ts';
 import type { Clock } from '../util/clock.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { AppError, errorCode, errorMessage } from '../util/errors.ts';
 import { oneLine, plural } from '../util/text.ts';
 import { fromForeignJobs, type ReadAs } from './foreign-jobs.ts';
 import { jobSchema, MOST_JOBS, problemOf, type Job } from './job.ts';
@@ -24,10 +23,11 @@ export interface JobList {
   readonly jobs: readonly Job[];
 }
 
-/** A file that cannot be used as a whole, and where a copy of it is. */
+/** A file that cannot be used as a whole. */
 export interface BrokenFile {
   readonly reason: string;
-  readonly copy: string;
+  /** Where a copy of it is; null: it could not be read. */
+  readonly copy: string | null;
   /** How many jobs of another program's file were imported. If null, the jobs read last stay in effect. */
   readonly imported: number | null;
 }
@@ -87,7 +87,7 @@ export class JobsFile {
     this.#list = list;
   }
 
-  /** Reads the file if it changed; true if something is new. Rejects with file-system errors. */
+  /** Reads the file if it changed; true if something is new. Rejects when something can't be written. */
   look(): Promise<boolean> {
     return this.#enqueue(() => this.#look());
   }
@@ -96,21 +96,20 @@ export class JobsFile {
     const { path } = this.#options;
     const stamp = fileStampOf(path);
     if (stamp === this.#stamp) return false;
-    const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-    const text = isFolder ? undefined : await readIfExists(path);
+    const { text, problem } = await readText(path);
     if (text === this.#text && text !== undefined) {
       this.#stamp = stamp;
       return false;
     }
     // A person who wants no jobs saves an empty list.
-    if (text === undefined && !isFolder && this.#list.jobs.length > 0) {
+    if (text === undefined && problem === undefined && this.#list.jobs.length > 0) {
       await this.#write(this.#list);
       this.#rewrites += 1;
       return true;
     }
     const { clock, ...readAs } = this.#options;
     const read = (): ReturnType<typeof parseJobs> => {
-      if (isFolder) return { problem: 'a folder is in its place' };
+      if (problem !== undefined) return { problem };
       return text === undefined ? NOTHING : parseJobs(text, { ...readAs, now: clock.now() });
     };
     const parsed = read();
@@ -122,7 +121,8 @@ export class JobsFile {
     }: ParsedJobs = isUnusable ? { ...this.#list, left: parsed.problem } : parsed;
     if (left !== null) {
       // The file stays as it is, so that it can be corrected.
-      const copy = await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text ?? ''));
+      const copy =
+        text === undefined ? null : await quarantine(this.#options.quarantine, 'jobs.json', Buffer.from(text));
       this.#broken = { reason: left, copy, imported: isUnusable ? null : list.jobs.length };
     } else if (imported) {
       // The original is kept, because from now on the file is this program's.
@@ -131,8 +131,8 @@ export class JobsFile {
       return true;
     } else this.#broken = null;
     this.#list = list;
-    // Only now: a file whose copy couldn't be written is looked at again.
-    this.#stamp = stamp;
+    // Only now: a file whose copy couldn't be written is looked at again, as is one that couldn't be read.
+    this.#stamp = problem === undefined ? stamp : undefined;
     this.#text = text;
     return true;
   }
@@ -174,6 +174,16 @@ export class JobsFile {
     this.#stamp = fileStampOf(path);
     this.#list = next;
     this.#broken = null;
+  }
+}
+
+/** What is in the file, or why it can't be read; neither: there is none. */
+async function readText(path: string): Promise<{ readonly text?: string | undefined; readonly problem?: string }> {
+  try {
+    return { text: await readIfExists(path) };
+  } catch (error) {
+    const code = errorCode(error) ?? errorMessage(error);
+    return { problem: code === 'EISDIR' ? 'a folder is in its place' : `it can’t be read (${code})` };
   }
 }
 

@@ -23,7 +23,7 @@ export function watchEditedFile(path: string, onChange: () => void, clock: Clock
   };
   // A look takes a few microseconds here and many times that in the thread pool, and a process may run many homes.
   const look = (): void => {
-    const now = stampOf(path);
+    const now = fileStampOf(path);
     if (seen !== undefined && seen !== now) settle();
     seen = now;
     looking = clock.timer(untilNextLook(clock, LOOK_MS), look);
@@ -50,14 +50,5 @@ function watchFolder(folder: string, onEvent: (name: string | null) => void): Di
     return { [Symbol.dispose]: () => watcher.close() };
   } catch {
     return { [Symbol.dispose]: () => {} };
-  }
-}
-
-/** One that cannot be looked at counts as one that is not there. */
-function stampOf(path: string): string {
-  try {
-    return fileStampOf(path);
-  } catch {
-    return '-';
   }
 }

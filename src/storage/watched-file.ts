@@ -29,8 +29,12 @@ export function watchFile(path: string, clock: Clock, changed: () => void): Disp
   return { [Symbol.dispose]: stop };
 }
 
-/** A text that differs after each change of a file; `-` when there is no file. */
+/** A text that differs after each change of a file; `-` when there is none, or none that can be looked at. */
 export function fileStampOf(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(path);
+    return `${ino}:${size}:${mtimeMs}:${ctimeMs}`;
+  } catch {
+    return '-';
+  }
 }

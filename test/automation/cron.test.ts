@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isoIn } from '../../src/util/time-zone.ts';
@@ -354,6 +354,25 @@ describe('the file', () => {
     expect((await world.onDisk()).map(({ id }) => id)).toEqual(['mine', 'more']);
   });
 
+  test('what can’t be read is told, what was read last goes on, and it is read as soon as it can be', async () => {
+    await using world = await running();
+    await world.add({ id: 'mine', every: '1h', text: 'Mine' });
+    const text = await readFile(world.path, 'utf8');
+    await world.stop();
+    await rm(world.path);
+    await symlink(world.path, world.path);
+    await world.start();
+    expect(world.notices).toMatchObject([{ text: 'it can’t be read (ELOOP)' }]);
+    expect(world.jobStore.broken?.copy).toBeNull();
+    await world.clock.advance(HOUR);
+    expect(world.sent()).toEqual(['Mine']);
+    await rm(world.path);
+    await world.edit(text);
+    expect(world.jobStore.broken).toBeNull();
+    await world.clock.advance(HOUR);
+    expect(world.sent()).toEqual(['Mine', 'Mine']);
+  });
+
   test('keeps what is added while it is being looked at', async () => {
     await using world = await running();
     const over = new AbortController();
@@ -590,7 +609,7 @@ describe('another program’s jobs.json with jobs that can’t be imported', () 
     expect(brokenSentence(broken)).toBe(
       'I imported 2 jobs from cron/jobs.json, but not all: the job "Job 2" has a "schedule.kind" that can’t be read. Correct it, or remove the job, and save the file to import the rest. Not imported either: "Job 3", "number 4", "Job 4".',
     );
-    expect(await readFile(broken.copy, 'utf8')).toBe(text);
+    expect(await readFile(broken.copy ?? '', 'utf8')).toBe(text);
     const [first] = world.jobStore.entries;
     if (first === undefined) throw new Error('no job was imported');
     await world.jobStore.agree(first, entryCreator);

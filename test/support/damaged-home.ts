@@ -1,11 +1,11 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { runCommand } from './command-run.ts';
 import { waitFor } from './wait.ts';
 import { chatOf, OWNER, startWorld, type World } from './world.ts';
 
-/** What a mishap does to a file. */
-const DAMAGES = ['gone', 'empty', 'zeroed', 'truncated', 'folder', 'random'] as const;
+/** What a mishap does to a file; nothing is unreadable to root. */
+const DAMAGES = ['gone', 'empty', 'zeroed', 'truncated', 'folder', 'random', 'unreadable'] as const;
 type Damage = (typeof DAMAGES)[number];
 
 function damage(path: string, how: Damage): void {
@@ -15,6 +15,7 @@ function damage(path: string, how: Damage): void {
   if (how === 'truncated') truncateSync(path, Math.floor(size / 2));
   if (how === 'folder') mkdirSync(path);
   if (how === 'zeroed') writeFileSync(path, Buffer.alloc(size));
+  if (how === 'unreadable') chmodSync(path, 0o000);
   if (how === 'random')
     writeFileSync(
       path,
@@ -97,7 +98,7 @@ interface Told {
 export async function damageTable(
   when: 'off' | 'running',
   files: (all: readonly string[]) => readonly string[],
-  damages: readonly Damage[] = DAMAGES,
+  damages: readonly Damage[] = DAMAGES.filter((how) => how !== 'unreadable' || process.getuid?.() !== 0),
 ): Promise<readonly Told[]> {
   const stage = await homeToDamage();
   await using _ = stage.world;
@@ -133,13 +134,14 @@ async function whileRunning({ world, freshHome, leave }: HomeToDamage, { file, h
   damage(join(home, file), how);
   await waitFor(() => since(world, before).includes(name), { timeoutMs: 8_000 }).catch(() => {});
   if (!since(world, before).includes(name)) await talk(world);
-  const status = (await runCommand(['status'], home)).out;
+  let status = (await runCommand(['status'], home)).out;
   let refused = '';
   if (!`${since(world, before)}${status}`.includes(name)) {
     await world
       .restart(home)
       .then(() => talk(world))
       .catch((error: unknown) => (refused = String(error)));
+    status += (await runCommand(['status'], home)).out;
   }
   const told = { file, how, refused, chat: since(world, before), status };
   await leave();

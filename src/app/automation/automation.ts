@@ -206,8 +206,8 @@ async function openCron(base: Base, { stores, bus, hooks, stopTurn }: Automation
     broken: (file) => {
       const { reason, copy } = file;
       log.warn('cron: cron/jobs.json cannot be used', { reason, copy });
-      const text = `${brokenSentence(file)} A copy of the file is in ${copy}.`;
-      return tellOwner(`cron-broken:${copy}`, text);
+      const kept = copy === null ? '' : ` A copy of the file is in ${copy}.`;
+      return tellOwner(`cron-broken:${copy ?? clock.now()}`, `${brokenSentence(file)}${kept}`);
     },
     rewritten: (jobs) => {
       log.warn('cron: cron/jobs.json was gone and is written again', { jobs });
