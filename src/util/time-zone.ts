@@ -94,6 +94,11 @@ export function localMinute(at: number, timezone: string | null): string {
   return `${date} ${time}`;
 }
 
+/** `2026-11-21 14:05:09`; `timezone` as in `localTime`. */
+export function localSecond(at: number, timezone: string | null): string {
+  return `${localMinute(at, timezone)}:${new Date(at).toISOString().slice(17, 19)}`;
+}
+
 /** `Mon 2027-03-01 09:00 (Europe/Vienna)`, with seconds where there are some. */
 export function localText(at: number, zone: string): string {
   const { date, time, weekday } = localTime(at, zone);

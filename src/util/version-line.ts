@@ -1,3 +1,5 @@
+import { localMinute } from './time-zone.ts';
+
 /** An earlier text of a file, as far as a list shows it. */
 interface ListedVersion {
   readonly id: string;
@@ -10,9 +12,8 @@ interface ListedVersion {
   readonly kind: 'kept' | 'proposed';
 }
 
-/** One line about an earlier text, for lists in terminals and chats; begins with its id. */
-export function versionLine({ id, at, size, kind, reason }: ListedVersion): string {
-  const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+/** One line about an earlier text, for lists in terminals and chats; begins with its id. `timezone` as in `localTime`. */
+export function versionLine({ id, at, size, kind, reason }: ListedVersion, timezone: string | null): string {
   const what = kind === 'proposed' ? `proposed, not used: ${reason}` : `replaced by: ${reason}`;
-  return `${id}  ${when} UTC  ${String(size).padStart(7)} bytes  ${what}`;
+  return `${id}  ${localMinute(at, timezone)}  ${String(size).padStart(7)} bytes  ${what}`;
 }

@@ -28,6 +28,7 @@ function commandLine(empty = false): CommandLine {
       return LISTED;
     },
   };
+  line.configure({ agent: { timezone: 'Europe/Vienna' } });
   return line;
 }
 
@@ -37,8 +38,8 @@ test('lists what was allowed for good and what waits, with nothing hidden', asyn
     expect(await line.run(...argv)).toBe(0);
     expect(line.out).toBe(
       [
-        `ab12cd34  /usr/bin/git commit -m 'it'\\''s done' in /home/ann/ws  (by telegram:42, 2026-11-21 05:10 UTC)\n`,
-        'Run a command? (telegram:42, until 2026-11-21 05:20 UTC) It asks.\n',
+        `ab12cd34  /usr/bin/git commit -m 'it'\\''s done' in /home/ann/ws  (by telegram:42, 2026-11-21 06:10)\n`,
+        'Run a command? (telegram:42, until 2026-11-21 06:20) It asks.\n',
         '  │ touch a\\u{202e}\n',
         '  answer in a chat with /approve zz99yy88 or /deny zz99yy88\n',
       ].join(''),

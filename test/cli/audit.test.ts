@@ -13,15 +13,32 @@ const ENTRY = {
   reason: 'Commands ask.',
   approval: 'terminal:owner',
 };
+const AT = Date.parse(ENTRY.at);
+const STEPS = [{ at: AT, what: 'came in' }];
 const OLDER = { ...ENTRY, what: 'write_file a.txt', decision: 'allowed' as const, reason: null, approval: null };
 
 function commandLine(asked: unknown[] = []): CommandLine {
   const line = new CommandLine();
+  line.configure({ agent: { timezone: 'Europe/Vienna' } });
   line.assistant.answers = {
     audit: async (params) => {
       asked.push(params);
       return [ENTRY, OLDER];
     },
+    why: async () => ({
+      stories: [
+        {
+          at: AT,
+          session: 'telegram:42',
+          subject: 'hello',
+          cause: 'It was answered.',
+          steps: STEPS,
+          cost: null,
+          turn: 't1',
+        },
+      ],
+      own: [{ at: AT + 1_000, what: 'job water', outcome: 'done', reason: null }],
+    }),
   };
   return line;
 }
@@ -31,13 +48,24 @@ test('shows decisions, oldest first, with nothing hidden', async () => {
   expect(await line.run('audit')).toBe(0);
   expect(line.out).toBe(
     [
-      '2026-11-21 05:10:11  allowed   telegram:42 (owner)  write_file a.txt\n',
+      '2026-11-21 06:10:11  allowed   telegram:42 (owner)  write_file a.txt\n',
       '    turn t1\n',
-      '2026-11-21 05:10:11  approved  telegram:42 (owner)  exec {"command":"touch b\\u{202e}"}\n',
+      '2026-11-21 06:10:11  approved  telegram:42 (owner)  exec {"command":"touch b\\u{202e}"}\n',
       '    Commands ask.; approved: terminal:owner\n',
       '    turn t1\n',
     ].join(''),
   );
+});
+
+test('why tells its times in the zone of the assistant', async () => {
+  const line = commandLine();
+  expect(await line.run('why')).toBe(0);
+  expect(line.out).toBe(
+    '2026-11-21 06:10:11  telegram:42  hello\n    It was answered.\n2026-11-21 06:10:12  done           job water\n',
+  );
+  line.out = '';
+  expect(await line.run('why', 't1')).toBe(0);
+  expect(line.out).toContain('2026-11-21 06:10:11  came in\n');
 });
 
 test('asks for what is wanted, and refuses a count that is none', async () => {

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -86,6 +87,10 @@ export class CommandLine {
   /** Runs a command in this home; resolves with the exit code. */
   run(...argv: readonly string[]): Promise<number> {
     return run(argv, this.#context());
+  }
+
+  configure(settings: Readonly<Record<string, unknown>>): void {
+    writeFileSync(join(this.home, 'config.json'), JSON.stringify(settings));
   }
 
   signal(signal: StopSignal): void {

@@ -32,6 +32,7 @@ function commandLine(asked: unknown[] = []): CommandLine {
     inboxRetry: done,
     inboxDrop: done,
   };
+  line.configure({ agent: { timezone: 'Europe/Vienna' } });
   return line;
 }
 
@@ -41,8 +42,8 @@ test('lists both ways, with nothing hidden', async () => {
   expect(await line.run('inbox', 'list')).toBe(0);
   expect(line.out).toBe(
     [
-      't1:0  2026-11-21 05:10 UTC  dead       telegram:42  The answer.\n    blocked\\u{202e}\n',
-      'm1  2026-11-21 05:10 UTC  accepted   telegram:42 Ann  The answer.\n',
+      't1:0  2026-11-21 06:10  dead       telegram:42  The answer.\n    blocked\\u{202e}\n',
+      'm1  2026-11-21 06:10  accepted   telegram:42 Ann  The answer.\n',
     ].join(''),
   );
 });

@@ -76,6 +76,7 @@ describe('memory', () => {
     const { line, world } = await remembering();
     expect(await line.run('memory', 'log')).toBe(0);
     expect(line.out).toBe('There are no earlier versions.\n');
+    line.configure({ agent: { timezone: 'Europe/Vienna' } });
     await world.put('- old\n');
     await world.put('- new\n', 'consolidation');
     await world.store.propose('- bad\n', 'consolidation');
@@ -83,8 +84,8 @@ describe('memory', () => {
     await line.run('memory', 'log');
     expect(line.out).toBe(
       [
-        '20261121T051000001Z  2026-11-21 05:10 UTC        6 bytes  proposed, not used: consolidation\n',
-        '20261121T051000000Z  2026-11-21 05:10 UTC        6 bytes  replaced by: consolidation\n',
+        '20261121T051000001Z  2026-11-21 06:10        6 bytes  proposed, not used: consolidation\n',
+        '20261121T051000000Z  2026-11-21 06:10        6 bytes  replaced by: consolidation\n',
       ].join(''),
     );
     line.out = '';
@@ -99,6 +100,7 @@ describe('memory', () => {
 
   test('says everything as JSON', async () => {
     const { line, world } = await remembering();
+    line.configure({ agent: { timezone: 'Europe/Vienna' } });
     await world.put('- old\n');
     await world.put('- new\n', 'test');
     const json = async (...argv: readonly string[]): Promise<unknown> => {
@@ -133,6 +135,7 @@ describe('memory', () => {
 
   test('is asked of the gateway that runs, through its control socket', async () => {
     const { line, world } = await remembering();
+    line.configure({ agent: { timezone: 'Europe/Vienna' } });
     await world.put('- old\n');
     await world.put('- new\n');
     line.running = true;

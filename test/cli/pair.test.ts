@@ -44,6 +44,7 @@ function paired(
       return { ...BEN, ownerless: facts.ownerless === true ? 'channels.telegram has no owner.' : null };
     },
   };
+  line.configure({ agent: { timezone: 'Europe/Vienna' } });
   return line;
 }
 
@@ -54,9 +55,9 @@ describe('pair', () => {
       expect(await line.run(...argv)).toBe(0);
       expect(line.out).toBe(
         [
-          'telegram:77 (Ben\\u{1b}[31m\\u{202e})  trusted, since 2026-11-21 05:10 UTC, by telegram:42\n',
-          'work:88  is waiting with the code ABCD2345, until 2026-11-21 05:20 UTC\n',
-          'Too many wrong codes: pairing is locked until 2026-11-21 05:10 UTC.\n',
+          'telegram:77 (Ben\\u{1b}[31m\\u{202e})  trusted, since 2026-11-21 06:10, by telegram:42\n',
+          'work:88  is waiting with the code ABCD2345, until 2026-11-21 06:20\n',
+          'Too many wrong codes: pairing is locked until 2026-11-21 06:10.\n',
         ].join(''),
       );
       expect(line.assistant.disposed).toBe(1);

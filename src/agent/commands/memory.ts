@@ -65,7 +65,7 @@ export const memoryCommand = (ports: MemoryPorts): ChatCommand => ({
     const [action = '', id = '', ...rest] = args.split(/\s+/u);
     try {
       if (action === '') return factsText(await facts(), timezone);
-      if (action === 'log' && id === '') return listed(await log());
+      if (action === 'log' && id === '') return listed(await log(), timezone);
       if (action !== 'restore' || id === '' || rest.length > 0) return USAGE;
       const { id: restored } = await restore(id);
       changed();
@@ -130,9 +130,11 @@ function factsText(facts: readonly KnownFact[], timezone: string | null): string
   ].join('\n');
 }
 
-function listed(versions: Awaited<ReturnType<MemoryStore['log']>>): string {
+function listed(versions: Awaited<ReturnType<MemoryStore['log']>>, timezone: string | null): string {
   if (versions.length === 0) return 'There are no earlier versions of MEMORY.md.';
-  const lines = versions.slice(0, MOST_LISTED).map((version) => versionLine(version).replaceAll('~~~', '~ ~ ~'));
+  const lines = versions
+    .slice(0, MOST_LISTED)
+    .map((version) => versionLine(version, timezone).replaceAll('~~~', '~ ~ ~'));
   const more = versions.length - lines.length;
   const rest = more === 0 ? [] : [`… and ${plural(more, 'more version')}`];
   const newest = versions[0]?.id ?? '';

@@ -1,5 +1,6 @@
 import type { CliContext } from '../context.ts';
-import { openAssistant } from '../open.ts';
+import { localSecond } from '../../util/time-zone.ts';
+import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
@@ -11,9 +12,10 @@ export async function auditCommand(
   await using assistant = await openAssistant(context, home);
   const found = await assistant.port.request('audit', { count: last, asked, about });
   const facts = found.toReversed();
+  const zone = await zoneOf(context, home);
   const lines = facts.map(({ at, who, role, what, decision, reason, approval, turn }) => {
     const why = [reason, approval === null ? null : `${decision}: ${approval}`].filter((part) => part !== null);
-    const head = `${at.slice(0, 19).replace('T', ' ')}  ${decision.padEnd(8)}  ${who ?? 'itself'} (${role})`;
+    const head = `${localSecond(Date.parse(at), zone)}  ${decision.padEnd(8)}  ${who ?? 'itself'} (${role})`;
     return `${head}  ${what}${why.length === 0 ? '' : `\n    ${why.join('; ')}`}${turn === null ? '' : `\n    turn ${turn}`}`;
   });
   print(context, json, { facts, lines, nothing: 'There are no entries yet.' });

@@ -1,7 +1,7 @@
 import { indented } from '../../util/text.ts';
 import * as z from 'zod';
 import { paint, type Piece, type TerminalLook } from '../../channels/markup/terminal-text.ts';
-import { localTime } from '../../util/time-zone.ts';
+import { localSecond } from '../../util/time-zone.ts';
 import { terminalText } from '../format.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -44,7 +44,7 @@ export function logLineText({ at, level, message, fields }: LogLine, style: Term
   const short = entries.filter(([, value]) => !value.includes('\n'));
   const long = entries.filter(([, value]) => value.includes('\n'));
   const tone: Partial<Piece> = level === 'error' ? { tone: 'wrong' } : level === 'warn' ? { tone: 'number' } : {};
-  const time = at === null ? '' : timeText(at);
+  const time = at === null ? '' : localSecond(at, null);
   const head = paint(
     [
       { text: time, dim: true },
@@ -55,11 +55,6 @@ export function logLineText({ at, level, message, fields }: LogLine, style: Term
     { style, hyperlinks: false },
   );
   return [head, ...long.map(([name, value]) => indented(terminalText(`${name}=${value}`), '    '))].join('\n');
-}
-
-function timeText(at: number): string {
-  const { date, time } = localTime(at, null);
-  return `${date} ${time}:${String(new Date(at).getUTCSeconds()).padStart(2, '0')}`;
 }
 
 function fieldText(value: unknown): string {

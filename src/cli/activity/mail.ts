@@ -1,6 +1,7 @@
 import type { RequestName, RequestResult } from '../../gateway/operations/operations.ts';
 import type { CliContext } from '../context.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant, zoneOf } from '../open.ts';
+import { localMinute } from '../../util/time-zone.ts';
 import { json as jsonText } from '../format.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
@@ -34,12 +35,12 @@ async function list(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
+  const zone = await zoneOf(context, home);
   const items: readonly Item[] = await assistant.port.request(name, {});
   const lines = items.map((item) => {
     const { id, channel, chat, state, reason, createdAt, text } = item;
-    const at = new Date(createdAt).toISOString().slice(0, 16).replace('T', ' ');
     const why = reason === null ? '' : `\n    ${reason}`;
-    return `${id}  ${at} UTC  ${state.padEnd(9)}  ${channel}:${chat}${'who' in item ? ` ${item.who}` : ''}  ${text}${why}`;
+    return `${id}  ${localMinute(createdAt, zone)}  ${state.padEnd(9)}  ${channel}:${chat}${'who' in item ? ` ${item.who}` : ''}  ${text}${why}`;
   });
   print(context, json, { facts: items, lines, nothing });
   return 0;

@@ -1,6 +1,7 @@
 import type { RequestResult } from '../../gateway/operations/operations.ts';
 import type { CliContext } from '../context.ts';
-import { openAssistant } from '../open.ts';
+import { localSecond } from '../../util/time-zone.ts';
+import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 import { readMoment } from './moment.ts';
@@ -28,17 +29,19 @@ export async function whyCommand({ about, since, last, json, home }: WhyFlags, c
   });
   const facts = { stories: stories.toReversed(), own: own.toReversed() };
   const [one] = stories;
+  const zone = await zoneOf(context, home);
+  const timeOf = (at: number): string => localSecond(at, zone);
   const lines =
     about !== undefined && one !== undefined
-      ? whole(one)
+      ? whole(one, timeOf)
       : [...facts.stories.map(short), ...facts.own.map(ownLine)]
           .toSorted((a, b) => a.at - b.at)
-          .map(({ line }) => line);
+          .map(({ at, line }) => `${timeOf(at)}  ${line}`);
   print(context, json, { facts, lines, nothing: nothingText(since) });
   return 0;
 }
 
-function whole({ subject, cause, steps, cost, turn }: WhyTold): readonly string[] {
+function whole({ subject, cause, steps, cost, turn }: WhyTold, timeOf: (at: number) => string): readonly string[] {
   return [
     `About ${subject}:`,
     cause,
@@ -50,15 +53,11 @@ function whole({ subject, cause, steps, cost, turn }: WhyTold): readonly string[
 }
 
 function short({ at, subject, cause, session }: WhyTold): { readonly at: number; readonly line: string } {
-  return { at, line: `${timeOf(at)}  ${session}  ${subject}\n    ${cause}` };
+  return { at, line: `${session}  ${subject}\n    ${cause}` };
 }
 
 function ownLine({ at, what, outcome, reason }: OwnStep): { readonly at: number; readonly line: string } {
-  return { at, line: `${timeOf(at)}  ${outcome.padEnd(13)}  ${what}${reason === null ? '' : `\n    ${reason}`}` };
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+  return { at, line: `${outcome.padEnd(13)}  ${what}${reason === null ? '' : `\n    ${reason}`}` };
 }
 
 function nothingText(since: string | undefined): string {

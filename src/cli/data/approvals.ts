@@ -1,6 +1,7 @@
 import type { CliContext } from '../context.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant, zoneOf } from '../open.ts';
 import { indented } from '../../util/text.ts';
+import { localMinute } from '../../util/time-zone.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 
@@ -8,6 +9,8 @@ import type { OutputFlags } from '../table/command.ts';
 export async function approvalsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const all = await assistant.port.request('approvalsList', {});
+  const zone = await zoneOf(context, home);
+  const minute = (at: number): string => localMinute(at, zone);
   const lines = [
     ...all.remembered.map((one) => `${one.id}  ${shown(one)}  (by ${one.createdBy}, ${minute(one.createdAt)})`),
     ...all.waiting.flatMap(({ code, session, title, detail, reason, deadline }) => [
@@ -36,9 +39,4 @@ export async function approvalsForgetCommand(
 function shown({ program, folder }: { readonly program: readonly string[]; readonly folder: string }): string {
   const words = program.map((word) => (/^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
   return `${words.join(' ')} in ${folder}`;
-}
-
-/** A time (ms since 1970) to the minute, in UTC. */
-function minute(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -4,7 +4,7 @@ import type { CliContext } from '../context.ts';
 import type { Forgetting } from '../../gateway/operations/memory.ts';
 import { confirm } from '../confirm.ts';
 import { printFound } from './found.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant, zoneOf } from '../open.ts';
 import { terminalText } from '../format.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
@@ -48,7 +48,8 @@ export async function memorySearchCommand(
 export async function memoryLogCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const versions = await assistant.port.request('memoryLog', {});
-  const lines = versions.map(versionLine);
+  const zone = await zoneOf(context, home);
+  const lines = versions.map((version) => versionLine(version, zone));
   print(context, json, { facts: versions, lines, nothing: 'There are no earlier versions.', escape: terminalText });
   return 0;
 }

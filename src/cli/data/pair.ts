@@ -1,7 +1,8 @@
 import { assistantCommand } from '../../util/assistant-command.ts';
+import { localMinute } from '../../util/time-zone.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
-import { openAssistant, type OpenedAssistant } from '../open.ts';
+import { openAssistant, zoneOf, type OpenedAssistant } from '../open.ts';
 import { escapeInvisible } from '../format.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
@@ -17,6 +18,8 @@ export async function pairListCommand({ home, json }: OutputFlags, context: CliC
   await using assistant = await openAssistant(context, home);
   const pairing = await assistant.port.request('pairList', {});
   const { people, pending, lockedUntil } = pairing;
+  const zone = await zoneOf(context, home);
+  const minute = (at: number): string => localMinute(at, zone);
   const lines = [
     ...people.map((one) => `${labelOf(one)}  ${one.role}, since ${minute(one.addedAt)}, by ${one.addedBy}`),
     ...pending.map((one) => `${labelOf(one)}  is waiting with the code ${one.code}, until ${minute(one.expiresAt)}`),
@@ -91,8 +94,4 @@ async function isYourself(
 
 function labelOf({ channel, id, name }: { channel: string; id: string; name: string | null }): string {
   return name === null ? `${channel}:${id}` : `${channel}:${id} (${name})`;
-}
-
-function minute(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
