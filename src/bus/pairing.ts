@@ -11,9 +11,11 @@ export interface PairedPerson {
   readonly addedBy: string;
 }
 
-/** The paired people, and those who wait for the approval of their code. */
+/** Who may write to the assistant, and who waits for the approval of their code. */
 export interface Pairing {
   readonly people: readonly PairedPerson[];
+  /** Whom the configuration lets in; the id `*` is everybody. */
+  readonly configured: readonly Pick<PairedPerson, 'channel' | 'id' | 'name' | 'role'>[];
   readonly pending: readonly {
     readonly channel: string;
     readonly id: string;

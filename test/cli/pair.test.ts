@@ -17,6 +17,7 @@ const BEN = {
   addedAt: AT,
   addedBy: 'telegram:42',
 };
+const ANN = { channel: 'telegram', id: '42', name: null, role: 'owner' as const };
 const EVE = { channel: 'work', id: '88', name: null, code: 'ABCD2345', expiresAt: AT + 600_000 };
 
 /** A command line whose assistant knows Ben, and has given Eve a code. */
@@ -29,6 +30,7 @@ function paired(
   line.assistant.answers = {
     pairList: async () => ({
       people,
+      configured: facts.empty === true ? [] : [ANN],
       pending,
       lockedUntil: facts.empty === true ? null : AT,
       hasOwner: facts.ownerless !== true,
@@ -55,6 +57,7 @@ describe('pair', () => {
       expect(await line.run(...argv)).toBe(0);
       expect(line.out).toBe(
         [
+          'telegram:42  owner, by the configuration\n',
           'telegram:77 (Ben\\u{1b}[31m\\u{202e})  trusted, since 2026-11-21 06:10, by telegram:42\n',
           'work:88  is waiting with the code ABCD2345, until 2026-11-21 06:20\n',
           'Too many wrong codes: pairing is locked until 2026-11-21 06:10.\n',
@@ -143,7 +146,7 @@ describe('pair', () => {
       await line.run('pair', ...argv, '--json');
       return JSON.parse(line.out);
     };
-    expect(await json()).toEqual({ people: [BEN], pending: [EVE], lockedUntil: AT, hasOwner: true });
+    expect(await json()).toEqual({ people: [BEN], configured: [ANN], pending: [EVE], lockedUntil: AT, hasOwner: true });
     expect(await json('approve', 'ABCD2345')).toMatchObject({ approved: { id: '88' } });
     expect(await json('remove', 'telegram:77')).toMatchObject({ removed: { id: '77' } });
   });
@@ -173,6 +176,7 @@ describe('pair', () => {
     onTestFinished(() => remote[Symbol.asyncDispose]());
     expect(await remote.request('pairList', {})).toEqual({
       people: [BEN],
+      configured: [ANN],
       pending: [EVE],
       lockedUntil: AT,
       hasOwner: true,

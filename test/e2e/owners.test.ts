@@ -72,6 +72,14 @@ describe('a channel on which nobody is owner', () => {
   });
 });
 
+test.each([
+  [{ allowFrom: ['42', '*'] }, ['telegram:42, owner', 'telegram:* everybody, guest']],
+  [{ allowFrom: ['42', '43'], owners: ['42'] }, ['telegram:42, owner', 'telegram:43, trusted']],
+])('/pair lists whom the configuration lets in: %j', async (settings, people) => {
+  await using world = await startWorld(telegram(settings));
+  expect(await say(world, '/pair', OWNER)).toBe(people.map((one) => `• ${one}, by the configuration`).join('\n'));
+});
+
 describe('an owner by pairing', () => {
   test('is made on the command line, may do what owners may, also after a restart, and is in the audit', async () => {
     await using world = await startWorld(telegram({ allowFrom: [] }));

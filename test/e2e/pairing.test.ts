@@ -96,7 +96,7 @@ describe('the owner', () => {
     await using world = await startWorld();
     const code = await askForPairing(world);
     expect(await say(world, '/pair')).toMatch(
-      new RegExp(`^.*telegram:77 Person is waiting with the code ${code}, until `, 'u'),
+      new RegExp(`^.*telegram:77 Person is waiting with the code ${code}, until `, 'mu'),
     );
     expect(await say(world, `/pair ${code}`)).toBe(
       [

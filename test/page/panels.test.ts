@@ -212,6 +212,7 @@ inBrowser(
       await page.getByRole('button', { name: 'Let in Mara' }).click();
       await page.getByText('Nobody is waiting.').waitFor();
       expect(await page.getByLabel('Role of Mara').inputValue()).toBe('guest');
+      await page.getByText(/owner · set in the configuration/u).waitFor();
       const { people } = await assistant.assistant.request('pairList', {});
       expect(people).toMatchObject([{ channel: 'telegram', id: '815', role: 'guest' }]);
     });

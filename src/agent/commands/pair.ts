@@ -62,9 +62,11 @@ export const pairCommand = ({ pairing, timezone }: PairPorts): ChatCommand => ({
   },
 });
 
-function overview({ people, pending, lockedUntil }: ReturnType<PairingPort['list']>, timezone: string | null): string {
+function overview(list: ReturnType<PairingPort['list']>, timezone: string | null): string {
+  const { people, configured, pending, lockedUntil } = list;
   const time = (at: number): string => localMinute(at, timezone);
   const lines = [
+    ...configured.map((person) => `- ${labelOf(person)}, ${person.role}, by the configuration`),
     ...people.map(
       (person) => `- ${labelOf(person)}, ${person.role}, since ${time(person.addedAt)}, by ${person.addedBy}`,
     ),

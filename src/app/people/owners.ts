@@ -1,3 +1,5 @@
+import type { PairedRole } from '../../bus/messages.ts';
+import type { Pairing } from '../../bus/pairing.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ChannelSettings } from '../../config/schema/channels.ts';
@@ -38,6 +40,21 @@ export function hasOwner(config: Config, people: PairedPeople): boolean {
   return Object.entries(enabledChannels(config)).some(
     ([name, settings]) => ownersOf(name, settings, people).length > 0,
   );
+}
+
+/** Whom the configuration lets in on the enabled channels. */
+export function configuredPeople(config: Config): Pairing['configured'] {
+  return Object.entries(enabledChannels(config)).flatMap(([channel, settings]) => {
+    const owners = configuredOwners(settings);
+    const role = (id: string): PairedRole => (owners.includes(id) ? 'owner' : 'trusted');
+    const named = idsIn(channel, settings, [...owners, ...settings.allowFrom]);
+    return [
+      ...named.map((id) => ({ channel, id, name: null, role: role(id) })),
+      ...(settings.allowFrom.includes(EVERYBODY)
+        ? [{ channel, id: EVERYBODY, name: 'everybody', role: 'guest' as const }]
+        : []),
+    ];
+  });
 }
 
 /** One sentence, with the next step, about an enabled channel without an owner; null if it has one or is not enabled. */

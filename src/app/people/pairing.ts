@@ -4,7 +4,7 @@ import type { Journal } from '../../journal/journal.ts';
 import type { Person } from '../../journal/people.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
-import { hasOwner, ownerTrouble } from './owners.ts';
+import { configuredPeople, hasOwner, ownerTrouble } from './owners.ts';
 
 export interface PairingParts {
   readonly journal: Pick<Journal, 'people' | 'pairing'>;
@@ -37,6 +37,7 @@ export function createPairing(
   return {
     list: () => ({
       people: people.list(),
+      configured: configuredPeople(config),
       pending: pairing.pending(),
       lockedUntil: pairing.lockedUntil(),
       hasOwner: hasOwner(config, people.list()),

@@ -17,10 +17,11 @@ const CALLED = { owner: 'an owner', trusted: 'a trusted person', guest: 'a guest
 export async function pairListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const pairing = await assistant.port.request('pairList', {});
-  const { people, pending, lockedUntil } = pairing;
+  const { people, configured, pending, lockedUntil } = pairing;
   const zone = await zoneOf(context, home);
   const minute = (at: number): string => localMinute(at, zone);
   const lines = [
+    ...configured.map((one) => `${labelOf(one)}  ${one.role}, by the configuration`),
     ...people.map((one) => `${labelOf(one)}  ${one.role}, since ${minute(one.addedAt)}, by ${one.addedBy}`),
     ...pending.map((one) => `${labelOf(one)}  is waiting with the code ${one.code}, until ${minute(one.expiresAt)}`),
     ...(lockedUntil === null ? [] : [`Too many wrong codes: pairing is locked until ${minute(lockedUntil)}.`]),

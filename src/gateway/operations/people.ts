@@ -4,7 +4,8 @@ import { answers } from './operation.ts';
 
 export const people = {
   pairList: answers<Pairing>()({
-    description: 'Lists the people who were let in by a pairing code, and the codes that wait for approval.',
+    description:
+      'Lists the people who were let in by a pairing code or the configuration, and the codes that wait for approval.',
     role: 'owner',
     changes: false,
     params: z.object({}),

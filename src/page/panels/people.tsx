@@ -27,7 +27,7 @@ function isRole(text: string): text is Role {
 export function People(): VNode {
   const { value, problem, again } = useLoaded(() => operation('pairList', {}), [changes.people.value]);
   if (value === undefined) return problem === undefined ? <Loading /> : <Problem text={problem} again={again} />;
-  const { people, pending, lockedUntil, hasOwner } = value;
+  const { people, configured, pending, lockedUntil, hasOwner } = value;
   return (
     <div class="column">
       <p class="lead">
@@ -50,10 +50,16 @@ export function People(): VNode {
         ))}
       </ul>
       <h2>Let in</h2>
-      {people.length === 0 ? (
-        <Empty>Nobody has been let in with a code. Owners in config.json aren’t listed here.</Empty>
-      ) : null}
+      {people.length + configured.length === 0 ? <Empty>Nobody has been let in yet.</Empty> : null}
       <ul class="cards">
+        {configured.map(({ channel, id, name, role }) => (
+          <li key={`${channel}:${id}`}>
+            <strong>{shown(name ?? id)}</strong>
+            <span class="faint block">
+              {shown(channel)} · {role} · set in the configuration
+            </span>
+          </li>
+        ))}
         {people.map((one) => (
           <Person key={`${one.channel}:${one.id}`} one={one} changed={again} />
         ))}
