@@ -214,7 +214,8 @@ async function askModel(world: SetupWorld, config: Config, begun: Draft): Promis
   // A model that the configuration names comes first, listed or not.
   const first = configured !== '' || names.length === 0 || names.includes(usual) ? usual : (names[0] ?? usual);
   if (person === null) {
-    if (first === '') throw setupError(`${provider} does not say which models it has. Give --model NAME.`);
+    const why = listed.kind === 'unknown' ? `: ${listed.why}` : '';
+    if (first === '') throw setupError(`${provider} does not say which models it has${why}. Give --model NAME.`);
     return { ...draft, model: first };
   }
   const typed = (): Promise<string> => person.text('Which model?', first, modelProblem);

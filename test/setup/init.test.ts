@@ -377,6 +377,15 @@ describe('assistant init --yes', () => {
     expect(line.err).toBe('local needs an API key. Name its variable with --key-env. Nothing was written.\n');
   });
 
+  test('a server that can’t be reached is named as such', async () => {
+    const line = new CommandLine();
+    line.env = { OLLAMA_HOST: NOWHERE };
+    expect(await line.run('init', '--yes', '--provider', 'local', '--base-url', NOWHERE)).toBe(1);
+    expect(line.err).toBe(
+      'local does not say which models it has: it cannot be reached (ECONNREFUSED). Give --model NAME. Nothing was written.\n',
+    );
+  });
+
   test('an address is enough: the server there becomes the provider local, with its first model', async () => {
     await using server = await startFakeOpenAi({ models: ['qwen3'], handler: () => 'Ready.' });
     const line = new CommandLine();
