@@ -192,3 +192,26 @@ test('jobs that were due between a backup and its restore do not run again, and 
   await waitFor(() => chatOf(world).some((text) => text.startsWith('Later.')), { what: 'the later reminder' });
   expect(chatOf(world).filter((text) => text.startsWith('Take the pills.'))).toHaveLength(1);
 }, 60_000);
+
+test('jobs that a restore skipped are not offered with /cron run where the schedule is switched off', async () => {
+  await using folder = await tempFolder();
+  const clock = new SkippingClock();
+  await using world = await startWorld({ clock });
+  world.telegram.userSays(OWNER, 'hello');
+  world.model.reply('Hello.');
+  await waitFor(() => chatOf(world).length === 1, { what: 'the first answer' });
+  const job = { id: 'pills', kind: 'message', when: 'in 15 minutes', text: 'Take the pills.' } as const;
+  await world.assistant.request('cron', { action: 'add', job: { ...job, chat: `telegram:${OWNER}` } });
+  const line = new CommandLine();
+  line.clock = clock;
+  const file = join(folder.path, 'backup.tar.gz');
+  expect(await line.run('backup', '--home', world.home, '--out', file)).toBe(0);
+  await world.assistant[Symbol.asyncDispose]();
+  clock.skip(17 * 60_000);
+  const next = join(folder.path, 'next');
+  expect(await line.run('restore', file, '--home', next)).toBe(0);
+  expect(await line.run('config', 'set', 'cron.enabled', 'false', '--home', next)).toBe(0);
+  await world.restart(next);
+  await waitFor(() => chatOf(world).some((text) => RESTORED.test(text)), { what: 'the notice' });
+  expect(chatOf(world).find((text) => RESTORED.test(text))).toMatch(/may have run already.*: pills\.$/u);
+}, 60_000);

@@ -31,12 +31,11 @@ export async function endWhatRestoreLeft(
   const until = restoration.at === 0 ? clock.now() : Math.min(restoration.at, clock.now());
   const schedule = await agent.automation.restored();
   const jobs = await schedule.dueUpTo(until);
-  const zone = config.agent.timezone ?? machineZone();
   const chat = journal.questions.ownersChat();
   const ended = await journal.endWaiting({
     id: `restored:${restoration.at}`,
     notice: (waited) => {
-      const text = noticeText({ ...waited, turns: open.length, questions, jobs }, restoration, zone);
+      const text = noticeText({ ...waited, turns: open.length, questions, jobs }, restoration, config);
       return chat === undefined ? null : outboundTo(chat, { id: '', kind: 'notice', text }, clock.now());
     },
   });
@@ -128,8 +127,9 @@ const TURN_END =
 function noticeText(
   ended: EndedByRestore & { readonly turns: number; readonly questions: number; readonly jobs: readonly string[] },
   { backupAt }: Restoration,
-  zone: string,
+  { agent, cron }: Base['config'],
 ): string {
+  const zone = agent.timezone ?? machineZone();
   const when = backupAt === 0 ? 'a backup' : `the backup of ${localText(backupAt, zone)}`;
   const parts = [
     ended.turns > 0 ? plural(ended.turns, 'unfinished task') : '',
@@ -144,6 +144,6 @@ function noticeText(
   const due =
     ended.jobs.length === 0
       ? ''
-      : ` These jobs came due after it and may have run already, so I don't run them for those times: ${ended.jobs.map((id) => `\`${id}\``).join(', ')}. \`/cron run ID\` runs one now.`;
+      : ` These jobs came due after it and may have run already, so I don't run them for those times: ${ended.jobs.map((id) => `\`${id}\``).join(', ')}.${cron.enabled ? ' `/cron run ID` runs one now.' : ''}`;
   return `I was restored from ${when} and know nothing of what happened after it. ${open}${due}`;
 }
