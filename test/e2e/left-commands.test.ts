@@ -6,20 +6,28 @@ import { waitFor } from '../support/wait.ts';
 /** Numbers of seconds that no other process sleeps. */
 const [BEHIND, FRONT] = [`98${process.pid}.1`, `98${process.pid}.2`];
 
-function runs(words: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/u.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(words.replace(' ', '\0'));
-    } catch {
-      return false;
-    }
-  });
+/** Processes whose command line, with spaces between its words, has this form. */
+function found(form: RegExp): readonly number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return pid > 0 && form.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' '));
+      } catch {
+        return false;
+      }
+    });
 }
 
-test('a command without a sandbox that outlived a killed gateway is ended by the next start, with all it started', async () => {
+const runs = (words: string): boolean => found(new RegExp(`^${words} `, 'u')).length > 0;
+
+test.each([
+  ['a subreaper that could not act', `sleep ${BEHIND} &`],
+  ['what hid itself', `nohup sh -c '(setsid env -i sleep ${BEHIND} &)' >/dev/null 2>&1;`],
+])('a command without a sandbox ends with a killed gateway or at its next start, with %s', async (what, command) => {
   await using gateway = await startKilledGateway({ config: { tools: { exec: { mode: 'full' } } } });
   gateway.model.reply({
-    calls: [{ name: 'exec', arguments: { command: `sleep ${BEHIND} & sleep ${FRONT}`, timeoutSeconds: 600 } }],
+    calls: [{ name: 'exec', arguments: { command: `${command} sleep ${FRONT}`, timeoutSeconds: 600 } }],
   });
   gateway.model.setHandler(() => 'It was cut off.');
   void fetch(`${gateway.address}/v1/chat/completions`, {
@@ -28,8 +36,11 @@ test('a command without a sandbox that outlived a killed gateway is ended by the
     body: JSON.stringify({ model: 'assistant', messages: [{ role: 'user', content: 'sleep well' }] }),
   }).catch(() => {});
   await waitFor(() => runs(`sleep ${BEHIND}`) && runs(`sleep ${FRONT}`), { what: 'both commands' });
+  const isStopped = what.startsWith('a subreaper');
+  if (isStopped)
+    for (const pid of found(new RegExp(`^/usr/bin/perl .*sleep ${FRONT}`, 'su'))) process.kill(pid, 'SIGSTOP');
   await gateway.kill();
-  expect([runs(`sleep ${BEHIND}`), runs(`sleep ${FRONT}`)]).toEqual([true, true]);
+  if (isStopped) expect([runs(`sleep ${BEHIND}`), runs(`sleep ${FRONT}`)]).toEqual([true, true]);
   await gateway.start();
-  expect([runs(`sleep ${BEHIND}`), runs(`sleep ${FRONT}`)]).toEqual([false, false]);
+  await waitFor(() => !runs(`sleep ${BEHIND}`) && !runs(`sleep ${FRONT}`), { what: 'the end of both' });
 });

@@ -8,6 +8,7 @@ import { NotPermitted, type Permit } from '../../util/permit.ts';
 import { OutputEnds } from './output-ends.ts';
 import type { Piece, StreamName } from './output-order.ts';
 import { MARKER, ProcessTree, send } from './process-tree.ts';
+import { underSubreaper } from './subreaper.ts';
 
 export interface ProgramCall {
   readonly file: string;
@@ -47,9 +48,11 @@ export interface Shell {
   readonly close: () => void;
 }
 
-/** A command for the best shell there is. */
+/** A command for the best shell there is. All that it started ends with this process, if there is a subreaper. */
 export function shellCall(command: string, env: Readonly<Record<string, string>>): ProgramCall {
-  return { file: findProgram('bash', env['PATH'] ?? '') ?? '/bin/sh', args: ['-c', command, 'bash'], env };
+  const shell = [findProgram('bash', env['PATH'] ?? '') ?? '/bin/sh', '-c', command, 'bash'];
+  const [file = '', ...args] = underSubreaper(shell, { leaves: true }) ?? shell;
+  return { file, args, env };
 }
 
 /**

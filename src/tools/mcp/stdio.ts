@@ -8,9 +8,9 @@ import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { findProgram } from '../exec/shell.ts';
 import { MARKER, ProcessTree, send } from '../exec/process-tree.ts';
+import { underSubreaper } from '../exec/subreaper.ts';
 import { ByteLines, LineSplitter } from './lines.ts';
 import { corrected } from './messages.ts';
-import { underSubreaper } from './subreaper.ts';
 
 /** One server as the configuration has it. */
 export interface McpSettings {

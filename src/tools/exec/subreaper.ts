@@ -24,7 +24,7 @@ const ROUND_SECONDS = 0.02;
  * has ended, on SIGTERM, and when its own parent dies, also by SIGKILL. Only modules of the smallest Perl are used.
  */
 const SCRIPT = String.raw`
-my ($prctl, $parent) = splice @ARGV, 0, 2;
+my ($prctl, $parent, $leaves) = splice @ARGV, 0, 3;
 my $child;
 sub children {
   my @found;
@@ -48,6 +48,10 @@ sub finish {
     kill 'KILL', children() if $round > ${TERM_ROUNDS};
     select(undef, undef, undef, ${ROUND_SECONDS});
   }
+  leave($status);
+}
+sub leave {
+  my ($status) = @_;
   my $signal = $status & 127;
   exit($status >> 8) if !$signal;
   $SIG{TERM} = 'DEFAULT';
@@ -55,7 +59,7 @@ sub finish {
   exit(128 + $signal);
 }
 syscall($prctl, 36, 1, 0, 0, 0);
-$SIG{TERM} = sub { finish(15) };
+$SIG{TERM} = sub { finish(15) if !$leaves || getppid() != $parent };
 syscall($prctl, 1, 15, 0, 0, 0);
 exit 1 if getppid() != $parent;
 $child = fork();
@@ -68,17 +72,19 @@ if ($child == 0) {
 close STDIN; close STDOUT; close STDERR;
 for (;;) {
   my $ended = waitpid(-1, 0);
+  leave($?) if $leaves && $ended == $child;
   finish($?) if $ended == $child;
   finish(0) if $ended < 0;
 }
 `;
 
 /**
- * What to run so that nothing which `command` starts outlives it or this process. Null where that takes a program that is
- * missing (Perl) or another kernel than Linux.
+ * What to run so that nothing which `command` starts outlives it or this process. With `leaves` it outlives `command`, but
+ * not this process, which sends the signals itself. Null where that takes a program that is missing (Perl) or another
+ * kernel than Linux.
  */
-export function underSubreaper(command: readonly string[]): readonly string[] | null {
+export function underSubreaper(command: readonly string[], { leaves = false } = {}): readonly string[] | null {
   const prctl = PRCTL[arch];
   if (platform !== 'linux' || prctl === undefined || !existsSync(PERL)) return null;
-  return [PERL, '-e', SCRIPT, '--', String(prctl), String(pid), ...command];
+  return [PERL, '-e', SCRIPT, '--', String(prctl), String(pid), leaves ? '1' : '', ...command];
 }
