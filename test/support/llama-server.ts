@@ -106,11 +106,11 @@ async function callIn(address: string): Promise<string> {
   };
   const rendered = async (messages: readonly unknown[]): Promise<string> =>
     ((await ask(`${address}/apply-template`, { messages })) as { prompt?: string }).prompt ?? '';
-  const [before, after] = [await rendered([question]), await rendered([question, answer, question])];
+  const result = { role: 'tool', tool_call_id: 'abcdefghi', name: 'list_dir', content: 'nothing' };
+  const [before, after] = [await rendered([question]), await rendered([question, answer, result])];
   let at = 0;
   while (at < before.length && before[at] === after[at]) at += 1;
-  const call = after.slice(at, after.lastIndexOf('What is here?'));
-  const until = /[\s\S]*list_dir[\s\S]*notes\.txt(?:"\})?/u.exec(call);
+  const until = /[\s\S]*list_dir[\s\S]*notes\.txt(?:"\})?/u.exec(after.slice(at));
   return until?.[0] ?? '';
 }
 

@@ -27,6 +27,8 @@ export async function startLlamaWorld(options: LlamaOptions = {}, more: WorldOpt
   };
   const llama = stack.use(await startLlama({ change, ...options }));
   const config = {
+    // A question that the babble asks would wait for an answer.
+    tools: { deny: ['ask_user'] },
     ...more.config,
     agent: {
       model: 'llamacpp/babble',
