@@ -47,7 +47,7 @@ const RETRY_BACKOFF = { firstMs: 500, maxMs: 8_000 };
 /** A failure within this many ms of a recovery counts as the same trouble: the probe was too small to see it. */
 const RELAPSE_MS = 60_000;
 /** Free bytes that a probe requires. They are doubled for a disk that is full again within `RELAPSE_MS`. */
-const NEEDED_BYTES = { firstBytes: 128 * 1024, mostBytes: 16 * 1024 * 1024 };
+const NEEDED_BYTES = { firstBytes: 128 * 1024, mostBytes: 4 * 1024 * 1024 };
 
 /**
  * Knows whether the home can be written. Failed writes are reported here; while the disk is in trouble it is probed,

@@ -227,7 +227,7 @@ describe.concurrent('a conversation in an editor', () => {
     );
     expect(await say(editor, sessionId, 'count')).toEqual({ stopReason: 'max_tokens' });
     expect(editor.said()).toContain('one two three four');
-    world.model.reply({ finishReason: 'content_filter' }, { finishReason: 'content_filter' });
+    world.model.setHandler(() => ({ finishReason: 'content_filter' }));
     expect(await say(editor, sessionId, 'something bad')).toEqual({ stopReason: 'refusal' });
   });
 
