@@ -60,8 +60,10 @@ describe.concurrent('a process that is killed', () => {
       home.reply(refused);
       home.say('a refused question');
       await waitFor(() => gone(dying), slow);
-      // The request that was interrupted, if its outcome was not written, and the trial without the answer before it.
+      // The request that was interrupted, if its outcome was not written, and the trials: without the answer before it, then
+      // also without what was accepted before.
       if (stage === 'retract') home.reply(refused);
+      home.reply(refused);
       home.reply(refused);
       home.start('never');
       await waitFor(() => home.chat().length === 2, slow);
