@@ -60,7 +60,7 @@ const NO_CHAT: Obstacle = {
 };
 function noChannel(name: string): Obstacle {
   return {
-    why: `writes to ${JSON.stringify(name)}, which is no channel here`,
+    why: `writes to ${JSON.stringify(name)}, which isn't a channel here`,
     change: (place) =>
       `Set that channel up (\`channels\` in the configuration), or change the "channel" and "to" of its ${place}`,
   };
@@ -109,13 +109,13 @@ export interface ForeignJobs {
  * Converts nanobot's or OpenClaw's list of jobs to this program's; jobs of this program in it stay as they are. Undefined for
  * a file without a job of those programs.
  */
-export function fromForeignJobs(data: unknown, { zone, now, hasChannel }: ReadAs): ForeignJobs | undefined {
+export function fromForeignJobs(data: unknown, readAs: ReadAs): ForeignJobs | undefined {
   const all = anyFile.safeParse(data).data ?? [];
   if (!all.some((job) => foreignLooks.safeParse(job).success)) return undefined;
   const taken = new Set<string>();
   const own = all.map((written) => {
     const job = jobSchema.safeParse(written).data;
-    if (job === undefined || taken.has(job.id) || problemOf(job, zone) !== null) return undefined;
+    if (job === undefined || taken.has(job.id) || problemOf(job, readAs.zone) !== null) return undefined;
     taken.add(job.id);
     return job;
   });
@@ -125,11 +125,7 @@ export function fromForeignJobs(data: unknown, { zone, now, hasChannel }: ReadAs
     const read = foreignJob.safeParse(written);
     // nanobot keeps its own housekeeping in the list; those jobs have nothing to say.
     if (read.data?.payload.kind === 'system_event' && textOf(read.data) === '') continue;
-    const job =
-      own[n] ??
-      (read.success
-        ? converted(read.data, { taken, zone, now, ...(hasChannel === undefined ? {} : { hasChannel }) })
-        : unreadable(read.error));
+    const job = own[n] ?? (read.success ? converted(read.data, { ...readAs, taken }) : unreadable(read.error));
     const result = jobs.length === MOST_JOBS && !('why' in job) ? ONE_TOO_MANY : job;
     if ('why' in result) {
       const name = JSON.stringify(named.safeParse(written).data?.name ?? `number ${n + 1}`);

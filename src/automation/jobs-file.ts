@@ -26,7 +26,7 @@ export interface JobList {
 /** A file that cannot be used as a whole. */
 export interface BrokenFile {
   readonly reason: string;
-  /** Where a copy of it is; null: it could not be read. */
+  /** Path of its copy; null if it can't be read. */
   readonly copy: string | null;
   /** How many jobs of another program's file were imported. If null, the jobs read last stay in effect. */
   readonly imported: number | null;

@@ -1,3 +1,4 @@
+import { isOwnersChannel } from '../util/owners-channels.ts';
 import type { Config } from './schema.ts';
 import { channelSecrets, type ChannelSettings } from './schema/channels.ts';
 
@@ -13,6 +14,11 @@ export function enabledChannels(config: Pick<Config, 'channels'>): Readonly<Reco
 /** The names of channels that have settings and `enabled: false`. */
 export function channelsOff({ channels }: Pick<Config, 'channels'>): readonly string[] {
   return Object.keys(channels).filter((name) => channels[name]?.enabled === false);
+}
+
+/** Whether messages can be addressed to a channel of this name: it has settings, or is one of the owner's own. */
+export function hasChannel({ channels }: Pick<Config, 'channels'>, name: string): boolean {
+  return isOwnersChannel(name) || Object.hasOwn(channels, name);
 }
 
 /** The keys of the tokens that this channel cannot do without and does not have. */

@@ -87,13 +87,12 @@ export async function windowSettings(world: SetupWorld, config: Config, place: P
   return write(most);
 }
 
-/** Sends the real prompt with all tools, and says what became of it. */
+/** Sends a server that needs no key the real prompt with all tools, and says what became of it. */
 async function proveWhole({ tell, tryWhole, signal }: SetupWorld, place: Place): Promise<void> {
-  const { provider, model, entry, apiKey } = place;
+  const { provider, model, entry } = place;
   const ref = `${provider}/${model}`;
   tell.say(`Sending ${ref} the whole prompt with its tools, which it reads for the first time …`);
-  const providers = { [provider]: { ...entry, ...(apiKey === null ? {} : { apiKey }) } };
-  const { seconds, trouble } = await tryWhole({ agent: { model: ref }, providers }, signal);
+  const { seconds, trouble } = await tryWhole({ agent: { model: ref }, providers: { [provider]: entry } }, signal);
   if (signal.aborted) throw new Cancelled();
   if (trouble === null) tell.good(`It answered in ${seconds.toFixed(1)} s; later answers are faster.`);
   else tell.bad(trouble);

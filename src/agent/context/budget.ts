@@ -98,8 +98,9 @@ export class Budget {
     const self = isSelfStarted(spender);
     this.release(spender.turnId);
     const rules = this.#rules(spender);
-    const reserved = isGuests(spender) ? [...this.#reserved.values()].reduce((sum, tokens) => sum + tokens, 0) : 0;
-    if (expected > 0 && isGuests(spender)) this.#reserved.set(spender.turnId, expected);
+    const isGuest = isGuests(spender);
+    const reserved = isGuest ? [...this.#reserved.values()].reduce((sum, tokens) => sum + tokens, 0) : 0;
+    if (expected > 0 && isGuest) this.#reserved.set(spender.turnId, expected);
     for (const rule of rules) {
       const shared = rule.span !== 'turn' && rule.key !== 'selfDayTokens';
       const running = rule.key === 'guestDayTokens' ? reserved : 0;

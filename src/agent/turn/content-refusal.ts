@@ -75,9 +75,8 @@ export function afterError(error: ModelError, facts: RefusalFacts): EntryDraft |
   const { groups, rest } = groupsOf(facts);
   // Several causes in different groups are found last, with everything left out; so is what was accepted before.
   const whole = [...groups.flat(), ...rest];
-  const all = (isBrief || groups.length + rest.length !== 1 ? [...(isBrief ? [] : groups), whole] : groups).filter(
-    ({ length }) => length > 0,
-  );
+  const isWhole = groups.length === 1 && rest.length === 0;
+  const all = (isBrief ? [whole] : isWhole ? groups : [...groups, whole]).filter(({ length }) => length > 0);
   const tried = all.findIndex((group) => group.length === open?.tried && group[0]?.key === open.suspects[0]);
   const group = trials === MOST_TRIALS - 1 && tried < all.length - 1 ? all.at(-1) : all[tried + 1];
   if (group === undefined) return null;

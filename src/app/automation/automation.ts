@@ -19,6 +19,7 @@ import { cronTool, type CronToolCaller, type CronPort } from '../../tools/cron.t
 import type { Tool } from '../../tools/tool.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
+import { hasChannel } from '../../config/channels.ts';
 import { isOwnersChannel } from '../../util/owners-channels.ts';
 import type { Base } from '../base.ts';
 import type { Stores } from '../storage/stores.ts';
@@ -192,7 +193,7 @@ async function openCron(base: Base, { stores, bus, hooks, stopTurn }: Automation
       quarantine: paths.quarantine,
       clock,
       zone: config.agent.timezone ?? zone,
-      hasChannel: (name) => isOwnersChannel(name) || Object.hasOwn(config.channels, name),
+      hasChannel: (name) => hasChannel(config, name),
     }),
     runs: journal.cron,
     clock,

@@ -27,9 +27,9 @@ export interface Missing {
 }
 
 /**
- * Stands in for a plugin that isn't running, if it was a guard when it last ran or looks like one that never ran: holds back
- * what the guard should have judged, and says so. Null: it isn't a guard. `pins`: null where they can't be read; then any
- * plugin may be a guard.
+ * Stands in for a guard that isn't running: denies what the guard would have judged, and says so. Returns null for a plugin
+ * that isn't a guard: it wasn't one when it last ran and, if it never ran, doesn't look like one. If `pins` is null, they
+ * can't be read, so every plugin counts as a guard.
  */
 export function standIn(name: string, pins: PluginPins | null, { why, looksGuarding }: Missing): Plugin | null {
   const kept = pins?.get(guardKey(name)) ?? (pins === null || looksGuarding ? STAGES.join(' ') : undefined);

@@ -4,7 +4,7 @@ import { timeOf } from './snowflake.ts';
 import type { PairedRole, ReplyReference, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
 import { cut } from '../../util/text.ts';
-import { actOf, quotedFiles, writtenBy, type SenderAccess } from '../inbound/draft.ts';
+import { actOf, quotedFiles, writtenBy, type SenderAccess, UNREAD } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { attachmentsOf, namedAttachments } from './attachments.ts';
 import type { DiscordContent, DiscordInteraction, DiscordMessage, DiscordUser, DiscordWritten } from './payload.ts';
@@ -14,7 +14,6 @@ import { nameOf, withNames } from './mentions.ts';
 const REPLY_TEXT_LIMIT = 1_000;
 /** Types of messages that a person wrote: default, reply, and what a bot answers to a command. Other types are system messages (joined, pinned, …). */
 const WRITTEN: ReadonlySet<number> = new Set([0, 19, 20, 23]);
-const UNREAD = '[nothing in this message can be read here]';
 const FORWARD = 1;
 const COMMAND = 2;
 const BUTTON = 3;

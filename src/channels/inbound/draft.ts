@@ -18,6 +18,9 @@ export interface Content extends Pick<InboundDraft, 'text' | 'media' | 'untruste
   readonly metadata?: InboundDraft['metadata'];
 }
 
+/** The text of a message that is meant for the assistant and in which nothing can be read. */
+export const UNREAD = '[nothing in this message can be read here]';
+
 /**
  * Makes an `InboundResult` of a message. `read` is called only when the sender may write, so that the content of others is
  * not read; it returns null for a message without content. An edit that does not address the bot is `nothing`.

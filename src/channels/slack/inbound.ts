@@ -2,7 +2,7 @@ import { textOfPress } from '../../bus/buttons.ts';
 import { ON_MESSAGE } from '../../bus/commands.ts';
 import type { ContextMessage, InboundDraft, Media, PairedRole, Sender } from '../../bus/messages.ts';
 import { decideAccess, type AccessSettings } from '../../security/access/access.ts';
-import { actOf, quotedFiles, writtenBy, type SenderAccess } from '../inbound/draft.ts';
+import { actOf, quotedFiles, writtenBy, type SenderAccess, UNREAD } from '../inbound/draft.ts';
 import { startsWithName, nothing, type InboundResult } from '../inbound/inbound-result.ts';
 import { contentOf } from './attachments.ts';
 import {
@@ -32,7 +32,6 @@ export interface ReadingContext {
 /** Posts that Slack writes about a conversation: joins, topics and the like. A person or a bot wrote all others. */
 const SYSTEM =
   /^(?:(?:channel|group|im|mpim)_\w+|(?:un)?pinned_item|bot_(?:add|remove|enable|disable)\w*|tombstone|ekm_access_denied|reminder_\w+|sh_room_\w+|huddle_\w+|assistant_\w+|message_\w+|joiner_\w+|slackbot_response|(?:channel_)?canvas_\w+)$/u;
-const UNREAD = '[nothing in this message can be read here]';
 
 /** The people whose names are needed to read a post; empty when its writer may not be heard: of them nothing is asked. */
 export function namesNeeded(placed: PlacedPost, context: ReadingContext): readonly string[] {

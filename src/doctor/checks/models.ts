@@ -248,7 +248,7 @@ function learned({ loaded, ports, journal }: Scene): readonly Finding[] {
   return [note(evidence)];
 }
 
-/** Null: none can; `model.answers` says why. */
+/** Null if no model can answer; `model.answers` says why. */
 function answeringModel(loaded: Scene['loaded'], ports: Scene['ports']): string | null {
   try {
     return loaded === null ? null : ports.answeringModel(loaded);

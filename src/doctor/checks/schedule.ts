@@ -4,7 +4,7 @@ import { hashOfJob, scheduleOf, type Job } from '../../automation/job.ts';
 import { parseJobs } from '../../automation/jobs-file.ts';
 import { openTasks } from '../../automation/open-tasks.ts';
 import { nextRun } from '../../automation/schedule.ts';
-import { isOwnersChannel } from '../../util/owners-channels.ts';
+import { hasChannel } from '../../config/channels.ts';
 import { machineZone } from '../../util/time-zone.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
@@ -38,11 +38,11 @@ function jobsPath({ paths }: Scene): string {
 function readJobs(scene: Scene): ReturnType<typeof parseJobs> | undefined {
   const path = jobsPath(scene);
   if (!existsSync(path)) return undefined;
-  const { channels } = scene.loaded?.config ?? {};
+  const config = scene.loaded?.config;
   return parseJobs(readFileSync(path, 'utf8'), {
     zone: machineZone(),
     now: scene.clock.now(),
-    hasChannel: (name) => channels === undefined || isOwnersChannel(name) || Object.hasOwn(channels, name),
+    hasChannel: (name) => config === undefined || hasChannel(config, name),
   });
 }
 
