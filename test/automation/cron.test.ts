@@ -549,7 +549,7 @@ describe('another program’s jobs.json', () => {
       'for a channel that this home doesn’t have',
       fromNanobot,
       payload({ channel: 'whatsapp', to: '4366' }),
-      'writes to "whatsapp", which isn't a channel here. Set that channel up',
+      'writes to "whatsapp", which isn\'t a channel here. Set that channel up',
     ],
     [
       'for such a channel',

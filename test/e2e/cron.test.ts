@@ -450,5 +450,5 @@ test('a job of another program for a channel that is not set up is refused with 
   await waitFor(() => chatOf(world).includes('ok'));
   await mkdir(join(world.workspace, 'cron'), { recursive: true });
   await writeFile(join(world.workspace, 'cron', 'jobs.json'), JSON.stringify({ jobs: [{ ...job, payload }] }));
-  await waitFor(() => chatOf(world).some((text) => text.includes('writes to "whatsapp", which isn't a channel here')));
+  await waitFor(() => chatOf(world).some((text) => text.includes('writes to "whatsapp", which isn\'t a channel here')));
 });
