@@ -42,6 +42,8 @@ export class OwnSystemd implements Disposable {
 case "$*" in
   *Version*) echo 252 ;;
   *restart*)
+    # A restart ends what ran before. The pid is that of its group.
+    [ ! -f ${this.#pid} ] || kill -KILL -- -$(cat ${this.#pid}) 2>/dev/null
     env -i PATH=/usr/bin:/bin HOME=${ann} setsid sh -c '${start.replaceAll("'", String.raw`'\''`)}' > ${ann}/log 2>&1 < /dev/null &
     echo $! > ${this.#pid} ;;
 esac
@@ -57,7 +59,8 @@ esac
     };
   }
 
+  /** Ends the service before its folder is removed: without its configuration it would go on at the usual port. */
   [Symbol.dispose](): void {
-    if (existsSync(this.#pid)) process.kill(Number(readFileSync(this.#pid, 'utf8')));
+    if (existsSync(this.#pid)) spawnSync('kill', ['-KILL', '--', `-${readFileSync(this.#pid, 'utf8').trim()}`]);
   }
 }
