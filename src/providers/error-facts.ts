@@ -83,9 +83,29 @@ function levelsOf(body: unknown): readonly unknown[] {
   return levels;
 }
 
-const NAMED_WINDOW =
-  /(?:n_ctx['":]*|available context size|(?:maximum|max) (?:context|model|prompt) (?:length|len|window)|context (?:length|window|size|limit))(?: (?:of|is|was|limit|only))*[ :(=]{0,3}(?<before>\d{1,3}(?:,\d{3})+|\d{3,})|> ?(?<after>\d{3,}) maximum/u;
-const ASKED = /request \((?<asked>\d+) tokens\)|prompt is too long: (?<prompt>\d+) tokens/u;
+const WINDOW_WORDS = [
+  /n_ctx['":]*|available context size|max_(?:model|seq)_len|model token limit|exceeds the limit/u,
+  /(?:maximum|max) (?:context|model|prompt|allowed) (?:length|len|window)|maximum number of tokens allowed/u,
+  /context (?:length|window|size|limit)|max_new_tokens.{0,3} must be <=|inputs.{0,3} must have less than/u,
+]
+  .map(({ source }) => source)
+  .join('|');
+/** After these words, but not as a part of a sum, or in front of “maximum”, or what a sum exceeds. */
+const NAMED_WINDOW = new RegExp(
+  String.raw`(?:${WINDOW_WORDS})(?: (?:of|is|was|limit|only))*[ :(=]{0,3}(?<before>\d{1,3}(?:,\d{3})+|\d{3,})(?![\d,]* ?\+)|(?:> ?|with )(?<after>\d{3,}) maximum|\d \+ \d+ > (?<sum>\d{3,})`,
+  'u',
+);
+/** What servers counted in the prompt. */
+const ASKED = new RegExp(
+  [
+    /(?:request|input) \((\d+) tokens\)|prompt is too long: (\d+) tokens|keep the first (\d+) tokens|n_keep:? ?\(?(\d+)/u,
+    /(\d+) (?:in the messages|input tokens|tokens from the input)|resulted in (\d+) tokens|given: (\d+) .?inputs/u,
+    /prompt \(?length:? (\d+)|prompt (?:contains|\()(?: ?)(\d+)|token count (?:of |\()(\d+)/u,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'u',
+);
 
 /** llama.cpp names both numbers in fields, others in their sentence. */
 function windowIn(levels: readonly unknown[], said: string): NamedWindow | undefined {
@@ -93,11 +113,11 @@ function windowIn(levels: readonly unknown[], said: string): NamedWindow | undef
     levels.map((level) => field(level, key)).find((value) => typeof value === 'number' && Number.isInteger(value)) as
       | number
       | undefined;
-  const { before, after } = NAMED_WINDOW.exec(said)?.groups ?? {};
-  const tokens = named('n_ctx') ?? Number((before ?? after ?? '0').replaceAll(',', ''));
+  const { before, after, sum } = NAMED_WINDOW.exec(said)?.groups ?? {};
+  const tokens = named('n_ctx') ?? Number((before ?? after ?? sum ?? '0').replaceAll(',', ''));
   if (tokens < 256) return undefined;
-  const { asked: request, prompt } = ASKED.exec(said)?.groups ?? {};
-  const asked = named('n_prompt_tokens') ?? Number(request ?? prompt ?? 0);
+  const [, ...counts] = ASKED.exec(said) ?? [];
+  const asked = named('n_prompt_tokens') ?? Number(counts.find((count) => count !== undefined) ?? 0);
   return asked > tokens ? { tokens, asked } : { tokens };
 }
 

@@ -34,6 +34,7 @@ const PHRASES = {
       /exceeded model token limit|token limit exceeded|conversation length exceeded|range of input length|request contains .{0,20}tokens.{0,20}exceed/u,
       /reduce (?:the length of (?:the|your) (?:messages|prompt|input)|your message size|the number of messages)/u,
       /inputs.{0,3} (?:must have less than|tokens \+ .?max_new_tokens)|n_keep.{0,20}n_ctx|kv size|invalid .?(?:messages|input)[^ ]* string too long/u,
+      /max_seq_len\b/u,
       /code (?:1261|1039)\b|prompt ?超长|输入长度超|上下文长度|超出上下文|超过最大长度|长度超限/u,
     ]
       .map(({ source }) => source)
@@ -65,21 +66,24 @@ const PHRASES = {
     /(?:organization|account) (?:has been|is|must be|not) (?:disabled|deactivated|suspended|not active|not verified|verified)|region (?:is )?not (?:enabled|supported)|location is not supported|conditional access/u,
   /** What passes by itself, whatever the status. */
   passing:
-    /overloaded|over capacity|at this time|temporarily unavailable|try again later|filter.{0,20}(?:timed? ?out|internal error)/u,
+    /overloaded|over capacity|has crashed|at this time|temporarily unavailable|try again later|filter.{0,20}(?:timed? ?out|internal error)/u,
   /** A firewall in front of the server, which may mean the content. */
   firewall: /cloudflare|firewall|\bwaf\b/u,
   toolChoice: /tool[ _]?choice/u,
   forcedTool: /does not support|should be \["none", ?"auto"\]|thinking/u,
   unknownModel:
-    /model_not_found|model .{0,120}(?:not found|does not exist|not exist|unknown)|unknown model(?! state)|not a valid model|no such model|invalid model(?: name)?\b|no endpoints found for/u,
+    /model_not_found|model .{0,120}(?:not found|does not exist|not exist|unknown)|unknown model(?! state)|not a valid model|no such model|invalid model(?: name)?\b|no endpoints found for|no models? (?:is |are )?loaded/u,
   noImages:
     /(?:image|vision|multimodal)[^.]{0,60}(?:not (?:supported|allowed|available|enabled)|unsupported)|(?:not|n't|that) support[^.]{0,40}(?:image|vision|multimodal)|unknown variant .?image|not a multimodal|mmproj|at most 0 image|content.{0,4} must be a string/u,
   image: /\bimages?\b|image_url/u,
   /** What local servers say when a model does not fit into the machine. */
   outOfMemory:
     /out of memory|more system memory|insufficient (?:system )?(?:memory|resources)|(?:unable|failed) to allocate|cudamalloc/u,
+  /** What they say of a model that they can't load. */
+  notLoadable:
+    /(?<!\w)(?:error|fail(?:ed|ure)|unable|could ?n[o']t|can ?n[o']t)(?: while)? (?:to load|loading) (?:the )?model/u,
   /** A local server that reads its model from the disk, which takes minutes for a large one. */
-  loading: /loading (?:the )?model|model is (?:still |currently )?(?:being )?load(?:ing|ed)\b/u,
+  loading: /loading (?:the )?model|model (?:\S+ )?is (?:still |currently )?(?:being )?load(?:ing|ed)\b/u,
   certificate: /cert|self.signed|unable_to_verify|err_tls/u,
 };
 
@@ -201,7 +205,8 @@ function imageTrouble({ effectiveStatus, haystack }: ErrorFacts): 'images' | 'im
 
 /** Whether it is the model that can't answer, so that another one may. */
 function isOfModel(facts: ErrorFacts): boolean {
-  return isUnknownModel(facts) || PHRASES.template.test(facts.haystack) || PHRASES.outOfMemory.test(facts.haystack);
+  const { template, outOfMemory, notLoadable } = PHRASES;
+  return isUnknownModel(facts) || [template, outOfMemory, notLoadable].some((phrase) => phrase.test(facts.haystack));
 }
 
 function isUnknownModel({ effectiveStatus, haystack }: ErrorFacts): boolean {
@@ -211,9 +216,13 @@ function isUnknownModel({ effectiveStatus, haystack }: ErrorFacts): boolean {
 
 /**
  * Whether the refusal may be of one field or role, which the request can do without. Errors of keys, credit, limits and
- * content are not, nor is a forced tool that is refused: its caller asks in another way.
+ * content are not, nor is a forced tool that is refused in other words: its caller asks in another way.
  */
-export function mayBeQuirk({ effectiveStatus, haystack }: ErrorFacts, { toolChoice }: ErrorContext): boolean {
+export function mayBeQuirk(
+  { effectiveStatus, haystack }: ErrorFacts,
+  { toolChoice }: ErrorContext,
+  { hasImages }: { readonly hasImages: boolean },
+): boolean {
   switch (effectiveStatus) {
     case 401:
     case 402:
@@ -223,7 +232,9 @@ export function mayBeQuirk({ effectiveStatus, haystack }: ErrorFacts, { toolChoi
       return !PHRASES.rate.test(haystack);
     default:
       return (
-        !PHRASES.noImages.test(haystack) && !isContentRefusal(haystack) && !refusesToolChoice(haystack, toolChoice)
+        !(hasImages && PHRASES.noImages.test(haystack)) &&
+        !isContentRefusal(haystack) &&
+        (PHRASES.toolChoice.test(haystack) || !refusesToolChoice(haystack, toolChoice))
       );
   }
 }
@@ -248,7 +259,7 @@ function kindOf(facts: ErrorFacts, context: ErrorContext): ModelErrorKind {
   if (status === 413) return 'request-too-large';
   if ((isRequestFault || status === 403) && isContentRefusal(haystack, status)) return 'refusal';
   if (isRequestFault && refusesToolChoice(haystack, context.toolChoice)) return 'unsupported-tool-choice';
-  const isRefused = PHRASES.request.test(haystack) || PHRASES.outOfMemory.test(haystack) || isUnknownModel(facts);
+  const isRefused = PHRASES.request.test(haystack) || isOfModel(facts);
   if (isRequestFault && isRefused) return 'bad-request';
   switch (status) {
     case 403:
@@ -307,6 +318,8 @@ function describe(kind: ModelErrorKind, facts: ErrorFacts, context: ErrorContext
       return `The model "${model}" of ${name} does not support this choice of tool${status}${said}`;
     default:
       if (PHRASES.outOfMemory.test(facts.haystack)) return outOfMemory(context, `${status}${said}`);
+      if (PHRASES.notLoadable.test(facts.haystack))
+        return `${name} could not load the model "${model}"${status}${said}`;
       return isUnknownModel(facts)
         ? unknownModel(context, `${status}${said}`)
         : notAccepted(facts, context, `${status}${said}`);

@@ -95,6 +95,18 @@ const withoutThinking = perObject((message: Item): Item => {
   return { ...message, content: kept.length > 0 ? kept : [{ type: 'text', text: EMPTY_ANSWER }] };
 });
 
+/** Names of the fields that ask a model to think. */
+const THINKING_FIELDS = ['reasoning_effort', 'reasoning', 'enable_thinking', 'thinking', 'think'] as const;
+
+const withText = perObject((message: Item): Item =>
+  message['content'] === null ? { ...message, content: '' } : message,
+);
+
+const withWords = perObject((message: Item): Item => {
+  const { content } = message;
+  return content === null || content === '' ? { ...message, content: EMPTY_ANSWER } : message;
+});
+
 const asSystem = perObject((message: Item): Item =>
   message['role'] === 'developer' ? { ...message, role: 'system' } : message,
 );
@@ -219,12 +231,18 @@ function withFewerTokens(body: WireBody, limit: number): WireBody {
 const isTooMuchOutput = (said: string): boolean =>
   /max[_ ](?:completion[_ ]|output[_ ]|new[_ ])?tokens|(?:output|completion) tokens/u.test(said) &&
   /too (?:large|high|big|many)|exceed|at most|maximum|less than|<=|range|above|larger|up to|> ?\d/u.test(said) &&
-  !/maximum context|context (?:length|limit|window|size)|(?:prompt|input) (?:token|length)|afford/u.test(said);
+  !/maximum context|context (?:length|limit|window|size)|(?:prompt|input) (?:token|length)|inputs.{0,3} tokens \+|afford/u.test(
+    said,
+  );
 
-const isAlternation = (said: string): boolean => /roles? (?:must|should) alternate|must alternate between/u.test(said);
+const isAlternation = (said: string): boolean =>
+  /roles? (?:must|should) alternate|must alternate between|unexpected role '\w+' after role/u.test(said);
+
+const isNoChoice = ({ tool_choice: choice }: WireBody): boolean =>
+  choice === 'none' || (isItem(choice) && choice['type'] === 'none');
 
 const isNoTools = (said: string): boolean =>
-  /(?:not|n't) support (?:the use of |any )?(?:tool|function)|(?:tools?|functions?)(?:[ _-]?(?:call(?:s|ing)?|use))? (?:is|are) not (?:supported|enabled|available|allowed)|support tool use|enable-auto-tool-choice|tools? param requires --jinja|(?:argument supplied|parameter|field)s?:? ['"`]?tools['"`]?(?![\w.[])|(?:^|\.|\/| )tools: extra inputs/u.test(
+  /(?:not|n't) support (?:the use of |any )?(?:tool|function)|(?:tools?|functions?)(?:[ _-]?(?:call(?:s|ing)?|use))? (?:is|are) not (?:supported|enabled|available|allowed)|support tool use|enable-auto-tool-choice|tools? param requires --jinja|cannot use tools|(?:argument supplied|parameter|field)s?:? [[{]?['"`]?tools['"`]?(?![\w.[])|(?:^|\.|\/| )tools: extra inputs/u.test(
     said,
   );
 
@@ -242,6 +260,14 @@ const QUIRKS = {
     note: (model) =>
       `The model ${model} can't use tools here, so it can only talk: it doesn't read files, search or remember anything on its own. Choose one that can with /model.`,
   },
+  'no forced tool': {
+    refuses: (said) => /tool[_ ]?choice/u.test(said),
+    remedy: (body) => (isNoChoice(body) ? body : without(body, 'tool_choice')),
+  },
+  'no tool_choice none': {
+    refuses: (said) => /tool[_ ]?choice/u.test(said),
+    remedy: (body) => (isNoChoice(body) ? without(body, 'tool_choice') : body),
+  },
   'no extra_content': {
     refuses: (said) => refusesField(said, 'extra_content'),
     remedy: (body) => withMessages(body, (messages) => messages.map(withoutExtras)),
@@ -249,6 +275,10 @@ const QUIRKS = {
   'no reasoning in earlier answers': {
     refuses: (said) => refusesField(said, '(?:reasoning|reasoning_content)'),
     remedy: (body) => withMessages(body, (messages) => messages.map(withoutReasoning)),
+  },
+  'no wish to think': {
+    refuses: (said) => /(?:not|n't) support (?:thinking|reasoning)(?!\w)|\bthink value/u.test(said),
+    remedy: (body) => without(body, ...THINKING_FIELDS),
   },
   'no thinking in earlier answers': {
     refuses: (said) =>
@@ -291,8 +321,7 @@ const QUIRKS = {
     remedy: (body) => withMessages(body, systemAsUser),
   },
   'call ids of nine letters': {
-    refuses: (said) =>
-      /tool call ids? (?:should|must) be .{0,60}length (?:of )?9|[a-z]0-9.{0,20}length of 9/u.test(said),
+    refuses: (said) => /tool call ids? .{0,160}length (?:of )?9|[a-z]0-9.{0,20}length of 9/u.test(said),
     remedy: (body) => withMessages(body, (messages) => messages.map(withShortIds)),
   },
   'one call per message': {
@@ -307,10 +336,21 @@ const QUIRKS = {
     // Where alternating roles were refused, too, the template doesn't know the role of a result.
     refuses: (said) =>
       isAlternation(said) ||
-      /(?:unknown|unsupported|unexpected|invalid)(?: message)? role:? ['"`]?tool|tool role not supported|only user(?:,| and) (?:assistant|model)/u.test(
+      /(?:unknown|unsupported|unexpected|invalid)(?: message)? role:? ['"`]?tool|tool role not supported|only user(?:,| and) (?:assistant|model)|expects the .?tools=|without .?tools=/u.test(
         said,
       ),
     remedy: (body) => withMessages(body, roundsAsText),
+  },
+  'text for null': {
+    refuses: (said) =>
+      /nonetype|nullvalue|<nil>|missing field [`'"]?content|content\W.{0,60}(?:must be a string|valid string|is required|(?:must|can) ?not be null)/u.test(
+        said,
+      ),
+    remedy: (body) => withMessages(body, (messages) => messages.map(withText)),
+  },
+  'words for empty content': {
+    refuses: (said) => /content\W.{0,60}(?:not (?:be )?empty|non-?empty)|empty content/u.test(said),
+    remedy: (body) => withMessages(body, (messages) => messages.map(withWords)),
   },
 } satisfies Record<string, Quirk>;
 
@@ -351,6 +391,8 @@ const OF_DEFINITIONS =
 /** `tools[3].function`, `tools.3.custom`, `('body', 'tools', 3, …)`; Gemini has all functions in one tool. */
 const TOOL_INDEX =
   /(?:function_?declarations|(?<![\w-])tools)['"\])},.\s[(]{1,4}(?<index>\d+)(?!.*function_?declarations\W{1,4}\d)/su;
+/** SGLang's. */
+const TOOL_NUMBER = /\btool (?<index>\d+) function/u;
 
 /** The tool whose definition is refused, by its name or its place in the list; undefined: none is named. */
 function refusedTool(said: string, body: WireBody): string | undefined {
@@ -363,7 +405,8 @@ function refusedTool(said: string, body: WireBody): string | undefined {
       'u',
     ).test(said);
   });
-  return (named ?? names[Number(TOOL_INDEX.exec(said)?.groups?.['index'] ?? -1)]) || undefined;
+  const { index = -1 } = (TOOL_INDEX.exec(said) ?? TOOL_NUMBER.exec(said))?.groups ?? {};
+  return (named ?? names[Number(index)]) || undefined;
 }
 
 function rowOf(name: string): Quirk | undefined {
@@ -373,9 +416,16 @@ function rowOf(name: string): Quirk | undefined {
 /** A quirk that a server has shown, as it is recorded: its name in the table, with its limit where it has one (`name=8192`). */
 export type KnownQuirk = string;
 
-/** The body as a server with these quirks accepts it. Unknown ones, of another version, change nothing. */
+const ORDER: ReadonlyMap<string, number> = new Map([...ROWS.keys()].map((name, at) => [name, at]));
+
+/**
+ * The body as a server with these quirks accepts it, changed in the order of the table: a later row takes what an earlier one
+ * leaves. Unknown quirks, of another version, change nothing.
+ */
 export function withQuirks(body: WireBody, quirks: readonly KnownQuirk[]): WireBody {
-  return quirks.reduce((changed, quirk) => {
+  const place = (quirk: KnownQuirk): number => ORDER.get(nameOfQuirk(quirk)) ?? -1;
+  const inOrder = quirks.toSorted((a, b) => place(a) - place(b));
+  return inOrder.reduce((changed, quirk) => {
     const [name, limit] = partsOf(quirk);
     return rowOf(name)?.remedy(changed, limit) ?? changed;
   }, body);

@@ -138,6 +138,22 @@ describe('what a person is told of a failure', () => {
     );
   });
 
+  test.each([
+    [
+      { tokens: 4_096, asked: 6_273 },
+      /reads only 4,096 tokens at once, .* takes 6,273\. .*llama-server -c 16384.*\/retry/u,
+    ],
+    [{ tokens: 4_096 }, /reads only 4,096 tokens at once, .* takes more\./u],
+    [{ tokens: 131_072, asked: 140_000 }, /too long for local\/m: start a new one with \/new/u],
+  ])('a window that is too small for one message is called so: %j', (window, sentence) => {
+    expect(failureSentence({ ...failed('context-overflow'), window }, context('local/m'))).toMatch(sentence);
+  });
+
+  test('a server that is still loading its model is not called overloaded', () => {
+    const error = { ...failed('overloaded'), about: 'loading' } as const;
+    expect(failureSentence(error, context('local/m'))).toMatch(/^local is still loading its model\. Send \/retry/u);
+  });
+
   test('a bad request is told in the words of the one who refused it, on one line', () => {
     const error = { ...failed('bad-request', 'No model\nis configured.'), about: 'model' } as const;
     expect(failureSentence(error, context('openai/x'))).toBe('No model is configured.');

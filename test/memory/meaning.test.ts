@@ -119,6 +119,20 @@ describe('the texts', () => {
     await (await world.open()).embed();
     expect(world.server.asked.slice(requests).flat()).toEqual(['memory']);
   });
+
+  test('that are larger than the batch of llama.cpp are shortened, and found by their beginning', async () => {
+    const long = `A tooth was pulled. ${'And the ferry came late. '.repeat(40)}`.trim();
+    await using world = await worldWith(long, ...FACTS.slice(2));
+    world.server.refuses = /^[^]{400,}$/u;
+    world.server.refusal = {
+      status: 500,
+      message:
+        'input (1410 tokens) is too large to process. increase the physical batch size (current batch size: 512)',
+    };
+    await allEmbedded(world);
+    expect(world.vectors()).toEqual({ 'one/1024': 3 });
+    expect((await world.find('dentist'))[0]).toContain('A tooth was pulled.');
+  });
 });
 
 describe('another model', () => {

@@ -120,6 +120,9 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
     ['a server that calls it its own fault', 500, 'The field was refused.', { type: 'invalid_request_error' }],
     ['Ollama', 500, 'model requires more system memory (5.6 GiB) than is available (3.1 GiB)'],
     ['vLLM', 500, 'CUDA out of memory. Tried to allocate 2.00 GiB'],
+    ['Ollama', 500, 'unable to load model: /root/.ollama/models/blobs/sha256-1'],
+    ['Ollama', 500, 'llama runner process has terminated: error loading model hyperparameters: key not found in model'],
+    ['LM Studio', 400, 'No models loaded. Please load a model in the developer page or use the `lms load` command.'],
     ['OpenAI', 404, 'The model `m` does not exist or you do not have access to it.', { code: 'model_not_found' }],
     ['OpenRouter', 400, 'm is not a valid model ID'],
     ['a workspace', 400, 'Model access blocked by policy of your workspace.'],
@@ -209,6 +212,7 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
       { code: 'tool_use_failed' },
     ],
     ['Groq', 400, "Tool call validation failed: attempted to call tool 'x' which was not in request.tools"],
+    ['llama.cpp', 500, 'The model produced output that does not match the expected peg-native format'],
     ['Ollama', 500, "error parsing tool call: raw='{', err=unexpected end of JSON input"],
   ],
   overloaded: [
@@ -219,6 +223,8 @@ const WORDINGS: Readonly<Partial<Record<ModelErrorKind, readonly Wording[]>>> = 
       { type: 'server_error' },
     ],
     ['Anthropic', 529, 'Overloaded', { type: 'overloaded_error' }],
+    ['llama.cpp', 503, 'Loading model', { type: 'unavailable_error' }],
+    ['LM Studio', 400, 'The model has crashed without additional information. (Exit code: 6)'],
     ['a proxy', 503, 'no healthy upstream'],
     ['a proxy', 502, 'Request too long: upstream timed out'],
     ['a proxy', 503, 'request too long in queue, please retry'],
@@ -351,6 +357,15 @@ describe.each(DIALECTS)('$name', (dialect) => {
 });
 
 test.each([
+  [503, 'Loading model', 'loading'],
+  [503, 'Model org/m is currently loading', 'loading'],
+  [500, 'error loading model /root/m.gguf', 'model'],
+  [500, 'failed to load model', 'model'],
+])('%i “%s” is about: %s', (status, message, about) => {
+  expect(answered(status, { message, type: 'unavailable_error' })).toMatchObject({ about });
+});
+
+test.each([
   [
     'vLLM',
     "This model's maximum context length is 4096 tokens. However, you requested 8192 tokens (6000 in the messages, 2192 in the completion).",
@@ -377,6 +392,31 @@ test.each([
     "litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: OpenAIException - This model's maximum context length is 4096 tokens. However, your messages resulted in 6273 tokens.",
   ],
   ['llama.cpp', 'request (6273 tokens) exceeds the available context size (4096 tokens), try increasing it'],
+  [
+    'vLLM, newest',
+    "You passed 6273 input tokens and requested 512 output tokens. However, the model's context length is only 4096 tokens, resulting in a maximum input length of 3584 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=6273)",
+  ],
+  [
+    'TGI',
+    'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 6273 `inputs` tokens and 512 `max_new_tokens`',
+  ],
+  [
+    'Anthropic',
+    'input length and `max_tokens` exceed context limit: 3000 + 2192 > 4096, decrease input length or `max_tokens` and try again',
+  ],
+  ['Anthropic, prompt', 'prompt is too long: 6273 tokens > 4096 maximum'],
+  ['Mistral', 'Prompt contains 6273 tokens, too large for model with 4096 maximum context length'],
+  ['Gemini', 'The input token count (6273) exceeds the maximum number of tokens allowed (4096).'],
+  ['Kimi', 'Invalid request: Your request exceeded model token limit: 4096 (requested: 6273)'],
+  ['SGLang, truncating', 'Input length (6273 tokens) exceeds the maximum allowed length (4096 tokens).'],
+  ['Copilot', 'prompt token count of 6273 exceeds the limit of 4096'],
+  ['TabbyAPI', 'Prompt length 6273 is greater than max_seq_len 4096'],
+  ['a proxy', 'The prompt (6273 tokens) exceeds max_model_len (4096)'],
 ])('the window is read from what %s says', (_, message) => {
-  expect(answered(400, { message })).toMatchObject({ kind: 'context-overflow', window: { tokens: 4_096 } });
+  for (const status of [400, 413, 422, 500]) {
+    const error = answered(status, { message });
+    expect(error).toMatchObject({ kind: 'context-overflow', window: { tokens: 4_096 } });
+    // What it counted in the prompt, where it says so.
+    expect([undefined, 6_000, 6_273]).toContain(error.window?.asked);
+  }
 });

@@ -11,8 +11,10 @@ export interface FakeEmbeddings extends AsyncDisposable {
   readonly keys: ReadonlySet<string | undefined>;
   /** Answers with this HTTP status from now on; 200: with vectors. */
   status: number;
-  /** Texts that it answers with 400. */
+  /** Texts that it answers with `refusal`. */
   refuses: RegExp | null;
+  /** @default 400 “not today” */
+  refusal: { readonly status: number; readonly message: string };
   /** Numbers of a vector, where the request does not say. */
   dimensions: number;
   /** Called before each answer, which waits for it. */
@@ -41,9 +43,9 @@ export async function startFakeEmbeddings(): Promise<FakeEmbeddings> {
     asked.push(texts);
     await fake.onRequest();
     const refused = fake.refuses !== null && texts.some((text) => fake.refuses?.test(text));
-    const status = refused ? 400 : fake.status;
+    const { status, message } = refused ? fake.refusal : { status: fake.status, message: 'not today' };
     if (status !== 200) {
-      replyJson(response, status, { error: { message: 'not today' } });
+      replyJson(response, status, { error: { message } });
       return;
     }
     const size = body.dimensions ?? fake.dimensions;
@@ -62,6 +64,7 @@ export async function startFakeEmbeddings(): Promise<FakeEmbeddings> {
     keys,
     status: 200,
     refuses: null,
+    refusal: { status: 400, message: 'not today' },
     dimensions: 1_024,
     onRequest: () => {},
     [Symbol.asyncDispose]: () => server.close(),

@@ -50,6 +50,11 @@ export function failureSentence(error: ModelError, context: FailureContext): str
         retry(asker, { when: soon(error.retryAfterMs, context), or: ANOTHER_MODEL }),
       );
     case 'overloaded':
+      if (error.about === 'loading')
+        return joined(
+          `${provider} is still loading its model.`,
+          retry(asker, { when: 'in a while', or: ANOTHER_MODEL }),
+        );
       return joined(
         `${provider} is overloaded or down right now${said}`,
         retry(asker, { when: soon(error.retryAfterMs, context), or: ANOTHER_MODEL }),
@@ -66,8 +71,7 @@ export function failureSentence(error: ModelError, context: FailureContext): str
       return joined(`I could not reach ${provider}, or the connection was lost.`, retry(asker));
     case 'context-overflow':
       // What else the conversation held was left out before.
-      if (error.window?.asked !== undefined && error.window.tokens <= TOO_SMALL)
-        return tooSmallWindow(error.window, context);
+      if (error.window !== undefined && error.window.tokens <= TOO_SMALL) return tooSmallWindow(error.window, context);
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
     case 'request-too-large':
       return `This conversation has become too long for ${model}: start a new one with /new, or send less at once.`;
@@ -98,12 +102,12 @@ export function failureSentence(error: ModelError, context: FailureContext): str
 const TOO_SMALL = 16_384;
 
 function tooSmallWindow(
-  { tokens, asked = 0 }: NonNullable<ModelError['window']>,
+  { tokens, asked }: NonNullable<ModelError['window']>,
   { model, asker }: FailureContext,
 ): string {
-  const [has, takes] = [tokens, asked].map(countText);
+  const takes = asked === undefined ? 'more' : countText(asked);
   return joined(
-    `${model} reads only ${has} tokens at once, and your message with my instructions and tools takes ${takes}.`,
+    `${model} reads only ${countText(tokens)} tokens at once, and your message with my instructions and tools takes ${takes}.`,
     repair(
       `Start its server with a larger window (llama-server -c 16384, vllm --max-model-len 16384, the context length in LM Studio), or ${ANOTHER_MODEL}`,
       { asker, next: 'send /retry' },

@@ -2,7 +2,7 @@ import { raceAbort } from '../../util/clock.ts';
 import { deadlinesOf, forThinking, type EndpointOptions } from '../endpoint.ts';
 import { readFacts } from '../error-facts.ts';
 import { abortedError, brokenStream, classifyError, mayBeQuirk, type ErrorContext } from '../errors.ts';
-import { withImagesRead } from '../images.ts';
+import { imagesOf, withImagesRead } from '../images.ts';
 import type { ModelError, ModelEvent, ModelRequest } from '../provider.ts';
 import { isSameQuirk, quirkBehind, quirkNote, withQuirks, type KnownQuirk, type WireBody } from '../quirks.ts';
 import { factsOf } from './retry.ts';
@@ -123,7 +123,8 @@ async function* attempt<Raw>(
     }
     const at = { ...context, now: call.endpoint.clock.now() };
     const error = classifyError(thrown, at);
-    const quirk = found.length < MOST_CHANGES && !began ? refusedPart(thrown, at, body) : undefined;
+    const hasImages = call.request.messages.some((message) => imagesOf(message).length > 0);
+    const quirk = found.length < MOST_CHANGES && !began ? refusedPart(thrown, at, { body, hasImages }) : undefined;
     yield quirk === undefined || found.some((known) => isSameQuirk(known.quirk, quirk)) ? error : { error, quirk };
   } finally {
     left.abort(LEFT);
@@ -131,9 +132,13 @@ async function* attempt<Raw>(
 }
 
 /** The quirk behind an answer that is an error. */
-function refusedPart(thrown: unknown, context: ErrorContext, body: WireBody): KnownQuirk | undefined {
+function refusedPart(
+  thrown: unknown,
+  context: ErrorContext,
+  { body, hasImages }: { readonly body: WireBody; readonly hasImages: boolean },
+): KnownQuirk | undefined {
   const facts = readFacts(thrown, context.now);
-  return mayBeQuirk(facts, context) ? quirkBehind(facts.haystack, body) : undefined;
+  return mayBeQuirk(facts, context, { hasImages }) ? quirkBehind(facts.haystack, body) : undefined;
 }
 
 async function requestEvent<Raw>(

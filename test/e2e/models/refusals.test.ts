@@ -69,6 +69,24 @@ describe('what a server says of a request', () => {
   });
 });
 
+test('an answer that its own server cannot read is asked for once more, then told with what came of it', async () => {
+  const peg = 'The model produced output that does not match the expected peg-native format';
+  const chunk = (delta: object): string =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}`;
+  const raw = [
+    chunk({ content: 'The ferry leaves at nine' }),
+    `data: ${JSON.stringify({ error: { code: 500, message: peg, type: 'server_error' } })}`,
+  ];
+  const log = recordingLog();
+  await using world = await startWorld({ log });
+  world.model.reply({ raw }, { raw });
+  world.telegram.userSays(OWNER, 'hi');
+  await waitFor(() => chatOf(world).some((text) => text.includes(peg)), { what: 'the sentence' });
+  expect(chatOf(world).join('\n')).not.toMatch(/overloaded/u);
+  expect(world.model.requests).toHaveLength(2);
+  expect(JSON.stringify(log.lines)).toContain(peg);
+});
+
 describe('a limit that opens at a time', () => {
   const limit = (at: number): ErrorStep => {
     const [day, time] = new Date(at + 8 * 3_600_000).toISOString().split('T');
