@@ -11,6 +11,9 @@ const UNKNOWN_WINDOW = 65_536;
 /** Tokens. In a smaller window all tools and a conversation do not fit together. */
 export const SMALL_WINDOW = 16_384;
 
+/** Tokens. In a smaller window nothing fits. */
+export const LEAST_WINDOW = 4_096;
+
 /** No model that a public list knows reads less. */
 const SURE_WINDOW = 16_384;
 
@@ -37,7 +40,7 @@ export interface ContextWindowsOptions {
   readonly most: number | null;
   /** What a server says of its own model; null when it does not. Never throws. */
   readonly ask: (modelRef: string) => Promise<number | null>;
-  readonly learned: Pick<LearnedFacts, 'window' | 'learnWindow'>;
+  readonly learned: Pick<LearnedFacts, 'window' | 'learnWindow' | 'takesTools'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -89,6 +92,11 @@ export class ContextWindows {
   /** The window that a refusal named, tokens, which overrides any list; null if none did. */
   named(name: ModelName): number | null {
     return this.#options.learned.window(name);
+  }
+
+  /** Whether tools reach the model, as far as its server has said. */
+  takesTools(name: ModelName): boolean {
+    return this.#options.learned.takesTools(name);
   }
 
   /** Call when a model refused a request and named its window, tokens. */

@@ -56,6 +56,11 @@ export class LearnedFacts {
     return this.of(refOf(name)).flatMap((fact) => (fact.name === WINDOW || fact.name === SERVER ? [] : [fact.value]));
   }
 
+  /** Whether tools reach the model, as far as its server has said. */
+  takesTools(name: ModelName): boolean {
+    return !this.quirks(name).includes(NO_TOOLS);
+  }
+
   /** Remembers a quirk, in place of one of the same name, unless it belongs to one conversation. */
   learnQuirk(name: ModelName, quirk: KnownQuirk, said = ''): void {
     this.#options.log?.info('model: request changed and repeated', { ...name, quirk, said });
@@ -79,13 +84,18 @@ export class LearnedFacts {
     if (before === id) return;
     if (before !== undefined) {
       this.#options.log?.info('model: another server or model, so what was learned is forgotten', { ...name });
-      this.#known.delete(refOf(name));
-      this.#kept(this.#options.keeper?.forget(refOf(name)));
+      this.forget(refOf(name));
     }
     this.#learn(name, { name: SERVER, value: id });
     if (hasTools) return;
     this.#learn(name, { name: NO_TOOLS, value: NO_TOOLS });
     this.#untold.set(refOf(name), quirkNote(NO_TOOLS, name.model) ?? '');
+  }
+
+  /** Forgets all of a model (`provider/model`). */
+  forget(ref: string): void {
+    this.#known.delete(ref);
+    this.#kept(this.#options.keeper?.forget(ref));
   }
 
   /** What the person loses because the server can't do it, as one sentence; null if there is nothing or it was told already. */

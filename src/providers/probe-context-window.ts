@@ -34,20 +34,34 @@ const DEADLINE_MS = 2_000;
  */
 export async function askContextWindow(question: WindowQuestion): Promise<number | null> {
   using limit = deadline(question.clock, question.deadlineMs ?? DEADLINE_MS, 'asking for the context window');
-  const { model, baseUrl } = question;
+  const { model, baseUrl, onServer } = question;
   const root = ollamaRoot(baseUrl);
+  let isWhole = true;
+  const get = async (address: string, body?: unknown): Promise<unknown> => {
+    const answer = await getJson(question, limit.signal, address, body);
+    if (answer === SILENT) isWhole = false;
+    return answer === SILENT ? undefined : answer;
+  };
+  // What a busy server leaves out would make it look like another one.
+  const tell = (facts: ServerFacts): void => {
+    if (isWhole && facts.id !== '') onServer?.(facts);
+  };
   if (question.server === 'ollama') {
-    const shown = await getJson(question, limit.signal, `${root}/api/show`, { model });
+    const [shown, version] = await Promise.all([get(`${root}/api/show`, { model }), get(`${root}/api/version`)]);
     const { data } = z.looseObject({ modified_at: z.string() }).safeParse(shown);
-    if (data !== undefined) question.onServer?.({ id: data.modified_at, hasTools: true });
+    if (data !== undefined) tell({ id: hashed([data.modified_at, versionIn(version)]), hasTools: true });
     return shown === undefined ? null : ollamaWindow(readOllamaModel(shown), question.configured ?? null);
   }
-  const places = [`${baseUrl.replace(/\/+$/u, '')}/models`, `${root}/api/v0/models`, `${root}/props`];
-  const answers = await Promise.all(places.map((place) => getJson(question, limit.signal, place)));
-  const rows = answers.flatMap((answer) => listedRow(answer, model));
-  const id = serverIn(rows, answers[2]);
-  if (id !== '') question.onServer?.({ id, hasTools: hasTools(answers[2]) });
-  const loaded = [...rows.map(loadedWindow), propsWindow(answers[2])];
+  const places = [
+    `${baseUrl.replace(/\/+$/u, '')}/models`,
+    `${root}/api/v0/models`,
+    `${root}/props`,
+    `${root}/version`,
+  ];
+  const [list, own, props, version] = await Promise.all(places.map((place) => get(place)));
+  const rows = [list, own].flatMap((answer) => listedRow(answer, model));
+  tell({ id: serverIn(rows, props, version), hasTools: hasTools(props) });
+  const loaded = [...rows.map(loadedWindow), propsWindow(props)];
   return loaded.find((tokens) => tokens !== undefined) ?? largestWindow(rows);
 }
 
@@ -65,7 +79,10 @@ export async function loadedOllamaWindow(question: Omit<WindowQuestion, 'server'
   return found?.context_length ?? null;
 }
 
-/** Undefined for anything but an answer in JSON. Never throws. */
+/** The server had no answer now, which says nothing of what it has. */
+const SILENT = Symbol('no answer');
+
+/** Undefined for what the server doesn't have or that isn't JSON. Never throws. */
 async function getJson(
   { apiKey }: Pick<WindowQuestion, 'apiKey'>,
   signal: AbortSignal,
@@ -79,9 +96,10 @@ async function getJson(
   try {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(address, { ...init, headers, signal });
+    if (response.status >= 500) return SILENT;
     return response.ok ? await response.json() : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error instanceof SyntaxError ? undefined : SILENT;
   }
 }
 
@@ -117,15 +135,27 @@ function loadedWindow(row: Listed): number | undefined {
   return row.loaded_context_length ?? row.max_model_len ?? row.meta?.n_ctx ?? undefined;
 }
 
-/** What tells one server and model from others: the build and the file of llama.cpp, what a list says of the model itself. */
-function serverIn(rows: readonly Listed[], props: unknown): string {
-  const { build_info: build, model_path: path } = z
-    .object({ build_info: z.string().optional(), model_path: z.string().optional() })
-    .catch({})
-    .parse(props);
-  const of = rows.map(({ meta, root, max_model_len: most }) => [meta, root, most]);
-  const told = [build, path, ...of.flat()].filter((fact) => fact !== undefined && fact !== null);
+/** What tells one server and model from others: its version, the model's file and template, the window that it was loaded with. */
+function serverIn(rows: readonly Listed[], props: unknown, version: unknown): string {
+  const text = z.string().optional().catch(undefined);
+  const {
+    build_info: build,
+    model_path: path,
+    chat_template: template,
+  } = z.object({ build_info: text, model_path: text, chat_template: text }).catch({}).parse(props);
+  const of = rows.map((row) => [row.meta, row.root, loadedWindow(row)]);
+  return hashed([build, path, template, propsWindow(props), versionIn(version), ...of.flat()]);
+}
+
+/** '' if nothing was told. */
+function hashed(facts: readonly unknown[]): string {
+  const told = facts.filter((fact) => fact !== undefined && fact !== null);
   return told.length === 0 ? '' : createHash('sha256').update(JSON.stringify(told)).digest('hex').slice(0, 16);
+}
+
+/** What vLLM and Ollama say of themselves. */
+function versionIn(answer: unknown): string | undefined {
+  return z.object({ version: z.string() }).safeParse(answer).data?.version;
 }
 
 /** llama.cpp says so of the model's template; it answers all the same, without the tools. */

@@ -8,7 +8,7 @@ import {
   providerAddressOf,
   type ProviderConfig,
 } from '../providers/open-provider.ts';
-import { configuredWindow, SMALL_WINDOW } from '../providers/context-window-registry.ts';
+import { configuredWindow, LEAST_WINDOW, SMALL_WINDOW } from '../providers/context-window-registry.ts';
 import { quirkNote } from '../providers/quirks.ts';
 import { askContextWindow, type ServerFacts } from '../providers/probe-context-window.ts';
 import { deadline } from '../util/clock.ts';
@@ -20,8 +20,6 @@ import { countText } from '../util/text.ts';
 
 /** A slow machine reads a long prompt for minutes; no one waits longer for a proof. */
 const PROOF_MS = 180_000;
-/** Tokens; in a smaller window nothing fits. */
-const LEAST_WINDOW = 4_096;
 
 interface Place {
   readonly provider: string;

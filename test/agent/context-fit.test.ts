@@ -15,6 +15,7 @@ import { tempFolder } from '../support/temp.ts';
 
 interface Scene extends AsyncDisposable {
   readonly session: Session;
+  readonly learned: LearnedFacts;
   readonly context: ContextWindow;
   readonly log: ReturnType<typeof recordingLog>;
   outline(turn: string): Outline;
@@ -33,8 +34,9 @@ async function scene(options: { readonly window: number; readonly maxOutputToken
   });
   const session = await sessions.open('terminal:main');
   const pricing = new Pricing({ models: {}, providers: {}, log });
+  const learned = new LearnedFacts({ clock: systemClock });
   const windows = new ContextWindows({
-    learned: new LearnedFacts({ clock: systemClock }),
+    learned,
     pricing,
     most: options.window,
     ask: async () => null,
@@ -43,6 +45,7 @@ async function scene(options: { readonly window: number; readonly maxOutputToken
   });
   return {
     session,
+    learned,
     log,
     context: new ContextWindow({ windows, maxOutputTokens: options.maxOutputTokens ?? 100, log }),
     outline: (turnId) => ({ session, turnId, model: { provider: 'a', model: 'b' }, system: ['Be kind.'], tools: [] }),
@@ -151,6 +154,26 @@ describe('the context window', () => {
     const warnings = world.log.lines.filter(({ level }) => level === 'warn');
     expect(warnings).toHaveLength(1);
     expect(warnings[0]?.message).toMatch(/silently.*models\."a\/b"\.contextWindow/u);
+  });
+
+  test('warns of a template that leaves out the tools where that explains the count, and not where it is known', async () => {
+    await using world = await scene({ window: 100_000 });
+    await world.session.append(bigTurn('t1'));
+    const tool = { name: 'read_file', description: 'x'.repeat(20_000), parameters: {} };
+    const outline = { ...world.outline('none'), tools: [tool] };
+    const { used, tools } = await world.context.report(outline);
+    world.learned.served(outline.model, { id: '1', hasTools: false });
+    expect((await world.context.report(outline)).tools).toBeLessThan(2);
+    world.context.observe(outline, outline.model, { ...noUsage, input: used - tools });
+    expect(world.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+    world.learned.forget('a/b');
+    world.context.observe(outline, outline.model, { ...noUsage, input: used - tools });
+    const warnings = world.log.lines.filter(({ level }) => level === 'warn');
+    expect(warnings.map(({ message }) => message)).toEqual([
+      expect.stringMatching(
+        /its chat template may leave out the tools .*, or its server may cut long prompts silently/u,
+      ),
+    ]);
   });
 
   test('of 2,000 messages: fitting is under 20 ms with a trim and under 1 ms without', async () => {

@@ -40,6 +40,30 @@ function openAi(url: string): Readonly<Record<string, unknown>> {
   };
 }
 
+describe('assistant doctor with a server at home', () => {
+  test.each([
+    [2_048, true, [['failed', /loads only 2048 tokens of qwen3, too few for any use\.$/u]]],
+    [
+      8_192,
+      false,
+      [
+        ['warning', /loads only 8192 tokens of qwen3, so there are fewer tools/u],
+        ['warning', /can't use tools here/u],
+      ],
+    ],
+    [32_768, true, []],
+  ] as const)('of llama.cpp with %i tokens (tools: %s) it says what is missing', async (n_ctx, tools, expected) => {
+    const props = { default_generation_settings: { n_ctx }, chat_template_caps: { supports_tools: tools } };
+    await using model = await startFakeOpenAi({ models: ['qwen3'], pages: { '/props': props } });
+    const { line } = await furnishedHome({
+      agent: { model: 'local/qwen3' },
+      providers: { local: { baseUrl: model.url } },
+    });
+    const found = alarms(await doctor(line)).map(({ state, evidence }) => [state, evidence]);
+    expect(found).toEqual(expected.map(([state, evidence]) => [state, expect.stringMatching(evidence)]));
+  });
+});
+
 describe('assistant doctor raises no alarm in a healthy home', () => {
   test('of the demo', async () => {
     const { line } = await furnishedHome();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { LearnedFacts } from '../../src/providers/learned.ts';
 import { askContextWindow, loadedOllamaWindow, type WindowQuestion } from '../../src/providers/probe-context-window.ts';
 import { createProviders } from '../../src/providers/registry.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -133,5 +134,67 @@ describe('the window of a local model', () => {
     expect(await providers.contextWindow('lab/qwen/qwen3')).toBe(5000);
     expect(await providers.contextWindow('openai/gpt-5.5')).toBeNull();
     expect(await providers.contextWindow('nonsense')).toBeNull();
+  });
+});
+
+describe('what was learned of a model', () => {
+  const NAME = { provider: 'lab', model: 'llama3' };
+  const llamaCpp = (props: object): Pages => ({
+    'GET /v1/models': { data: [{ id: 'llama3', meta: { n_params: 7 } }] },
+    'GET /props': { build_info: 'b1', chat_template: 'a', default_generation_settings: { n_ctx: 8_192 }, ...props },
+  });
+  const vllm = (version: string): Pages => ({
+    'GET /v1/models': { data: [{ id: 'llama3', max_model_len: 9000 }] },
+    'GET /version': { version },
+  });
+  const ollama = (version: string): Pages => ({
+    'POST /api/show': { ...trained, modified_at: '2026-01-01' },
+    'GET /api/version': { version },
+  });
+  const lmStudio = (loaded: number): Pages => ({
+    'GET /api/v0/models': { data: [{ id: 'llama3', loaded_context_length: loaded }] },
+  });
+
+  /** Whether what was learned between two questions is still there after the second; a number is a status. */
+  async function isKept(kind: string, first: Pages, second: Pages): Promise<boolean> {
+    let pages = first;
+    await using http = await startServer((request, response) => {
+      const page = pages[`${request.method} ${request.url}`] ?? 404;
+      if (typeof page === 'number') replyJson(response, page, { error: 'no' });
+      else replyJson(response, 200, page);
+    });
+    const learned = new LearnedFacts({ clock: systemClock });
+    const configs = { lab: { kind, baseUrl: `${http.url}/v1` } };
+    const providers = createProviders({ configs, learned, clock: systemClock });
+    await providers.contextWindow('lab/llama3');
+    learned.learnWindow(NAME, 4_096);
+    pages = second;
+    await providers.contextWindow('lab/llama3');
+    return learned.window(NAME) === 4_096;
+  }
+
+  test.each<[string, string, Pages, Pages]>([
+    ['llama.cpp with another build', 'openai', llamaCpp({}), llamaCpp({ build_info: 'b2' })],
+    ['llama.cpp with another template', 'openai', llamaCpp({}), llamaCpp({ chat_template: 'b' })],
+    [
+      'llama.cpp with another window',
+      'openai',
+      llamaCpp({}),
+      llamaCpp({ default_generation_settings: { n_ctx: 16_384 } }),
+    ],
+    ['another version of vLLM', 'openai', vllm('1'), vllm('2')],
+    ['another version of Ollama', 'ollama', ollama('1'), ollama('2')],
+    ['LM Studio with another window', 'openai', lmStudio(4_096), lmStudio(32_768)],
+  ])('is forgotten when its server is %s', async (_title, kind, first, second) => {
+    expect(await isKept(kind, first, first)).toBe(true);
+    expect(await isKept(kind, first, second)).toBe(false);
+  });
+
+  test.each<[string, string, Pages, Pages]>([
+    ['answers a part of the questions', 'openai', llamaCpp({}), { ...llamaCpp({}), 'GET /props': 503 }],
+    ['does not tell its version this time', 'openai', vllm('1'), { ...vllm('1'), 'GET /version': 500 }],
+    ['says nothing', 'openai', vllm('1'), {}],
+  ])('stays when its server %s', async (_title, kind, first, second) => {
+    expect(await isKept(kind, first, second)).toBe(true);
   });
 });

@@ -413,6 +413,24 @@ describe('assistant init --yes', () => {
     expect(line.out).toContain('has no credit left');
   });
 
+  test.each([
+    [2_048, true, /reads only 2,048 tokens at once, too few for any use: .*llama-server -c 32768/u],
+    [8_192, true, /reads only 8,192 tokens at once, so it gets fewer tools and forgets soon/u],
+    [32_768, false, /can't use tools here/u],
+  ])('of llama.cpp with a window of %i (tools: %s) it says what is missing', async (n_ctx, tools, sentence) => {
+    const props = { default_generation_settings: { n_ctx }, chat_template_caps: { supports_tools: tools } };
+    await using server = await startFakeOpenAi({
+      models: ['qwen3'],
+      handler: () => 'Ready.',
+      pages: { '/props': props },
+    });
+    const line = new CommandLine();
+    line.app = () => import('../../src/app.ts');
+    line.env = { OLLAMA_HOST: NOWHERE };
+    expect(await line.run('init', '--yes', '--base-url', server.url)).toBe(0);
+    expect(line.out + line.err).toMatch(sentence);
+  });
+
   test('a refused key is one sentence and exit code 1; --no-check saves it unseen', async () => {
     await using server = await startFakeOpenAi({ apiKey: 'right' });
     const line = new CommandLine();

@@ -11,6 +11,8 @@ export interface FakeModelOptions {
   readonly hasPublicList?: boolean;
   /** Answers what the queue of `reply` does not. */
   readonly handler?: StepHandler;
+  /** What other paths answer to GET. */
+  readonly pages?: Readonly<Record<string, unknown>>;
   /** What GET /models lists. */
   readonly models?: readonly string[];
   /** Keys of the body that a compatible server would allow beside the official ones. */
@@ -121,6 +123,8 @@ export async function startFakeModel(dialect: Dialect, options: FakeModelOptions
     if (request.method === 'GET' && path === dialect.modelsPath) {
       if (options.hasPublicList === false && !hasKey(request)) fail(response, WRONG_KEY);
       else replyJson(response, 200, dialect.models(options.models ?? ['scripted-model']));
+    } else if (request.method === 'GET' && options.pages?.[path] !== undefined) {
+      replyJson(response, 200, options.pages[path]);
     } else if (request.method === 'POST' && path === dialect.path) {
       inFlight += 1;
       try {

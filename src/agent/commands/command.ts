@@ -13,6 +13,8 @@ export interface ModelChoice {
   fullName(ref: string): string;
   /** What its server has refused or named since, oldest first, each as a few words with a date. */
   learned(model: string): readonly string[];
+  /** Forgets that, because its server may have changed. */
+  forget(model: string): void;
   /** Chooses the model from the next turn on; null: the default. Durable when it resolves. */
   choose(sessionKey: string, model: string | null): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { Usage } from '../../util/token-usage.ts';
 import { sizeOfWindow, type WindowSize } from './window-size.ts';
-import { Calibration, HistorySizes, tokensOfFrame } from './token-estimate.ts';
+import { Calibration, HistorySizes, isSuspicious, tokensOfFrame } from './token-estimate.ts';
 import { planTrim } from './trimming.ts';
 import { countText } from '../../util/text.ts';
 
@@ -62,6 +62,8 @@ export function tooSmall(model: string, { window, space }: ContextReport): strin
   return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${countText(LEAST_SPACE)}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
 }
 
+const NONE: readonly never[] = [];
+
 interface Measured {
   /** Tokens before calibration. */
   readonly raw: number;
@@ -70,6 +72,8 @@ interface Measured {
   readonly total: number;
   /** Tokens of the system prompt and the tools. */
   readonly frame: number;
+  /** Tokens of the tools. */
+  readonly tools: number;
   readonly sizes: readonly number[];
 }
 
@@ -150,21 +154,28 @@ export class ContextWindow {
 
   /** Calibrates the estimates with the provider's token count of the last request. */
   observe(outline: Outline, answeredBy: ModelName, { input }: Usage): void {
-    const { raw, total } = this.#measure(outline);
+    const { raw, total, tools } = this.#measure({ ...outline, model: answeredBy });
     const ref = refOf(answeredBy);
     if (input > (this.#refused.get(ref) ?? Infinity)) this.#refused.delete(ref);
     if (!this.#calibration.observe(ref, raw, input) || this.#suspected.has(ref)) return;
     if (this.#suspected.size < 256) this.#suspected.add(ref);
-    this.#options.log.warn(
-      `context: ${ref} counted ${input} tokens in a prompt of about ${total}: it seems to cut long prompts silently; raise its context length, or set models."${ref}".contextWindow to the one it has`,
-      { model: ref, counted: input, estimated: total },
-    );
+    const cut = `cut long prompts silently; raise its context length, or set models."${ref}".contextWindow to the one it has`;
+    // Both may be so where what is missing is no more than the tools.
+    const isOfTools = tools > 0 && !isSuspicious(input, total - tools);
+    const why = isOfTools
+      ? `its chat template may leave out the tools (about ${tools}), or its server may ${cut}`
+      : `it seems to ${cut}`;
+    this.#options.log.warn(`context: ${ref} counted ${input} tokens in a prompt of about ${total}: ${why}`, {
+      model: ref,
+      counted: input,
+      estimated: total,
+    });
   }
 
   async report(outline: Omit<Outline, 'turnId'>): Promise<ContextReport> {
-    const { model, system, tools } = outline;
+    const { model, system } = outline;
     const window = await this.#options.windows.of(model);
-    const { total: used, ratio, frame, sizes } = this.#measure(outline);
+    const { total: used, ratio, frame, sizes, tools: ofTools } = this.#measure(outline);
     const calibrated = (raw: number): number => Math.ceil(raw * ratio);
     return {
       used,
@@ -172,7 +183,7 @@ export class ContextWindow {
       share: used / window,
       space: Math.max(0, Math.floor(this.#budget(model, window, frame)) - frame),
       layers: system.map((layer) => calibrated(tokensOfFrame([layer], []))),
-      tools: calibrated(tokensOfFrame([], tools)),
+      tools: ofTools,
       history: calibrated(sizes.reduce((sum, size) => sum + size, 0)),
     };
   }
@@ -184,10 +195,19 @@ export class ContextWindow {
       this.#sizes.set(session, known);
     }
     const { total, sizes } = known.measure(session.history());
-    const fixed = tokensOfFrame(system, tools);
+    const offered = this.#options.windows.takesTools(model) ? tools : NONE;
+    const fixed = tokensOfFrame(system, offered);
     const raw = total + fixed;
     const ratio = this.#calibration.ratio(refOf(model));
-    return { raw, ratio, total: Math.ceil(raw * ratio), frame: Math.ceil(fixed * ratio), sizes };
+    const calibrated = (tokens: number): number => Math.ceil(tokens * ratio);
+    return {
+      raw,
+      ratio,
+      total: calibrated(raw),
+      frame: calibrated(fixed),
+      tools: calibrated(tokensOfFrame(NONE, offered)),
+      sizes,
+    };
   }
 
   /** Of an answer. Where the window is small it gives way to the conversation. `frame`: tokens of the prompt and the tools. */

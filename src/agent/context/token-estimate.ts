@@ -41,6 +41,11 @@ const SUSPICIOUS_SHARE = 0.7;
 const PLAUSIBLE = { least: 0.25, most: 4 };
 const RATIO = { least: 0.4, most: 2.5 };
 
+/** Whether a count is so much lower than the estimate that a part of the prompt wasn't read. */
+export function isSuspicious(counted: number, estimate: number): boolean {
+  return counted < SUSPICIOUS_SHARE * estimate;
+}
+
 /** The ratio of a provider's token counts to the estimates, for each model. */
 export class Calibration {
   readonly #ratios = new RecentMap<string, number>(256);
@@ -55,7 +60,7 @@ export class Calibration {
    */
   observe(modelRef: string, estimate: number, counted: number): boolean {
     const calibrated = estimate * this.ratio(modelRef);
-    if (calibrated >= LEAST_TO_SUSPECT && counted < SUSPICIOUS_SHARE * calibrated) return true;
+    if (calibrated >= LEAST_TO_SUSPECT && isSuspicious(counted, calibrated)) return true;
     const ratio = counted / estimate;
     if (estimate >= LEAST_TO_LEARN && ratio >= PLAUSIBLE.least && ratio <= PLAUSIBLE.most) {
       this.#ratios.set(modelRef, Math.min(RATIO.most, Math.max(RATIO.least, ratio)));

@@ -87,6 +87,7 @@ export function createCommands(
     fullName: (ref) => parts.models.fullName(ref),
     chosen: (sessionKey) => journal.settings.model(sessionKey),
     choose: (sessionKey, model) => journal.settings.setModel(sessionKey, model),
+    forget: (model) => parts.models.learned.forget(model),
     learned: (model) =>
       parts.models.learned.of(model).flatMap((fact) => {
         const text = factText(fact);

@@ -2,9 +2,15 @@ import type { Config } from '../../config/schema.ts';
 import { asksWindowOf, hasBaseUrl, keysOf, presetOf } from '../../providers/open-provider.ts';
 import { canEmbed, embeddingServer, meaningText } from '../../providers/embedding-server.ts';
 import { findPreset } from '../../providers/presets.ts';
-import { configuredWindow, SMALL_WINDOW } from '../../providers/context-window-registry.ts';
+import { configuredWindow, LEAST_WINDOW, SMALL_WINDOW } from '../../providers/context-window-registry.ts';
 import { factText } from '../../providers/learned.ts';
-import { askContextWindow, loadedOllamaWindow } from '../../providers/probe-context-window.ts';
+import {
+  askContextWindow,
+  loadedOllamaWindow,
+  type ServerFacts,
+  type WindowQuestion,
+} from '../../providers/probe-context-window.ts';
+import { quirkNote } from '../../providers/quirks.ts';
 import { hearingServer, speakingServer, speechText, voiceText } from '../../providers/speech-servers.ts';
 import { listModels } from '../../setup/models.ts';
 import { localAddress } from '../../setup/scan.ts';
@@ -212,15 +218,47 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
   if (server === undefined || baseUrl === null) return [];
   const apiKey = entry === undefined ? null : (keysOf(entry)[0] ?? null);
   const set = configuredWindow(config, ref);
-  const asked = { baseUrl, model, apiKey, clock, deadlineMs: WINDOW_MS };
+  let hasTools = true;
+  const onServer = (facts: ServerFacts): void => void (hasTools = facts.hasTools);
+  const asked = { baseUrl, model, apiKey, clock, deadlineMs: WINDOW_MS, onServer };
   const [tokens, now] = await Promise.all([
     askContextWindow({ ...asked, server, configured: set }),
     server === 'ollama' ? loadedOllamaWindow(asked) : null,
   ]);
   signal.throwIfAborted();
+  const noTools = hasTools ? null : quirkNote('no tools', model);
+  return [
+    ...windowFindings({ name, model, ref, server, set, tokens, now, command }),
+    ...(noTools === null ? [] : [warning(noTools, command(`init --provider ${name}`))]),
+  ];
+}
+
+function windowFindings({
+  name,
+  model,
+  ref,
+  server,
+  set,
+  tokens,
+  now,
+  command,
+}: {
+  readonly name: string;
+  readonly model: string;
+  readonly ref: string;
+  readonly server: WindowQuestion['server'];
+  /** Tokens that are configured. */
+  readonly set: number | null;
+  /** What the server says. */
+  readonly tokens: number | null;
+  /** What Ollama has loaded. */
+  readonly now: number | null;
+  readonly command: Scene['command'];
+}): readonly Finding[] {
   if (tokens === null) return [skipped(`${name} does not say how many tokens of ${model} it loads.`)];
   if (set !== null && set > tokens) {
-    const evidence = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens} and cuts off what is longer without a word.`;
+    const rest = server === 'ollama' ? ' and cuts off what is longer without a word' : ', so no more is sent';
+    const evidence = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens}${rest}.`;
     return [failed(evidence, command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${tokens}`))];
   }
   if (tokens < SMALL_WINDOW) {
@@ -228,9 +266,11 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
       server === 'ollama'
         ? command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${WANTED_TOKENS}`)
         : `Start the server with a window of ${WANTED_TOKENS} tokens (llama-server -c ${WANTED_TOKENS}, vllm serve --max-model-len ${WANTED_TOKENS}, LM Studio: context length)`;
-    return [
-      warning(`${name} loads only ${tokens} tokens of ${model}, so longer conversations are forgotten early.`, raise),
-    ];
+    const [say, why] =
+      tokens < LEAST_WINDOW
+        ? [failed, 'too few for any use']
+        : [warning, 'so there are fewer tools, and longer conversations are forgotten early'];
+    return [say(`${name} loads only ${tokens} tokens of ${model}, ${why}.`, raise)];
   }
   if (now !== null && now < tokens) {
     const evidence = `${model} is loaded with ${now} tokens now, though ${tokens} are asked for: another program loaded it, or something between takes the wish away.`;
