@@ -120,7 +120,7 @@ export interface PeoplePorts {
   /** Whether the answer of a turn of a job or heartbeat is not sent. Not called for other turns. `hasSent`: it sent a text itself. */
   readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>, hasSent: boolean) => Promise<boolean>;
   /** Resolves when no preview of the turn's answer is being sent any more. */
-  readonly settled: (turnId: string) => Promise<void>;
+  readonly settled: (turnId: string, ended: { readonly isStopped: boolean }) => Promise<void>;
   /** The role that the writer of a message has now; null: they may not write any more. */
   readonly roleNow: (message: InboundMessage) => Role | null;
 }

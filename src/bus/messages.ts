@@ -183,7 +183,12 @@ export type OutboundEvent = LiveBase &
         /** The lines of files that it changed, for people; see `ToolResult.diff`. */
         readonly diff?: string;
       }
-    | { readonly type: 'status'; readonly text: string }
+    | {
+        readonly type: 'status';
+        readonly text: string;
+        /** It may last minutes, so people in chats should read it, too. @default false */
+        readonly isLong?: boolean;
+      }
     | { readonly type: 'typing' }
     | {
         readonly type: 'turn-end';

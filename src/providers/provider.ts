@@ -172,6 +172,8 @@ export interface ModelRestart {
   readonly status?: number;
   /** As in `ModelError`. */
   readonly said?: string;
+  /** As in `ModelError`. */
+  readonly about?: 'loading';
   /** How long nothing will happen. */
   readonly waitMs: number;
   /** One sentence for the person who is waiting. */

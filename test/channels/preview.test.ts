@@ -11,6 +11,7 @@ interface Stage {
   /** What the platform was shown as a draft, with the time. */
   readonly drafts: { readonly at: number; readonly text: string }[];
   readonly streams: (text: string) => void;
+  readonly hears: (event: Partial<OutboundEvent>) => void;
 }
 
 /** Previews on a platform that has drafts; `draft` may fail. */
@@ -41,7 +42,8 @@ function stage(draft: (part: OutgoingPart) => boolean = () => true): Stage {
   } as unknown as PreviewPorts;
   const previews = new Previews(ports);
   const place = { turnId: 't1', sessionKey: 's', channel: 'telegram', chatId: '42' };
-  return { clock, previews, drafts, streams: (text) => hear({ ...place, type: 'text', text } as OutboundEvent) };
+  const hears = (event: Partial<OutboundEvent>): void => hear({ ...place, ...event } as OutboundEvent);
+  return { clock, previews, drafts, streams: (text) => hears({ type: 'text', text }), hears };
 }
 
 test('a draft of which nothing new comes is shown anew every 20 s, until its turn is over', async () => {
@@ -51,7 +53,7 @@ test('a draft of which nothing new comes is shown anew every 20 s, until its tur
   const [first = { at: 0, text: '' }] = drafts;
   const shown = drafts.map(({ at, text }) => [Math.round((at - first.at) / 10_000), text]);
   expect(shown).toEqual([0, 2, 4, 6].map((tens) => [tens, 'It begins']));
-  await previews.settle('t1');
+  await previews.settle('t1', { isStopped: false });
   await clock.advance(120_000);
   expect(drafts).toHaveLength(4);
 });
@@ -74,4 +76,31 @@ test('a draft that fails is tried again with the next words, not before the plat
   expect(drafts).toHaveLength(1);
   await clock.advance(20_000);
   expect(drafts.map(({ text }) => text)).toContain('It begins, and goes on');
+});
+
+const LOADING = { type: 'status', text: 'local is loading', isLong: true } as const;
+
+test('what keeps a model from answering is shown after 15 s, once, until its text comes', async () => {
+  const { clock, drafts, streams: says, hears } = stage();
+  for (let n = 0; n < 6; n += 1) {
+    hears(LOADING);
+    await clock.advance(3_000);
+  }
+  expect(drafts).toEqual([{ at: drafts[0]?.at, text: '_⋯ local is loading_' }]);
+  says('Here');
+  await clock.advance(2_000);
+  expect(drafts.slice(1).map(({ text }) => text)).toEqual(['Here']);
+});
+
+test('a short wait is not shown, nor a tool without a text, nor what takes no time', async () => {
+  const { clock, drafts, streams: says, hears } = stage();
+  hears({ type: 'status', text: 'reading a page' });
+  hears(LOADING);
+  await clock.advance(10_000);
+  hears({ type: 'tool-start', title: 'a file' });
+  await clock.advance(20_000);
+  expect(drafts).toEqual([]);
+  says('Here');
+  await clock.advance(2_000);
+  expect(drafts.map(({ text }) => text)).toEqual(['Here']);
 });

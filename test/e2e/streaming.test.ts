@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
@@ -116,5 +117,60 @@ describe('an answer', () => {
     world.telegram.userSays(OWNER, 'tell me');
     await ended(world);
     expect(sent(world)[0]?.editedFrom).toBeUndefined();
+  });
+});
+
+describe('while a server loads its model', () => {
+  const LOADING = { error: { status: 503, message: 'Loading model', type: 'unavailable_error' } };
+  const TOLD = /^⋯ openai is still loading its model\. I'll answer as soon as it's ready\.$/u;
+
+  /** A person has asked something of a model that is being loaded, and has read so. */
+  async function loading() {
+    const clock = new SkippingClock();
+    const world = await startWorld({ clock });
+    const model = { isLoading: true };
+    world.model.setHandler(() => (model.isLoading ? LOADING : 'Here.'));
+    world.telegram.userSays(OWNER, 'hi');
+    const wait = async (): Promise<void> => {
+      const before = world.model.requests.length;
+      clock.skip(3_000);
+      await waitFor(() => world.model.requests.length > before, { what: 'the next try' });
+    };
+    await waitFor(() => world.model.requests.length > 0, { what: 'the first try' });
+    for (let n = 1; n <= 3; n += 1) await wait();
+    expect(chatOf(world)).toEqual([]);
+    for (let n = 4; n <= 8; n += 1) await wait();
+    await waitFor(() => TOLD.test(chatOf(world).join()), { what: 'the sentence' });
+    return { world, clock, model, wait };
+  }
+
+  test('the person reads so once, and the answer takes the place of that', async () => {
+    const { world, model, wait } = await loading();
+    await using _world = world;
+    for (let n = 1; n <= 8; n += 1) await wait();
+    expect(chatOf(world)).toHaveLength(1);
+    model.isLoading = false;
+    await wait();
+    await ended(world, 'Here.');
+    expect(chatOf(world)).toEqual(['Here.']);
+  });
+
+  test('nothing of that stays after /stop', async () => {
+    const { world, clock } = await loading();
+    await using _world = world;
+    world.telegram.userSays(OWNER, '/stop');
+    await waitFor(() => chatOf(world).length > 1, { what: 'the end' });
+    clock.skip(3_000);
+    await waitFor(() => !chatOf(world).some((text) => TOLD.test(text)), { what: 'the sentence to go' });
+    expect(chatOf(world)).toEqual(['⋯ stopped', expect.stringContaining('topped')]);
+  });
+
+  test('nor after a restart of the gateway', async () => {
+    const { world, model } = await loading();
+    await using _world = world;
+    model.isLoading = false;
+    await world.restart();
+    await ended(world, 'Here.');
+    expect(chatOf(world)).toEqual(['Here.']);
   });
 });

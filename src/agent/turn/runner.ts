@@ -241,7 +241,7 @@ export class TurnRunner {
     const entries = session.turn(facts.turnId);
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
     if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
-    await people.settled(facts.turnId);
+    await people.settled(facts.turnId, { isStopped: end.outcome === 'stopped' });
     const held =
       end.outcome !== 'stopped' &&
       (isSelfStarted(target)

@@ -128,7 +128,7 @@ function peoplePorts(
     render: (message) => manager.renderParts(message) ?? [],
     holdBack: (facts, end, hasSent) =>
       (facts.messages.at(-1)?.origin === 'heartbeat' ? heartbeat : automation).holdBack(facts, end, hasSent),
-    settled: (turnId) => previews.settle(turnId),
+    settled: (turnId, ended) => previews.settle(turnId, ended),
     roleNow: ({ channel, sender, chatType, chatId: chat, role }) =>
       roleNow(base, stores, { channel, id: sender.id, chatType, chat }, role),
   };

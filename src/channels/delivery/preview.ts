@@ -9,6 +9,8 @@ import type { Outlets } from './next-part.ts';
 
 /** An answer that is complete before this time gets no preview. */
 const FIRST_MS = 1_000;
+/** How long an answer that hasn't begun is waited for before the chat reads why. */
+const LONG_MS = 15_000;
 /** Interval of edits; platforms allow about one in a second. */
 const EDIT_MS = 1_200;
 const CALL_DEADLINE_MS = 10_000;
@@ -21,6 +23,8 @@ interface Preview {
   text: string;
   /** Title of the running tool, on one line; '': the model writes text. */
   status: string;
+  /** Why the model can't begin; shown also without a text. */
+  wait: string;
   /** The text that was sent last. */
   shown: string;
   /** Id of its row in the journal; undefined: it has none yet. */
@@ -39,6 +43,8 @@ interface Preview {
   over: boolean;
   /** No edit before this time, by `Clock.now`. */
   notBefore: number;
+  /** Nothing is shown before this time unless there is a text. */
+  readonly textlessUntil: number;
 }
 
 export interface PreviewPorts {
@@ -53,9 +59,9 @@ export interface PreviewPorts {
 
 /**
  * Shows an answer while the model writes it: as a draft if the channel has drafts, else as one message that grows by edits
- * (`EDIT_MS`), with the title of the running tool as its last line. If the turn sends another message in between, the rest is
- * shown in a new preview below it. At the end the answer replaces the preview, also after a crash, because previews are in
- * the journal. An error here never affects the answer.
+ * (`EDIT_MS`), with the title of the running tool, or what keeps the model from answering, as its last line. If the turn
+ * sends another message in between, the rest is shown in a new preview below it. At the end the answer replaces the preview,
+ * also after a crash, because previews are in the journal. An error here never affects the answer.
  */
 export class Previews implements Disposable {
   readonly #ports: PreviewPorts;
@@ -67,13 +73,19 @@ export class Previews implements Disposable {
     this.#listening = ports.bus.listen((event) => this.#hear(event));
   }
 
-  /** Ends the preview of a turn. Resolves when none of its calls is running any more, so that the answer may be sent. */
-  async settle(turnId: string): Promise<void> {
+  /**
+   * Ends the preview of a turn. Resolves when none of its calls is running any more, so that the answer may be sent. No
+   * answer comes where the turn `isStopped`: then what the model was waited for doesn't stay as if it still were so.
+   */
+  async settle(turnId: string, { isStopped }: { readonly isStopped: boolean }): Promise<void> {
     const preview = this.#previews.get(turnId);
     if (preview === undefined) return;
     this.#previews.delete(turnId);
     end(preview);
     await preview.busy;
+    if (!isStopped || preview.text.trim() !== '' || preview.as !== 'message') return;
+    preview.wait = 'stopped';
+    await this.#show(preview);
   }
 
   [Symbol.dispose](): void {
@@ -88,9 +100,19 @@ export class Previews implements Disposable {
       case 'text': {
         const preview = this.#current(known ?? this.#open(event));
         if (preview === undefined) return;
+        if (preview.text === '') this.#beginText(preview);
         preview.isOver = false;
         preview.text = event.text;
         preview.status = '';
+        preview.wait = '';
+        this.#schedule(preview);
+        break;
+      }
+      case 'status': {
+        if (event.isLong !== true) return;
+        const preview = known ?? this.#open(event);
+        if (preview === undefined) return;
+        preview.wait = event.text;
         this.#schedule(preview);
         break;
       }
@@ -99,6 +121,7 @@ export class Previews implements Disposable {
         if (known === undefined) return;
         known.isOver = true;
         known.status = event.type === 'tool-start' ? event.title : '';
+        known.wait = '';
         this.#schedule(known);
         break;
       default:
@@ -118,6 +141,7 @@ export class Previews implements Disposable {
       place,
       text: '',
       status: '',
+      wait: '',
       shown: '',
       id: undefined,
       platformId,
@@ -129,14 +153,24 @@ export class Previews implements Disposable {
       busy: undefined,
       over: false,
       notBefore: clock.now() + FIRST_MS,
+      textlessUntil: clock.now() + LONG_MS,
     };
     this.#previews.set(turnId, preview);
     return preview;
   }
 
+  /** A wait needn't be shown any more if it ends this soon. */
+  #beginText(preview: Preview): void {
+    preview.timer?.[Symbol.dispose]();
+    preview.timer = undefined;
+    preview.notBefore = Math.max(preview.notBefore, this.#ports.clock.now() + FIRST_MS);
+  }
+
   /** Ends a preview that has another message of the turn below it, so that the next text gets a new one at the end of the chat. */
   #current(preview: Preview | undefined): Preview | undefined {
     if (preview?.isOver !== true || !this.#ports.ledger.isOvertaken(preview.turnId)) return preview;
+    // Nothing of it is to stay.
+    if (preview.text.trim() === '') return preview;
     end(preview);
     const next = this.#fresh(preview.turnId, preview.place);
     next.busy = this.#seal(preview).finally(() => {
@@ -162,7 +196,8 @@ export class Previews implements Disposable {
   #schedule(preview: Preview): void {
     const { clock } = this.#ports;
     if (preview.over || preview.busy !== undefined || preview.timer !== undefined) return;
-    preview.timer = clock.timer(Math.max(0, preview.notBefore - clock.now()), () => {
+    const at = preview.text === '' ? Math.max(preview.notBefore, preview.textlessUntil) : preview.notBefore;
+    preview.timer = clock.timer(Math.max(0, at - clock.now()), () => {
       preview.timer = undefined;
       const before = preview.shown;
       preview.busy = this.#show(preview).finally(() => {
@@ -189,10 +224,13 @@ export class Previews implements Disposable {
   async #show(preview: Preview): Promise<void> {
     const { log } = this.#ports;
     const channel = this.#channel(preview.place.channel);
-    if (channel === undefined || preview.text.trim() === '') return;
-    const line = preview.status === '' ? '' : `\n\n_⋯ ${preview.status.replaceAll(/[_*`[\]<>]/gu, ' ')}_`;
+    const last = preview.wait || preview.status;
+    // A tool alone opens no preview; it takes the place of a wait that was shown.
+    const hasBegun = preview.text.trim() !== '' || preview.wait !== '' || (preview.shown !== '' && last !== '');
+    if (channel === undefined || !hasBegun) return;
+    const line = last === '' ? '' : `_⋯ ${last.replaceAll(/[_*`[\]<>]/gu, ' ')}_`;
     // Only the first part: the rest comes with the answer.
-    const [text = ''] = channel.render(preview.text + line);
+    const [text = ''] = channel.render([preview.text, line].filter((part) => part.trim() !== '').join('\n\n'));
     if (text === '' || text === preview.shown) return;
     try {
       if (preview.platformId !== undefined) await this.#edit(preview, channel, preview.platformId, text);

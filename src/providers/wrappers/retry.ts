@@ -62,7 +62,8 @@ async function* chatWithRetry(
   for (const backoff of [...waitsOf(request, waitsMs), undefined]) {
     let failure = yield* attempt(provider, request, signal);
     while (failure?.about === 'loading' && clock.monotonic() - began < LOADING_MS && !signal.aborted) {
-      yield { ...restart(failure, LOADING_EVERY_MS, provider.name), message: `${provider.name} is loading the model` };
+      const message = `${provider.name} is still loading its model. I'll answer as soon as it's ready.`;
+      yield { ...restart(failure, LOADING_EVERY_MS, provider.name), about: 'loading', message };
       await sleep(clock, LOADING_EVERY_MS, signal).catch(() => {});
       failure = signal.aborted ? stopped(provider) : yield* attempt(provider, request, signal);
     }
