@@ -15,7 +15,10 @@ export interface LlamaWorld extends AsyncDisposable {
   settled(): Promise<void>;
 }
 
-/** Without a call that is running, and without a message that has just come, for so long, nothing runs any more. */
+/**
+ * Without a turn, a call, or a message on its way for so long, nothing runs any more. A turn may take long between two calls,
+ * and its preview is in the chat before its answer, so neither says that it is over.
+ */
 const QUIET_MS = 400;
 
 export async function startLlamaWorld(options: LlamaOptions = {}, more: WorldOptions = {}): Promise<LlamaWorld> {
@@ -43,9 +46,11 @@ export async function startLlamaWorld(options: LlamaOptions = {}, more: WorldOpt
     const isQuiet = async (): Promise<boolean> => {
       const before = llama.proxy.passed.length + chatOf(world).length;
       await delay(QUIET_MS);
-      return llama.proxy.open === 0 && llama.proxy.passed.length + chatOf(world).length === before;
+      const { queues } = await world.assistant.request('health', {});
+      const running = llama.proxy.open + queues.runningTurns + queues.inbound + queues.outbound;
+      return running === 0 && llama.proxy.passed.length + chatOf(world).length === before;
     };
-    await waitFor(isQuiet, { what: 'the end of the turn', timeoutMs: 120_000 });
+    await waitFor(isQuiet, { what: 'the end of the turn', timeoutMs: 300_000 });
   };
   const owned = stack.move();
   const made: LlamaWorld = {
@@ -55,7 +60,7 @@ export async function startLlamaWorld(options: LlamaOptions = {}, more: WorldOpt
     says: async (text, extra) => {
       const before = chatOf(world).length;
       world.telegram.userSays(OWNER, text, extra);
-      await waitFor(() => chatOf(world).length > before, { what: `an answer to ${text}`, timeoutMs: 120_000 });
+      await waitFor(() => chatOf(world).length > before, { what: `an answer to ${text}`, timeoutMs: 300_000 });
       await settled();
       return chatOf(world).slice(before);
     },
