@@ -364,6 +364,50 @@ test('where the schedule is switched off nothing of it is there', async () => {
   await said(world, 'The schedule is switched off');
 });
 
+test('in a group /retry names only the jobs of that group', async () => {
+  const telegram = { owners: [String(OWNER)], groups: { allow: ['-100'], debounceMs: 0 } };
+  await using world = await startWorld({ config: { ...VIENNA.config, channels: { telegram } } });
+  world.model.reply('Hello.');
+  world.telegram.userSays(OWNER, 'hello');
+  await said(world, 'Hello.');
+  world.model.setHandler(() => ({ error: { status: 402, message: 'No credit.' } }));
+  for (const [id, chat] of [
+    ['doctor', OWNER],
+    ['party', -100],
+  ] as const) {
+    const job = { id, kind: 'agent', when: 'every 5h', text: id, chat: `telegram:${chat}` } as const;
+    await world.assistant.request('cron', { action: 'add', job });
+    world.telegram.userSays(OWNER, `/cron run ${id}`);
+    await said(world, `The job ${id} failed.`, chat);
+  }
+  const from = { id: OWNER, is_bot: false, first_name: 'A' };
+  const command = { entities: [{ type: 'bot_command', offset: 0, length: 15 }], from };
+  world.telegram.userSays(-100, '/retry@test_bot', command);
+  await said(world, '/cron run party', -100);
+  expect(chatOf(world, -100).at(-1)).not.toContain('doctor');
+  world.telegram.userSays(OWNER, '/retry');
+  await said(world, '/cron run doctor');
+});
+
+test('where the schedule is switched off /retry offers no job that failed', async () => {
+  await using world = await startWorld(VIENNA);
+  world.model.reply('Hello.');
+  world.telegram.userSays(OWNER, 'hello');
+  await said(world, 'Hello.');
+  const job = { id: 'news', kind: 'agent', when: 'every 5h', text: 'look', chat: `telegram:${OWNER}` } as const;
+  await world.assistant.request('cron', { action: 'add', job });
+  world.model.setHandler(() => ({ error: { status: 402, message: 'No credit.' } }));
+  world.telegram.userSays(OWNER, '/cron run news');
+  await said(world, 'The job news failed.');
+  const path = join(world.home, 'config.json');
+  const config = JSON.parse(await readFile(path, 'utf8')) as object;
+  await writeFile(path, JSON.stringify({ ...config, cron: { enabled: false } }));
+  await world.restart();
+  world.telegram.userSays(OWNER, '/retry');
+  await said(world, 'Your last message was answered');
+  expect(chatOf(world).at(-1)).not.toContain('/cron');
+});
+
 describe('a job that is to run while text of others is in the conversation', () => {
   const TEXT = 'Water the plants.\nThen tell me which of them are dry.';
   const codeIn = (world: World, word: string): Promise<string> =>

@@ -8,7 +8,7 @@ interface RetryPorts {
   readonly lastTurn: (sessionKey: string) => ClosedTurn | undefined;
   /** Recent turns that failed or were stopped and can be run again, newest first. */
   readonly unanswered: (sessionKey: string) => readonly ClosedTurn[];
-  /** Jobs of this chat whose newest run failed. */
+  /** Ids of jobs whose newest run failed, as far as they may be named in the chat of this message. */
   readonly failedJobs: (message: InboundMessage) => readonly string[];
   /** The turn that a message of the chat belongs to, by the platform's id of the message. */
   readonly turnOf: (message: InboundMessage, externalId: string) => ClosedTurn | undefined;

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { TurnSkills } from '../../agent/prompt/active-skills.ts';
 import type { Consolidation } from '../../agent/consolidation/consolidation.ts';
 import type { Questions } from '../../agent/questions/questions.ts';
@@ -24,7 +25,7 @@ import { undoCommand } from '../../agent/commands/undo.ts';
 import { usageCommand } from '../../agent/commands/usage.ts';
 import { whyCommand } from '../../agent/commands/why.ts';
 import { withheldFromRun } from '../../agent/withheld-tools.ts';
-import type { InboundMessage } from '../../bus/messages.ts';
+import { parseChat, type InboundMessage } from '../../bus/messages.ts';
 import { factText } from '../../providers/learned.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
@@ -116,9 +117,10 @@ export function createCommands(
       retryCommand({
         lastTurn: (sessionKey) => journal.turns.last(sessionKey),
         unanswered: (sessionKey) => journal.turns.unanswered(sessionKey, clock.now() - RETRY_MS),
-        // Others see their jobs' failures in `/cron`.
-        failedJobs: ({ role }) =>
-          (role === 'owner' ? journal.cron.jobs() : [])
+        // Others see their jobs' failures in `/cron`, and a group hears of no job but its own.
+        failedJobs: ({ role, chatType, channel, chatId }) =>
+          (role === 'owner' && base.config.cron.enabled ? journal.cron.jobs() : [])
+            .filter((job) => chatType === 'direct' || isFor(job, { channel, chatId }))
             .filter(({ id, since }) => journal.cron.failures(id, since).count > 0)
             .map(({ id }) => id),
         turnOf: (message, externalId) => journal.turns.ofMessage(message, externalId),
@@ -172,6 +174,17 @@ export function createCommands(
     },
   });
   return { table, pairing };
+}
+
+const jobChat = z.object({ chat: z.string() });
+
+/** Whether a job sends to this chat. */
+function isFor(
+  { definition }: { readonly definition: string },
+  here: Pick<InboundMessage, 'channel' | 'chatId'>,
+): boolean {
+  const to = parseChat(jobChat.parse(JSON.parse(definition)).chat);
+  return to?.channel === here.channel && to.chatId === here.chatId;
 }
 
 /** Why the writer of a message would be no owner with this configuration; null: they would be. */
