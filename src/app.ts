@@ -120,6 +120,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   const named = parts.copy === null ? plain : plain.with({ home: parts.copy.home.lease.name });
   const log = parts.host === null ? named : named.with({ assistant: parts.host.name });
   const startedAt = clock.now();
+  const openedAt = clock.monotonic();
   const stored: Ground['stored'] = { tapes: null };
   const storage = new StorageHealth({
     clock,
@@ -144,6 +145,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     newId: createIds(clock, systemRandom),
     version: readVersion(),
     startedAt,
+    uptimeMs: () => clock.monotonic() - openedAt,
     storage,
     serving: parts.serve === 'gateway',
     servesHttp: parts.serve === 'gateway' && parts.host === null && (parts.copy === null || setsPort(loaded)),
@@ -257,7 +259,7 @@ async function startOnce(
   const bus = openBus(base, { journal, hooks });
   stack.defer(() => bus.close());
   const tellOwner = createTryTellOwner(ground, { journal, bus, fallback: configuredOwnersChat(ground.config) });
-  if (lost !== null && base.serving) await tellOwner('journal-lost', `⚠ ${lost}`);
+  if (lost !== null) damage.owe('journal-lost', lost);
   if (base.serving) damage.tellBy(tellOwner);
   reportHungHooks(hooks, { ...ground, tellOwner });
   if (base.serving && base.host === null)

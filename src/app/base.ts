@@ -38,6 +38,8 @@ export interface Base {
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
+  /** How long it has been running, ms; the clock may have been put meanwhile. */
+  readonly uptimeMs: () => number;
   /** Names the run of the machine; null where nothing tells. */
   readonly boot: string | null;
   /** Channels and, for the main assistant, HTTP are connected. */

@@ -26,7 +26,7 @@ export interface StatusParts {
 
 /** How things stand, as /status tells it. */
 export async function statusOf(base: Base, sessionKey: string, parts: StatusParts): Promise<StatusReport> {
-  const { clock, config, version, startedAt } = base;
+  const { clock, config, version } = base;
   const { journal, manager } = parts;
   const day = journal.usage.day(startOfDay(clock.now(), config.agent.timezone));
   const prompt = await parts.prompt(sessionKey);
@@ -35,7 +35,7 @@ export async function statusOf(base: Base, sessionKey: string, parts: StatusPart
     version,
     model: prompt.model,
     context: prompt.tokens,
-    uptimeMs: clock.now() - startedAt,
+    uptimeMs: base.uptimeMs(),
     runningTurns: queues.runningTurns,
     waitingMessages: queues.inbound,
     waitingReplies: queues.outbound,

@@ -4,7 +4,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { runCommand } from '../support/command-run.ts';
+import { reads, startDiscordWorld, textsIn } from '../support/discord-world.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
+import { settle } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
@@ -115,4 +117,24 @@ test('the doctor names a file that went while the assistant was off, and a tape 
   const { out } = await runCommand(['doctor', '--offline'], world.home);
   expect(out).toMatch(/MEMORY\.md is gone; on /u);
   expect(out).toMatch(/telegram%3a42\.jsonl is gone or lacks messages that were answered/u);
+});
+
+test('damage that is found before anybody wrote is told as soon as the owner does', async () => {
+  const clock = new SkippingClock();
+  await using world = await startDiscordWorld({
+    clock,
+    furnish: async (home) => writeFileSync(join(home, 'workspace', 'SOUL.md'), 'Be brief and kind. '.repeat(40)),
+  });
+  world.model.setHandler(() => 'Hello.');
+  await look(world, clock, 'SOUL.md');
+  truncateSync(join(world.workspace, 'SOUL.md'), 0);
+  await look(world, clock, 'SOUL.md');
+  clock.skip(LATER_MS);
+  world.discord.sends(world.direct, world.owner, 'hello');
+  await reads(world, world.direct, 'Hello.');
+  clock.skip(LATER_MS);
+  await reads(world, world.direct, /^⚠ workspace\/SOUL\.md is empty;/u, { timeoutMs: 10_000 });
+  clock.skip(LATER_MS);
+  await settle();
+  expect(textsIn(world, world.direct).filter((text) => text.startsWith('⚠'))).toHaveLength(1);
 });

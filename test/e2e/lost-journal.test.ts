@@ -1,6 +1,9 @@
 import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { reads, startDiscordWorld, textsIn } from '../support/discord-world.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
+import { settle } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
 
@@ -28,3 +31,24 @@ test.each<[string, (path: string) => void]>([
     expect(chatOf(world).filter((text) => text.includes('was lost or emptied'))).toHaveLength(1);
   },
 );
+
+test('a journal that was lost with all that told where the owner is, is told as soon as the owner writes, once', async () => {
+  const clock = new SkippingClock();
+  await using world = await startDiscordWorld({ clock });
+  world.model.setHandler(() => 'Hello.');
+  world.discord.sends(world.direct, world.owner, 'hello');
+  await reads(world, world.direct, 'Hello.');
+  await world.assistant[Symbol.asyncDispose]();
+  rmSync(join(world.home, 'state.db'));
+  await world.restart();
+  clock.skip(6_000);
+  world.discord.sends(world.direct, world.owner, 'hello again');
+  await waitFor(() => textsIn(world, world.direct).filter((text) => text === 'Hello.').length === 2);
+  clock.skip(6_000);
+  const lost = /state\.db was lost or emptied/u;
+  await reads(world, world.direct, lost, { timeoutMs: 10_000 });
+  clock.skip(6_000);
+  await world.restart();
+  await settle();
+  expect(textsIn(world, world.direct).filter((text) => lost.test(text))).toHaveLength(1);
+});

@@ -18,12 +18,18 @@ const FILES: readonly string[] = [
   'versions/untrusted.jsonl',
 ];
 
-/** Damage that was found since the start: the owner is told, and it is in the status. */
-export class DamageReports {
+/** Between two tries to tell an owner who has written nowhere yet, ms. */
+const TELL_AGAIN_MS = 5_000;
+
+/** Damage that was found since the start: it is in the status, and the owner is told as soon as it is known where. */
+export class DamageReports implements Disposable {
   readonly #clock: Clock;
   readonly #all: string[] = [];
-  #untold: string[] = [];
+  readonly #untold: { readonly id: string; readonly text: string }[] = [];
   #tellOwner: TellOwner | undefined;
+  #telling: Promise<void> | undefined;
+  #again: Disposable | undefined;
+  #isClosed = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -36,7 +42,12 @@ export class DamageReports {
 
   found(text: string): void {
     this.#all.push(text);
-    this.#untold.push(text);
+    this.owe(`damaged:${this.#clock.now()}:${this.#all.length}`, text);
+  }
+
+  /** Tells the owner what the status has from elsewhere; a notice with the same id once. */
+  owe(id: string, text: string): void {
+    this.#untold.push({ id, text });
     this.#tell();
   }
 
@@ -46,10 +57,25 @@ export class DamageReports {
     this.#tell();
   }
 
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#again?.[Symbol.dispose]();
+  }
+
   #tell(): void {
-    if (this.#tellOwner === undefined || this.#untold.length === 0) return;
-    void this.#tellOwner(`damaged:${this.#clock.now()}:${this.#all.length}`, `⚠ ${this.#untold.join('\n\n')}`);
-    this.#untold = [];
+    if (this.#tellOwner === undefined || this.#isClosed) return;
+    this.#telling ??= this.#tellAll(this.#tellOwner).finally(() => {
+      this.#telling = undefined;
+      this.#again?.[Symbol.dispose]();
+      if (this.#untold.length > 0) this.#again = this.#clock.timer(TELL_AGAIN_MS, () => this.#tell());
+    });
+  }
+
+  async #tellAll(tellOwner: TellOwner): Promise<void> {
+    for (let next = this.#untold[0]; next !== undefined && !this.#isClosed; next = this.#untold[0]) {
+      if (!(await tellOwner(next.id, `⚠ ${next.text}`))) return;
+      this.#untold.shift();
+    }
   }
 }
 

@@ -69,7 +69,7 @@ export async function openStores(
   const { paths, clock, random, newId, log, config, startedAt, redact } = base;
   const boot = kept?.boot ?? base.boot;
   const watermark = kept?.watermark;
-  const damage = new DamageReports(clock);
+  const damage = stack.use(new DamageReports(clock));
   if (isLogDiscarded(paths.state)) {
     log.error('journal: the write-ahead log is damaged and left out', { path: paths.state });
     damage.found(
