@@ -85,7 +85,10 @@ export class CronScheduler {
   #again = false;
   #started = false;
   #stopped = false;
+  /** By `Clock.monotonic`. */
   #startedAt = 0;
+  /** By `Clock.now`. */
+  #startedAtWall = 0;
   #lastStart = Number.NEGATIVE_INFINITY;
   #lookedAt: number | undefined;
   /** How long no one looked, without what the clock was put by and without sleep, ms. */
@@ -101,6 +104,7 @@ export class CronScheduler {
   async start(): Promise<void> {
     this.#started = true;
     this.#startedAt = this.#ports.clock.monotonic();
+    this.#startedAtWall = this.#ports.clock.now();
     const { jobStore, log } = this.#ports;
     try {
       this.#watching = await jobStore.watch(() => void this.look());
@@ -274,23 +278,42 @@ export class CronScheduler {
     };
   }
 
-  async #miss({ job, schedule }: StoredJob, missed: readonly MissedTimes[]): Promise<void> {
-    const { runs, clock, jobStore, settings, log } = this.#ports;
+  async #miss(entry: StoredJob, missed: readonly MissedTimes[]): Promise<void> {
+    const { job, schedule } = entry;
+    const { runs, clock, jobStore, log } = this.#ports;
     const once = schedule.type === 'at';
-    const tooLate = settings.catchUp === 'skip' ? 'I was not running then' : 'I was not running until it was too late';
     const rows = missed.map(({ why, first, last, count }): Misses => ({
       state: why === 'late' ? 'missed' : 'skipped',
       first,
       last,
       count,
-      reason: why === 'late' ? 'not running at that time' : 'waiting after failures',
+      reason: why === 'late' ? this.#whyLate(entry, last).reason : 'waiting after failures',
     }));
     const facts = (dueAt: number): RunFacts => ({ job, dueAt, now: clock.now(), zone: job.zone ?? jobStore.zone });
     const at = missed.at(-1)?.last ?? 0;
-    await runs.miss(job.id, rows, { last: once, notice: once ? missedNotice(facts(at), tooLate) : undefined });
+    await runs.miss(job.id, rows, {
+      last: once,
+      notice: once ? missedNotice(facts(at), this.#whyLate(entry, at).told) : undefined,
+    });
     log.info('cron: runs missed', { job: job.id, runs: rows.reduce((sum, { count }) => sum + count, 0) });
     if (!once) return;
     await jobStore.refresh();
+  }
+
+  /** Why a due time passed without a run, as the journal keeps it and as a person is told. */
+  #whyLate({ agreed }: StoredJob, dueAt: number): { readonly reason: string; readonly told: string } {
+    const { since = 0 } = agreed ?? {};
+    if (dueAt < since && since <= this.#ports.clock.now())
+      return { reason: 'not approved at that time', told: 'it was not approved in time' };
+    if (dueAt > this.#startedAtWall) {
+      const reason = 'the machine was asleep or busy then, or its clock was put forward';
+      return { reason, told: reason };
+    }
+    const isSkipped = this.#ports.settings.catchUp === 'skip';
+    return {
+      reason: 'not running at that time',
+      told: `I was not running ${isSkipped ? 'then' : 'until it was too late'}`,
+    };
   }
 
   /** Runs it if it may; how long to wait if it may not yet, ms. */
@@ -378,7 +401,7 @@ export class CronScheduler {
    * off.
    */
   async #blockedUntil({ job, agreed }: StoredJob): Promise<number> {
-    const { runs, jobStore, tellOwner } = this.#ports;
+    const { runs, jobStore, tellOwner, clock } = this.#ports;
     const { count, newest } = runs.failures(job.id, agreed?.since ?? 0);
     if (count === 0) return 0;
     if (count >= OFF_AFTER) {
@@ -391,6 +414,8 @@ export class CronScheduler {
       const text = `The job \`${job.id}\` failed ${count} times in a row. \`/cron show ${job.id}\` says why, and \`/cron run ${job.id}\` runs it now; after ${OFF_AFTER} failures I switch it off.`;
       await tellOwner(`cron-failing:${job.id}:${newest}`, text);
     }
+    // The clock was put back since, by nobody knows how much.
+    if (newest > clock.now()) return 0;
     return newest + (BACKOFF_MS[Math.min(count, BACKOFF_MS.length) - 1] ?? 0);
   }
 }

@@ -184,6 +184,8 @@ export class CronService {
       }
       await jobStore.agree(entry, by.creator);
     } else {
+      if (this.#times(entry.schedule, this.#zoneOf(entry.job)).length === 0)
+        throw new AppError('cron-over', `The time of \`${id}\` has passed. Remove it, and set it for another time.`);
       await jobStore.setEnabled(id, true, by.record);
     }
     await cron.look();
@@ -193,8 +195,9 @@ export class CronService {
     const late = missed.map(
       (run) => `\n\nIt came due before you approved it, and it is too late to run now:\n${this.#runLine(run, zone)}`,
     );
-    const text = `\`${id}\` is on: ${this.#times(now.schedule, zone).join(', ')}.${late.join('')}`;
-    return this.#answer(text, [this.#facts(now)]);
+    const times = this.#times(now.schedule, zone);
+    const next = times.length > 0 ? `is on: ${times.join(', ')}` : late.length > 0 ? 'is over' : 'runs now, late';
+    return this.#answer(`\`${id}\` ${next}.${late.join('')}`, [this.#facts(now)]);
   }
 
   async disable(by: CronCaller, id: string): Promise<CronAnswer> {

@@ -191,13 +191,16 @@ export class CronRuns {
       .map((row) => row.text('job'));
   }
 
-  /** Counts the failures in a row up to the newest ended run, no further back than `since`. `newest`: when that run began. */
+  /** Counts the failures in a row up to the newest ended run, no further back than `since`. `newest`: when that run ended. */
   failures(job: string, since: number): { readonly count: number; readonly newest: number } {
-    const ended = this.#ports.db
+    const { db, clock } = this.#ports;
+    const ended = db
       .all(
-        `${EXECUTIONS} WHERE run.job = ? AND run.state = 'claimed' AND run.at >= ? ORDER BY run.at DESC LIMIT 50`,
+        // By ids, which go on growing when the clock is put back.
+        `${EXECUTIONS} WHERE run.job = ? AND run.state = 'claimed' AND run.at >= ? ORDER BY run.inbound_id DESC LIMIT 50`,
         job,
-        since,
+        // The clock was put back since.
+        since > clock.now() ? 0 : since,
       )
       .map(toRun)
       .filter(({ execution }) => execution !== 'waiting' && execution !== 'running' && execution !== 'stopped');

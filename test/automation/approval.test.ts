@@ -42,7 +42,9 @@ test('a monthly job edited a second before its time and approved an hour later r
 test('approved when it is too late to run, its missed time is told', async () => {
   await using world = await edited(MONTHLY);
   await world.clock.advance(24 * 3_600_000);
-  expect(await approve(world)).toMatch(/too late to run now:\n- .*2026-11-01 09:00 \(UTC\): missed/u);
+  expect(await approve(world)).toMatch(
+    /too late to run now:\n- .*2026-11-01 09:00 \(UTC\): missed \(not approved at that time\)$/u,
+  );
   expect(world.sent()).toEqual([]);
   expect(world.runs('rent')).toMatchObject([{ dueAt: EDITED + 1_000, execution: 'missed' }]);
 });
@@ -51,7 +53,24 @@ test('a reminder whose only time came before it was approved is told all the sam
   const at = new Date(EDITED + 1_000).toISOString();
   await using world = await edited({ id: 'pills', at, text: 'Pills', chat: 'telegram:42' });
   await world.clock.advance(60_000);
-  await approve(world, 'pills');
+  expect(await approve(world, 'pills')).toBe('`pills` runs now, late.');
   await world.clock.advance(1_000);
   expect(world.sent()).toEqual([expect.stringContaining('Pills')]);
+});
+
+test('a task whose only time passed long before it was approved is over, and that is said', async () => {
+  const at = new Date(EDITED + 1_000).toISOString();
+  await using world = await edited({ id: 'mails', at, kind: 'agent', text: 'Count the mails', chat: 'telegram:42' });
+  await world.clock.advance(24 * 3_600_000);
+  expect(await approve(world, 'mails')).toMatch(/^`mails` is over\.\n\nIt came due before you approved it/u);
+  expect(world.sent()).toEqual([expect.stringMatching(/it was not approved in time\. It was not done\.$/u)]);
+});
+
+test('a job that was switched off until its only time had passed is not switched on again', async () => {
+  await using world = await CronWorld.open(EDITED);
+  await world.start();
+  await world.add({ id: 'pills', at: new Date(EDITED + 60_000).toISOString(), text: 'Pills' });
+  await world.jobStore.setEnabled('pills', false);
+  await world.clock.advance(120_000);
+  await expect(approve(world, 'pills')).rejects.toThrow('The time of `pills` has passed.');
 });

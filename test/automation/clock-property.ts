@@ -18,11 +18,13 @@ export interface History {
   readonly forgotten: readonly string[];
   /** Reminders that nobody was told, although their time came. */
   readonly untold: readonly string[];
+  /** Jobs that rested longer after failures than they may. */
+  readonly rested: readonly string[];
 }
 
 /**
  * One history of a schedule whose wall clock is put by seconds to months, forward and back: before jobs and reminders, while
- * their turns run, while the process is down, and beside a job that can't be looked at.
+ * their turns run, after they failed, while the process is down, and beside a job that can't be looked at.
  */
 export async function history(seed: number): Promise<History> {
   const random = seeded(seed);
@@ -62,9 +64,11 @@ export async function history(seed: number): Promise<History> {
     } else if (dice < 0.85) {
       world.outcome = null;
       await clock.advance(below(6 * HOUR));
+      world.outcome = random() < 0.5 ? 'failed' : 'answered';
+      if (random() < 0.5) await world.finish();
       clock.jump(put());
-      world.outcome = 'answered';
       await world.finish();
+      world.outcome = 'answered';
     }
     latest = Math.max(latest, clock.now());
     await clock.advance(below(6 * HOUR));
@@ -84,9 +88,12 @@ function judge(
   const counts = Map.groupBy(keys, (key) => key);
   const twice = [...counts].filter(([, all]) => all.length > 1).map(([key]) => key);
   const forgotten: string[] = [];
+  const rested: string[] = [];
   let due = 0;
   for (const job of jobs) {
     const runs = world.runs(job.id);
+    const rests = runs.filter(({ reason }) => reason === 'waiting after failures');
+    if (rests.some(({ dueAt, lastDue }) => lastDue - dueAt > HOUR)) rested.push(job.id);
     for (const at of times(scheduleOf(job, 'UTC') as Schedule, START, end)) {
       due += 1;
       const isKnown = runs.some(({ dueAt, lastDue }) => dueAt <= at && at <= lastDue);
@@ -95,7 +102,7 @@ function judge(
   }
   const come = reminders.filter(({ at = '' }) => Date.parse(at) <= end);
   const told = new Set(outbound.map(({ metadata }) => metadata['job']));
-  return { due, twice, forgotten, untold: come.filter(({ id }) => !told.has(id)).map(({ id }) => id) };
+  return { due, twice, forgotten, rested, untold: come.filter(({ id }) => !told.has(id)).map(({ id }) => id) };
 }
 
 function times(schedule: Schedule, from: number, to: number): readonly number[] {

@@ -169,6 +169,19 @@ describe('what was missed', () => {
     expect(await world.onDisk()).toEqual([]);
   });
 
+  test('while the machine slept or its clock was put forward is not called a time at which I was off', async () => {
+    await using world = await running();
+    await world.add({ id: 'work', at: '2026-11-21T14:00', kind: 'agent' });
+    await world.add({ id: 'daily', cron: '0 14 * * *', kind: 'agent' });
+    world.clock.jump(30 * 24 * HOUR);
+    await world.clock.advance(2 * MINUTE);
+    const why = 'the machine was asleep or busy then, or its clock was put forward';
+    expect(world.sent()).toEqual([
+      `I missed the task \`work\` of Sat 2026-11-21 14:00 (Europe/Vienna): ${why}. It was not done.`,
+    ]);
+    expect(world.runs('daily')[0]).toMatchObject({ execution: 'missed', reason: why });
+  });
+
   test('thousands of missed times are written down in one line', async () => {
     await using world = await running();
     await world.add({ id: 'tick', every: '10s', from: '2026-11-21T12:00:00Z' });
@@ -264,6 +277,22 @@ describe('a job that fails', () => {
     const { journal } = world;
     const all = journal.cron.runs('bad', 1000);
     expect(all.filter(({ execution }) => execution === 'failed')).toHaveLength(10);
+  });
+
+  test('does not rest until the old time comes again when the clock is put back, and goes on counting', async () => {
+    await using world = await running();
+    world.outcome = 'failed';
+    await world.add({ id: 'bad', kind: 'agent', every: '1h', from: '2026-10-01T00:00:00Z' });
+    await world.clock.advance(HOUR + 1);
+    expect(world.requests).toHaveLength(1);
+    world.clock.jump(-30 * 24 * HOUR);
+    await world.clock.advance(2 * HOUR + 1);
+    expect(world.requests).toHaveLength(3);
+    expect(world.notices.map(({ text }) => text)).toEqual([expect.stringContaining('failed 3 times in a row')]);
+    world.outcome = 'answered';
+    await world.clock.advance(3 * HOUR);
+    expect(world.requests).toHaveLength(6);
+    expect(world.runs('bad').filter(({ execution }) => execution === 'skipped')).toEqual([]);
   });
 
   test('begins anew after a success', async () => {

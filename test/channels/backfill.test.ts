@@ -191,6 +191,17 @@ describe('what was missed', () => {
     expect(world.mark).toBe(id(4));
   });
 
+  test('holds nothing up longer when the clock is put back meanwhile', async () => {
+    const world = new World(1);
+    world.historyFails = new Error('Discord is down');
+    world.backfill.connected();
+    world.backfill.closeGaps();
+    await world.receives(4);
+    world.clock.jump(-86_400_000);
+    await world.clock.advance(30_000);
+    expect(world.accepted).toEqual([id(4)]);
+  });
+
   test('comes before what comes live, also when the line is lost once more before it was had', async () => {
     const world = new World(1);
     world.history.push(2, 3);

@@ -370,3 +370,32 @@ describe('a clock that is put back', () => {
     expect(world.channel.texts.filter((text) => text.startsWith('Too many messages'))).toHaveLength(2);
   });
 });
+
+describe('a clock that is put forward by a month', () => {
+  test('during an outage costs no message that waits for its end', async () => {
+    await using world = await DeliveryWorld.open();
+    world.outlets.down.add('test');
+    world.delivery.start();
+    for (const text of ['first', 'second']) await world.say(text, { expiresAt: world.clock.now() + DAY });
+    await settle();
+    world.clock.jump(30 * DAY);
+    await world.clock.advance(60_000);
+    world.outlets.down.clear();
+    world.outlets.tell('test');
+    await settled(world);
+    expect(world.channel.texts).toEqual(['first', 'second']);
+  });
+
+  test('lets a message expire when its time has really passed', async () => {
+    await using world = await DeliveryWorld.open();
+    world.outlets.down.add('test');
+    world.delivery.start();
+    await world.say('first', { expiresAt: world.clock.now() + HOUR });
+    world.clock.jump(-DAY);
+    await world.clock.advance(HOUR + 1);
+    world.outlets.down.clear();
+    world.outlets.tell('test');
+    await settled(world);
+    expect(world.channel.texts).toEqual([]);
+  });
+});

@@ -101,6 +101,17 @@ describe('in a group', () => {
     expect(talk.hear(says('Ann', 'anyone?', { receivedAt: 171_000 }), false)).toBe(UNASKED);
   });
 
+  test('a clock that was put back keeps nobody going on, and no bot from beginning turns', () => {
+    const talk = talkOf({ botTurnsPerHour: 1 });
+    const day = 24 * 60 * MINUTE;
+    const bot = { id: 'B', name: 'B', isBot: true };
+    talk.hear(says('Ann', '@bot hello', { receivedAt: day }), true);
+    talk.hear(says('B', '@bot hello', { sender: bot, receivedAt: day }), true);
+    expect(talk.hear(says('Ann', 'not for you', { receivedAt: MINUTE, externalId: 'm:2' }), false)).toBe(UNASKED);
+    const again = says('B', '@bot again', { sender: bot, receivedAt: MINUTE, externalId: 'm:3' });
+    expect(talk.hear(again, true)).toMatchObject({ text: '@bot again' });
+  });
+
   test('with followUpSeconds 0 each message needs a mention', () => {
     const talk = talkOf({ followUpSeconds: 0 });
     talk.hear(says('Ann', '@bot hi'), true);

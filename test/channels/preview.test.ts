@@ -104,3 +104,16 @@ test('a short wait is not shown, nor a tool without a text, nor what takes no ti
   await clock.advance(2_000);
   expect(drafts.map(({ text }) => text)).toEqual(['Here']);
 });
+
+test('a clock that is put back holds up no preview', async () => {
+  const { clock, drafts, streams: says } = stage();
+  says('It begins');
+  await clock.advance(2_000);
+  clock.jump(-3_600_000);
+  const later = ['It begins, and', 'It begins, and goes', 'It begins, and goes on'];
+  for (const text of later) {
+    says(text);
+    await clock.advance(5_000);
+  }
+  expect(drafts.map(({ text }) => text)).toEqual(['It begins', ...later]);
+});

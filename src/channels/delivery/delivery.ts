@@ -129,11 +129,13 @@ export class Delivery {
         return unsynced.has(key);
       },
       retryAt: new Map(),
+      wallOffset: new Map(),
       thrown: NEVER_THREW,
       marked: (durability) => this.#marked(key, durability),
       pausedUntil: 0,
       changed: false,
     };
+    lane.wallOffset.set(id, this.#ports.clock.now() - this.#ports.clock.monotonic());
     (kind === 'notice' || kind === 'approval' ? lane.urgent : lane.ordinary).push(id);
     if (isNew) {
       this.#lanes.set(key, lane);
@@ -162,6 +164,7 @@ export class Delivery {
       else if (await this.#step(lane, id)) {
         queue.shift();
         lane.retryAt.delete(id);
+        lane.wallOffset.delete(id);
         lane.thrown = NEVER_THREW;
         this.#queued.delete(id);
       }

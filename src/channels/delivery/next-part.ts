@@ -49,6 +49,8 @@ export interface LaneState {
   marked(durability: Durability): void;
   /** Message id → when it may be tried again, in monotonic ms, which a change of the clock does not move. */
   readonly retryAt: Map<string, number>;
+  /** Message id → `Clock.now` minus `Clock.monotonic` when it was queued: a clock that is put forward makes no message expire. */
+  readonly wallOffset: Map<string, number>;
   /** Errors of the program in a row at the first message of the lane, and the newest one. */
   readonly thrown: { readonly times: number; readonly reason: string };
 }
@@ -89,7 +91,9 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
   const row = outbox.open(id);
   if (row === undefined) return finished;
   const { message } = row;
-  const left = (message.expiresAt ?? row.createdAt + DEFAULT_EXPIRY_MS) - clock.now();
+  const offset = lane.wallOffset.get(id);
+  const now = offset === undefined ? clock.now() : clock.monotonic() + offset;
+  const left = (message.expiresAt ?? row.createdAt + DEFAULT_EXPIRY_MS) - now;
   if (left <= 0) {
     await end(row, 'expired', { reason: 'it could not be sent in time' }, ports);
     log.warn('delivery: message expired before it could be sent', {

@@ -41,7 +41,7 @@ interface Preview {
   busy: Promise<void> | undefined;
   /** The preview has ended. */
   over: boolean;
-  /** No edit before this time, by `Clock.now`. */
+  /** No edit before this time, by `Clock.monotonic`. */
   notBefore: number;
   /** Nothing is shown before this time unless there is a text. */
   readonly textlessUntil: number;
@@ -152,8 +152,8 @@ export class Previews implements Disposable {
       timer: undefined,
       busy: undefined,
       over: false,
-      notBefore: clock.now() + FIRST_MS,
-      textlessUntil: clock.now() + LONG_MS,
+      notBefore: clock.monotonic() + FIRST_MS,
+      textlessUntil: clock.monotonic() + LONG_MS,
     };
     this.#previews.set(turnId, preview);
     return preview;
@@ -163,7 +163,7 @@ export class Previews implements Disposable {
   #beginText(preview: Preview): void {
     preview.timer?.[Symbol.dispose]();
     preview.timer = undefined;
-    preview.notBefore = Math.max(preview.notBefore, this.#ports.clock.now() + FIRST_MS);
+    preview.notBefore = Math.max(preview.notBefore, this.#ports.clock.monotonic() + FIRST_MS);
   }
 
   /** Ends a preview that has another message of the turn below it, so that the next text gets a new one at the end of the chat. */
@@ -197,12 +197,12 @@ export class Previews implements Disposable {
     const { clock } = this.#ports;
     if (preview.over || preview.busy !== undefined || preview.timer !== undefined) return;
     const at = preview.text === '' ? Math.max(preview.notBefore, preview.textlessUntil) : preview.notBefore;
-    preview.timer = clock.timer(Math.max(0, at - clock.now()), () => {
+    preview.timer = clock.timer(Math.max(0, at - clock.monotonic()), () => {
       preview.timer = undefined;
       const before = preview.shown;
       preview.busy = this.#show(preview).finally(() => {
         preview.busy = undefined;
-        preview.notBefore = Math.max(preview.notBefore, clock.now() + EDIT_MS);
+        preview.notBefore = Math.max(preview.notBefore, clock.monotonic() + EDIT_MS);
         if (preview.shown !== before) this.#schedule(preview);
         else this.#keep(preview);
       });
@@ -242,7 +242,7 @@ export class Previews implements Disposable {
     } catch (error) {
       log.debug('preview: update failed', { reason: errorMessage(error) });
       const waitMs = error instanceof SendError ? error.retryAfterMs : undefined;
-      if (waitMs !== undefined) preview.notBefore = this.#ports.clock.now() + waitMs;
+      if (waitMs !== undefined) preview.notBefore = this.#ports.clock.monotonic() + waitMs;
       if (preview.as === 'message' && preview.platformId === undefined) preview.over = true;
     }
   }

@@ -221,7 +221,7 @@ export class Backfill<Data> implements AsyncDisposable {
   }
 
   #nextStep(place: string, lane: Lane<Data>): ReturnType<typeof nextStep> {
-    const now = this.#ports.context.clock.now();
+    const now = this.#ports.context.clock.monotonic();
     return nextStep(lane, { now, hasGap: this.#gaps.has(place), isDown: this.#isDown });
   }
 
@@ -249,11 +249,12 @@ export class Backfill<Data> implements AsyncDisposable {
       lane.failures += 1;
       if (lane.failures === 1) log.warn('backfill: history not read, trying again', { place, reason });
       if (lane.behindSince === undefined) {
-        lane.behindSince = clock.now();
-        clock.timer(PATIENCE_MS, () => void this.#wake(place));
+        lane.behindSince = clock.monotonic();
+        // A timer may fire a little early.
+        clock.timer(PATIENCE_MS + 1, () => void this.#wake(place));
       }
       const waitMs = retryAfterMs ?? backoffMs(lane.failures, RETRY, random);
-      lane.notBefore = clock.now() + waitMs;
+      lane.notBefore = clock.monotonic() + waitMs;
       clock.timer(waitMs, () => {
         lane.notBefore = 0;
         this.#queue(place);

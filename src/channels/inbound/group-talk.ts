@@ -120,7 +120,10 @@ export class GroupTalk {
   }
 
   #continues({ partner }: Talk, { sender, receivedAt }: InboundDraft): boolean {
-    return !sender.isBot && partner?.id === sender.id && receivedAt <= partner.until;
+    if (sender.isBot || partner?.id !== sender.id) return false;
+    // Earlier than this only if the clock was put back.
+    const earliest = partner.until - 2 * this.#options.followUpSeconds * 1_000;
+    return receivedAt >= earliest && receivedAt <= partner.until;
   }
 
   #until(at: number): number {
@@ -130,7 +133,7 @@ export class GroupTalk {
   /** Whether the sender may begin a turn: other bots only `botTurnsPerHour`, so that two bots cannot talk without end. */
   #mayBegin({ sender, receivedAt }: InboundDraft): boolean {
     if (!sender.isBot) return true;
-    this.#botTurns = this.#botTurns.filter((at) => at > receivedAt - HOUR_MS);
+    this.#botTurns = this.#botTurns.filter((at) => at > receivedAt - HOUR_MS && at <= receivedAt);
     if (this.#botTurns.length >= this.#options.botTurnsPerHour) return false;
     this.#botTurns = [...this.#botTurns, receivedAt];
     return true;

@@ -13,9 +13,9 @@ export interface Lane<Data> {
   waiting: WaitingEvent<Data>[];
   working: Promise<void> | undefined;
   failures: number;
-  /** When fetching the history first failed; undefined: it did not. */
+  /** When fetching the history first failed, by `Clock.monotonic`; undefined: it did not. */
   behindSince: number | undefined;
-  /** No request of the history before this time, by `Clock.now`. */
+  /** No request of the history before this time, by `Clock.monotonic`. */
   notBefore: number;
 }
 
