@@ -6,7 +6,7 @@ import type { SendError } from '../../src/channels/channel.ts';
 import { renderTelegram } from '../../src/channels/markup/telegram.ts';
 import { DeliveryWorld } from '../support/delivery-world.ts';
 import type { TelegramFault } from '../support/telegram-faults.ts';
-import { TelegramWorld } from '../support/telegram-world.ts';
+import { PERSON, TelegramWorld } from '../support/telegram-world.ts';
 import { waitFor } from '../support/wait.ts';
 
 describe('sending', () => {
@@ -106,6 +106,25 @@ describe('how a send fails', () => {
     await using world = await TelegramWorld.open({}, (server) => server.faultNext('sendMessage', fault));
     expect(await world.failure()).toMatchObject({ failure, retryAfterMs });
   });
+
+  test.each([{}, [], null, { ok: 1 }])(
+    'an edit that is answered "ok" with %j instead of the message is uncertain',
+    async (result) => {
+      await using world = await TelegramWorld.open();
+      const { platformId } = await world.send('hello');
+      world.server.faultNext('editMessageText', { result });
+      const part = {
+        messageId: 'm',
+        kind: 'answer',
+        chatId: String(PERSON),
+        text: 'bye',
+        media: [],
+        nonce: 'n',
+      } as const;
+      const edited = world.manager.channel('telegram')?.edit?.({ ...part, platformId }, new AbortController().signal);
+      await expect(edited).rejects.toMatchObject({ failure: 'uncertain' });
+    },
+  );
 
   test('a send that is cut off while the server is silent is uncertain', async () => {
     await using world = await TelegramWorld.open({}, (server) =>

@@ -84,3 +84,27 @@ test('an answer in the new chat can be edited and reacted to there', async () =>
   expect(calls.every(({ payload }) => Number(payload['message_id'] ?? 1) < 2 ** 32)).toBe(true);
   expect(calls.map(({ outcome }) => outcome)).not.toContain(400);
 });
+
+test('what is under way to the old chat when another call learns of the move arrives in the new one', async () => {
+  await using world = await groupWorld();
+  let refused = 0;
+  const hold = { status: 400, description: 'Bad Request: group chat was upgraded to a supergroup chat', movedTo: NEW };
+  world.telegram.setFaultHandler(({ method, payload }) => {
+    if (Number(payload['chat_id']) !== OLD) return undefined;
+    refused += 1;
+    // The answer to the message comes last.
+    return { ...hold, delayMs: method === 'sendMessage' ? 1_500 : 0 };
+  });
+  world.model.setHandler(({ view }) =>
+    view.toolResults.length > 0
+      ? 'Sent.'
+      : { calls: [{ name: 'message', arguments: { chat: `telegram:${OLD}`, text: 'The door is open.' } }] },
+  );
+  world.telegram.userSays(OWNER, 'tell the group');
+  await waitFor(() => refused > 0, { what: 'the first refusal' });
+  const chat = { id: NEW, type: 'supergroup', title: 'Neighbours' };
+  const from = { id: OWNER, is_bot: false, first_name: 'Ann' };
+  world.telegram.pushUpdate({ message: { message_id: 1, date: 1, from, chat, migrate_from_chat_id: OLD } });
+  await waitFor(() => chatOf(world, NEW).includes('The door is open.'), { what: 'the message in the new chat' });
+  expect(chatOf(world, NEW)).toEqual(['The door is open.']);
+});

@@ -88,7 +88,7 @@ async function edit(
 ): Promise<void> {
   const message = { chat_id: part.chatId, message_id: Number(part.platformId), ...looksOf(part) };
   try {
-    await sendHtml(part.text, (text) => api.raw.editMessageText({ ...message, ...text }, forGrammy(signal)));
+    idOf(await sendHtml(part.text, (text) => api.raw.editMessageText({ ...message, ...text }, forGrammy(signal))));
   } catch (error) {
     if (!isUnchanged(error)) throw error;
   }

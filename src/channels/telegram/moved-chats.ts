@@ -52,15 +52,20 @@ export class MovedChats {
 
   /** Sends calls to where the chat is now; one to a chat that moved meanwhile goes there at once. */
   readonly transform: Transformer = async (call, method, payload, signal) => {
-    const moved = (): unknown => this.#written(payload);
     // grammY's types know the payload of each method, and these fields are the same in all of them.
-    const answer = await call(method, moved() as typeof payload, signal);
+    const send = async (): Promise<Awaited<ReturnType<typeof call>>> => {
+      const written = this.#written(payload) as typeof payload;
+      const answer = await call(method, written, signal);
+      // Another call may have noted the move meanwhile.
+      return written === payload ? answer : this.#result(answer);
+    };
+    const chat = Number((payload as SentPlace).chat_id);
+    const wasMoved = this.#newOf.has(String(chat));
+    const answer = await send();
     const to = refusal.safeParse(answer).data?.parameters.migrate_to_chat_id;
-    const chat = Number((payload as { readonly chat_id?: unknown }).chat_id);
-    if (to === undefined || !Number.isSafeInteger(chat) || this.#newOf.has(String(chat)))
-      return this.#result(payload, answer);
+    if (to === undefined || wasMoved || !Number.isSafeInteger(chat)) return answer;
     await this.#note(chat, to);
-    return this.#result(payload, await call(method, moved() as typeof payload, signal));
+    return await send();
   };
 
   #know(old: number, now: number): void {
@@ -111,10 +116,9 @@ export class MovedChats {
     };
   }
 
-  /** The answer to a call, with the ids of its messages as they are here. */
-  #result<Answer>(payload: object, answer: Answer): Answer {
-    const { chat_id: chat } = payload as SentPlace;
-    if (!this.#newOf.has(String(chat)) || typeof answer !== 'object' || answer === null) return answer;
+  /** The answer to a call to a new chat, with the ids of its messages as they are here. */
+  #result<Answer>(answer: Answer): Answer {
+    if (typeof answer !== 'object' || answer === null) return answer;
     const { result } = answer as { readonly result?: unknown };
     const shifted = (one: unknown): unknown => {
       const message = sent.safeParse(one).data;
