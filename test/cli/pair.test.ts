@@ -43,7 +43,7 @@ function paired(
     },
     pairRemove: async ({ person }) => {
       if (person !== 'telegram:77') throw new AppError('pairing-person', `${person} was not paired with a code.`);
-      return { ...BEN, ownerless: facts.ownerless === true ? 'channels.telegram has no owner.' : null };
+      return { ...BEN, still: null, ownerless: facts.ownerless === true ? 'channels.telegram has no owner.' : null };
     },
   };
   line.configure({ agent: { timezone: 'Europe/Vienna' } });
@@ -182,7 +182,11 @@ describe('pair', () => {
       hasOwner: true,
     });
     expect(await remote.request('pairApprove', { code: 'ABCD2345' })).toMatchObject({ id: '88' });
-    expect(await remote.request('pairRemove', { person: 'telegram:77' })).toEqual({ ...BEN, ownerless: null });
+    expect(await remote.request('pairRemove', { person: 'telegram:77' })).toEqual({
+      ...BEN,
+      still: null,
+      ownerless: null,
+    });
     expect(await failureOf(remote.request('pairApprove', { code: 'x' }))).toMatchObject({ code: 'pairing-code' });
   });
 });

@@ -174,6 +174,25 @@ describe('the owner', () => {
     expect(world.model.requests).toEqual([]);
   });
 
+  test('is told of people whom the configuration lets in as well, when it takes them out or gives them less', async () => {
+    await using world = await startWorld();
+    await say(world, `/pair ${await askForPairing(world)}`);
+    await waitFor(() => chatOf(world, STRANGER).length === 2);
+    const path = join(world.home, 'config.json');
+    const { channels, ...rest } = JSON.parse(await readFile(path, 'utf8')) as { channels: { telegram: object } };
+    const telegram = { ...channels.telegram, allowFrom: ['42', '77'], owners: ['42'] };
+    await writeFile(path, JSON.stringify({ ...rest, channels: { telegram } }));
+    await world.restart();
+    expect(await say(world, '/pair telegram:77 guest')).toMatch(
+      /^telegram:77 Person can write to me now, as a guest\. But channels\.telegram in the configuration gives them the role trusted, which counts\. A trusted person /u,
+    );
+    expect(await say(world, '/pair remove telegram:77')).toBe(
+      'telegram:77 Person is no longer paired.\nBut the configuration still lets them in (trusted): take 77 out of channels.telegram.',
+    );
+    world.model.setHandler(() => 'Still here.');
+    expect(await say(world, 'hello', STRANGER)).toBe('Still here.');
+  });
+
   test('is told when codes were wrong, and after five of them that none is taken for 15 minutes', async () => {
     await using world = await startWorld();
     const code = await askForPairing(world);

@@ -15,8 +15,11 @@ export interface PairingPort {
     codeOrPerson: string,
     as: { readonly by: string; readonly role: PairedRole },
   ): Promise<PairedPerson & { readonly may: string }>;
-  /** Removes a person named as `CHANNEL:ID`. `ownerless`: a sentence, if the channel has no owner now. */
-  remove(person: string): Promise<PairedPerson & { readonly ownerless: string | null }>;
+  /**
+   * Removes a person named as `CHANNEL:ID`. `still`: a sentence, if the configuration lets them in. `ownerless`: one, if the
+   * channel has no owner now.
+   */
+  remove(person: string): Promise<PairedPerson & { readonly still: string | null; readonly ownerless: string | null }>;
   /** A sentence that a channel has no owner, with the next step; null when it has one. */
   ownerless(channel: string): string | null;
 }
@@ -42,7 +45,9 @@ export const pairCommand = ({ pairing, timezone }: PairPorts): ChatCommand => ({
       if (first === '' || first === 'list') return overview(pairing.list(), timezone);
       if (first === 'remove') {
         const removed = await pairing.remove(second);
-        return [`${labelOf(removed)} can no longer write to me.`, removed.ownerless ?? ''].join('\n').trim();
+        const { still, ownerless } = removed;
+        const what = `${labelOf(removed)} ${still === null ? 'can no longer write to me' : 'is no longer paired'}.`;
+        return [what, still ?? '', ownerless ?? ''].filter((line) => line !== '').join('\n');
       }
       const { code = '', role } = APPROVAL.exec(args)?.groups ?? {};
       const person = await pairing.approve(code, { by, role: roleIn(role) });

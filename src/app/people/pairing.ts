@@ -4,7 +4,10 @@ import type { Journal } from '../../journal/journal.ts';
 import type { Person } from '../../journal/people.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
+import { atLeast } from '../../security/access/access.ts';
 import { configuredPeople, hasOwner, ownerTrouble } from './owners.ts';
+
+type Configured = ReturnType<typeof configuredPeople>[number];
 
 export interface PairingParts {
   readonly journal: Pick<Journal, 'people' | 'pairing'>;
@@ -33,7 +36,16 @@ export function createPairing(
   };
   const ownerless = (channel: string): string | null =>
     ownerTrouble(channel, { config, people: people.list(), configPath: loaded.path });
-  const approved = (person: Person): Person & { readonly may: string } => ({ ...person, may: may(person.role) });
+  const byConfiguration = ({ channel, id }: Pick<Person, 'channel' | 'id'>): Configured | undefined =>
+    configuredPeople(config).find((one) => one.channel === channel && (one.id === id || one.id === '*'));
+  const approved = (person: Person): Person & { readonly may: string } => {
+    const configured = byConfiguration(person);
+    if (configured === undefined || atLeast(person.role, configured.role)) return { ...person, may: may(person.role) };
+    return {
+      ...person,
+      may: `But channels.${person.channel} in the configuration gives them the role ${configured.role}, which counts. ${may(configured.role)}`,
+    };
+  };
   return {
     list: () => ({
       people: people.list(),
@@ -55,7 +67,12 @@ export function createPairing(
       const { channel, id } = named(text);
       const person = await people.remove(channel, id);
       if (person === undefined) throw new AppError('pairing-person', whyNot({ text, channel, id }, config, null));
-      return { ...person, ownerless: ownerless(channel) };
+      const configured = byConfiguration(person);
+      const still =
+        configured === undefined
+          ? null
+          : `But the configuration still lets them in (${configured.role}): take ${configured.id} out of channels.${channel}.`;
+      return { ...person, still, ownerless: ownerless(channel) };
     },
     ownerless,
   };

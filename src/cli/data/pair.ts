@@ -64,7 +64,8 @@ export async function pairRemoveCommand(
   await using assistant = await openAssistant(context, home);
   const removed = await assistant.port.request('pairRemove', { person });
   const lines = [
-    `${labelOf(removed)} can no longer write to the assistant.`,
+    `${labelOf(removed)} ${removed.still === null ? 'can no longer write to the assistant' : 'is no longer paired'}.`,
+    ...(removed.still === null ? [] : [`⚠ ${removed.still}`]),
     ...(removed.ownerless === null ? [] : [`⚠ ${removed.ownerless}`]),
   ];
   print(context, json, { facts: { removed }, lines });

@@ -25,7 +25,12 @@ export const people = {
     audit: ({ code, role = 'trusted' }) => `pair approve ${code} as ${role}`,
   }),
   pairRemove: answers<
-    PairedPerson & { /** A sentence when the channel has no owner now. */ readonly ownerless: string | null }
+    PairedPerson & {
+      /** A sentence if the configuration still lets them in. */
+      readonly still: string | null;
+      /** A sentence if the channel has no owner now. */
+      readonly ownerless: string | null;
+    }
   >()({
     description:
       'Removes a paired person, who may no longer write to the assistant; `pairing-person` if no code let them in.',

@@ -103,8 +103,8 @@ function Person({ one, changed }: { readonly one: Pairing['people'][number]; rea
     changed();
   };
   const remove = async (): Promise<void> => {
-    const { ownerless } = await operation('pairRemove', { person });
-    say(ownerless ?? '');
+    const { still, ownerless } = await operation('pairRemove', { person });
+    say([still, ownerless].filter((sentence) => sentence !== null).join(' '));
     changed();
   };
   return (
