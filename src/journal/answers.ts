@@ -10,6 +10,8 @@ export interface QuestionHere extends QuestionRow {
    * platform may have it, but its place is unknown. `unseen`: it is not sent yet, or is below the message.
    */
   readonly sight: 'shown' | 'sent' | 'unseen';
+  /** The assistant has said nothing in the chat since. */
+  readonly isNewest: boolean;
 }
 
 /** The questions that an interpreter can look up. */
@@ -114,7 +116,15 @@ function openIn({ db, clock }: QuestionStorePorts, message: InboundMessage): rea
          FROM outbound WHERE id = ?`,
         questionId(row.callId),
       );
-      return { ...row, sight: sent === undefined ? 'unseen' : sightOf(sent, message) };
+      const later = db.get(
+        `SELECT 1 FROM outbound WHERE channel = ? AND chat = ? AND payload IS NOT NULL AND kind IN ('answer', 'part')
+           AND seq > (SELECT seq FROM outbound WHERE id = ?) LIMIT 1`,
+        message.channel,
+        message.chatId,
+        questionId(row.callId),
+      );
+      const sight = sent === undefined ? 'unseen' : sightOf(sent, message);
+      return { ...row, sight, isNewest: later === undefined };
     });
 }
 

@@ -183,6 +183,21 @@ describe('a command that needs a yes, in a chat', () => {
     expect(chatOf(world)).toEqual([]);
   });
 
+  test('of a job is not answered by a plain yes right below it: the reply names the command', async () => {
+    await using world = await startWorld({ config: ASKING });
+    const job = { action: 'add', when: 'in 1 second', text: 'tidy', kind: 'agent' };
+    world.model.reply({ calls: [{ name: 'cron', arguments: job }] }, 'Set.', touch('a.txt'), 'Tidied.');
+    world.telegram.userSays(OWNER, 'tidy in a second');
+    const { code } = await question(world);
+    world.telegram.userSays(OWNER, 'yes');
+    await reply(world, `/approve ${code} for Run a command: touch a.txt, or /deny ${code}`);
+    expect(made(world, 'a.txt')).toBe(false);
+    world.telegram.userSays(OWNER, `/approve ${code}`);
+    await reply(world, 'Tidied.');
+    expect(made(world, 'a.txt')).toBe(true);
+    expect(world.model.requests).toHaveLength(4);
+  });
+
   test('of somebody else is asked in the owner’s own chat, which says who wants it and where', async () => {
     await using world = await startWorld({
       config: { channels: { telegram: { allowFrom: ['42', '43'], owners: ['42'] } } },

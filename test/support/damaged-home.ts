@@ -151,8 +151,13 @@ async function whileRunning({ world, freshHome, leave }: HomeToDamage, { file, h
 async function talk(world: World): Promise<void> {
   const before = chatOf(world).length;
   world.telegram.userSays(OWNER, 'good day');
-  const isAnswered = (): boolean => since(world, before).includes('good day');
+  const isAnswered = (): boolean => chatOf(world).slice(before).includes('Answer to good day');
   await waitFor(isAnswered, { timeoutMs: 10_000 }).catch(() => {});
 }
 
-const since = (world: World, before: number): string => chatOf(world).slice(before).join('\n');
+/** What was said since, beside the answers. */
+const since = (world: World, before: number): string =>
+  chatOf(world)
+    .slice(before)
+    .filter((text) => text !== 'Answer to good day')
+    .join('\n');

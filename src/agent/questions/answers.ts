@@ -150,8 +150,10 @@ function inWords(message: InboundMessage, open: OpenQuestions): Ruling | null {
   if (only?.kind !== 'approval' || role !== 'owner' || isStop) return null;
   const why = whyCode(only, others, { verdict: 'deny', code: null, reason: words });
   if (why !== null) {
-    const isUnclear = isAlone && others.length > 0 && isYesOrNo(words) && here.every((one) => isOwn(one, message));
-    return isUnclear ? nothing(`${why}:\n\n${here.map(howToSettle).join('\n')}`) : null;
+    // A question of a job or of somebody else: a plain yes right below it is meant for it, but its time was not the owner's choice.
+    const isBelow = others.length === 0 && only.sight === 'shown' && only.isNewest;
+    const isUnclear = isBelow || (others.length > 0 && here.every((one) => isOwn(one, message)));
+    return isAlone && isUnclear && isYesOrNo(words) ? nothing(`${why}:\n\n${here.map(howToSettle).join('\n')}`) : null;
   }
   if (isAlone && YES.test(words)) {
     return decide(only, { verdict: 'approve', code: null, reason: '' });
