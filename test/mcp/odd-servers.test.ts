@@ -127,6 +127,40 @@ test.each<[string, object, object, object]>([
     {},
     { n: 7 },
   ],
+  [
+    'a required field with a default inside others',
+    {
+      type: 'object',
+      properties: {
+        o: { type: 'object', properties: { n: { type: 'integer', default: 7 } }, required: ['n'] },
+        l: {
+          type: 'array',
+          items: { type: 'object', properties: { n: { type: 'integer', default: 7 } }, required: ['n'] },
+        },
+      },
+    },
+    { o: {}, l: [{}, { n: 8 }] },
+    { o: { n: 7 }, l: [{ n: 7 }, { n: 8 }] },
+  ],
+  ['lists for empty objects, as PHP writes them', { type: 'object', properties: [], required: {} }, {}, {}],
+  [
+    '"required" in its fields',
+    { type: 'object', properties: { a: { type: 'string', required: true }, b: { type: 'string', required: false } } },
+    { a: 'x' },
+    { a: 'x' },
+  ],
+  [
+    'empty lists and texts',
+    { type: 'object', properties: { a: { type: '', enum: [] }, b: { type: [] }, c: { anyOf: [] } } },
+    { a: 'x', b: 'y', c: 'z' },
+    { a: 'x', b: 'y', c: 'z' },
+  ],
+  [
+    'null in its lists',
+    { type: 'object', properties: { a: { anyOf: [{ type: 'string' }, null] } }, required: ['a', null] },
+    { a: 'x' },
+    { a: 'x' },
+  ],
 ])(
   'a tool whose schema has %s is offered in a form that strict APIs take, and works',
   async (_what, schema, given, sent) => {
@@ -161,4 +195,31 @@ test.each([
   await using world = await mcpWorld({ odd: script(code) });
   await world.clients.test('odd');
   expect((await world.call('mcp_odd_take')).output).toContain(words);
+});
+
+test('a server that writes null for what it leaves out, no version, and lists for empty objects is used', async () => {
+  const code = raw([tool('take')])
+    .args.slice(2)
+    .join('\n')
+    .replace(
+      "{ jsonrpc: '2.0', id, result }",
+      '{ id, method: null, result: { ...result, _meta: null, nextCursor: null } }',
+    )
+    .replace(
+      'capabilities: { tools: {} }, serverInfo',
+      `capabilities: { tools: [], prompts: { listChanged: null }, resources: [], logging: null },
+      instructions: null, serverInfo: { name: 'raw', title: null }`,
+    )
+    .replace(
+      'else reply(id, {});',
+      `else if (method === 'prompts/list') {
+        reply(id, { prompts: [{ name: 'greet', description: null, arguments: [{ name: 'who', required: null }] }] });
+      } else if (method === 'resources/list') reply(id, { resources: [{ uri: 'a:b', name: 'b', mimeType: null }] });
+      else reply(id, null);`,
+    );
+  await using world = await mcpWorld({ odd: script(code) });
+  await world.clients.test('odd');
+  expect((await world.call('mcp_odd_take')).output).toBe('fine');
+  expect((await world.call('mcp_odd_get_prompt')).output).toBe('greet: takes who');
+  expect((await world.call('mcp_odd_read_resource')).output).toBe('a:b: b');
 });

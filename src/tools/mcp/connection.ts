@@ -122,7 +122,8 @@ export function openConnection(client: Client, { close }: { readonly close: () =
         const { prompts, nextCursor } = await client.request(request, ListPromptsResultSchema, sdkOptions(options));
         const items = prompts.map(({ name, description = '', arguments: takes = [] }) => {
           const fields = takes.map((field) => `${field.name}${field.required === true ? ' (required)' : ''}`);
-          return { id: name, about: [description, ...fields.map((field) => `takes ${field}`)].join('; ') };
+          const about = [description, ...fields.map((field) => `takes ${field}`)].filter((part) => part !== '');
+          return { id: name, about: about.join('; ') };
         });
         return { items, nextCursor };
       }),

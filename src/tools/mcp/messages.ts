@@ -3,17 +3,65 @@ import type { StreamingFetch } from '../../security/fetch/stream-fetch.ts';
 /** JSON-RPC's internal error, for servers that send an error without a code. */
 const INTERNAL = -32_603;
 
-/** A message with small slips of servers corrected: `error: null` beside a result, an error without `code` or `message`. */
+/** Parts of results that are read by a strict schema, for which null is none of the allowed values. */
+const STRICT: ReadonlySet<string> = new Set([
+  'capabilities',
+  'serverInfo',
+  'prompts',
+  'resources',
+  'resourceTemplates',
+]);
+
+/**
+ * A message with small slips of servers corrected: null for what could be left out, such as `error: null` beside a result, a
+ * missing `jsonrpc`, an error without `code` or `message`, what a server may say of itself.
+ */
 export function corrected(message: unknown): unknown {
   if (Array.isArray(message)) return message.map(corrected);
-  if (!isObject(message) || !('error' in message)) return message;
-  const { error, ...rest } = message;
-  if (error === null || error === undefined) return rest;
-  const { result: _, ...answer } = rest;
+  if (!isObject(message)) return message;
+  const { error, result, id, ...rest } = message;
+  const envelope = { jsonrpc: '2.0', ...withoutNulls(rest), ...(id === undefined ? {} : { id }) };
+  if (error === null || error === undefined) {
+    return result === undefined ? envelope : { ...envelope, result: correctedResult(result) };
+  }
   const given = isObject(error) ? error : { message: error };
   const text = typeof given['message'] === 'string' ? given['message'] : JSON.stringify(error);
   const code = Number.isInteger(given['code']) ? given['code'] : INTERNAL;
-  return { ...answer, error: { ...given, code, message: text } };
+  return { ...envelope, error: { ...given, code, message: text } };
+}
+
+function correctedResult(result: unknown): unknown {
+  if (result === null || isEmptyList(result)) return {};
+  if (!isObject(result)) return result;
+  const entries = Object.entries(withoutNulls(result)).map(([key, value]) => [
+    key,
+    STRICT.has(key) ? withoutNullsInside(value) : value,
+  ]);
+  const kept: Record<string, unknown> = Object.fromEntries(entries);
+  if (typeof kept['protocolVersion'] !== 'string') return kept;
+  const { capabilities, serverInfo } = kept;
+  // PHP writes an empty object as a list.
+  const able = Object.entries(isObject(capabilities) ? capabilities : {}).filter(([, value]) => value !== false);
+  return {
+    ...kept,
+    capabilities: Object.fromEntries(able.map(([name, value]) => [name, isObject(value) ? value : {}])),
+    serverInfo: { name: 'unnamed', version: '', ...(isObject(serverInfo) ? serverInfo : {}) },
+  };
+}
+
+function withoutNulls(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
+}
+
+function withoutNullsInside(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNullsInside);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(withoutNulls(value)).map(([key, item]) => [key, withoutNullsInside(item)]);
+  return Object.fromEntries(entries);
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** The same fetch, with the messages of its answers corrected, and the lines of event streams ended by \n alone. */
@@ -67,7 +115,6 @@ function correctedLine(line: string): string {
 }
 
 function correctedText(text: string): string {
-  if (!text.includes('"error"')) return text;
   try {
     return JSON.stringify(corrected(JSON.parse(text)));
   } catch {

@@ -57,8 +57,8 @@ function showTool({ description, inputSchema: given }: ForeignTool, budget: numb
 }
 
 /**
- * A tool's schema with what servers often leave out or write as null: a keyword that is null counts as absent, `any` as no
- * type, an array without `items` holds anything. Fields have names that all model APIs take.
+ * A tool's schema with what servers often leave out or write as null: a keyword that is null or empty counts as absent,
+ * `any` as no type, an array without `items` holds anything. Fields have names that all model APIs take.
  */
 function completed(inputSchema: JsonObject): JsonObject {
   const schema = completedInside(inputSchema, false);
@@ -94,27 +94,55 @@ function fieldNames({ properties }: JsonObject): ReadonlyMap<string, string> {
 
 /** The arguments of a call as the server expects them: under its own names, with the defaults of required fields. */
 export function forServer(inputSchema: JsonObject, params: JsonObject): JsonObject {
-  const { properties, required } = inputSchema;
-  const fields = isObject(properties) ? properties : {};
   const names = new Map([...fieldNames(inputSchema)].map(([name, shown]) => [shown, name]));
-  const defaults = (Array.isArray(required) ? required : []).flatMap((name: unknown) => {
-    const field = typeof name === 'string' ? fields[name] : undefined;
-    return isObject(field) && field['default'] !== undefined ? [[String(name), field['default']] as const] : [];
-  });
-  const given = Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value] as const);
-  return { ...Object.fromEntries(defaults), ...Object.fromEntries(given) };
+  const given = Object.fromEntries(Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value]));
+  return withDefaults(inputSchema, given);
+}
+
+/** An object with the defaults of required fields, also in what lies in it. */
+function withDefaults({ properties, required }: JsonObject, given: JsonObject): JsonObject {
+  const fields = isObject(properties) ? properties : {};
+  const inside = (schema: unknown, value: unknown): unknown => {
+    if (!isObject(schema)) return value;
+    if (Array.isArray(value)) return value.map((item) => inside(schema['items'], item));
+    return isObject(value) ? withDefaults(schema, value) : value;
+  };
+  const needed = (Array.isArray(required) ? required : []).filter((name) => hasDefault(fields[String(name)]));
+  return {
+    ...Object.fromEntries(needed.map((name: unknown) => [String(name), defaultOf(fields[String(name)])])),
+    ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, inside(fields[name], value)])),
+  };
+}
+
+function defaultOf(field: unknown): unknown {
+  return isObject(field) ? field['default'] : undefined;
+}
+
+function hasDefault(field: unknown): boolean {
+  return defaultOf(field) !== undefined;
 }
 
 /** Keywords for which null is a value. */
 const MAY_BE_NULL = new Set(['default', 'const', 'example', 'examples']);
 
+/** Whether a keyword says nothing. PHP writes an empty object as a list; older drafts have `required` in each field. */
+function saysNothing(key: string, item: unknown): boolean {
+  if (item === null) return !MAY_BE_NULL.has(key);
+  if (key === 'required') return typeof item === 'boolean' || (isObject(item) && Object.keys(item).length === 0);
+  if (Array.isArray(item)) return item.length === 0 && (NAMES_FIELDS.has(key) || NEVER_EMPTY.has(key));
+  return key === 'type' && item === '';
+}
+
 function completedInside(value: JsonObject, isFields: boolean): JsonObject {
   const entries = Object.entries(value).flatMap(([key, item]): (readonly [string, unknown])[] => {
-    if (item === null && (isFields || !MAY_BE_NULL.has(key))) return isFields ? [[key, {}]] : [];
+    if (isFields && item === null) return [[key, {}]];
+    if (!isFields && saysNothing(key, item)) return [];
     if (!isFields && MAY_BE_NULL.has(key)) return [[key, item]];
     const inside = (one: unknown): unknown =>
       isObject(one) ? completedInside(one, !isFields && NAMES_FIELDS.has(key)) : one;
-    return [[key, Array.isArray(item) ? item.map(inside) : inside(item)]];
+    if (!Array.isArray(item)) return [[key, inside(item)]];
+    const kept = !isFields && HOLDS_NO_NULL.has(key) ? item.filter((one) => one !== null) : item;
+    return [[key, kept.map(inside)]];
   });
   const schema = Object.fromEntries(entries);
   if (isFields) return schema;
@@ -174,6 +202,10 @@ function shortenInside(schema: JsonObject, limit: number): JsonObject {
   return isObject(walked) ? walked : schema;
 }
 
+/** Lists that nothing would fit if they were empty. */
+const NEVER_EMPTY = new Set(['type', 'enum', 'items', 'anyOf', 'oneOf', 'allOf']);
+/** Lists of names or schemas. */
+const HOLDS_NO_NULL = new Set(['required', 'anyOf', 'oneOf', 'allOf']);
 /** Keywords whose keys are names that somebody chose. */
 const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
@@ -184,18 +216,9 @@ const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'defin
  */
 export function validatorOf(inputSchema: JsonObject): z.ZodObject {
   try {
-    const whole = completed(inputSchema);
-    const plain = withoutKeywords(whole, false);
+    const plain = withoutKeywords(completed(inputSchema), false);
     const top = Object.entries(plain).filter(([key]) => !NOT_AT_TOP.has(key));
-    // A required field with a default may be left out: `forServer` fills it in.
-    const fields = isObject(whole['properties']) ? whole['properties'] : {};
-    const hasDefault = (name: unknown): boolean => {
-      const field = fields[String(name)];
-      return isObject(field) && field['default'] !== undefined;
-    };
-    const { required } = whole;
-    const needed = Array.isArray(required) ? { required: required.filter((name) => !hasDefault(name)) } : {};
-    const schema = z.fromJSONSchema({ ...Object.fromEntries(top), ...needed, type: 'object' });
+    const schema = z.fromJSONSchema({ ...Object.fromEntries(top), type: 'object' });
     if (schema instanceof z.ZodObject) return schema;
   } catch {
     // Fall through: everything goes.
@@ -209,7 +232,11 @@ function withoutKeywords(value: JsonObject, isFields: boolean): JsonObject {
   const entries = Object.entries(value)
     .filter(([key]) => isFields || !SERVERS_BUSINESS.has(key))
     .map(([key, item]) => [key, withoutKeywordsInside(item, !isFields && NAMES_FIELDS.has(key))] as const);
-  return Object.fromEntries(entries);
+  const plain = Object.fromEntries(entries);
+  const { properties, required } = value;
+  if (isFields || !isObject(properties) || !Array.isArray(required)) return plain;
+  // A required field with a default may be left out: `withDefaults` fills it in.
+  return { ...plain, required: required.filter((name) => !hasDefault(properties[String(name)])) };
 }
 
 function withoutKeywordsInside(value: unknown, isFields: boolean): unknown {

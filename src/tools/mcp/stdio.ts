@@ -1,9 +1,9 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import { serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { JSONRPCMessageSchema, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { findProgram } from '../exec/shell.ts';
@@ -177,7 +177,7 @@ export class StdioTransport implements Transport {
 
 function readMessage(line: string): JSONRPCMessage | undefined {
   try {
-    return deserializeMessage(line.includes('"error"') ? JSON.stringify(corrected(JSON.parse(line))) : line);
+    return JSONRPCMessageSchema.parse(corrected(JSON.parse(line)));
   } catch {
     return undefined;
   }
