@@ -161,6 +161,8 @@ export interface ModelError {
   readonly window?: { readonly tokens: number; readonly asked?: number };
   /** What a person may have to correct: the path of a setting, or the variable that it was read from. */
   readonly setting?: string;
+  /** The server had begun its answer, which costs money even if nothing of the text has arrived. */
+  readonly begun?: true;
   /** One sentence: what happened; no secret, no stack. */
   readonly message: string;
 }

@@ -87,6 +87,28 @@ describe.each(DIALECTS)('with a model server of the %s dialect', (dialect) => {
     expect(await say(world, '/usage')).toMatch(/2 calls \(1 of them estimated\)/u);
   });
 
+  test('an answer that broke before its first word is counted by an estimate', async () => {
+    await using world = await startWorld({ dialect });
+    const begun: Readonly<Record<DialectName, string>> = {
+      openai: 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}',
+      anthropic: 'event: message_start\ndata: {"type":"message_start","message":{"model":"m","usage":{}}}',
+      'openai-responses': 'data: {"type":"response.created","response":{"status":"in_progress","output":[]}}',
+      ollama: '{"model":"m","message":{"role":"assistant","content":""},"done":false}',
+    };
+    world.model.reply({ raw: [begun[dialect]] }, 'Here it is.');
+    world.telegram.userSays(OWNER, 'Tell me everything.');
+    await waitFor(() => chatOf(world).at(-1) === 'Here it is.');
+    expect(counted(world)).toMatchObject({ calls: 2, estimated: 1 });
+  });
+
+  test('a page that is no answer is not counted', async () => {
+    await using world = await startWorld({ dialect });
+    world.model.reply({ raw: ['<html><body>Log in first.</body></html>'], contentType: 'text/html' }, 'Here it is.');
+    world.telegram.userSays(OWNER, 'Tell me everything.');
+    await waitFor(() => chatOf(world).at(-1) === 'Here it is.');
+    expect(counted(world).calls).toBe(1);
+  });
+
   test('a request that was refused is not counted', async () => {
     await using world = await startWorld({ dialect });
     world.model.reply({ error: { status: 401 } });

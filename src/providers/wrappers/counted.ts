@@ -5,6 +5,8 @@ import { tokensOfFrame, tokensOfMessage, tokensOfText } from '../token-estimate.
 
 /** Failures after which a request costs money all the same, because the server had begun to work on it. */
 const PAID: ReadonlySet<string> = new Set(['aborted', 'timeout']);
+/** Failures of an answer that had begun. What servers refuse in a stream costs nothing. */
+const PAID_IF_BEGUN: ReadonlySet<string> = new Set(['network', 'malformed']);
 
 /**
  * Gives every call that costs money a usage: exactly one `usage` event before its `end` or `error`. What the server didn't
@@ -33,11 +35,13 @@ async function* counted(events: AsyncIterable<ModelEvent>, request: ModelRequest
       case 'tool-call-delta':
         written += event.argumentsDelta;
         break;
-      case 'error':
-        if (told !== null || written !== '' || (sent && PAID.has(event.kind))) {
+      case 'error': {
+        const isPaid = (sent && PAID.has(event.kind)) || (event.begun === true && PAID_IF_BEGUN.has(event.kind));
+        if (told !== null || written !== '' || isPaid) {
           yield { type: 'usage', usage: estimated(told, request, tokensOfText(written)) };
         }
         break;
+      }
       case 'end': {
         if (event.response.scripted === true) break;
         const content = partsOf(event.response);

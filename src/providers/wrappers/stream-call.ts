@@ -90,6 +90,8 @@ async function* attempt<Raw>(
   let body: WireBody = {};
   let announced = false;
   let began = false;
+  let heard = false;
+  const withCost = (error: ModelError): ModelError => (heard ? { ...error, begun: true } : error);
   try {
     if (call.signal.aborted) {
       yield abortedError(context);
@@ -104,17 +106,22 @@ async function* attempt<Raw>(
     const raw = await raceAbort(opened, call.signal);
     announced = true;
     yield await requestEvent(call, sent, quirks);
-    const events = call.read(raw, context)[Symbol.asyncIterator]();
+    const events = call
+      .read(
+        noting(raw, () => (heard = true)),
+        context,
+      )
+      [Symbol.asyncIterator]();
     for (;;) {
       const step = await raceAbort(events.next(), call.signal);
       // An SDK may end a stream quietly when it is aborted, which is not the end of the answer.
       call.signal.throwIfAborted();
       if (step.done === true) break;
       began = true;
-      yield step.value;
+      yield step.value.type === 'error' ? withCost(step.value) : step.value;
       if (step.value.type === 'end' || step.value.type === 'error') return;
     }
-    yield brokenStream(context);
+    yield withCost(brokenStream(context));
   } catch (thrown) {
     if (!announced) yield await requestEvent(call, sent, quirks);
     if (call.signal.aborted) {
@@ -122,12 +129,20 @@ async function* attempt<Raw>(
       return;
     }
     const at = { ...context, now: call.endpoint.clock.now() };
-    const error = classifyError(thrown, at);
+    const error = withCost(classifyError(thrown, at));
     const hasImages = call.request.messages.some((message) => imagesOf(message).length > 0);
     const quirk = found.length < MOST_CHANGES && !began ? refusedPart(thrown, at, { body, hasImages }) : undefined;
     yield quirk === undefined || found.some((known) => isSameQuirk(known.quirk, quirk)) ? error : { error, quirk };
   } finally {
     left.abort(LEFT);
+  }
+}
+
+/** Gives what a stream gives, and tells of each piece. */
+async function* noting<Raw>(raw: AsyncIterable<Raw>, note: () => void): AsyncGenerator<Raw> {
+  for await (const piece of raw) {
+    note();
+    yield piece;
   }
 }
 
