@@ -10,6 +10,8 @@ export interface WindowQuestion {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
+  /** Sent with each question. @default none */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Tokens that are configured; only Ollama is told. @default null */
   readonly configured?: number | null;
   /** Is told what the server says of itself, if it says anything. */
@@ -58,10 +60,14 @@ export async function askContextWindow(question: WindowQuestion): Promise<number
     `${root}/props`,
     `${root}/version`,
   ];
-  const [list, own, props, version] = await Promise.all(places.map((place) => get(place)));
+  const [[list, own, props, version], running] = await Promise.all([
+    Promise.all(places.map((place) => get(place))),
+    // Ollama speaks OpenAI's API too, whose list says nothing of windows.
+    loadedOllamaWindow(question),
+  ]);
   const rows = [list, own].flatMap((answer) => listedRow(answer, model));
   tell({ id: serverIn(rows, props, version), hasTools: hasTools(props) });
-  const loaded = [...rows.map(loadedWindow), propsWindow(props)];
+  const loaded = [...rows.map(loadedWindow), propsWindow(props), running ?? undefined];
   return loaded.find((tokens) => tokens !== undefined) ?? largestWindow(rows);
 }
 
@@ -84,7 +90,7 @@ const SILENT = Symbol('no answer');
 
 /** Undefined for what the server doesn't have or that isn't JSON. Never throws. */
 async function getJson(
-  { apiKey }: Pick<WindowQuestion, 'apiKey'>,
+  { apiKey, headers: own = {} }: Pick<WindowQuestion, 'apiKey' | 'headers'>,
   signal: AbortSignal,
   address: string,
   body?: unknown,
@@ -92,6 +98,7 @@ async function getJson(
   const headers = {
     'content-type': 'application/json',
     ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+    ...own,
   };
   try {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
@@ -125,8 +132,9 @@ type Listed = z.output<typeof listed>;
 
 /** The model's own row; the only one of a server that has a single model, no matter which one it is asked for. */
 function listedRow(answer: unknown, model: string): readonly Listed[] {
-  const { data } = z.object({ data: z.array(z.unknown()) }).safeParse(answer);
-  const rows = (data?.data ?? []).flatMap((row) => listed.safeParse(row).data ?? []);
+  // Some servers answer with the bare list.
+  const { data } = z.union([z.array(z.unknown()), z.object({ data: z.array(z.unknown()) })]).safeParse(answer);
+  const rows = (Array.isArray(data) ? data : (data?.data ?? [])).flatMap((row) => listed.safeParse(row).data ?? []);
   const found = rows.find(({ id }) => id === model) ?? (rows.length === 1 ? rows[0] : undefined);
   return found === undefined ? [] : [found];
 }

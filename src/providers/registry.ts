@@ -180,7 +180,8 @@ export function createProviders({
         const [apiKey = null] = keysOf(config);
         const configured = windowOf(`${providerName}/${model}`);
         const onServer = (facts: ServerFacts): void => learned.served({ provider: providerName, model }, facts);
-        const asked = { server, baseUrl, model, apiKey, configured, clock, onServer };
+        const { headers } = config;
+        const asked = { server, baseUrl, model, apiKey, headers, configured, clock, onServer };
         const usual = preset.api === 'ollama' ? (configured ?? USUAL_WINDOW) : null;
         return (await askContextWindow(asked)) ?? usual;
       } catch {

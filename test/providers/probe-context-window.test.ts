@@ -86,6 +86,21 @@ describe('the window of a local model', () => {
       { 'GET /v1/models': { data: [{ id: 'other' }, { id: 'llama3', context_length: 7000 }] } },
       7000,
     ],
+    [
+      'of a server that answers with a bare list is what that says',
+      'openai',
+      { 'GET /v1/models': [{ id: 'other' }, { id: 'llama3', context_length: 7000 }] },
+      7000,
+    ],
+    [
+      'of an Ollama that is spoken to as OpenAI is what it has loaded',
+      'openai',
+      {
+        'GET /v1/models': { data: [{ id: 'llama3', object: 'model' }, { id: 'other' }] },
+        'GET /api/ps': { models: [{ model: 'llama3:latest', context_length: 4096 }] },
+      },
+      4096,
+    ],
     ['is not known when the server does not know the model', 'ollama', {}, null],
     ['is not known when the server says something else', 'openai', { 'GET /api/v0/models': ['?'] }, null],
   ])('%s', async (_title, server, pages, expected) => {
@@ -134,6 +149,16 @@ describe('the window of a local model', () => {
     expect(await providers.contextWindow('lab/qwen/qwen3')).toBe(5000);
     expect(await providers.contextWindow('openai/gpt-5.5')).toBeNull();
     expect(await providers.contextWindow('nonsense')).toBeNull();
+  });
+
+  test('is asked with the headers of the provider', async () => {
+    await using http = await startServer((request, response) =>
+      request.headers['x-gateway'] === 'g'
+        ? replyJson(response, 200, { data: [{ id: 'm', max_model_len: 5000 }] })
+        : replyJson(response, 403, {}),
+    );
+    const configs = { lab: { kind: 'openai', baseUrl: `${http.url}/v1`, headers: { 'X-Gateway': 'g' } } };
+    expect(await createProviders({ configs, clock: systemClock }).contextWindow('lab/m')).toBe(5000);
   });
 });
 

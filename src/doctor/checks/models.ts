@@ -220,7 +220,7 @@ async function window({ loaded, env, clock, ports, command }: Scene, signal: Abo
   const set = configuredWindow(config, ref);
   let hasTools = true;
   const onServer = (facts: ServerFacts): void => void (hasTools = facts.hasTools);
-  const asked = { baseUrl, model, apiKey, clock, deadlineMs: WINDOW_MS, onServer };
+  const asked = { baseUrl, model, apiKey, headers: entry?.headers, clock, deadlineMs: WINDOW_MS, onServer };
   const [tokens, now] = await Promise.all([
     askContextWindow({ ...asked, server, configured: set }),
     server === 'ollama' ? loadedOllamaWindow(asked) : null,
