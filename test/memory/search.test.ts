@@ -146,6 +146,13 @@ describe('what is said is found', () => {
     expect(snippet.length).toBeLessThan(260);
     expect(snippet).not.toContain('\n');
   });
+
+  test('in a line around it also in a long text without spaces', async () => {
+    await using memory = await world();
+    const long = `${'天气，'.repeat(200)}zeppelin，${'今天，'.repeat(200)} ${'明天，'.repeat(200)}`;
+    await memory.tape('telegram:42', [{ turn: 't', user: long, assistant: 'x' }]);
+    expect(await memory.snippets('zeppelin')).toContainEqual(expect.stringContaining('，zeppelin，今天'));
+  });
 });
 
 describe('a query', () => {

@@ -58,8 +58,11 @@ export function hitOf(row: Row, score: number, wanted: readonly FoundBy[]): Memo
 function snippetOf(text: string, wanted: readonly FoundBy[]): string {
   const flat = text.replace(/\s+/gu, ' ').trim();
   if (flat.length <= SNIPPET) return flat;
-  const at = Math.max(0, firstOf(flat, wanted) - SNIPPET / 3);
-  const start = at === 0 ? 0 : flat.indexOf(' ', at) + 1 || Math.floor(at);
+  const match = firstOf(flat, wanted);
+  const at = Math.max(0, match - SNIPPET / 3);
+  // Not every script has spaces between its words.
+  const space = flat.indexOf(' ', at);
+  const start = at === 0 ? 0 : space !== -1 && space < match ? space + 1 : at;
   const shown = cut(cutStart(flat, flat.length - start), SNIPPET);
   return `${start > 0 ? '…' : ''}${shown}${start + SNIPPET < flat.length ? '…' : ''}`;
 }

@@ -82,6 +82,7 @@ describe('lines', () => {
 
   test.each([
     ['at its beginning', `${'\0'.repeat(5_000)}start\nERROR here\n`],
+    ['in a large beginning', `${'\0'.repeat(1_500_000)}start\nERROR here\n`],
     ['in its middle', `start\n${'\0'.repeat(5_000)}\nERROR here\n`],
     ['here and there', 'start\0\nERR\0OR here\nend\0\n'],
   ])('of a log with NUL bytes %s are found', async (_title, text) => {

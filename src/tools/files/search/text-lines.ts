@@ -25,6 +25,9 @@ export function reading(fd: number): Read {
 
 /** The buffer of all files of a thread: only one is read at a time. */
 const chunk = Buffer.allocUnsafe(CHUNK);
+const BLANK = Buffer.alloc(CHUNK);
+/** Pieces of NUL bytes that are passed over: 1 GB. */
+const MOST_BLANK = 4096;
 
 /** How much of a file was given: nothing of a binary one, and of a line longer than `LONGEST_LINE` only its beginning. */
 export type LinesRead = 'all' | 'beginnings' | 'binary';
@@ -38,7 +41,9 @@ export function eachLine(
   onLine: (line: string) => boolean,
   worthReading: (bytes: Buffer) => boolean = () => true,
 ): LinesRead {
-  const first = chunk.subarray(0, fill(read, chunk));
+  let first = chunk.subarray(0, fill(read, chunk));
+  // A log that was emptied while a program wrote to it begins with NUL bytes, up to the place where the program was.
+  for (let n = 0; n < MOST_BLANK && first.equals(BLANK); n += 1) first = chunk.subarray(0, fill(read, chunk));
   const isWhole = first.length < CHUNK;
   if (isUtf16(first)) return eachOfUtf16(first, read, onLine);
   if (looksBinary(first) && !isTextWithNuls(first)) return 'binary';
