@@ -272,6 +272,8 @@ describe('protected places', () => {
     'skills/x/SKILL.md',
     '.git/hooks/post-commit',
     'repo/.git/hooks/pre-push',
+    'repo/.git/remotes/origin',
+    'repo/.git/branches/main',
   ];
   test.each(places)('%s is written by the owner in a clean turn', async (path) => {
     await guard.writeFile(path, Buffer.from('ok'), owner);

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -239,6 +240,22 @@ describeWith('bubblewrap')('commands and the git of the owner', () => {
     expect(await readFile(join(world.workspace, 'repo/.git/config'), 'utf8')).not.toContain(place);
     for (const name of ['out', 'dangling', 'way', 'a'])
       await rm(join(world.workspace, name), { force: true, recursive: true });
+  });
+
+  test.each([
+    ['remotes', 'URL: ../../elsewhere', true],
+    ['remotes', 'Push: HEAD:refs/heads/x\\nURL:/tmp/elsewhere', true],
+    ['remotes', 'URL: https://example.com/x.git\\nURL: file:///tmp/elsewhere', true],
+    ['branches', '../../elsewhere#main', true],
+    ['branches', '/tmp/elsewhere', true],
+    ['remotes', 'URL: https://example.com/../x.git\\nURL: ../other', false],
+    ['branches', 'https://example.com/x.git#main', false],
+  ])('a remote in the folder .git/%s with %s: undone if it leads git out: %s', async (folder, text, leadsOut) => {
+    const made = `mkdir -p repo/.git/${folder}; printf '${text}\\n' > repo/.git/${folder}/x`;
+    const { output } = await world.run(made);
+    expect(output.includes('was undone')).toBe(leadsOut);
+    expect(asked.map(({ title }) => title)).toEqual(leadsOut ? ['Let git run what a command wrote'] : []);
+    expect(existsSync(join(world.workspace, 'repo/.git', folder, 'x'))).toBe(!leadsOut);
   });
 
   test.each(['logs/HEAD', 'index', 'FETCH_HEAD', 'refs/heads', 'logs/refs/heads/deep'])(

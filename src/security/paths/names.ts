@@ -33,8 +33,8 @@ export const WORKSPACE_NAMES: readonly string[] = [
 /** Those of them that only the owner may read. */
 export const PRIVATE_NAMES: readonly string[] = ['memory', 'USER.md'];
 
-/** Names in `.git` that make git run programs. */
-const GIT_PROGRAMS = new Set(['hooks', 'config', 'config.worktree', 'commondir']);
+/** Names in `.git` that make git run programs, or say where it pushes to. */
+const GIT_PROGRAMS = new Set(['hooks', 'config', 'config.worktree', 'commondir', 'remotes', 'branches']);
 
 /** What kind of protected file a path in the workspace is; undefined for any other. `parts`: folded names below it. */
 export function protectedAs(parts: readonly string[]): LastingTarget | undefined {

@@ -30,6 +30,11 @@ export type GitFiles = ReadonlyMap<string, GitFile>;
 const MOST_FOLDERS = 100_000;
 /** Longer files are not kept; they count as running something. */
 const LONGEST_BYTES = 1024 * 1024;
+/** Folders of a repository in which git also looks for a remote by its name, and how a file there names addresses. */
+const OLD_REMOTES: readonly (readonly [string, (text: string) => readonly string[]])[] = [
+  ['remotes', (text) => [...text.matchAll(/^URL:\s*(?<address>.*)/gmu)].map(({ groups }) => groups?.['address'] ?? '')],
+  ['branches', (text) => [text.replace(/#[^]*$|\n[^]*$/u, '')]],
+];
 /** In them git keeps nothing but objects. */
 const OBJECTS = /\/objects\/(?:[0-9a-f]{2}|pack|info)$/u;
 
@@ -103,6 +108,12 @@ function* read(workspace: string, files: Map<string, GitFile>, known: readonly s
     for (const name of ['config', 'config.worktree']) {
       const path = join(folder, name);
       keep(path, (text) => settingsThatRun(text, leadsOutOf(workspace, path)));
+    }
+    const leadsOut = leadsOutOf(workspace, join(folder, 'config'));
+    for (const [name, addressesIn] of OLD_REMOTES) {
+      for (const entry of entriesOf(join(folder, name))) {
+        keep(join(folder, name, entry.name), (text) => remotesThatRun(addressesIn(text), leadsOut));
+      }
     }
     const hooks = join(folder, 'hooks');
     const link = linkAt(hooks);
@@ -212,6 +223,13 @@ function settingsThatRun(text: string, leadsOut: LeadsOut): readonly string[] {
   const settings = readGitSettings(text);
   if (settings === null) return [`cannot be understood: ${text}`];
   return settings.filter((setting) => makesGitRun(setting, leadsOut)).map(({ key, value }) => `${key} = ${value}`);
+}
+
+function remotesThatRun(addresses: readonly string[], leadsOut: LeadsOut): readonly string[] {
+  return addresses
+    .map((address) => ({ key: 'remote.old.url', value: address.trim() }))
+    .filter((setting) => makesGitRun(setting, leadsOut))
+    .map(({ value }) => `leads git to ${value}`);
 }
 
 /** Git runs only what may be executed. */
