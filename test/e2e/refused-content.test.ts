@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -177,6 +178,45 @@ describe('what is refused', () => {
     expect(await say(world, 'next')).toBe('Answer: next');
     expectWhole(world, ['It begins with']);
   });
+
+  test.each([
+    ['openai', 'content_filter'],
+    ['anthropic', 'refusal'],
+    ['openai-responses', 'content_filter'],
+    ['ollama', 'content_filter'],
+  ] as const)('is MEMORY.md, though every answer begins and is cut short: %s', async (dialect, finishReason) => {
+    await using world = await startConversation({ dialect }, { text: 'It begins with', finishReason });
+    await remember(world, `the owner likes ${POISON}`);
+    expect(await say(world, 'what do I like?')).toMatch(/^It begins with.*refused to go on/su);
+    expect(await say(world, 'and now?')).toMatch(/^Answer: and now\?.*MEMORY\.md/su);
+    const before = world.model.requests.length;
+    expect(await say(world, 'next')).toBe('Answer: next');
+    expect(world.model.requests.slice(before)).toHaveLength(1);
+    expectWhole(world, ['It begins with', 'and now?']);
+  });
+
+  test.each([
+    ['openai', 'content_filter'],
+    ['anthropic', 'refusal'],
+    ['ollama', 'content_filter'],
+  ] as const)(
+    'may cut off a call, which is not run and not asked for again and again: %s',
+    async (dialect, finishReason) => {
+      await using world = await startConversation({ dialect }, filtered);
+      const args = { path: 'a.txt', content: POISON };
+      world.model.setHandler((request) =>
+        request.view.lastUserText.endsWith('do it')
+          ? { calls: [{ name: 'write_file', arguments: args }], finishReason }
+          : `Answer: ${request.view.lastUserText.split('\n').at(-1)}`,
+      );
+      const before = world.model.requests.length;
+      expect(await say(world, 'do it')).toMatch(/refused.*left out/su);
+      expect(world.model.requests.slice(before).length).toBeLessThanOrEqual(7);
+      expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
+      expect(await say(world, 'next')).toBe('Answer: next');
+      expectWhole(world, []);
+    },
+  );
 
   test('is found in what Azure says behind words that mean anything', async () => {
     const innererror = { code: 'ResponsibleAIPolicyViolation', content_filter_result: { hate: { filtered: true } } };

@@ -149,6 +149,16 @@ export function isTrial(entries: readonly TapeEntry[]): boolean {
   return openTrial(entries) !== undefined;
 }
 
+/** Whether the newest answer before this turn was cut short by a refusal, and no search for the cause has failed since. */
+export function endsInRefusal(window: readonly TapeEntry[], turnId: string): boolean {
+  const at = window.findLastIndex(
+    (entry) => entry.kind === 'message' && entry.role === 'assistant' && entry.turn !== turnId,
+  );
+  const last = window[at];
+  const isCut = last?.kind === 'message' && last.role === 'assistant' && last.stopReason === 'refusal';
+  return isCut && !window.slice(at + 1).some((entry) => isGivenUp(entry, turnId));
+}
+
 /** The trial whose request has no accepted answer yet. */
 function openTrial(entries: readonly TapeEntry[]): Refused | undefined {
   const at = lastAnswer(entries);

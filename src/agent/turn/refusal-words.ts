@@ -25,7 +25,7 @@ export const OWN_LEFT_OUT = 'Your message and what came with it are left out of 
 /** What the turn left out of its requests, for the end of its answer; '' for nothing. `named`: the reader may see names of files. */
 export function refusalNote(entries: readonly TapeEntry[], { named }: { readonly named: boolean }): string {
   const refused = refusedOf(entries);
-  if (refused === undefined) return backNote(entries);
+  if (refused === undefined) return backNote(entries, named);
   const what = whatOf(refused, entries, named);
   if (isSuspected(refused))
     return `${refused.model} refused the request because of something in ${what}. I left all of that out of this request. With your next messages I look for the cause, and the rest comes back.`;
@@ -33,7 +33,7 @@ export function refusalNote(entries: readonly TapeEntry[], { named }: { readonly
 }
 
 /** What came back of what an earlier turn had left out; '' for nothing. */
-function backNote(entries: readonly TapeEntry[]): string {
+function backNote(entries: readonly TapeEntry[], named: boolean): string {
   const trials = entries.flatMap((entry) => (entry.kind === 'retract' ? (entry.refused ?? []) : []));
   const [first, last] = [trials[0], trials.at(-1)];
   if (last?.search === undefined || last.trial === undefined) return '';
@@ -41,7 +41,7 @@ function backNote(entries: readonly TapeEntry[]): string {
   if (held.length + tried === 0)
     return `${last.model} accepts again what I had left out, so nothing is missing any more.`;
   if (held.length + tried >= (first?.trial?.suspects.length ?? 0)) return '';
-  return `Of what ${last.model} refused, only ${whatOf(last, entries, false)} stays left out. The rest is back.`;
+  return `Of what ${last.model} refused, only ${whatOf(last, entries, named)} stays left out. The rest is back.`;
 }
 
 /** The layers of the system prompt that the turn left out, in words; '' for none. */

@@ -2,11 +2,21 @@ import { runFactsOf } from '../../bus/run.ts';
 import { refusesContent } from '../../providers/content-refusals.ts';
 import { withinImageBudget } from '../../providers/images.ts';
 import type { ModelRequest } from '../../providers/provider.ts';
+import type { Redact } from '../../security/redact/redact.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import { shortRound } from '../../util/wake.ts';
 import { hashOfText } from '../../storage/prompt-parts.ts';
+import { noUsage } from '../../util/token-usage.ts';
 import { apiFactsOf } from '../../bus/api.ts';
-import { afterAcceptance, afterError, endSearch, isTrial, retractOwn, type RefusalFacts } from './content-refusal.ts';
+import {
+  afterAcceptance,
+  afterError,
+  endSearch,
+  endsInRefusal,
+  isTrial,
+  retractOwn,
+  type RefusalFacts,
+} from './content-refusal.ts';
 import { OWN_LEFT_OUT, refusalNote } from './refusal-words.ts';
 import { changedModel, modelsOf } from './answering-model.ts';
 import { recordCall } from './call-record.ts';
@@ -18,6 +28,7 @@ import type { FailedAttempt } from '../context/call-bounds.ts';
 import { outboundTo } from '../outgoing.ts';
 import type { ModelPorts, RunPorts } from '../ports.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
+import { stripReasoning } from './strip-reasoning.ts';
 import { toolContexts } from './tool-contexts.ts';
 import { unfinishedText } from './answer-text.ts';
 import { answerOf, joined, renderContent, renderEnd, renderer, withAnswer, withoutText } from './shown-text.ts';
@@ -131,7 +142,36 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
   for (const attempt of failed) await model.bounds.failed(turn, attempt);
   if (outcome === null) return;
   await shortRound();
-  await record(turn, ports, { outcome, last, call: await call.entry() });
+  const cut = cutAgain(outcome, turn, runtime.redact);
+  if (cut !== null) {
+    call.attempts.failed({ ...cut.error, reason: cut.error.message });
+    await model.bounds.failed(turn, cut);
+  }
+  await record(turn, ports, { outcome: cut?.error ?? outcome, last, call: await call.entry() });
+}
+
+/**
+ * An answer that a provider cut short because of its content, as an error, if more than this turn's message is to blame: the
+ * answer of the turn before ended in the same way, or something was left out of this request already. Null for any other outcome.
+ */
+function cutAgain(
+  outcome: ModelOutcome,
+  { session, facts, chosen }: Turn,
+  redact: Redact,
+): (FailedAttempt & { readonly error: Extract<ModelOutcome, { type: 'error' }> }) | null {
+  if (outcome.type !== 'end' || outcome.stopReason !== 'refusal') return null;
+  if (!endsInRefusal(session.window, facts.turnId) && !isTrial(session.turn(facts.turnId))) return null;
+  const by = outcome.response.answeredBy ?? { provider: chosen.providerName, model: chosen.model };
+  const text = outcome.response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const message = `${by.provider} refused to go on because of its content rules.`;
+  const error = {
+    type: 'error',
+    kind: 'refusal',
+    retryable: false,
+    message,
+    shown: redact(stripReasoning(text)),
+  } as const;
+  return { by, usage: outcome.response.usage ?? noUsage, error };
 }
 
 /** Appends the outcome of a model call to the tape; when the turn is done, its end in the same append. */
@@ -189,12 +229,14 @@ async function record(
     return;
   }
   const before = unfinishedText(entries);
+  const isCut = outcome.stopReason === 'refusal';
   const content = assistantContent(outcome.response, {
     turnId: facts.turnId,
     callsBefore: callCount(entries),
     redact,
     before,
-    withoutCalls: last,
+    // A call that was cut off isn't run.
+    withoutCalls: last || isCut,
   });
   const by = outcome.response.answeredBy ?? { provider: chosen.providerName, model: chosen.model };
   const said: EntryDraft = {
@@ -220,7 +262,6 @@ async function record(
     await session.append([call, { ...said, content: [...shown] }], 'lazy');
     return;
   }
-  const isCut = outcome.stopReason === 'refusal';
   const search = isCut ? [retractOwn(refusalFacts(turn))] : [];
   const named = turn.isOwners;
   const left = isCut ? `${by.provider}/${by.model} refused to go on because of its content rules. ${OWN_LEFT_OUT}` : '';

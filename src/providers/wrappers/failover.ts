@@ -103,12 +103,10 @@ async function* chatWithFailover(
   }
 }
 
-/** An answer that is nothing but a refusal, as an error; undefined for every other event. */
+/** An answer without a text that ends in a refusal, as an error; undefined for every other event. */
 function refusalOf(event: ModelEvent, { providerName, model }: Candidate): ModelError | undefined {
   if (event.type !== 'end' || event.stopReason !== 'refusal') return undefined;
-  const isEmpty = event.response.content.every(
-    (part) => part.type === 'reasoning' || (part.type === 'text' && part.text.trim() === ''),
-  );
+  const isEmpty = event.response.content.every((part) => part.type !== 'text' || part.text.trim() === '');
   if (!isEmpty) return undefined;
   const message = `${providerName} refused to answer with ${model} because of its content rules.`;
   return { type: 'error', kind: 'refusal', retryable: false, message };
