@@ -20,6 +20,15 @@ describe('an endless answer', () => {
     await waitFor(() => chatOf(world).at(-1) === 'Short again.');
   });
 
+  test.each(['```', '~~~~'])('that is code says outside of the code (%s) where the rest is', async (fence) => {
+    await using world = await startWorld();
+    world.model.reply({ text: `Here:\n${fence}js\n${ENDLESS}\n${fence}\nThe end.`, chunkSize: 4_000 });
+    world.telegram.userSays(OWNER, 'write on');
+    await waitFor(() => chatOf(world).some((text) => text.includes('answer.md]')), { what: 'the file' });
+    const last = world.telegram.sentMessages.findLast(({ text }) => text.includes('The answer goes on'))?.text ?? '';
+    expect(last).toMatch(/<\/code><\/pre>\s*The answer goes on: [^<]*$/u);
+  });
+
   test('is a few messages and a file of the whole on Discord', async () => {
     await using discord = await startDiscordWorld();
     discord.model.reply(ENDLESS);

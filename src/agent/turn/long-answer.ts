@@ -37,8 +37,20 @@ function beginning({ message, parts }: OutboundDraft, ports: PartPorts): Outboun
   for (;;) {
     const head = cut(text, length);
     const lines = head.slice(0, head.lastIndexOf('\n') + 1).trimEnd();
-    const draft = withParts({ ...message, text: `${lines === '' ? head : lines}\n\n${GOES_ON}` }, ports);
+    const shown = lines === '' ? head : lines;
+    const draft = withParts({ ...message, text: `${shown}${closingFence(shown)}\n\n${GOES_ON}` }, ports);
     if (draft.parts.length <= MOST_PARTS || length === 0) return draft;
     length = Math.floor(length / 2);
   }
+}
+
+/** The line that closes the code block in which a text ends; empty outside of one. */
+function closingFence(text: string): string {
+  let open = '';
+  for (const line of text.split('\n')) {
+    const fence = /^ {0,3}(?<fence>`{3,}|~{3,})/u.exec(line)?.groups?.['fence'] ?? '';
+    if (open === '') open = fence;
+    else if (fence.startsWith(open) && line.trim() === fence) open = '';
+  }
+  return open === '' ? '' : `\n${open}`;
 }
