@@ -76,7 +76,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'] as const)('a conversatio
     expect(await changesAgents(api, path, [made, { role: 'assistant', content: 'Yes?' }, next])).toBe(false);
   });
 
-  test('is untrusted when an earlier message holds an image', async () => {
+  test('is untrusted when a message holds an image, the newest one too', async () => {
     await using api = await startApi();
     api.world.model.reply('Fine.');
     await say(api, path, [ask]);
@@ -85,6 +85,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'] as const)('a conversatio
       path === '/v1/responses' ? { type: 'input_image', image_url: url } : { type: 'image_url', image_url: { url } };
     const made = { role: 'user', content: [image] };
     expect(await changesAgents(api, path, [made, { role: 'assistant', content: 'Fine.' }, next])).toBe(false);
+    expect(await changesAgents(api, path, [made])).toBe(false);
   });
 
   test('is untrusted when it holds a result of the program’s own tools', async () => {

@@ -122,7 +122,7 @@ function holdsTextOfOthers(message: InboundMessage): boolean {
 function hasFile({ media }: InboundMessage): boolean {
   return media.some(
     ({ kind, name, source, quotedFrom }) =>
-      source !== undefined && (kind === 'image' || name !== undefined || quotedFrom !== undefined),
+      kind === 'image' || (source !== undefined && (name !== undefined || quotedFrom !== undefined)),
   );
 }
 
