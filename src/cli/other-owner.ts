@@ -27,9 +27,10 @@ export function refuseOthersHome(command: string, argv: readonly string[], home:
   );
 }
 
-/** Who owns a home, or the folder in which it would be created. */
+/** Who owns a home, or the nearest folder above it that there is: everything below would be created. */
 function ownerOf(home: string): number | undefined {
-  return (statSync(home, { throwIfNoEntry: false }) ?? statSync(dirname(home), { throwIfNoEntry: false }))?.uid;
+  const above = dirname(home);
+  return statSync(home, { throwIfNoEntry: false })?.uid ?? (above === home ? undefined : ownerOf(above));
 }
 
 /** Name of a user on this machine; undefined: there is none, as in a container. */

@@ -45,16 +45,22 @@ describe.skipIf(process.getuid?.() !== 0)('root in the home of another user', ()
     expect(readdirSync(home)).toEqual(['config.json']);
   });
 
-  test('a home that is not there yet is not made in the folder of another user', { timeout: 60_000 }, async () => {
-    await using temp = await tempFolder();
-    chownSync(temp.path, OWNER, OWNER);
-    const program = await builtProgram();
-    const { status } = spawnSync(process.execPath, [program.main, 'config', 'set', 'agent.name', 'Ada'], {
-      env: program.environment({ HOME: temp.path }),
-      encoding: 'utf8',
-    });
-    expect(status).toBe(1);
-    expect(readdirSync(temp.path)).toEqual([]);
-    rmSync(temp.path, { recursive: true });
-  });
+  test.each(['', 'new/deeper'])(
+    'a home that is not there yet is not made in the folder of another user: %j',
+    { timeout: 60_000 },
+    async (place) => {
+      await using temp = await tempFolder();
+      chownSync(temp.path, OWNER, OWNER);
+      const program = await builtProgram();
+      const words = place === '' ? [] : ['--home', join(temp.path, place)];
+      const set = ['config', 'set', 'agent.maxIterations', '9', ...words];
+      const { status } = spawnSync(process.execPath, [program.main, ...set], {
+        env: program.environment({ HOME: temp.path }),
+        encoding: 'utf8',
+      });
+      expect(readdirSync(temp.path)).toEqual([]);
+      expect(status).toBe(1);
+      rmSync(temp.path, { recursive: true });
+    },
+  );
 });
