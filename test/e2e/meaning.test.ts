@@ -102,6 +102,20 @@ describe('memory.embeddings', () => {
     expect(server.asked.flat().filter((text) => text.includes('tooth'))).toEqual([]);
   });
 
+  test.each([
+    ['never tells usage', null],
+    ['tells zeros', { prompt_tokens: 0, total_tokens: 0 }],
+  ])('stops at its tokens of a day also with a server that %s, which are estimated', async (_what, usage) => {
+    await using stack = new AsyncDisposableStack();
+    const { world, server } = await worldWith(stack, { dayTokens: 3 });
+    server.usage = usage;
+    world.model.reply(look('tea'), 'ok');
+    await say(world, 'tea?');
+    await waitFor(async () => (await status(world)).includes('today’s 3 tokens for it are used'));
+    const counted = rows(world, 'state.db', "SELECT estimated FROM usage WHERE source = 'embeddings' AND input > 0");
+    expect(counted).toContainEqual({ estimated: 1 });
+  });
+
   test('with a dead server means words only, said in the status', async () => {
     await using stack = new AsyncDisposableStack();
     const { world, server } = await worldWith(stack);

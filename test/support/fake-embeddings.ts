@@ -17,6 +17,8 @@ export interface FakeEmbeddings extends AsyncDisposable {
   refusal: { readonly status: number; readonly message: string };
   /** Numbers of a vector, where the request does not say. */
   dimensions: number;
+  /** The usage of its answers; undefined: what the texts take. */
+  usage: unknown;
   /** Called before each answer, which waits for it. */
   onRequest: () => Promise<void> | void;
 }
@@ -55,7 +57,7 @@ export async function startFakeEmbeddings(): Promise<FakeEmbeddings> {
       object: 'list',
       model: 'fake',
       data,
-      usage: { prompt_tokens: tokens, total_tokens: tokens },
+      usage: fake.usage === undefined ? { prompt_tokens: tokens, total_tokens: tokens } : fake.usage,
     });
   });
   const fake: FakeEmbeddings = {
@@ -66,6 +68,7 @@ export async function startFakeEmbeddings(): Promise<FakeEmbeddings> {
     refuses: null,
     refusal: { status: 400, message: 'not today' },
     dimensions: 1_024,
+    usage: undefined,
     onRequest: () => {},
     [Symbol.asyncDispose]: () => server.close(),
   };

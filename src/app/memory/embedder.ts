@@ -2,7 +2,7 @@ import type { Budget, Spender } from '../../agent/context/budget.ts';
 import type { Embedder, MeaningState } from '../../memory/meaning/meaning.ts';
 import { canEmbed, embeddingServer, meaningText, type EmbeddingServer } from '../../providers/embedding-server.ts';
 import { readFacts } from '../../providers/error-facts.ts';
-import { openEmbeddings, type Embed } from '../../providers/openai/embeddings.ts';
+import { openEmbeddings, type Embed, type Embeddings } from '../../providers/openai/embeddings.ts';
 import type { ModelName } from '../../providers/provider.ts';
 import type { UsageStore } from '../../journal/usage.ts';
 import { DeadlineError } from '../../util/clock.ts';
@@ -49,16 +49,17 @@ export function createEmbedder(
     const from = JSON.stringify(server);
     if (made?.from === from) return made.embedder;
     const { provider, model } = server;
-    const count = async (tokens: number): Promise<void> => {
-      if (tokens === 0) return;
+    const count: Count = async ({ tokens, estimated }) => {
       await prepare({ provider, model });
-      budget.record(spender(), { provider, model }, { ...noUsage, input: tokens });
+      budget.record(spender(), { provider, model }, { ...noUsage, input: tokens, ...(estimated ? { estimated } : {}) });
     };
     const embedder = serverEmbedder(server, openEmbeddings(server, clock), { redact, count, refusal });
     made = { from, embedder };
     return embedder;
   };
 }
+
+type Count = (answer: Pick<Embeddings, 'tokens' | 'estimated'>) => Promise<void>;
 
 /** A server as the memory asks it. `count`: is told the tokens of each answer. */
 export function serverEmbedder(
@@ -70,7 +71,7 @@ export function serverEmbedder(
     refusal,
   }: {
     readonly redact: (text: string) => string;
-    readonly count: (tokens: number) => Promise<void>;
+    readonly count: Count;
     readonly refusal: Embedder['refusal'];
   },
 ): Embedder {
@@ -79,9 +80,9 @@ export function serverEmbedder(
     embed: async (texts, signal) => {
       try {
         const asked = { ...(dimensions === null ? {} : { dimensions }), signal };
-        const { vectors, tokens } = await embed(texts.map(redact), asked);
-        await count(tokens);
-        return vectors;
+        const answer = await embed(texts.map(redact), asked);
+        await count(answer);
+        return answer.vectors;
       } catch (error) {
         throw new EmbeddingError(redact(sentenceOf(error, { host, signal })), { cause: error });
       }

@@ -111,7 +111,7 @@ async function embedAll(
   const used = { tokens: 0 };
   const embedder = serverEmbedder(server, openEmbeddings(server, clock), {
     redact: (text) => text,
-    count: async (tokens) => void (used.tokens += tokens),
+    count: async ({ tokens }) => void (used.tokens += tokens),
     refusal: async () => null,
   });
   search.useMeaning(() => embedder);

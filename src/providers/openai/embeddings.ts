@@ -1,6 +1,8 @@
 import type { Clock } from '../../util/clock.ts';
 import type { EmbeddingServer } from '../embedding-server.ts';
 import { endpointOf } from '../open-provider.ts';
+import { readUsage } from '../read-usage.ts';
+import { tokensOfText } from '../token-estimate.ts';
 import { clientsFor } from '../wrappers/stream-call.ts';
 import { openClient } from './client.ts';
 
@@ -8,6 +10,8 @@ import { openClient } from './client.ts';
 export interface Embeddings {
   readonly vectors: readonly (readonly number[])[];
   readonly tokens: number;
+  /** The server doesn't count its tokens. */
+  readonly estimated: boolean;
 }
 
 /** Makes vectors of texts by OpenAI's API, there or at a compatible server. Rejects with a sentence when the server does not. */
@@ -35,6 +39,8 @@ export function openEmbeddings(
       throw new Error(`it sent ${data.length} vectors for ${texts.length} texts`);
     }
     const vectors = data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);
-    return { vectors, tokens: usage?.prompt_tokens ?? 0 };
+    const told = readUsage(usage)?.input ?? 0;
+    const estimate = texts.reduce((sum, text) => sum + tokensOfText(text), 0);
+    return { vectors, tokens: told === 0 ? estimate : told, estimated: told === 0 };
   };
 }
