@@ -106,12 +106,8 @@ async function* attempt<Raw>(
     const raw = await raceAbort(opened, call.signal);
     announced = true;
     yield await requestEvent(call, sent, quirks);
-    const events = call
-      .read(
-        noting(raw, () => (heard = true)),
-        context,
-      )
-      [Symbol.asyncIterator]();
+    const pieces = noting(raw, () => (heard = true));
+    const events = call.read(pieces, context)[Symbol.asyncIterator]();
     for (;;) {
       const step = await raceAbort(events.next(), call.signal);
       // An SDK may end a stream quietly when it is aborted, which is not the end of the answer.
