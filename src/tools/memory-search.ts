@@ -31,8 +31,10 @@ export interface FoundMemory {
   /** Milliseconds since 1970. */
   readonly at?: number;
   readonly role?: 'user' | 'assistant';
-  /** Somebody else than the owner wrote it. */
+  /** It holds text of others. */
   readonly untrusted: boolean;
+  /** It is of a turn of somebody with fewer rights than the owner. @default false */
+  readonly belowOwner?: boolean;
   readonly snippet: string;
   /** What is known of it, e.g. where a fact comes from. @default nothing */
   readonly known?: string;
@@ -77,13 +79,17 @@ export function memorySearchTool({ memory, results, timezone }: MemorySearchTool
         ...(since === undefined ? {} : { since: Date.parse(since) - DAY_MS / 2 }),
         ...(until === undefined ? {} : { until: Date.parse(until) + 1.5 * DAY_MS }),
       });
+      const isOwners = context.person.role === 'owner';
       const lines = [...timeLines(time, timezone), ...found.map((hit) => lineOf(hit, timezone))];
       return {
         title: `searched for ${query}`,
         output: found.length === 0 ? 'Nothing was found. Try other words, or fewer.' : lines.join('\n'),
         metadata: { found: plural(found.length, 'hit') },
         private: true,
-        ...(found.some(({ untrusted }) => untrusted) ? { untrusted: true } : {}),
+        // What somebody with fewer rights said is text of others for the owner, and not for that person.
+        ...(found.some(({ untrusted, belowOwner }) => untrusted || (belowOwner === true && isOwners))
+          ? { untrusted: true }
+          : {}),
       };
     },
   });

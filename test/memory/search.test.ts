@@ -207,6 +207,17 @@ describe('who asks', () => {
     expect((await memory.find('zeppelin'))[0]).toMatchObject({ untrusted: true });
     expect((await memory.find('echoed'))[0]).toMatchObject({ role: 'assistant', untrusted: true });
   });
+
+  test('is told which summary is of a conversation of somebody with fewer rights', async () => {
+    await using memory = await world();
+    const tags = { owner: 'zeppelin', trusted: 'biplane', guest: 'balloon' };
+    const paragraphs = Object.entries(tags).map(
+      ([role, word]) => `[2026-01-01 10:00] (telegram:-1, ${role}) A ${word}.`,
+    );
+    await memory.note('HISTORY.md', paragraphs.join('\n\n'));
+    const found = async (word: string): Promise<unknown> => (await memory.find(word))[0]?.belowOwner;
+    expect([await found('zeppelin'), await found('biplane'), await found('balloon')]).toEqual([undefined, true, true]);
+  });
 });
 
 describe('the index follows the files', () => {

@@ -49,6 +49,7 @@ export function hitOf(row: Row, score: number, wanted: readonly FoundBy[]): Memo
     ...(row.at === null ? {} : { at: row.at }),
     ...(row.role === 'user' || row.role === 'assistant' ? { role: row.role } : {}),
     untrusted: row.untrusted === 1,
+    ...(row.untrusted === 2 ? { belowOwner: true } : {}),
     snippet: snippetOf(row.text, wanted),
     score,
   };

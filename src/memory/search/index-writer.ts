@@ -14,6 +14,8 @@ export interface SearchDocument {
   readonly at: number | null;
   readonly role: string | null;
   readonly untrusted: boolean;
+  /** Of a turn of somebody with fewer rights than the owner. @default false */
+  readonly belowOwner?: boolean;
   readonly text: string;
 }
 
@@ -55,11 +57,11 @@ export class IndexWriter {
   add(file: string, document: SearchDocument): void {
     const text = cut(document.text, LONGEST).toWellFormed();
     if (text.trim() === '') return;
-    const { key, source, session, turn, at, role, untrusted } = document;
+    const { key, source, session, turn, at, role, untrusted, belowOwner = false } = document;
     const { changes, lastInsertRowid } = this.#run(
       `INSERT OR IGNORE INTO documents (file, key, source, session, turn, at, role, untrusted, text)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [file, key, source, session, turn, at, role, untrusted ? 1 : 0, text],
+      [file, key, source, session, turn, at, role, untrusted ? 1 : belowOwner ? 2 : 0, text],
     );
     if (changes === 0) return;
     const words = wordsOf(text);

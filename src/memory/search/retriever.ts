@@ -32,8 +32,10 @@ export interface MemoryHit {
   readonly at?: number;
   /** Who said it. */
   readonly role?: 'user' | 'assistant';
-  /** Someone other than the owner wrote it. */
+  /** It holds text of others. */
   readonly untrusted: boolean;
+  /** It is of a turn of somebody with fewer rights than the owner. @default false */
+  readonly belowOwner?: boolean;
   /** One line of the text around the match. */
   readonly snippet: string;
   /** Higher is better; comparable only within one search. */

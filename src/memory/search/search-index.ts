@@ -29,7 +29,7 @@ export interface SearchIndex {
 }
 
 /** Raised with every change of the tables: an index of another version is made again. */
-const VERSION = 3;
+const VERSION = 4;
 
 const TABLES = `
   CREATE TABLE files (path TEXT PRIMARY KEY, session TEXT, stamp TEXT NOT NULL, offset INTEGER NOT NULL) STRICT;
@@ -42,6 +42,7 @@ const TABLES = `
     turn      TEXT,
     at        INTEGER,
     role      TEXT,
+    -- 1: it holds text of others; 2: it is of a turn of somebody with fewer rights than the owner.
     untrusted INTEGER NOT NULL,
     text      TEXT NOT NULL,
     UNIQUE (file, key)

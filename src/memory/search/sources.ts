@@ -128,6 +128,7 @@ function paragraphsOf(text: string, zone: string): readonly SearchDocument[] {
     .map((paragraph) => ({
       ...OWN,
       untrusted: hasStrangersTag(paragraph),
+      belowOwner: /^\[[^\]\n]*\] \([^()\n]*, (?:trusted|guest)\)/u.test(paragraph),
       key: keyOf(paragraph),
       source: 'history',
       at: timeOf(paragraph, zone),

@@ -42,19 +42,23 @@ export function readTapeFrom(
     if (entry.kind !== 'turn-end') continue;
     // What was said after strangers' words came in may repeat them.
     let untrusted = false;
+    const belowOwner = open.entries.some((one) => one.kind === 'turn-start' && one.role !== 'owner');
     for (const said of open.entries) {
       untrusted ||= said.untrusted === true;
-      documents.push(...documentsOf(said, key, untrusted));
+      documents.push(...documentsOf(said, { session: key, untrusted, belowOwner }));
     }
     open = undefined;
   }
   return { session: key, documents, retracted, offset: open?.offset ?? end };
 }
 
-function documentsOf(entry: TapeEntry, session: string | null, untrusted: boolean): readonly SearchDocument[] {
+function documentsOf(
+  entry: TapeEntry,
+  facts: Required<Pick<SearchDocument, 'session' | 'untrusted' | 'belowOwner'>>,
+): readonly SearchDocument[] {
   if (entry.kind !== 'message' || entry.role === 'tool') return [];
   const { id, turn, at, role } = entry;
-  return [{ key: id, source: 'session', session, turn, at, role, untrusted, text: saidIn(entry) }];
+  return [{ key: id, source: 'session', turn, at, role, ...facts, text: saidIn(entry) }];
 }
 
 /** Whole lines only: a torn last one is read when it is whole. */
