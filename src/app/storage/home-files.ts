@@ -27,7 +27,7 @@ export class DamageReports implements Disposable {
   readonly #all: string[] = [];
   readonly #untold: { readonly id: string; readonly text: string }[] = [];
   #tellOwner: TellOwner | undefined;
-  #telling: Promise<void> | undefined;
+  #isTelling = false;
   #again: Disposable | undefined;
   #isClosed = false;
 
@@ -63,11 +63,13 @@ export class DamageReports implements Disposable {
   }
 
   #tell(): void {
-    if (this.#tellOwner === undefined || this.#isClosed) return;
-    this.#telling ??= this.#tellAll(this.#tellOwner).finally(() => {
-      this.#telling = undefined;
+    if (this.#tellOwner === undefined || this.#isTelling) return;
+    this.#isTelling = true;
+    void this.#tellAll(this.#tellOwner).finally(() => {
+      this.#isTelling = false;
       this.#again?.[Symbol.dispose]();
-      if (this.#untold.length > 0) this.#again = this.#clock.timer(TELL_AGAIN_MS, () => this.#tell());
+      if (this.#untold.length === 0 || this.#isClosed) return;
+      this.#again = this.#clock.timer(TELL_AGAIN_MS, () => this.#tell());
     });
   }
 
