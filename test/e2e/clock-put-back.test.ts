@@ -116,3 +116,12 @@ function archives({ home }: World): readonly { readonly id: string; readonly sta
     .all()
     .map(({ id, state }) => ({ id: String(id), state: String(state) }));
 }
+
+test('how long it has been running does not depend on the wall clock', async () => {
+  const clock = new SkippingClock();
+  await using world = await startWorld({ clock });
+  for (const days of [-1, 30]) {
+    clock.jump(days * DAY);
+    expect(await say(world, '/status')).toMatch(/running for \d+ (?:s|min)$/mu);
+  }
+});
