@@ -260,7 +260,7 @@ const QUIRKS = {
     note: (model) =>
       `The model ${model} can't use tools here, so it can only talk: it doesn't read files, search or remember anything on its own. Choose one that can with /model.`,
   },
-  'no forced tool': {
+  'no forced tool call': {
     refuses: (said) => /tool[_ ]?choice/u.test(said),
     remedy: (body) => (isNoChoice(body) ? body : without(body, 'tool_choice')),
   },
@@ -276,7 +276,7 @@ const QUIRKS = {
     refuses: (said) => refusesField(said, '(?:reasoning|reasoning_content)'),
     remedy: (body) => withMessages(body, (messages) => messages.map(withoutReasoning)),
   },
-  'no wish to think': {
+  'nothing about thinking': {
     refuses: (said) => /(?:not|n't) support (?:thinking|reasoning)(?!\w)|\bthink value/u.test(said),
     remedy: (body) => without(body, ...THINKING_FIELDS),
   },
@@ -341,7 +341,7 @@ const QUIRKS = {
       ),
     remedy: (body) => withMessages(body, roundsAsText),
   },
-  'text for null': {
+  'empty text for null': {
     refuses: (said) =>
       /nonetype|nullvalue|<nil>|missing field [`'"]?content|content\W.{0,60}(?:must be a string|valid string|is required|(?:must|can) ?not be null)/u.test(
         said,
