@@ -131,7 +131,7 @@ export async function tryVersion(
     if (facts.journal.oldestReader > journalMigrations.length) {
       throw new AppError(
         'upgrade-one-way',
-        `Version ${version} changes the journal in a way that this version cannot read afterwards, so there is no automatic way back. Stop the assistant, make a backup, then run: npm i -g assistantd@${version}`,
+        `Version ${version} changes the journal in a way that this version cannot read afterwards, so there is no automatic way back. Stop the assistant, make a backup, then install the package of that version (docs/install.md).`,
       );
     }
   } finally {

@@ -22,7 +22,7 @@ export async function installService(
   if (/[/\\]_npx[/\\]/u.test(host.program)) {
     throw new AppError(
       'program-temporary',
-      `This is a copy that npx made for a moment. Install the package first (npm i -g assistantd), then run: ${assistantCommand('service install')}`,
+      `This is a copy that npx made for a moment. Install the package first (docs/install.md), then run: ${assistantCommand('service install')}`,
     );
   }
   try {

@@ -47,7 +47,7 @@ for one in ${quoted(program)} ${pattern(program)} "$(on_path assistant)" "$(real
   if is_program "$one"; then program=$one; break; fi
 done
 if [ -z "$program" ]; then
-  echo 'assistant: the program was not found. Install it (npm i -g assistantd) and run: ${assistantCommand('service install')}' >&2
+  echo 'assistant: the program was not found. Install it again (docs/install.md) and run: ${assistantCommand('service install')}' >&2
   exit 72
 fi
 

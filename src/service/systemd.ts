@@ -145,7 +145,7 @@ function requireSharedProgram({ node, program }: Host): void {
   if (hidden === undefined) return;
   throw new AppError(
     'program-hidden',
-    `${hidden} lies in a folder of one person, which a service of the machine cannot read. Install Node and the package for everybody (npm i -g assistantd with the Node of the system), or leave out --system.`,
+    `${hidden} lies in a folder of one person, which a service of the machine cannot read. Install the package with the Node of the system (docs/install.md), or leave out --system.`,
   );
 }
 

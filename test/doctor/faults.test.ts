@@ -290,7 +290,12 @@ describe('assistant doctor', () => {
     rmSync(paths.state);
     await withJournal(paths, (db) => db.exec('UPDATE schema_reader SET min = 900; PRAGMA user_version = 900'));
     expectRows(faults(await doctor(line, '--offline')), [
-      ['store.journal', 'failed', /newer version/u, /^npm i -g assistantd@latest$/u],
+      [
+        'store.journal',
+        'failed',
+        /newer version/u,
+        /^Start the newer version again, or restore a backup from before it/u,
+      ],
     ]);
   });
 

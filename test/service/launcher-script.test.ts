@@ -93,7 +93,7 @@ describe('the launcher of the service', () => {
       status: 72,
       stdout: '',
       stderr:
-        'assistant: the program was not found. Install it (npm i -g assistantd) and run: npm run assistant -- service install\n',
+        'assistant: the program was not found. Install it again (docs/install.md) and run: npm run assistant -- service install\n',
     });
     const real = program(join(folder, 'lib/launcher.cjs'));
     mkdirSync(second);

@@ -45,7 +45,12 @@ function journal({ paths, journal: opened, journalTrouble, command }: Scene): re
   const unreadable = damageOf(() => (opened.oldestReader, []));
   if (unreadable !== null) return [failed(`${paths.state} is damaged: ${unreadable}.`, restore)];
   if (opened.oldestReader > opened.newestSchema) {
-    return [failed(`${paths.state} was written by a newer version of this program.`, 'npm i -g assistantd@latest')];
+    return [
+      failed(
+        `${paths.state} was written by a newer version of this program.`,
+        'Start the newer version again, or restore a backup from before it (docs/backup.md)',
+      ),
+    ];
   }
   const { size: bytes } = statSync(paths.state);
   if (bytes > CHECKED_BYTES) {
