@@ -14,7 +14,7 @@ import {
   runRequest,
   type RunFacts,
 } from './cron-message.ts';
-import { dueNow, missedUpTo, type MissedTimes } from './due.ts';
+import { dueNow, missedUpTo, type DueOptions, type MissedTimes } from './due.ts';
 import type { JobCreator } from './job.ts';
 import { jobOwnerOf, type StoredJob, type JobStore } from './job-store.ts';
 import { nextRun } from './schedule.ts';
@@ -70,6 +70,9 @@ const TELL_AFTER = 3;
 const OFF_AFTER = 10;
 const RESTORED = 'it may have run before the assistant was restored from a backup';
 const REFUSED = 'a plugin refuses its text';
+
+type Blocked = Pick<DueOptions, 'blockedFrom' | 'blockedUntil'>;
+const NEVER: Blocked = { blockedUntil: 0 };
 
 interface Candidate {
   readonly entry: StoredJob;
@@ -251,7 +254,8 @@ export class CronScheduler {
     if (agreed === null) return { candidate: null, waitMs: NOTHING_MS };
     const now = clock.now();
     const once = schedule.type === 'at';
-    const blockedUntil = once ? 0 : await this.#blockedUntil(entry);
+    const blocked = once ? NEVER : await this.#blocked(entry);
+    const { blockedUntil } = blocked;
     if (blockedUntil === Number.POSITIVE_INFINITY) return { candidate: null, waitMs: NOTHING_MS };
     const grace = settings.catchUp === 'once' ? settings.graceMinutes * 60_000 : 0;
     // A reminder is never too late to be told.
@@ -266,7 +270,7 @@ export class CronScheduler {
       now,
       onTimeMs: ON_TIME_MS,
       graceMs: Math.max(graceMs, held),
-      blockedUntil,
+      ...blocked,
       taken: runs.takenAfter(job.id, after),
     });
     if (missed.length > 0) await this.#miss(entry, missed);
@@ -397,25 +401,25 @@ export class CronScheduler {
   }
 
   /**
-   * Until when a failed job is paused, ms since 1970. After repeated failures the owner is told and the job switched
+   * The time in which a failed job is paused, ms since 1970. After repeated failures the owner is told and the job switched
    * off.
    */
-  async #blockedUntil({ job, agreed }: StoredJob): Promise<number> {
+  async #blocked({ job, agreed }: StoredJob): Promise<Blocked> {
     const { runs, jobStore, tellOwner, clock } = this.#ports;
     const { count, newest } = runs.failures(job.id, agreed?.since ?? 0);
-    if (count === 0) return 0;
+    if (count === 0) return NEVER;
     if (count >= OFF_AFTER) {
       await jobStore.setEnabled(job.id, false);
       const text = `The job \`${job.id}\` failed ${count} times in a row, so I switched it off. \`/cron show ${job.id}\` says why, \`/cron run ${job.id}\` runs it once more, and \`/cron enable ${job.id}\` switches it on again.`;
       await tellOwner(`cron-off:${job.id}:${newest}`, text);
-      return Number.POSITIVE_INFINITY;
+      return { blockedFrom: newest, blockedUntil: Number.POSITIVE_INFINITY };
     }
     if (count === TELL_AFTER) {
       const text = `The job \`${job.id}\` failed ${count} times in a row. \`/cron show ${job.id}\` says why, and \`/cron run ${job.id}\` runs it now; after ${OFF_AFTER} failures I switch it off.`;
       await tellOwner(`cron-failing:${job.id}:${newest}`, text);
     }
     // The clock was put back since, by nobody knows how much.
-    if (newest > clock.now()) return 0;
-    return newest + (BACKOFF_MS[Math.min(count, BACKOFF_MS.length) - 1] ?? 0);
+    if (newest > clock.now()) return NEVER;
+    return { blockedFrom: newest, blockedUntil: newest + (BACKOFF_MS[Math.min(count, BACKOFF_MS.length) - 1] ?? 0) };
   }
 }

@@ -10,6 +10,8 @@ export interface DueOptions {
   readonly graceMs: number;
   /** Before this nothing runs: it failed. */
   readonly blockedUntil: number;
+  /** When it failed; what was due before passed for another reason. @default whatever is due before `blockedUntil` is blocked */
+  readonly blockedFrom?: number;
   /** Ran before: the clock was put back. */
   readonly taken: ReadonlySet<number>;
 }
@@ -37,7 +39,8 @@ const MOST_AT_ONCE = 500;
 /**
  * What has come due since `after`: of all that did, the newest runs, if it is not too late; the others are missed. Pure.
  */
-export function dueNow(schedule: Schedule, { after, now, onTimeMs, graceMs, blockedUntil, taken }: DueOptions): Due {
+export function dueNow(schedule: Schedule, options: DueOptions): Due {
+  const { after, now, onTimeMs, graceMs, blockedUntil, blockedFrom = 0, taken } = options;
   const times: number[] = [];
   for (let at = nextRun(schedule, after); at !== null && at <= now; at = nextRun(schedule, at)) {
     if (!taken.has(at)) times.push(at);
@@ -52,7 +55,7 @@ export function dueNow(schedule: Schedule, { after, now, onTimeMs, graceMs, bloc
   const rest = run === null ? times : times.slice(0, -1);
   const missed: MissedTimes[] = [];
   for (const at of rest) {
-    const why = at < blockedUntil ? 'blocked' : 'late';
+    const why = at >= blockedFrom && at < blockedUntil ? 'blocked' : 'late';
     const last = missed.at(-1);
     if (last?.why === why) missed.splice(-1, 1, { ...last, last: at, count: last.count + 1 });
     else missed.push({ first: at, last: at, count: 1, why });
