@@ -160,7 +160,7 @@ export class ContextWindow {
     if (!this.#calibration.observe(ref, raw, input) || this.#suspected.has(ref)) return;
     if (this.#suspected.size < 256) this.#suspected.add(ref);
     const cut = `cut long prompts silently; raise its context length, or set models."${ref}".contextWindow to the one it has`;
-    // Both may be so where what is missing is no more than the tools.
+    // Both can hold when the missing tokens are no more than those of the tools.
     const isOfTools = tools > 0 && !isSuspicious(input, total - tools);
     const why = isOfTools
       ? `its chat template may leave out the tools (about ${tools}), or its server may ${cut}`

@@ -99,7 +99,7 @@ export function forServer(inputSchema: JsonObject, params: JsonObject): JsonObje
   return withDefaults(inputSchema, given);
 }
 
-/** An object with the defaults of required fields, also in what lies in it. */
+/** The object with missing required fields set to their defaults, nested objects included. */
 function withDefaults({ properties, required }: JsonObject, given: JsonObject): JsonObject {
   const fields = isObject(properties) ? properties : {};
   const inside = (schema: unknown, value: unknown): unknown => {
