@@ -307,6 +307,13 @@ describe('OpenAI requests', () => {
     expect(two.messages.at(-1)).toEqual({ role: 'user', content: 'one\n\ntwo' });
   });
 
+  test('hold no two equal messages of the user: Mistral templates would show the tools before each of them', () => {
+    const said = ['yes', 'no', 'yes', 'yes'].flatMap((text) => [user(text), assistant({ type: 'text', text: 'ok' })]);
+    const { messages } = toOpenAiRequest(request(said), COMPATIBLE);
+    const texts = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+    expect(texts).toEqual(['yes', 'no', 'yes\n', 'yes\n\n']);
+  });
+
   test('send reasoning back in the field it came in', () => {
     const part = { type: 'reasoning', ...OWN, text: 'hm', data: { field: 'reasoning', text: 'hm' } } as const;
     const body = toOpenAiRequest(

@@ -36,7 +36,7 @@ export function toOpenAiRequest(request: ModelRequest, target: OpenAiTarget): Bo
     ...(request.tools.length === 0 ? {} : { tools: toTools(request.tools) }),
     messages: [
       ...(system === '' ? [] : [systemMessage[quirks.systemRole](request.system)]),
-      ...exchanges.flatMap((exchange) => messagesFor(quirks)(exchange, idOf)),
+      ...distinct(exchanges.flatMap((exchange) => messagesFor(quirks)(exchange, idOf))),
     ],
     ...(request.tools.length === 0 ? {} : toChoice(request, quirks)),
     [quirks.maxTokens]: maxOutputTokens,
@@ -112,6 +112,21 @@ function toMessages(
   }
   if (parts.length > 0) messages.push({ role: 'user', content: toContent(parts) });
   return messages;
+}
+
+/**
+ * Ends a user message that repeats an earlier one with a line feed. Templates of Mistral show all tools in front of the last
+ * user message, which they find by its text.
+ */
+function distinct(messages: readonly Message[]): Message[] {
+  const seen = new Set<string>();
+  return messages.map((message) => {
+    if (message.role !== 'user' || typeof message.content !== 'string') return message;
+    let { content } = message;
+    while (seen.has(content)) content += '\n';
+    seen.add(content);
+    return content === message.content ? message : { ...message, content };
+  });
 }
 
 const reasoningField = z.object({
