@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -13,9 +14,10 @@ const ROOT = import.meta.dirname;
 const WORKERS = [
   'src/storage/checkpoint-worker.ts',
   'src/memory/search/search-worker.ts',
-  'src/tools/browser/browser-child.ts',
   'src/tools/documents/document-child.ts',
   'src/tools/files/search/find-worker.ts',
+  // Those of extensions.
+  ...globSync('src/extensions/*/*-{child,worker}.ts', { cwd: ROOT }),
 ];
 
 /**

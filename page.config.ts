@@ -16,10 +16,12 @@ export interface PageBuild {
   readonly files: readonly PageFile[];
   /** What went into it. */
   readonly metafile: Metafile;
+  /** Source maps by the path of their file, when asked for. */
+  readonly maps: ReadonlyMap<string, string>;
 }
 
 /** Builds the page in memory. Throws when it does not compile. */
-export async function buildPage(): Promise<PageBuild> {
+export async function buildPage({ mapped = false } = {}): Promise<PageBuild> {
   const { outputFiles, metafile } = await build({
     entryPoints: { main: join(PAGE, 'main.tsx'), page: join(PAGE, 'page.css') },
     absWorkingDir: import.meta.dirname,
@@ -37,12 +39,17 @@ export async function buildPage(): Promise<PageBuild> {
     write: false,
     metafile: true,
     legalComments: 'none',
+    ...(mapped ? { sourcemap: 'external', sourceRoot: PAGE } : {}),
   });
-  const assets = outputFiles.map(({ path, contents }) => ({
-    path: `assets/${path.slice(path.lastIndexOf('/') + 1)}`,
-    mediaType: path.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
-    body: contents,
-  }));
+  const placeOf = (path: string): string => `assets/${path.slice(path.lastIndexOf('/') + 1)}`;
+  const maps = outputFiles.filter(({ path }) => path.endsWith('.map'));
+  const assets = outputFiles
+    .filter((file) => !maps.includes(file))
+    .map(({ path, contents }) => ({
+      path: placeOf(path),
+      mediaType: path.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
+      body: contents,
+    }));
   const named = (pattern: RegExp): string => assets.find(({ path }) => pattern.test(path))?.path ?? '';
   const html = (await readFile(join(PAGE, 'index.html'), 'utf8'))
     .replace('{{style}}', `/${named(/page-[^/]*\.css$/u)}`)
@@ -57,5 +64,5 @@ export async function buildPage(): Promise<PageBuild> {
     { path: 'icon.svg', mediaType: 'image/svg+xml', body: await readFile(join(PAGE, 'icon.svg')) },
     ...assets,
   ];
-  return { files, metafile };
+  return { files, metafile, maps: new Map(maps.map(({ path, text }) => [placeOf(path).slice(0, -4), text])) };
 }

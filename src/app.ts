@@ -3,21 +3,19 @@ import { createAgent } from './app/agent.ts';
 import { Further, suspectsOf, type ChannelHost, type RunningAssistants } from './app/agents/hosting.ts';
 import type { Base, Ground } from './app/base.ts';
 import { openBus, openHooks } from './app/bus.ts';
-import { createChannels, showStates, showTyping } from './app/channels.ts';
+import { createChannels } from './app/channels.ts';
 import { startConsumers, resumeEarlierWork, TURN_GRACE_MS } from './app/consumers.ts';
 import type { CreateAssistant, HomeCopy } from './app/homes/home-copy.ts';
 import { closable } from './app/library/closable.ts';
 import type { Assistant, AssistantSettings } from './app/library/assistant.ts';
 import { createRuns } from './app/library/runs.ts';
-import { createOpenAiPorts } from './app/requests/openai.ts';
-import { createModels, fullName } from './app/agent/models.ts';
+import { createModels } from './app/agent/models.ts';
 import { hookSetsOf, readGiven, requireFree } from './app/extensions/given-plugins.ts';
 import { reportHungHooks, type PluggedModels } from './app/extensions/plugins.ts';
 import { createReloader } from './app/reload.ts';
 import { preload } from './app/start/preload.ts';
 import { openBase } from './app/start/open-base.ts';
 import { serve } from './app/serve.ts';
-import { configuredOwnersChat } from './app/storage/owners-address.ts';
 import { forgetBeforeStart, tellForgotten } from './app/storage/forgetting.ts';
 import { openKeptHome, requireAlone } from './app/storage/kept-home.ts';
 import { keepTapes } from './app/storage/kept-tapes.ts';
@@ -26,18 +24,26 @@ import { openStores } from './app/storage/stores.ts';
 import { Sweeper } from './app/storage/sweeper.ts';
 import { startWhenWritable } from './app/start/waiting-start.ts';
 import { readRestored } from './backup/restored.ts';
+import { ShownStates } from './channels/delivery/state-reactions.ts';
+import { startTyping } from './channels/delivery/typing.ts';
 import { bootId } from './util/boot-id.ts';
 import type { Journal } from './journal/journal.ts';
 import { hostedEnvironment } from './config/agents.ts';
 import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
 import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
 import { machineProblem } from './config/machine.ts';
+import { programOf, type Program } from './core/program.ts';
+import { makeApp } from './core/app.ts';
+import { EXTENSIONS } from './extensions/index.ts';
+import { roleNow } from './app/people/role-now.ts';
 import { loadConfig, type LoadedConfig } from './config/load.ts';
 import { readVersion } from './config/version.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
 import type { Plugin } from './plugins/plugin.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
+import { isCrashLoop } from './journal/starts.ts';
+import { countStart, forgetStarts, withPackages } from './app/extensions/packages.ts';
 import { lostJournal } from './app/start/lost-journal.ts';
 import { keepLock } from './app/start/keep-lock.ts';
 import { leaveLastWords, takeLastWords } from './app/start/last-words.ts';
@@ -49,17 +55,22 @@ import { createIds } from './util/ids.ts';
 import { openLog, scrubbed, type Logger } from './util/log.ts';
 import { systemRandom } from './util/random.ts';
 import { watchHome } from './app/storage/home-files.ts';
-import { createTryTellOwner } from './app/tell-owner.ts';
+import { Notices } from './app/notices.ts';
 
 export { exportSession } from './app/requests/session-export.ts';
 export { listSessions, readSession } from './app/requests/session-log.ts';
 export { moveHome } from './app/storage/move-home.ts';
 export { vacuumHome } from './app/storage/vacuum.ts';
 export type * from './app/library/types.ts';
-export { definePlugin, defineProvider } from './plugins/plugin.ts';
+/** What the program has by itself, to leave something out: `createAssistant({ extensions: EXTENSIONS.filter(…) })`. */
+export { EXTENSIONS } from './extensions/index.ts';
+export * from './core/api.ts';
+export * from './core/api-files.ts';
+export * from './core/api-rows.ts';
+export * from './core/api-tables.ts';
+export * from './core/api-time.ts';
+export { defineProvider } from './plugins/plugin.ts';
 export { defineTool } from './tools/tool.ts';
-export { AppError } from './util/errors.ts';
-export { z } from 'zod';
 
 /**
  * Starts an assistant in this process; a home without a workspace is filled first. Throws an `AppError` with one sentence
@@ -78,11 +89,14 @@ interface Holders {
 }
 
 async function openAssistant(settings: AssistantSettings, { host, copy }: Holders): Promise<Assistant> {
+  const { extensions = EXTENSIONS } = settings;
+  let program = programOf(extensions);
   const env = settings.environment ?? readEnvironment();
   const home = resolveHome({ flag: settings.home, env });
   const paths = homePaths(home, env);
   const hosted = (): { readonly host?: LoadedConfig } => (host === null ? {} : { host: host.loaded() });
-  const load = (): Promise<LoadedConfig> => loadConfig({ home, env, overrides: settings.config ?? {}, ...hosted() });
+  const load = (): Promise<LoadedConfig> =>
+    loadConfig({ program, home, env, overrides: settings.config ?? {}, ...hosted() });
   const given = await readGiven(settings);
   let loaded = await load();
   if (host === null && copy === null) {
@@ -93,19 +107,30 @@ async function openAssistant(settings: AssistantSettings, { host, copy }: Holder
       return await (await import('./app/homes/machine.ts')).openMachine({ ...settings, loaded, env, paths, create });
   }
   if (!existsSync(paths.workspace)) {
-    await (await import('./config/init.ts')).initHome(paths);
+    await (await import('./config/init.ts')).initHome(paths, program);
     loaded = await load();
   }
-  return assemble({ ...settings, given, loaded, load, env, paths, host, copy });
+  let starts = 0;
+  if (loaded.config.plugins.length > 0 && settings.rehearsal !== true) {
+    const { clock = systemClock } = settings;
+    starts = countStart(home, clock);
+    if (!isCrashLoop(starts)) {
+      program = await withPackages(program, { paths, config: loaded.config, clock }, { byName: true });
+      loaded = await load();
+    }
+  }
+  return assemble({ ...settings, program, starts, given, loaded, load, env, paths, host, copy });
 }
 
-interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment'>, Holders {
+interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment' | 'extensions'>, Holders {
   readonly loaded: LoadedConfig;
   /** Reads the configuration again. */
   readonly load: () => Promise<LoadedConfig>;
   readonly env: Environment;
   readonly paths: HomePaths;
   readonly given: readonly Plugin[];
+  readonly program: Program;
+  readonly starts: number;
 }
 
 async function assemble(parts: Parts): Promise<Assistant> {
@@ -134,10 +159,11 @@ async function assemble(parts: Parts): Promise<Assistant> {
   });
   const plugged: PluggedModels = { providers: {}, running: new Set() };
   const ground: Ground = {
+    program: parts.program,
     paths,
     loaded,
     config: loaded.config,
-    env: paths.host === null ? env : hostedEnvironment(env),
+    env: paths.host === null ? env : hostedEnvironment(parts.program, env),
     redact,
     log,
     clock,
@@ -161,8 +187,13 @@ async function assemble(parts: Parts): Promise<Assistant> {
       return next;
     },
     boot: parts.boot === undefined ? bootId() : parts.boot,
+    starts: parts.starts,
   };
   await using stack = new AsyncDisposableStack();
+  const end = { isCrash: false };
+  stack.defer(() => {
+    if (!end.isCrash) forgetStarts(paths.home);
+  });
   stack.use(storage);
   let hasLock = parts.copy !== null;
   const grace = { turnsMs: TURN_GRACE_MS };
@@ -171,7 +202,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     if (!hasLock) stack.use(keepLock(ground, (error) => endUnusable(parts, ground, error)));
     hasLock = true;
     if (ground.serving) await probeDisk(paths.probe);
-    return await startOnce({ ...parts, learnSecrets, grace }, ground, waitedSince);
+    return await startOnce({ ...parts, learnSecrets, grace, end }, ground, waitedSince);
   };
   const assistant = stack.use(
     await startWhenWritable(ground, {
@@ -199,10 +230,11 @@ function furtherPorts(
   ground: Ground,
   { settings, inbox }: Pick<Base, 'settings'> & Pick<Journal, 'inbox'>,
 ) {
-  const { log, logsToFile = false, env: environment } = parts;
+  const { log, logsToFile = false, env: environment, program } = parts;
   const { clock, boot } = ground;
   const shared = {
     serve: 'gateway',
+    extensions: program.extensions.filter(({ name }) => !program.packages.has(name)),
     logsToFile,
     clock,
     boot,
@@ -232,11 +264,16 @@ function endUnusable(parts: Parts, { paths, storage }: Ground, error: AppError):
 
 /** Opens everything and closes it again if it rejects. The home's lock must be held. */
 async function startOnce(
-  parts: Parts & { readonly learnSecrets: (secrets: readonly string[]) => void; readonly grace: { turnsMs: number } },
+  parts: Parts & {
+    readonly learnSecrets: (secrets: readonly string[]) => void;
+    readonly grace: { turnsMs: number };
+    /** Whether the process ends for an error that nobody caught. */
+    readonly end: { isCrash: boolean };
+  },
   ground: Ground,
   waitedSince: number | null,
 ): Promise<Assistant> {
-  const { paths, clock, log, storage } = ground;
+  const { paths, log } = ground;
   await using stack = new AsyncDisposableStack();
   const kept = await openKeptHome(ground, stack, parts);
   if (await forgetBeforeStart(ground)) kept?.resend();
@@ -250,118 +287,81 @@ async function startOnce(
   const base = await openBase(ground, journal.starts, { ...parts, troubles: lost === null ? [] : [lost] });
   const closing = new AbortController();
   stack.defer(() => closing.abort(new Error('the process is stopping')));
-  await keepTapes(base, stores.sessions, {
-    own: parts.tapeStore,
-    kept,
-    closing: closing.signal,
-  });
-  const hooks = openHooks(base, hookSetsOf(parts));
-  const bus = openBus(base, { journal, hooks });
+  const { learnSecrets, grace, onRestart } = parts;
+  const making = makeApp(base, { closing: closing.signal, roleNow: (by, then) => roleNow(base, stores, by, then) });
+  const { app, add } = making;
+  const { files: keptFiles, ...others } = stores;
+  const http: HttpSlot = { newLink: null, upload: null, changed: null };
+  add({ ...others, keptFiles, http, restart: onRestart, learnSecrets, reload: () => reloader.reload() });
+  await keepTapes(app, { own: parts.tapeStore, kept });
+  add({ hooks: openHooks(app, hookSetsOf(parts)) });
+  add({ bus: openBus(app) });
+  const { hooks, bus } = app;
   stack.defer(() => bus.close());
-  const tellOwner = createTryTellOwner(ground, { journal, bus, fallback: configuredOwnersChat(ground.config) });
+  add({ notices: new Notices(app) });
   if (lost !== null) damage.owe('journal-lost', lost);
-  if (base.serving) damage.tellBy(tellOwner);
-  reportHungHooks(hooks, { ...ground, tellOwner });
+  if (base.serving) damage.tellBy(app.notices);
+  reportHungHooks(app);
   if (base.serving && base.host === null)
     await base.further.prepare(furtherPorts(parts, ground, { settings: base.settings, inbox: journal.inbox }));
   const restoredAt = (await readRestored(paths.home))?.at;
-  const channels = createChannels(base, { ...stores, bus, restoredAt, wrapSource: kept?.wrapSource });
-  stack.use(showTyping(base, channels, bus));
-  stack.use(showStates(base, channels, { bus, journal }));
+  const channels = createChannels(app, { restoredAt, wrapSource: kept?.wrapSource });
+  add({ channels });
+  stack.use(startTyping(app));
+  stack.use(new ShownStates(app));
   stack.use(channels.previews);
-  const sweeper = stack.use(new Sweeper(base, stores));
-  stack.use(
-    reportStorageTrouble({
-      storage,
-      home: paths.home,
-      bus,
-      outlets: channels.manager,
-      ownersChat: () => journal.questions.ownersChat(),
-      configuredChat: () => configuredOwnersChat(base.config),
-      others: parts.copy?.told ?? null,
-      personAt: ({ channel, chatId, sender }) =>
-        `${base.config.channels[channel]?.kind ?? channel} ${sender?.id ?? chatId}`,
-      waitedSince,
-      clock,
-      log,
-    }),
-  );
+  const sweeper = stack.use(new Sweeper(app));
+  stack.use(reportStorageTrouble(app, { others: parts.copy?.told ?? null, waitedSince }));
   const models = createModels(base, { permit: kept?.permit, keeper: stores.journal.modelFacts });
-  const http: HttpSlot = { newLink: null, upload: null, changed: null };
-  // Nothing of a browser is loaded where there is none.
-  const openBrowser = base.config.tools.browser.enabled ? (await import('./app/tools/browser.ts')).createBrowser : null;
-  const agent = createAgent(base, {
-    openBrowser,
-    stores,
-    bus,
-    channels,
-    models,
-    hooks,
-    closing: closing.signal,
-    restart: parts.onRestart,
-    reload: () => reloader.reload(),
-    http,
-    learnSecrets: parts.learnSecrets,
-    wrapTool: kept?.wrapTool ?? parts.wrapTool,
-  });
-  const { sandbox, consolidation, mcp, registry, catalog } = agent;
-  const { learnSecrets, grace, onRestart } = parts;
-  const { rehearse: load } = ground;
-  const further = (): Promise<void> => base.further.update();
-  const keepFiles = kept?.keepFiles;
-  const changed = { tellOwner, channels, models, mcp, registry, hooks, catalog };
-  const reloader = createReloader(base, { ...changed, load, further, keepFiles, learnSecrets });
+  add({ models });
+  const agent = createAgent(making, kept?.wrapTool ?? parts.wrapTool);
+  const { sandbox, consolidation, mcp, tools: registry } = app;
+  const reloader = createReloader(app, kept?.keepFiles);
   if (sandbox !== null) stack.use(sandbox);
-  stack.use(agent.providers);
-  stack.use(agent.background);
-  if (agent.browser !== null) stack.use(agent.browser);
+  stack.use(app.providerResults);
+  stack.use(app.background);
   stack.use(agent.catalog);
   stack.use(agent.skillNews);
   stack.use(consolidation);
   stack.use(mcp);
-  stack.use(agent.editorMcp);
+  stack.use(app.editorMcp);
+  stack.use(making);
+  stack.defer(() => base.plugins.close());
+  await base.plugins.open(app);
+  for (const [, tools] of base.plugins
+    .each('tools')
+    .filter(([name]) => base.plugins.builtin.some((one) => one.name === name)))
+    for (const tool of tools) registry.register(tool);
+  base.plugins.registerTools(registry);
+  hooks.setPlugins([...base.plugins.running, ...base.plugins.missingGuards]);
   requireFree(base.plugins.givenClashes);
   await mcp.open();
 
-  await resumeEarlierWork(base, { journal, bus, agent }, stack);
-  const { questions, editorFiles, editorMcp, requests } = agent;
-  const model = (): string => fullName(models.standard);
-  const openai = createOpenAiPorts(base, { bus, stores, closing: closing.signal });
-  const parting = {
-    openai,
-    hooks,
-    troubles: agent.troubles,
-    turns: agent.runningTurns,
-    port: parts.port,
-    closing: closing.signal,
-  };
+  await resumeEarlierWork(app, stack);
   // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.
-  const local = await serve(
-    base,
-    { bus, stores, http, channels, questions, editorFiles, editorMcp, registry, requests, model, ...parting },
-    stack,
-  );
+  const local = await serve(app, parts.port, stack);
   stack.defer(() => channels.manager.stop());
   stack.use(base.further);
   await base.further.open(channels);
-  await startConsumers(base, { agent, channels, bus, journal, closing, grace, onRestart }, stack);
+  await startConsumers(app, { closing, grace }, stack);
   // Stops them while the turns of this one end, and long before their channels are closed.
   stack.defer(() => base.further.stop());
-  await tellForgotten(base, bus);
+  await tellForgotten(app);
   sweeper.start();
   stack.use(reloader);
   reloader.start();
   // Loaded after the start, so that neither the start nor the first message waits for it.
-  setImmediate(() => preload(agent, models.standard, { log, closing: closing.signal }));
+  setImmediate(() => preload(app, agent));
   const library = {
     log,
     reload: () => reloader.reload(),
     markCrashed: () => {
+      parts.end.isCrash = true;
       journal.markCrashed();
       base.further.markCrashed();
     },
     alive: () => journal.answers(),
-    ...createRuns({ port: local, stores, newId: ground.newId, monotonic: () => clock.monotonic() }),
+    ...createRuns(app, local),
   };
   return closable(Object.assign(local, library), stack.move(), grace);
 }

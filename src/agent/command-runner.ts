@@ -1,13 +1,13 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import { asRole, weakest } from '../security/access/access.ts';
+import type { App } from '../core/app.ts';
 import type { AuditDraft } from '../storage/audit-log.ts';
 import { errorMessage } from '../util/errors.ts';
 import { oneLine } from '../util/text.ts';
 import type { Rerun } from './commands/command.ts';
-import type { CommandTable, FoundCommand } from './commands/table.ts';
+import type { FoundCommand } from './commands/table.ts';
 import { emitTurnEnd } from './turn/live.ts';
 import { outboundTo, withParts } from './outgoing.ts';
-import type { TurnPorts } from './ports.ts';
 import type { ClaimedTurn } from './turn/runner.ts';
 
 /** Repeats a write to the journal until the disk takes it, see `StorageHealth.untilWritten`. */
@@ -15,29 +15,18 @@ export type UntilWritten = <T>(write: () => Promise<T>) => Promise<T>;
 
 const LONGEST_COMMAND = 500;
 
-export interface CommandPorts {
-  /** Finds the command that a message calls. */
-  readonly table: CommandTable;
-  /** Records who used which command. Never rejects. */
-  readonly audit: (draft: AuditDraft) => Promise<void>;
-}
-
-export interface CommandRunnerPorts extends Pick<TurnPorts, 'runtime' | 'store' | 'people'> {
-  readonly commands: CommandPorts;
-}
-
 /**
  * Runs chat commands. Each is written to the journal as begun before it runs. After a crash only commands with
  * `Command.repeatable` run again.
  */
 export class CommandRunner {
-  readonly #ports: CommandRunnerPorts;
+  readonly #app: App;
   readonly #written: UntilWritten;
   readonly #shutdown: AbortSignal;
   readonly #running = new Map<AbortController, string>();
 
-  constructor(ports: CommandRunnerPorts, written: UntilWritten, shutdown: AbortSignal) {
-    this.#ports = ports;
+  constructor(app: App, written: UntilWritten, shutdown: AbortSignal) {
+    this.#app = app;
     this.#written = written;
     this.#shutdown = shutdown;
   }
@@ -51,15 +40,15 @@ export class CommandRunner {
 
   /** Runs the command and replies, or returns the turn that it began instead. `dropped`: how many waiting messages it dropped. */
   async run(message: InboundMessage, found: FoundCommand, dropped: number): Promise<ClaimedTurn | undefined> {
-    const { runtime, store } = this.#ports;
+    const { journal, newId } = this.#app;
     const turn = {
-      id: runtime.newId(),
+      id: newId(),
       session: message.sessionKey,
       role: message.role,
       messages: [message],
       command: true,
     };
-    const claimed = await this.#written(() => store.journal.turns.claim(turn));
+    const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return undefined;
     return await this.finish(turn.id, message, found, dropped);
   }
@@ -79,11 +68,9 @@ export class CommandRunner {
 
   /** Closes a turn with a sentence of the program as its answer. */
   async reply(turnId: string, message: InboundMessage, text: string): Promise<void> {
-    const { runtime, store, people } = this.#ports;
-    const { journal } = store;
-    const { clock, redact } = runtime;
+    const { journal, clock } = this.#app;
     const notice = { id: `${turnId}:0`, kind: 'notice', text, turnId } as const;
-    const draft = withParts(outboundTo(message, notice, clock.now()), { render: people.render, redact });
+    const draft = withParts(outboundTo(message, notice, clock.now()), this.#app);
     const closed = await this.#written(() => journal.turns.close(turnId, 'command', [draft]));
     if (!closed) await this.#written(() => journal.turns.closeStopped(turnId));
     this.tell(turnId, message, closed ? 'command' : 'stopped', text);
@@ -91,8 +78,7 @@ export class CommandRunner {
 
   /** Publishes the live event `turn-end` for a message that no model answers, for clients that wait for it. */
   tell(turnId: string, message: InboundMessage, outcome: 'command' | 'stopped' | 'failed', text: string): void {
-    const { runtime, store } = this.#ports;
-    emitTurnEnd([message], { turnId, outcome, text }, { bus: store.bus, redact: runtime.redact });
+    emitTurnEnd([message], { turnId, outcome, text }, this.#app);
   }
 
   async #result(
@@ -101,10 +87,10 @@ export class CommandRunner {
     found: FoundCommand,
     dropped: number,
   ): Promise<string | Rerun> {
-    const { redact, log } = this.#ports.runtime;
+    const { redact, log, audit } = this.#app;
     // Redact before the text is cut: half a secret would not be recognised.
     const text = redact(message.text);
-    await this.#ports.commands.audit(auditOf(turnId, { ...message, text }, found));
+    await audit.record(auditOf(turnId, { ...message, text }, found));
     if (found.type === 'refused') return found.reason;
     const running = new AbortController();
     this.#running.set(running, message.sessionKey);
@@ -125,8 +111,8 @@ export class CommandRunner {
    * prevents a second one.
    */
   async #rerun(commandId: string, message: InboundMessage, { rerun }: Rerun): Promise<ClaimedTurn> {
-    const { journal, sessions } = this.#ports.store;
-    const id = this.#ports.runtime.newId();
+    const { journal, sessions, newId } = this.#app;
+    const id = newId();
     const { sessionKey } = message;
     const role = weakest(message.role, asRole(rerun.role));
     await this.#written(async () => {

@@ -6,19 +6,13 @@ import { parseCommand } from './commands/parse.ts';
 /** Key of the session that all direct chats of the owner share when `session.unified` is set. */
 export const UNIFIED_SESSION = 'unified:owner';
 
-/** Whether a message comes from a scheduled job or the heartbeat, not from a person. */
-export function isSelfStarted({ origin }: InboundMessage): boolean {
-  return origin === 'cron' || origin === 'heartbeat';
-}
-
 /**
- * Whether a waiting message may join the turn that `first` began. It must be written by a person, be no command, come from
+ * Whether a waiting message may join the turn that `first` began, which is not one that the assistant started itself. It must be written by a person, be no command, come from
  * the same chat and thread (any chat in the unified session), ask for the same model, tools and limits, and have at least the same role.
  */
 export function mayJoin(first: InboundMessage, message: InboundMessage): boolean {
   return (
     message.origin === 'user' &&
-    !isSelfStarted(first) &&
     (sameChat(first, message) || first.sessionKey === UNIFIED_SESSION) &&
     first.metadata['model'] === message.metadata['model'] &&
     asksSameRun(first, message) &&

@@ -1,3 +1,4 @@
+import type { App } from '../core/app.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
@@ -6,19 +7,13 @@ import { weakest } from '../security/access/access.ts';
 import { errorCode, errorMessage } from '../util/errors.ts';
 import { Slots } from '../util/slots.ts';
 import { othersFirst } from '../util/wake.ts';
-import { BATCH_MOST, Debounce, nextBatch } from './message-batching.ts';
-import { CommandRunner, type CommandRunnerPorts, type UntilWritten } from './command-runner.ts';
+import { BATCH_MOST, burstsOf, busyMode, Debounce, nextBatch } from './message-batching.ts';
+import { CommandRunner, type UntilWritten } from './command-runner.ts';
 import type { FoundCommand } from './commands/table.ts';
 import { closePlainly, giveUpTurn } from './recovery/give-up.ts';
 import { reportUnreadable, UNREADABLE } from './recovery/unreadable.ts';
-import type { TurnPorts } from './ports.ts';
 import { subagentOf } from './subagents/task.ts';
-import type { ClaimedTurn, TurnRunner } from './turn/runner.ts';
-
-export interface LoopPorts extends CommandRunnerPorts, Pick<TurnPorts, 'limits' | 'hooks'> {
-  /** Runs the turns that the loop begins. */
-  readonly runner: Pick<TurnRunner, 'run' | 'stop' | 'running'>;
-}
+import type { ClaimedTurn } from './turn/runner.ts';
 
 const COMMANDS_AT_ONCE = 4;
 /** At most this many turns are begun and not closed, or as many as there are model slots, if those are more; other messages wait on disk. */
@@ -39,7 +34,7 @@ const ABORT_WAIT_MS = 1_500;
  * at once. Waiting messages stay in the journal; memory holds only which sessions are working.
  */
 export class AgentLoop {
-  readonly #ports: LoopPorts;
+  readonly #app: App;
   readonly #commands: CommandRunner;
   readonly #written: UntilWritten;
   readonly #working = new Map<string, Promise<void>>();
@@ -54,22 +49,22 @@ export class AgentLoop {
   readonly #ended = new Map<string, Promise<EndedWork>>();
   #stopping = false;
 
-  constructor(ports: LoopPorts) {
-    const { runtime, store, limits, people } = ports;
-    this.#ports = ports;
-    this.#turnSlots = new Slots(Math.max(TURNS_AT_ONCE, limits.slots.limit));
+  constructor(app: App) {
+    const { storage, slots, clock, journal, turns, questions } = app;
+    this.#app = app;
+    this.#turnSlots = new Slots(Math.max(TURNS_AT_ONCE, slots.limit));
     const { signal } = this.#shutdown;
-    this.#written = (write) => runtime.storage.untilWritten(write, { signal, what: 'agent: journal' });
-    this.#commands = new CommandRunner(ports, this.#written, this.#shutdown.signal);
-    this.#holds = new Debounce(runtime.clock);
-    store.journal.inbox.onAnswer((taken) => {
-      people.questions.answered(taken);
+    this.#written = (write) => storage.untilWritten(write, { signal, what: 'agent: journal' });
+    this.#commands = new CommandRunner(app, this.#written, this.#shutdown.signal);
+    this.#holds = new Debounce(clock);
+    journal.inbox.onAnswer((taken) => {
+      questions.answered(taken);
       this.#commands.tell(taken.message.id, taken.message, 'command', taken.reply);
     });
-    store.journal.inbox.onStop(({ stop, isWhole, turnIds, dropped, reply }) => {
-      for (const id of turnIds) ports.runner.stop(id);
+    journal.inbox.onStop(({ stop, isWhole, turnIds, dropped, reply }) => {
+      for (const id of turnIds) turns.stop(id);
       if (isWhole) this.#commands.stop(stop.sessionKey);
-      if (isWhole || turnIds.length > 0) people.questions.cancelled(stop.sessionKey);
+      if (isWhole || turnIds.length > 0) questions.cancelled(stop.sessionKey);
       this.#dropped(stop, dropped, 'Dropped by /stop.');
       this.#commands.tell(stop.id, stop, 'command', reply);
     });
@@ -88,8 +83,8 @@ export class AgentLoop {
 
   /** Takes messages from the bus until it closes. */
   async run(): Promise<void> {
-    this.#ports.store.journal.inbox.onCommitted((message) => this.#prepare(message));
-    for await (const message of this.#ports.store.bus.consumeInbound()) {
+    this.#app.journal.inbox.onCommitted((message) => this.#prepare(message));
+    for await (const message of this.#app.bus.consumeInbound()) {
       if (this.#shutdown.signal.aborted) return;
       this.#dispatch(message);
     }
@@ -125,26 +120,24 @@ export class AgentLoop {
    * people's answers, it leaves them at once.
    */
   async stop(graceMs: number): Promise<void> {
-    const { clock } = this.#ports.runtime;
-    const { journal } = this.#ports.store;
+    const { clock, journal, questions, turns } = this.#app;
     const settled = (): Promise<unknown> => Promise.all([...this.#working.values(), ...this.#background]);
     const grace = new AbortController();
     this.#stopping = true;
     this.#ending.abort(new Error('the process is stopping'));
     this.#holds.end();
     const isIdle =
-      this.#background.size === 0 &&
-      [...this.#working.keys()].every((sessionKey) => this.#ports.people.questions.isAsking(sessionKey));
+      this.#background.size === 0 && [...this.#working.keys()].every((sessionKey) => questions.isAsking(sessionKey));
     using _timer = clock.timer(isIdle ? 0 : graceMs, () => grace.abort(), { keepAlive: true });
     await raceAbort(settled(), grace.signal).catch(() => {});
-    const open = [...this.#ports.runner.running];
+    const open = [...turns.running];
     this.#shutdown.abort(new Error('the process is stopping'));
     await Promise.race([settled(), sleep(clock, ABORT_WAIT_MS)]);
     await Promise.all(open.map((id) => journal.turns.forgive(id)));
   }
 
   #dispatch(message: InboundMessage): void {
-    const found = this.#ports.commands.table.find(message);
+    const found = this.#app.commands.find(message);
     if (found === 'unknown') {
       this.#aside(() => this.#unknown(message));
       return;
@@ -155,9 +148,7 @@ export class AgentLoop {
     }
     const startsAfresh = found?.type === 'command' && found.command.interrupts;
     const interrupts =
-      found === null &&
-      message.origin === 'user' &&
-      this.#ports.limits.bursts.whenBusy(message.sessionKey) === 'interrupt';
+      found === null && message.origin === 'user' && busyMode(this.#app, message.sessionKey) === 'interrupt';
     if (startsAfresh || interrupts) {
       const ended = this.#interrupt(message, { drop: startsAfresh });
       if (startsAfresh) this.#ended.set(message.id, ended);
@@ -168,16 +159,16 @@ export class AgentLoop {
 
   /** Handles `/name` when no command has that name: a skill's name makes an ordinary message, any other name is refused. */
   async #unknown(message: InboundMessage): Promise<void> {
-    const found = await this.#ports.commands.table.resolve(message);
+    const found = await this.#app.commands.resolve(message);
     if (found === null) this.#wake(message.sessionKey);
     else await this.#commandSlots.run(() => this.#command(message, found));
   }
 
   /** Begins the turn of a message that is not durable yet: it reaches its first write by the time that the message is. */
   #prepare(message: InboundMessage): void {
-    const { commands, store } = this.#ports;
-    const isPlain = message.origin === 'user' && commands.table.find(message) === null;
-    if (isPlain && !store.journal.starts.isDoubted && !this.#stopping && !this.#working.has(message.sessionKey))
+    const { commands, journal } = this.#app;
+    const isPlain = message.origin === 'user' && commands.find(message) === null;
+    if (isPlain && !journal.starts.isDoubted && !this.#stopping && !this.#working.has(message.sessionKey))
       this.#work(message.sessionKey);
   }
 
@@ -189,17 +180,15 @@ export class AgentLoop {
   /** Runs work outside of the order of its session. Errors are logged; shutdown waits for it. */
   #aside(work: () => Promise<unknown>): void {
     const task = work()
-      .catch((error: unknown) =>
-        this.#ports.runtime.log.error('commands: command failed', { reason: errorMessage(error) }),
-      )
+      .catch((error: unknown) => this.#app.log.error('commands: command failed', { reason: errorMessage(error) }))
       .then(() => void this.#background.delete(task));
     this.#background.add(task);
   }
 
   async #interrupt(message: InboundMessage, options: { drop: boolean }): Promise<EndedWork> {
-    const ended = await this.#written(() => this.#ports.store.journal.turns.interrupt(message, options));
-    for (const id of ended.turnIds) this.#ports.runner.stop(id);
-    this.#ports.people.questions.cancelled(message.sessionKey);
+    const ended = await this.#written(() => this.#app.journal.turns.interrupt(message, options));
+    for (const id of ended.turnIds) this.#app.turns.stop(id);
+    this.#app.questions.cancelled(message.sessionKey);
     this.#dropped(message, ended.dropped, 'Dropped, because a new conversation was started.');
     return ended;
   }
@@ -215,9 +204,7 @@ export class AgentLoop {
     const before = this.#working.get(sessionKey) ?? Promise.resolve();
     const work = before
       .then(() => this.#drain(sessionKey, held))
-      .catch((error: unknown) =>
-        this.#ports.runtime.log.error('agent: session failed', { reason: errorMessage(error) }),
-      )
+      .catch((error: unknown) => this.#app.log.error('agent: session failed', { reason: errorMessage(error) }))
       .finally(() => {
         if (this.#working.get(sessionKey) === work) this.#working.delete(sessionKey);
       });
@@ -227,14 +214,14 @@ export class AgentLoop {
   async #drain(sessionKey: string, held?: () => Promise<void>): Promise<void> {
     await held?.().catch((error: unknown) => {
       if (!this.#stopping)
-        this.#ports.runtime.log.error('recovery: failed', { session: sessionKey, reason: errorMessage(error) });
+        this.#app.log.error('recovery: failed', { session: sessionKey, reason: errorMessage(error) });
     });
     while (!this.#stopping) {
       const messages = await this.#gather(sessionKey);
       const [first] = messages;
       if (first === undefined || this.#stopping) return;
-      const found = await this.#ports.commands.table.resolve(first);
-      const { inbox, starts } = this.#ports.store.journal;
+      const found = await this.#app.commands.resolve(first);
+      const { inbox, starts } = this.#app.journal;
       const durable = inbox.untilDurable();
       durable.catch(() => {});
       const isPlain = found === null && messages.every(({ origin }) => origin === 'user');
@@ -246,17 +233,16 @@ export class AgentLoop {
 
   /** The next messages of a session, after their burst is over; empty: none waits. A command comes alone. They may not be durable yet. */
   async #gather(sessionKey: string): Promise<readonly InboundMessage[]> {
-    const { runtime, store, limits, commands } = this.#ports;
-    const { clock } = runtime;
+    const { clock, journal, commands } = this.#app;
     const began = clock.monotonic();
     for (;;) {
-      const waiting = store.journal.inbox.waiting(sessionKey, BATCH_MOST + 1, true);
-      if (waiting[0] !== undefined && (await commands.table.resolve(waiting[0])) !== null) return waiting.slice(0, 1);
+      const waiting = journal.inbox.waiting(sessionKey, BATCH_MOST + 1, true);
+      if (waiting[0] !== undefined && (await commands.resolve(waiting[0])) !== null) return waiting.slice(0, 1);
       const heldMs = clock.monotonic() - began;
       const { messages, waitMs } = nextBatch(waiting, {
         now: clock.now(),
         heldMs,
-        settings: limits.bursts,
+        settings: burstsOf(this.#app),
       });
       if (waitMs === 0 || this.#stopping) return messages;
       await this.#holds.wait(sessionKey, waitMs);
@@ -264,7 +250,7 @@ export class AgentLoop {
   }
 
   async #begin(first: InboundMessage, batch: readonly InboundMessage[], durable: Promise<void>): Promise<void> {
-    const { runtime, store, hooks } = this.#ports;
+    const { newId, journal, hooks } = this.#app;
     const { sessionKey } = first;
     // A subagent needs no slot: its parent holds one while it waits for it.
     using slot = first.origin === 'subagent' ? undefined : await this.#admitTurn(sessionKey);
@@ -280,14 +266,14 @@ export class AgentLoop {
     const parent = subagentOf(first)?.turn;
     const asking = [...admitted.keys()];
     const turn = {
-      id: runtime.newId(),
+      id: newId(),
       session: sessionKey,
       role,
       messages: asking,
-      durable: store.journal.starts.isDoubted,
+      durable: journal.starts.isDoubted,
       ...(parent === undefined ? {} : { parent }),
     };
-    const claimed = await this.#written(() => store.journal.turns.claim(turn));
+    const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length === 0) return;
     await this.finish({ id: turn.id, sessionKey, role, messages: claimed, durable }, slot);
   }
@@ -295,7 +281,7 @@ export class AgentLoop {
   /** Waits for a free slot and a quiet event loop. Disposing of the result frees the slot. Null: the process stops. */
   async #admitTurn(sessionKey: string): Promise<Disposable | null> {
     const slot = await this.#turnSlots.hold(this.#shutdown.signal, sessionKey).catch(() => null);
-    const { clock } = this.#ports.runtime;
+    const { clock } = this.#app;
     for (let waits = 0; waits < MOST_WAITS && !this.#stopping; waits += 1) {
       const began = clock.monotonic();
       await othersFirst();
@@ -307,11 +293,11 @@ export class AgentLoop {
   }
 
   async #deny(message: InboundMessage, { denied, by }: { denied: string; by: string }): Promise<void> {
-    const { runtime, store } = this.#ports;
-    const turn = { id: runtime.newId(), session: message.sessionKey, role: message.role, messages: [message] };
+    const { newId, journal } = this.#app;
+    const turn = { id: newId(), session: message.sessionKey, role: message.role, messages: [message] };
     const reason = `The plugin ${by} did not let it through: ${denied}`;
-    await this.#written(() => store.journal.inbox.refusedBecause(message.id, reason));
-    const claimed = await this.#written(() => store.journal.turns.claim(turn));
+    await this.#written(() => journal.inbox.refusedBecause(message.id, reason));
+    const claimed = await this.#written(() => journal.turns.claim(turn));
     if (claimed.length > 0) await this.#commands.reply(turn.id, message, denied);
   }
 
@@ -329,18 +315,18 @@ export class AgentLoop {
    * gives the turn up with a notice. Frees `slot` when the turn waits for a person. Never rejects.
    */
   async finish(turn: ClaimedTurn, slot?: Disposable): Promise<void> {
-    const { clock, log, storage } = this.#ports.runtime;
+    const { clock, log, storage, turns } = this.#app;
     const { signal } = this.#shutdown;
     let unread = 0;
     for (let tries = 1; ;) {
       try {
-        await this.#ports.runner.run(turn, this.#shutdown.signal, () => slot?.[Symbol.dispose]());
+        await turns.run(turn, this.#shutdown.signal, () => slot?.[Symbol.dispose]());
         return;
       } catch (error) {
         if (signal.aborted) return;
         if (errorCode(error) === 'tape-unreadable' && mayWait(turn)) {
           unread += 1;
-          if (unread === 1) await reportUnreadable(turn.sessionKey, error, this.#ports);
+          if (unread === 1) await reportUnreadable(turn.sessionKey, error, this.#app);
           slot?.[Symbol.dispose]();
           await sleep(clock, backoffMs(unread, UNREADABLE), signal).catch(() => {});
           continue;
@@ -356,8 +342,8 @@ export class AgentLoop {
       }
     }
     await this.#written(async () => {
-      if (await closePlainly(turn, this.#ports).catch(() => false)) return;
-      await giveUpTurn(turn, GIVEN_UP, this.#ports);
+      if (await closePlainly(turn, this.#app).catch(() => false)) return;
+      await giveUpTurn(turn, GIVEN_UP, this.#app);
     }).catch((error: unknown) => {
       if (!signal.aborted) log.error('turn: not given up', { turn: turn.id, reason: errorMessage(error) });
     });

@@ -1,3 +1,4 @@
+import type { App } from '../core/app.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import { sleep, type Clock } from '../util/clock.ts';
 import { mayJoin, sameChat } from './joining.ts';
@@ -21,6 +22,11 @@ export function busyModeOf(name: string | null): BusyMode | null {
   return BUSY_MODES.find((mode) => mode === name) ?? null;
 }
 
+/** What a new message does to a running turn of its session now. */
+export function busyMode({ journal, config }: App, sessionKey: string): BusyMode {
+  return busyModeOf(journal.settings.whenBusy(sessionKey)) ?? config.agent.whenBusy;
+}
+
 export interface BurstSettings {
   /** The mode that holds for a session now. */
   readonly whenBusy: (sessionKey: string) => BusyMode;
@@ -28,6 +34,16 @@ export interface BurstSettings {
   readonly debounceMs: number;
   /** How long a group message of this channel waits for further ones. */
   readonly groupDebounceMs: (channel: string) => number;
+}
+
+/** What the settings say now. */
+export function burstsOf(app: App): BurstSettings {
+  const { agent, channels } = app.config;
+  return {
+    whenBusy: (sessionKey) => busyMode(app, sessionKey),
+    debounceMs: agent.debounceMs,
+    groupDebounceMs: (channel) => channels[channel]?.groups.debounceMs ?? 0,
+  };
 }
 
 /** The messages with which the next turn of a session begins. */

@@ -1,19 +1,11 @@
+import type { App } from '../core/app.ts';
 import { FROM, ONLY_TO, type InboundMessage, type OutboundMessage } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
-import type { Redact } from '../security/redact/redact.ts';
 import type { ChatAddress } from '../tools/tool.ts';
 
 /** An answer that could not be delivered within this time is no longer sent; that of a heartbeat sooner. */
 const ANSWER_TTL_MS = 24 * 3_600_000;
 const HEARTBEAT_TTL_MS = 2 * 3_600_000;
-
-/** Renders a message into the parts that its channel sends; empty when the channel is not running yet. */
-export type RenderParts = (message: OutboundMessage) => readonly string[];
-
-export interface PartPorts {
-  readonly render: RenderParts;
-  readonly redact: Redact;
-}
 
 export interface OutboundText {
   readonly id: string;
@@ -44,39 +36,28 @@ export function outboundTo(target: InboundMessage, content: OutboundText, now: n
     metadata: {
       ...(content.own === true ? { own: true } : {}),
       ...(content.plain === true ? { plain: true } : {}),
-      ...fromOf(target),
-      ...(typeof target.metadata[ONLY_TO] === 'string' ? { [ONLY_TO]: target.metadata[ONLY_TO] } : {}),
+      ...(target.origin === 'user' ? {} : textAt(target, FROM)),
+      ...textAt(target, ONLY_TO),
     },
   };
 }
 
-/** What began the turn that a message answers, where no person did. */
-function fromOf({ origin, metadata }: InboundMessage): Readonly<Record<string, string>> {
-  switch (origin) {
-    case 'cron':
-      return { [FROM]: `the job ${String(metadata['job'])}` };
-    case 'heartbeat':
-      return { [FROM]: 'the heartbeat' };
-    case 'system':
-      return { [FROM]: 'a command in the background' };
-    default:
-      return {};
-  }
+function textAt({ metadata }: InboundMessage, key: string): Readonly<Record<string, string>> {
+  const value = metadata[key];
+  return typeof value === 'string' ? { [key]: value } : {};
 }
 
 /** The notice in place of an answer when a turn is given up. Its id is fixed by the turn, so it is sent only once. */
-export function deadNotice(
-  turnId: string,
-  target: InboundMessage,
-  text: string,
-  { now, ...ports }: PartPorts & { readonly now: number },
-): OutboundDraft {
+export function deadNotice(turnId: string, target: InboundMessage, text: string, app: App): OutboundDraft {
   const content = { id: `${turnId}:dead`, kind: 'notice', text, turnId, plain: true } as const;
-  return withParts(outboundTo(target, content, now), ports);
+  return withParts(outboundTo(target, content, app.clock.now()), app);
 }
 
-/** Redacts a message and renders its parts, so that the transaction that closes a turn can store them. */
-export function withParts(message: OutboundMessage, { render, redact }: PartPorts): OutboundDraft {
+/**
+ * Redacts a message and renders its parts, so that the transaction that closes a turn can store them. A channel that is not
+ * running yet gives none.
+ */
+export function withParts(message: OutboundMessage, { redact, channels }: App): OutboundDraft {
   const clean = { ...message, text: redact(message.text) };
-  return { message: clean, parts: render(clean) };
+  return { message: clean, parts: channels.manager.renderParts(clean) ?? [] };
 }

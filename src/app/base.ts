@@ -6,6 +6,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { pathText } from '../config/setting.ts';
 import type { SettingsStore } from '../config/settings-store.ts';
+import type { Program } from '../core/program.ts';
 import type { ChannelHost, Further } from './agents/hosting.ts';
 import type { PluggedModels, Plugins } from './extensions/plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
@@ -21,6 +22,7 @@ import type { Random } from '../util/random.ts';
 
 /** What every part of the composition root needs. */
 export interface Base {
+  readonly program: Program;
   readonly paths: HomePaths;
   /** As it was at the start. */
   readonly loaded: LoadedConfig;
@@ -42,6 +44,8 @@ export interface Base {
   readonly uptimeMs: () => number;
   /** Names the run of the machine; null where nothing tells. */
   readonly boot: string | null;
+  /** Recent starts after which the process died, and this one, as far as they were counted before the journal is open. */
+  readonly starts: number;
   /** Channels and, for the main assistant, HTTP are connected. */
   readonly serving: boolean;
   /** HTTP is served: not by further assistants, and by one of many homes only where its configuration names a port. */

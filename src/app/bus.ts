@@ -1,12 +1,11 @@
 import { HookRunner, type HookSet } from '../agent/hooks/hooks.ts';
 import { unifiedSession } from '../agent/joining.ts';
 import { MessageBus, type OutboxPort } from '../bus/bus.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { App } from '../core/app.ts';
 import { errorMessage } from '../util/errors.ts';
-import type { Base } from './base.ts';
 
 /** Creates the hook runner with the hooks of running plugins, then the given ones. */
-export function openHooks({ log, clock, plugins }: Base, given: readonly HookSet[]): HookRunner {
+export function openHooks({ log, clock, plugins }: App, given: readonly HookSet[]): HookRunner {
   const hooks = new HookRunner(log, clock);
   hooks.setPlugins([...plugins.running, ...plugins.missingGuards]);
   for (const set of given) hooks.register(set.owner, set.hooks, { guard: set.guard ?? false });
@@ -16,10 +15,7 @@ export function openHooks({ log, clock, plugins }: Base, given: readonly HookSet
 /**
  * The bus over the journal: what goes out is free of secrets, and a hook may say which session a message belongs to.
  */
-export function openBus(
-  { config, newId, log, redact }: Base,
-  { journal, hooks }: { readonly journal: Journal; readonly hooks: HookRunner },
-): MessageBus {
+export function openBus({ config, newId, log, redact, journal, hooks }: App): MessageBus {
   return new MessageBus({
     ...journal,
     outbox: cleanOutbox(journal.outbox, redact),

@@ -1,6 +1,5 @@
 import { API_CHANNEL } from '../bus/api.ts';
-import type { MessageBus } from '../bus/bus.ts';
-import type { Channel, ChannelHealth, StateReactions } from '../channels/channel.ts';
+import type { Channel, ChannelHealth } from '../channels/channel.ts';
 import { Delivery } from '../channels/delivery/delivery.ts';
 import { ChannelManager } from '../channels/manager.ts';
 import type { ChannelPeople, ChannelSource } from '../channels/supervised-channel.ts';
@@ -9,20 +8,16 @@ import { channelSource } from '../channels/registry.ts';
 import { KeptChannel } from '../channels/kept.ts';
 import { TerminalChannel } from '../channels/terminal.ts';
 import { Previews } from '../channels/delivery/preview.ts';
-import { ShownStates } from '../channels/delivery/state-reactions.ts';
-import { startTyping } from '../channels/delivery/typing.ts';
 import { channelsOff, enabledChannels } from '../config/channels.ts';
 import type { Config } from '../config/schema.ts';
+import type { App } from '../core/app.ts';
 import type { Journal } from '../journal/journal.ts';
 import { quarantine } from '../storage/files.ts';
 import type { Began } from './agents/hosting.ts';
-import type { Base } from './base.ts';
 import { isOwnersChannel } from '../util/owners-channels.ts';
 import { untilNextLook } from '../util/clock.ts';
 import { cut } from '../util/text.ts';
-import { chosenReactions, keepReactions, type ReactionPorts } from './reactions.ts';
-import type { Stores } from './storage/stores.ts';
-import { createTellOwner } from './tell-owner.ts';
+import { keepReactions } from './reactions.ts';
 
 /** How often it is looked whether the state of a channel changed. */
 const STATES_EVERY_MS = 5_000;
@@ -44,30 +39,22 @@ export interface Channels {
 
 /** The terminal and, in a gateway, every channel that is enabled and the page; none is open yet. */
 export function createChannels(
-  base: Base,
+  app: App,
   {
-    bus,
-    journal,
-    uploads,
     restoredAt,
     wrapSource = (source) => source,
-  }: Pick<Stores, 'journal' | 'uploads'> & {
-    bus: MessageBus;
-    restoredAt: number | undefined;
-    wrapSource?: ((source: ChannelSource) => ChannelSource) | undefined;
-  },
+  }: { restoredAt: number | undefined; wrapSource?: (source: ChannelSource) => ChannelSource },
 ): Channels {
-  const { config, clock, random, log, serving, host } = base;
+  const { clock, random, log, serving, host, bus, journal, uploads } = app;
   const began: Began = (channel, turnId, chatId) => journal.inbox.began(channel, turnId, chatId);
-  const tellOwner = createTellOwner(base, { journal, bus });
   const terminal = new TerminalChannel();
   const api = new KeptChannel(API_CHANNEL);
   const sources = (): readonly ChannelSource[] => {
     if (host !== null) return host.sources(began);
-    const own = Object.entries(serving ? enabledChannels(config) : {}).map(([name, channel]) =>
-      wrapSource(channelSource(name, channel, { random, plugged: base.plugins.kinds })),
+    const own = Object.entries(serving ? enabledChannels(app) : {}).map(([name, channel]) =>
+      wrapSource(channelSource(name, channel, { random, plugged: app.plugins.kinds })),
     );
-    const { shared } = base.further;
+    const { shared } = app.further;
     return shared === null ? own : own.map((source) => shared.mains(source));
   };
   const page = new KeptChannel('web', { buttons: true, read: (name) => uploads.read(name) });
@@ -84,12 +71,12 @@ export function createChannels(
       heardUntil: (channel) => journal.inbox.heardUntil(channel),
       restoredAt,
       cursorsOf: (name) => journal.cursors.of(name),
-      reacted: (reactions) => keepReactions(reactions, { bus, journal }),
+      reacted: (reactions) => keepReactions(reactions, app),
       passOver: (channel, message) => void journal.channelLog.passOver(channel, message).catch(() => {}),
-      share: (channel, context) => base.further.shared?.context(channel, context) ?? context,
-      storage: base.storage,
-      keep: (name, text) => quarantine(base.paths.quarantine, name, Buffer.from(base.redact(text))),
-      tellOwner: async (id, text) => void (await tellOwner(id, text)),
+      share: (channel, context) => app.further.shared?.context(channel, context) ?? context,
+      storage: app.storage,
+      keep: (name, text) => quarantine(app.paths.quarantine, name, Buffer.from(app.redact(text))),
+      tellOwner: async (id, text) => void (await app.notices.queue(id, text)),
       clock,
       random,
       log,
@@ -100,23 +87,8 @@ export function createChannels(
     isKnown: (id) => journal.outbox.stateOf(id) !== undefined,
     clock,
   });
-  const delivery = new Delivery({
-    bus,
-    outbox: journal.outbox,
-    outlets: withSpeech(manager, speech),
-    storage: base.storage,
-    clock,
-    random,
-    log,
-  });
-  const previews = new Previews({
-    bus,
-    ledger: journal.previews,
-    outlets: manager,
-    isShown: (channel) => config.channels[channel]?.stream ?? true,
-    clock,
-    log,
-  });
+  const delivery = new Delivery(app, withSpeech(manager, speech));
+  const previews = new Previews(app);
   const isOpen = (channel: string): boolean =>
     channel in manager.health() && (channel === page.name || !isOwnersChannel(channel));
   const update = async (names: readonly string[]): Promise<void> => {
@@ -144,14 +116,11 @@ function peopleOf({ people, pairing }: Journal): ChannelPeople {
 }
 
 /** Writes down what each channel of people is, every few seconds where that changed; at the end, that it is stopped. */
-export async function recordStates(
-  { clock, redact }: Pick<Base, 'clock' | 'redact'>,
-  { manager }: Pick<Channels, 'manager'>,
-  { channelLog }: Pick<Journal, 'channelLog'>,
-): Promise<AsyncDisposable> {
+export async function recordStates({ clock, redact, channels, journal }: App): Promise<AsyncDisposable> {
+  const { channelLog } = journal;
   const ignore = (): void => {};
   const note = async (only?: 'stopped'): Promise<void> => {
-    const states = Object.entries(manager.health()).filter(([name]) => !isOwnersChannel(name));
+    const states = Object.entries(channels.manager.health()).filter(([name]) => !isOwnersChannel(name));
     await Promise.all(
       states.map(async ([name, { state, detail }]) => {
         const told = only === undefined && detail !== undefined ? { detail: cut(redact(detail), LONGEST_DETAIL) } : {};
@@ -174,17 +143,14 @@ export async function recordStates(
   };
 }
 
-/** Shows by reactions how far the messages of people have come, where the configuration has it. */
-export function showStates(base: Base, { manager }: Channels, { bus, journal }: ReactionPorts): Disposable {
-  const { config, clock, log } = base;
-  const reactionsOf = ({ name, stateReactions }: Channel): StateReactions | null =>
-    chosenReactions(config.channels[name]?.reactions, stateReactions);
-  return new ShownStates({ bus, store: journal.shownReactions, outlets: manager, reactionsOf, clock, log });
-}
-
-/** Shows that something is going on in the chats where it is. */
-export function showTyping(base: Base, { manager }: Channels, bus: MessageBus): Disposable {
-  return startTyping({ bus, outlets: manager, clock: base.clock });
+/** How the channels are, without secrets: what a platform said of an error may hold anything. */
+export function cleanHealth({ channels, redact }: App): Readonly<Record<string, ChannelHealth>> {
+  return Object.fromEntries(
+    Object.entries(channels.manager.health()).map(([name, { detail, ...facts }]) => [
+      name,
+      { ...facts, ...(detail === undefined ? {} : { detail: redact(detail) }) },
+    ]),
+  );
 }
 
 /** Channels that are switched off, for status: nobody remembers in May why Telegram was silenced in March. */

@@ -3,7 +3,7 @@ import type { HomePaths } from '../config/home.ts';
 import { readVersion } from '../config/version.ts';
 import type { DoctorPorts } from '../doctor/scene.ts';
 import { findPlugins } from '../plugins/loader.ts';
-import { pluginFolders } from './extensions/plugins.ts';
+import { pluginFolders } from './extensions/packages.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { silentLog } from '../util/log.ts';
@@ -26,7 +26,7 @@ export function doctorPorts(
       const { config } = loaded;
       return fullName(createModels({ config, loaded, clock, random: systemRandom, log: silentLog }).standard);
     },
-    people: ({ config }, paired) => peopleOfChannels(config, paired, paths.config),
+    people: (loaded, paired) => peopleOfChannels(loaded, paired, paths.config),
     skills: async ({ config }) => {
       const { skills, found, warnings } = await openSkills(config, paths, { env }).survey();
       const odd = skills.filter(({ source }) => source !== 'package');
@@ -76,11 +76,6 @@ export function doctorPorts(
       if (store === null) return null;
       const name = homes.enabled ? null : storedHomeName(paths);
       return { url: store, leaseMs: readStoreAddress(store).leaseMs, name, knownAs: placeOf(paths) };
-    },
-    browser: async ({ config }) => {
-      if (!config.tools.browser.enabled) return null;
-      const { browserState } = await import('./tools/browser-state.ts');
-      return await browserState(config, paths, clock);
     },
     plugins: async ({ plugins }) => {
       const found = await findPlugins(pluginFolders(plugins));

@@ -1,36 +1,19 @@
 import { statfs } from 'node:fs/promises';
-import type { ChannelManager } from '../channels/manager.ts';
+import type { App } from '../core/app.ts';
 import type { HealthFacts } from '../gateway/operations/health.ts';
-import type { Journal } from '../journal/journal.ts';
-import type { Sandbox } from '../security/sandbox/sandbox.ts';
 import { sentences } from '../util/text.ts';
-import type { ProviderResults } from './agent/provider-results.ts';
-import type { Base } from './base.ts';
-import type { BrowserPart } from './tools/browser.ts';
 import { storageLine } from './status.ts';
 
-export interface HealthParts {
-  readonly journal: Journal;
-  readonly manager: ChannelManager;
-  readonly runningTurns: () => number;
-  readonly sandbox: Sandbox | null;
-  readonly browser: Pick<BrowserPart, 'trouble'> | null;
-  /** What the person should know now, one sentence each. */
-  readonly troubles: () => readonly string[];
-  readonly providers: ProviderResults;
-}
-
 /** Whether everything works, for /status, the page and programs. */
-export async function healthOf(base: Base, parts: HealthParts): Promise<HealthFacts> {
-  const { clock, version, startedAt, warnings, storage, redact, paths } = base;
-  const { journal, manager } = parts;
+export async function healthOf(app: App): Promise<HealthFacts> {
+  const { clock, version, startedAt, warnings, storage, redact, paths, journal } = app;
   const outbox = journal.deadLetters.undelivered();
   const all = [...outbox.values()];
   const { state, reason } = storage.state;
-  const browser = (await parts.browser?.trouble()) ?? null;
+  const own = await Promise.all(app.plugins.each('troubles').map(async ([, troubles]) => await troubles()));
   return {
     startedAt,
-    channels: Object.entries(manager.health()).map(([name, { state: how, detail }]) => ({
+    channels: Object.entries(app.channels.manager.health()).map(([name, { state: how, detail }]) => ({
       name,
       state: how,
       // What a platform said of an error may hold anything.
@@ -38,17 +21,17 @@ export async function healthOf(base: Base, parts: HealthParts): Promise<HealthFa
       queued: outbox.get(name)?.waiting ?? 0,
     })),
     queues: {
-      runningTurns: parts.runningTurns(),
+      runningTurns: app.turns.running.length,
       inbound: journal.inbox.counts()['accepted'] ?? 0,
       outbound: all.reduce((sum, { waiting }) => sum + waiting, 0),
       deadLetters: all.reduce((sum, { dead }) => sum + dead, 0),
     },
-    sandbox: await sandboxState(base, parts.sandbox),
+    sandbox: await sandboxState(app),
     versions: { assistant: version, node: process.versions.node, sqlite: process.versions['sqlite'] ?? 'unknown' },
     disk: { ...(await diskSpace(paths.home)), state, reason },
     storage: storageLine(journal.retention.last(), clock.now()),
-    providers: parts.providers.list(),
-    warnings: [...warnings, ...parts.troubles(), ...(browser === null ? [] : [browser])],
+    providers: app.providerResults.list(),
+    warnings: [...warnings, ...app.troubles(), ...own.flat()],
   };
 }
 
@@ -62,7 +45,7 @@ async function diskSpace(folder: string): Promise<Pick<HealthFacts['disk'], 'fre
   }
 }
 
-async function sandboxState({ config }: Base, sandbox: Sandbox | null): Promise<HealthFacts['sandbox']> {
+async function sandboxState({ config, sandbox }: App): Promise<HealthFacts['sandbox']> {
   const { mode } = config.tools.exec;
   if (mode === 'off') return { state: 'off', detail: 'no commands (tools.exec.mode)' };
   if (sandbox === null) {

@@ -4,17 +4,10 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { SettingChange } from '../config/settings-store.ts';
 import { pathText } from '../config/setting.ts';
 import { watchEditedFile } from '../config/watch-file.ts';
-import type { ToolRegistry } from '../tools/registry/registry.ts';
+import type { App } from '../core/app.ts';
 import { sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
-import type { Base } from './base.ts';
-import type { Channels } from './channels.ts';
-import type { HookRunner } from '../agent/hooks/hooks.ts';
-import type { SkillCatalog } from '../skills/catalog.ts';
 import type { ReloadReport } from './library/assistant.ts';
-import type { Mcp } from './tools/mcp.ts';
-import type { Models } from './agent/models.ts';
-import type { TellOwner } from './tell-owner.ts';
 
 /** A change that the watcher applied less than this before a request is reported to that request. */
 const RECENT_MS = 5_000;
@@ -34,27 +27,12 @@ export interface Reloader extends AsyncDisposable {
   start(): void;
 }
 
-export interface ReloadParts {
-  /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */
-  readonly load: () => Promise<LoadedConfig>;
-  readonly tellOwner: TellOwner;
-  readonly channels: Pick<Channels, 'update'>;
-  readonly models: Pick<Models, 'reopen'>;
-  readonly mcp: Pick<Mcp, 'update' | 'connectNew'>;
-  readonly registry: ToolRegistry;
-  readonly hooks: Pick<HookRunner, 'setPlugins'>;
-  readonly catalog: Pick<SkillCatalog, 'rootsChanged'>;
-  /** Takes up what changed for the further assistants. Never rejects. */
-  readonly further: () => Promise<void>;
-  /** Resolves when all that keeps the home has the file; with a sentence when that may not be so. Never rejects. */
-  readonly keepFiles: (() => Promise<string | null>) | undefined;
-  /** Takes these out of every text too, from now on. */
-  readonly learnSecrets: (secrets: readonly string[]) => void;
-}
-
-/** Reloads come one after the other. What is wrong is refused as a whole, and the owner is told once. */
-export function createReloader(base: Base, parts: ReloadParts): Reloader {
-  const { settings, log, clock, paths } = base;
+/**
+ * Reloads come one after the other. What is wrong is refused as a whole, and the owner is told once. `keepFiles` resolves
+ * when all that keeps the home has the file; with a sentence when that may not be so. It never rejects.
+ */
+export function createReloader(app: App, keepFiles: (() => Promise<string | null>) | undefined): Reloader {
+  const { settings, log, clock, paths } = app;
   let last: Promise<unknown> = Promise.resolve();
   let watching: Disposable | undefined;
   /** The sentence that the owner was told last; null after a configuration that can run. */
@@ -66,7 +44,7 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
   /** What the configuration is now, or what is wrong with it. */
   const read = async (): Promise<LoadedConfig | string> => {
     try {
-      const loaded = await parts.load();
+      const loaded = await app.rehearse();
       if (!loaded.isEmpty || settings.loaded.isEmpty) return loaded;
       return `${loaded.path} is empty or gone. Put the settings back, or write {} for the defaults.`;
     } catch (error) {
@@ -80,9 +58,9 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
       refusals += 1;
       log.error('config: change refused, the running configuration stays', { reason: sentence });
       const hash = createHash('sha256').update(sentence).digest('hex').slice(0, 12);
-      await parts.tellOwner(
-        `config-refused:${base.startedAt}:${refusals}:${hash}`,
-        `⚠ I did not apply the changed configuration: ${sentence} I keep running with the previous settings, and apply the file as soon as it is corrected.`,
+      await app.notices.warn(
+        `config-refused:${app.startedAt}:${refusals}:${hash}`,
+        `I did not apply the changed configuration: ${sentence} I keep running with the previous settings, and apply the file as soon as it is corrected.`,
       );
     }
     return { changes: [], refused: sentence };
@@ -98,14 +76,14 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
     if (typeof loaded === 'string') return await refuse(loaded);
     told = null;
     // Old secrets stay known: they may stand in what was written before.
-    parts.learnSecrets(loaded.secrets);
+    app.learnSecrets(loaded.secrets);
     const changes = settings.compare(loaded);
     const variables = JSON.stringify(settings.loaded.keyVariables) !== JSON.stringify(loaded.keyVariables);
     settings.replace(loaded);
-    await applyPlugins(base, parts);
-    await apply(changes, { ...parts, keyVariables: loaded.keyVariables, reopens: variables, log });
+    await applyPlugins(app);
+    await apply(changes, app, { keyVariables: loaded.keyVariables, reopens: variables });
     const shown = changes.map(({ path, effect }) => ({ path: pathText(path), effect }));
-    if (changes.some(({ path: [section = ''] }) => FURTHER.has(section))) await parts.further();
+    if (changes.some(({ path: [section = ''] }) => FURTHER.has(section))) await app.further.update();
     if (shown.length > 0) {
       const named = (effect: SettingChange['effect']): readonly string[] =>
         shown.flatMap((change) => (change.effect === effect ? [change.path] : []));
@@ -134,7 +112,7 @@ export function createReloader(base: Base, parts: ReloadParts): Reloader {
   return {
     reload: async () => {
       const { changes, refused } = await queued();
-      const behind = (await parts.keepFiles?.()) ?? null;
+      const behind = (await keepFiles?.()) ?? null;
       const recent = unasked.filter(({ at }) => clock.monotonic() - at < RECENT_MS);
       unasked = [];
       const all = [...recent.flatMap((known) => known.changes), ...changes];
@@ -160,16 +138,15 @@ function sentenceOf(error: unknown, file: string): string {
 }
 
 /** Takes up what changed of the plugins: only what they bring is started anew. Never rejects. */
-async function applyPlugins(
-  { plugins, config, settings, log }: Base,
-  { registry, hooks, catalog, channels, models }: ReloadParts,
-): Promise<void> {
+async function applyPlugins(app: App): Promise<void> {
+  const { plugins, config, settings, log, tools, hooks, skills, channels, models } = app;
   try {
     const kinds = await plugins.load();
     if (kinds === null) return;
+    await plugins.openNew();
     hooks.setPlugins([...plugins.running, ...plugins.missingGuards]);
-    plugins.registerTools(registry);
-    catalog.rootsChanged();
+    plugins.registerTools(tools);
+    skills.rootsChanged();
     models.reopen(settings.loaded.keyVariables);
     const entries = Object.entries(config.channels).filter(([name, { kind }]) => kinds.has(kind ?? name));
     await channels.update(entries.map(([name]) => name));
@@ -182,22 +159,14 @@ async function applyPlugins(
 /** Starts anew what the changes belong to, and nothing else. */
 async function apply(
   changes: readonly SettingChange[],
-  {
-    channels,
-    models,
-    mcp,
-    registry,
-    keyVariables,
-    reopens,
-    log,
-  }: Omit<ReloadParts, 'load'> &
-    Pick<LoadedConfig, 'keyVariables'> &
-    Pick<Base, 'log'> & { /** The variables of keys are others. */ readonly reopens: boolean },
+  { channels, models, mcp, tools, log }: App,
+  /** `reopens`: the variables of keys are others. */
+  { keyVariables, reopens }: Pick<LoadedConfig, 'keyVariables'> & { readonly reopens: boolean },
 ): Promise<void> {
   const entriesOf = (section: string): readonly string[] =>
     changes.flatMap(({ path: [first, name] }) => (first === section && name !== undefined ? [name] : []));
   if (reopens || entriesOf('providers').length > 0) models.reopen(keyVariables);
-  if (changes.some(({ path: [first] }) => first === 'tools')) registry.policyChanged();
+  if (changes.some(({ path: [first] }) => first === 'tools')) tools.policyChanged();
   const steps = [
     { names: entriesOf('channels'), update: channels.update, what: 'channels' },
     { names: entriesOf('mcpServers'), update: mcp.update, what: 'MCP servers' },

@@ -1,7 +1,10 @@
-import type { InboundMessage } from '../bus/messages.ts';
+import { FROM, type InboundMessage } from '../bus/messages.ts';
+import type { Origin } from '../bus/origins.ts';
 
 /** Every heartbeat is held here. */
 export const HEARTBEAT_SESSION = 'heartbeat';
+
+export const HEARTBEAT: Origin = { name: 'heartbeat' };
 
 /** Who is told, and whose rights it has. */
 export type HeartbeatTarget = Pick<
@@ -37,9 +40,10 @@ export function heartbeatRequest(
     receivedAt: look.at,
     externalId: `heartbeat:${look.at}`,
     sessionKey: HEARTBEAT_SESSION,
-    origin: 'heartbeat',
+    origin: HEARTBEAT.name,
     untrusted: false,
     metadata: {
+      [FROM]: 'the heartbeat',
       taint: { untrusted: look.untrusted, private: true },
       ...(look.model === null ? {} : { model: look.model }),
     },

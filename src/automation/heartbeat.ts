@@ -1,21 +1,12 @@
+import { join } from 'node:path';
+import type { App } from '../core/app.ts';
 import { readIfExists } from '../storage/files.ts';
-import type { Heartbeats } from '../journal/heartbeats.ts';
-import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
-import type { Logger } from '../util/log.ts';
 import { oneLine } from '../util/text.ts';
 import { isActive } from './active-hours.ts';
 import { HEARTBEAT_SESSION, heartbeatRequest, type HeartbeatTarget } from './heartbeat-message.ts';
 import { openTasks, shownTasks } from './open-tasks.ts';
 import { localText } from '../util/time-zone.ts';
-
-export interface HeartbeatSettings {
-  readonly everyMinutes: number;
-  /** `08:00-22:00`; null: always. */
-  readonly activeHours: string | null;
-  /** `provider/model`; null: the agent's. */
-  readonly model: string | null;
-}
 
 /** What a cheap look at the tasks is told. */
 export interface LookFacts {
@@ -34,29 +25,15 @@ export type LookAnswer =
   /** `refused`: the key was not taken, or no credit is left. */
   | { readonly action: 'failed' | 'refused'; readonly reason: string };
 
-/** What it needs from outside before a model is asked. */
+/** What it asks others before it does something. */
 export interface HeartbeatGates {
   /** Null: no one can be told. */
   readonly target: () => HeartbeatTarget | null;
-  readonly busy: (sessions: readonly string[]) => boolean;
   readonly budgetLeft: (at: number) => Promise<boolean>;
   /** Whether strangers had a part in the text of HEARTBEAT.md. */
   readonly fromStrangers: (text: string) => Promise<boolean>;
-}
-
-export interface HeartbeatPorts {
-  /** HEARTBEAT.md. */
-  readonly path: string;
-  readonly looks: Heartbeats;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly newId: () => string;
-  readonly settings: HeartbeatSettings;
-  /** The person's. */
-  readonly zone: () => string;
-  readonly gates: HeartbeatGates;
   /** Asks a model, cheaply, whether something is to be done now. Never throws. */
-  readonly ask: (facts: LookFacts) => Promise<LookAnswer>;
+  readonly look: (facts: LookFacts) => Promise<LookAnswer>;
   /** Tells the owner once for each id. */
   readonly tellOwner: (id: string, text: string) => Promise<void>;
 }
@@ -77,7 +54,8 @@ const LONGEST_REASON = 400;
  * without an open task no model is asked at all.
  */
 export class Heartbeat {
-  readonly #ports: HeartbeatPorts;
+  readonly #app: App;
+  readonly #gates: HeartbeatGates;
   #timer: Disposable | undefined;
   #looking: Promise<void> | undefined;
   #stopped = false;
@@ -87,8 +65,9 @@ export class Heartbeat {
   #closed: Closed | null = null;
   #paused = false;
 
-  constructor(ports: HeartbeatPorts) {
-    this.#ports = ports;
+  constructor(app: App, gates: HeartbeatGates) {
+    this.#app = app;
+    this.#gates = gates;
   }
 
   /** Why nothing was done at the last look; null: a model was asked. */
@@ -102,7 +81,8 @@ export class Heartbeat {
 
   /** The first look comes a minute after the start, or when the interval since the last one is over. */
   async start(): Promise<void> {
-    const { clock, looks } = this.#ports;
+    const { clock } = this.#app;
+    const looks = this.#app.journal.heartbeats;
     const last = looks.newest(1)[0];
     this.#paused = looks.refused().count >= PAUSE_AFTER;
     const interval = this.#interval();
@@ -129,7 +109,7 @@ export class Heartbeat {
   }
 
   async #lookOnce(): Promise<void> {
-    const { clock, log } = this.#ports;
+    const { clock, log } = this.#app;
     try {
       if (this.#isDue()) await this.#beat();
       else this.#closed ??= 'resting';
@@ -146,36 +126,36 @@ export class Heartbeat {
 
   /** The wall clock counts too: the monotonic clock stands still while the machine sleeps. */
   #isDue(): boolean {
-    const { clock } = this.#ports;
+    const { clock } = this.#app;
     const interval = this.#interval();
     return clock.monotonic() - this.#since >= interval || clock.now() - this.#clockSince >= interval;
   }
 
   #interval(): number {
-    return this.#paused ? PAUSE_MS : this.#ports.settings.everyMinutes * MINUTE_MS;
+    return this.#paused ? PAUSE_MS : this.#app.config.heartbeat.everyMinutes * MINUTE_MS;
   }
 
   #passed(): void {
-    const { clock } = this.#ports;
+    const { clock } = this.#app;
     this.#since = clock.monotonic();
     this.#clockSince = clock.now();
   }
 
   async #beat(): Promise<void> {
-    const { settings, clock, zone, path, gates } = this.#ports;
+    const { config, clock, paths, journal } = this.#app;
     const at = clock.now();
-    if (!isActive(settings.activeHours, at, zone())) return this.#skip('hours');
-    const text = (await readIfExists(path)) ?? '';
+    if (!isActive(config.heartbeat.activeHours, at, this.#app.zone())) return this.#skip('hours');
+    const text = (await readIfExists(join(paths.workspace, 'HEARTBEAT.md'))) ?? '';
     const tasks = openTasks(text);
     if (tasks === '') return this.#skip('nothing-open');
-    const target = gates.target();
+    const target = this.#gates.target();
     if (target === null) return this.#skip('no-target');
-    if (gates.busy([HEARTBEAT_SESSION, target.sessionKey])) {
+    if (journal.turns.isBusy([HEARTBEAT_SESSION, target.sessionKey])) {
       // It stays due, and is tried again in a minute.
       this.#closed = 'busy';
       return;
     }
-    if (!(await gates.budgetLeft(at))) return this.#skip('budget');
+    if (!(await this.#gates.budgetLeft(at))) return this.#skip('budget');
     await this.#ask(at, target, { text, tasks });
   }
 
@@ -189,12 +169,18 @@ export class Heartbeat {
     target: HeartbeatTarget,
     { text, tasks }: { readonly text: string; readonly tasks: string },
   ): Promise<void> {
-    const { looks, ask, settings, gates, newId, zone } = this.#ports;
+    const { config, newId } = this.#app;
+    const looks = this.#app.journal.heartbeats;
     const before = this.#before();
     await looks.begin(at);
     this.#closed = null;
     this.#passed();
-    const answer = await ask({ at, tasks: shownTasks(tasks), now: localText(at, zone()), before });
+    const answer = await this.#gates.look({
+      at,
+      tasks: shownTasks(tasks),
+      now: localText(at, this.#app.zone()),
+      before,
+    });
     if (this.#stopped) return;
     if (answer.action !== 'refused') this.#paused = false;
     if (answer.action !== 'run') {
@@ -202,24 +188,22 @@ export class Heartbeat {
       if (answer.action === 'refused') await this.#tellRefused(answer.reason);
       return;
     }
-    const untrusted = await gates.fromStrangers(text);
-    const request = { id: newId(), at, tasks: answer.tasks, model: settings.model, untrusted };
+    const untrusted = await this.#gates.fromStrangers(text);
+    const request = { id: newId(), at, tasks: answer.tasks, model: config.heartbeat.model, untrusted };
     const reason = oneLine(answer.tasks, LONGEST_REASON);
     await looks.end(at, { action: 'run', reason }, heartbeatRequest(target, request));
   }
 
   #before(): string | null {
-    const { looks, zone } = this.#ports;
-    const last = looks.newest(20).find(({ action }) => action === 'run');
-    return last === undefined ? null : `${localText(last.at, zone())}: ${oneLine(last.reason, 200)}`;
+    const last = this.#app.journal.heartbeats.newest(20).find(({ action }) => action === 'run');
+    return last === undefined ? null : `${localText(last.at, this.#app.zone())}: ${oneLine(last.reason, 200)}`;
   }
 
   async #tellRefused(reason: string): Promise<void> {
-    const { looks, tellOwner } = this.#ports;
-    const { count, since } = looks.refused();
+    const { count, since } = this.#app.journal.heartbeats.refused();
     if (count < PAUSE_AFTER) return;
     this.#paused = true;
     const text = `I paused the heartbeat, because its model was refused ${PAUSE_AFTER} times (${oneLine(reason, 200)}). I try it again once a day.`;
-    await tellOwner(`heartbeat-paused:${since}`, text);
+    await this.#gates.tellOwner(`heartbeat-paused:${since}`, text);
   }
 }

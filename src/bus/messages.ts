@@ -8,9 +8,6 @@ export type Role = 'owner' | 'trusted' | 'guest';
 /** The roles that a pairing code can give: `trusted`, unless the person who approves it says otherwise. */
 export type PairedRole = Role;
 
-/** Who started the turn that a message asks for. */
-export type Origin = 'user' | 'cron' | 'heartbeat' | 'subagent' | 'api' | 'hook' | 'system';
-
 export interface Sender {
   /** The platform's immutable id, as text. */
   readonly id: string;
@@ -80,7 +77,8 @@ export interface InboundMessage {
   /** `m:<message id>`, `e:<id>:<edit time>:<update id>`, `b:<interaction>`, `cron:…`, `call:…`, `hook:…`; UNIQUE with channel, account and chat. */
   readonly externalId: string;
   readonly sessionKey: string;
-  readonly origin: Origin;
+  /** The name of a row of `Program.origins`: who started the turn that the message asks for. */
+  readonly origin: string;
   /** The text was written by somebody who is not trusted (forward, webhook, stranger). */
   readonly untrusted: boolean;
   /** Text of others that came with the sender's own `text`: a forward, a card, a poll. @default none */
@@ -112,7 +110,10 @@ export interface Cursor {
 /** Prefix of a button's id: a press sends the rest of the id as a message of the person, commands included. */
 export const SAY_BUTTON = 'say:';
 
-/** Key of an outbound message's metadata: what sent it by itself, e.g. `the reminder tea`. Terminals show it. */
+/**
+ * Key of a message's metadata: what sent it by itself, e.g. `the reminder tea`. Terminals show it. The answers to an inbound
+ * message have the same.
+ */
 export const FROM = 'from';
 
 /**
@@ -120,6 +121,8 @@ export const FROM = 'from';
  * for that, such as the id of the person.
  */
 export const ONLY_TO = 'onlyTo';
+/** Prefix of a text that was sent again although the platform may have the first copy. */
+export const RESEND_MARK = '↻ ';
 
 export interface Button {
   readonly id: string;

@@ -70,7 +70,7 @@ export interface ReactionChange {
 /** An unknown person who wrote in a direct chat. Their text is neither read nor kept. */
 export interface Stranger {
   readonly senderId: string;
-  readonly name?: string | undefined;
+  readonly name?: string;
   readonly chatId: string;
 }
 
@@ -120,9 +120,9 @@ export interface ChannelContext {
    */
   heardUntil(): number | undefined;
   /** When this process first tried to connect, ms since 1970. */
-  readonly openedAt?: number | undefined;
+  readonly openedAt?: number;
   /** When this home was restored from a backup, ms since 1970. @default it was not */
-  readonly restoredAt?: number | undefined;
+  readonly restoredAt?: number;
   /** Sends an unknown person a pairing code, unless the limits of codes are reached. Never rejects. */
   requestPairing(stranger: Stranger): Promise<void>;
   /** Records why a message of the platform is not taken, for those who ask. Never rejects. */
@@ -145,7 +145,7 @@ export interface ChannelContext {
    * Asked right before each request to the platform: a request of a process that lost its home must not go out, nor may it acknowledge
    * what it has not kept. @default always permitted
    */
-  readonly permit?: Permit | undefined;
+  readonly permit?: Permit;
   readonly clock: Clock;
   readonly log: Logger;
 }

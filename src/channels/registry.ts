@@ -5,14 +5,14 @@ import { isOwnersChannel } from '../util/owners-channels.ts';
 import { ChannelError, type Channel } from './channel.ts';
 import type { ChannelSource } from './supervised-channel.ts';
 import { PlatformChannel } from './platform.ts';
-import { discordOptions } from './discord/options.ts';
+import { MARKDOWN } from './shows.ts';
 import { slackOptions } from './slack/options.ts';
 import { telegramOptions } from './telegram/options.ts';
 
 /** One entry of `config.channels`. Its kind reads and checks all other fields. */
 export interface ChannelConfig {
   /** @default the entry's own name */
-  readonly kind?: string | undefined;
+  readonly kind?: string;
   readonly [key: string]: unknown;
 }
 
@@ -31,8 +31,6 @@ interface ChannelKind {
   open(name: string, config: ChannelConfig, ports: ChannelPorts): Promise<Channel>;
 }
 
-const MARKDOWN = 'Write Markdown, which this chat shows; a table appears as monospaced text.';
-
 const kinds = {
   telegram: kind({
     shows: MARKDOWN,
@@ -40,14 +38,6 @@ const kinds = {
     open: async (name, options, { random }) => {
       const { telegram } = await import('./telegram/channel.ts');
       return new PlatformChannel(name, telegram(options), random);
-    },
-  }),
-  discord: kind({
-    shows: MARKDOWN,
-    options: discordOptions,
-    open: async (name, options, { random }) => {
-      const { discord } = await import('./discord/channel.ts');
-      return new PlatformChannel(name, discord(options), random);
     },
   }),
   slack: kind({
@@ -98,11 +88,20 @@ function kind<Options>(row: {
   return {
     shows: row.shows,
     async open(name, config, ports) {
-      const parsed = row.options.safeParse(config);
-      if (!parsed.success) throw badOptions(name, parsed.error);
-      return row.open(name, parsed.data, ports);
+      return row.open(name, channelOptions(name, config, row.options), ports);
     },
   };
+}
+
+/** The options of an entry as a schema reads them. Throws a `ChannelError` that names the key. */
+export function channelOptions<Options>(
+  name: string,
+  settings: Readonly<Record<string, unknown>>,
+  options: z.ZodType<Options>,
+): Options {
+  const parsed = options.safeParse(settings);
+  if (parsed.success) return parsed.data;
+  throw badOptions(name, parsed.error);
 }
 
 /** The error for wrong options: names the key and what was expected, but not the value, which may be a secret. */

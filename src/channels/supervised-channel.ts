@@ -59,7 +59,7 @@ export interface ManagerPorts {
   /** When a person's message last came in on a channel, ms since 1970; undefined: never. @default always undefined */
   readonly heardUntil?: (channel: string) => number | undefined;
   /** When the home was restored from a backup, ms since 1970. @default it was not */
-  readonly restoredAt?: number | undefined;
+  readonly restoredAt?: number;
   readonly storage: InboundWriterPorts['storage'];
   /** Writes a text, with secrets redacted, as a file of this name to the quarantine; returns its path. */
   readonly keep: InboundWriterPorts['keep'];

@@ -11,7 +11,8 @@ import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { escapeInvisible, json as asJson, terminalText } from './format.ts';
 import { print } from './print.ts';
-import { pathsOf } from './open.ts';
+import type { Program } from '../core/program.ts';
+import { pathsOf, programOfHome } from './open.ts';
 import { runInShell } from './shell.ts';
 import type { HomeFlag, OutputFlags } from './table/command.ts';
 
@@ -24,7 +25,7 @@ export async function configGetCommand(
   context: CliContext,
 ): Promise<number> {
   const path = text === undefined ? [] : parsePath(text);
-  const loaded = await loadConfig({ home: pathsOf(context, home).home, env: context.env });
+  const loaded = await loadConfig({ program: context.program, home: pathsOf(context, home).home, env: context.env });
   const shown = shownSetting(loaded, path, context.env);
   if (shown === undefined) {
     throw new AppError(
@@ -47,7 +48,8 @@ export async function configSetCommand(
 ): Promise<number> {
   const path = parsePath(text);
   const value = given === '-' ? await readInput(context) : given;
-  return await change(context, flags, { path, value: valueFromText(schemaAt(path), value) });
+  const program = await programFor(context, flags.home, path);
+  return await change({ ...context, program }, flags, { path, value: valueFromText(schemaAt(program, path), value) });
 }
 
 /** `assistant config unset PATH`. */
@@ -55,7 +57,15 @@ export async function configUnsetCommand(
   { path, ...flags }: OutputFlags & { readonly path: string },
   context: CliContext,
 ): Promise<number> {
-  return await change(context, flags, { path: parsePath(path), value: undefined });
+  const parsed = parsePath(path);
+  const program = await programFor(context, flags.home, parsed);
+  return await change({ ...context, program }, flags, { path: parsed, value: undefined });
+}
+
+/** Only a setting that nothing else knows may be one of a package. */
+async function programFor(context: CliContext, home: string | undefined, path: readonly string[]): Promise<Program> {
+  const isKnown = schemaAt(context.program, path) !== undefined;
+  return isKnown ? context.program : await programOfHome(context, pathsOf(context, home));
 }
 
 async function change(
@@ -65,7 +75,7 @@ async function change(
 ): Promise<number> {
   const paths = pathsOf(context, home);
   const { env } = context;
-  const draft = await draftChange({ paths, env }, { path, value });
+  const draft = await draftChange({ program: context.program, paths, env }, { path, value });
   const changed = draft.text !== draft.before;
   const noModel = await modelTrouble(context, paths, draft.loaded);
   if (noModel !== undefined && noModel !== (await modelTrouble(context, paths, draft.was))) {
@@ -115,7 +125,7 @@ export async function configEditCommand({ home }: HomeFlag, context: CliContext)
   for (;;) {
     await openEditor(copy.path, context);
     const text = await copy.read();
-    const { loaded, problems } = await problemsOf(paths.home, env, text);
+    const { loaded, problems } = await problemsOf(context.program, paths.home, env, text);
     const noModel = await modelTrouble(context, paths, loaded);
     if (problems.length === 0 && noModel === undefined) {
       if (text === copy.before) {
@@ -153,7 +163,7 @@ async function openEditor(file: string, context: CliContext): Promise<void> {
 /** `assistant config check`: exit code 78 when the assistant cannot run like that. */
 export async function configCheckCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   const paths = pathsOf(context, home);
-  const { loaded, problems } = await problemsOf(paths.home, context.env);
+  const { loaded, problems } = await problemsOf(context.program, paths.home, context.env);
   const atRest = loaded === undefined ? undefined : await restOf(context, paths, loaded);
   const noModel = atRest?.noModel ?? [];
   const found = [...problems.map((problem) => placed(problem, paths.config)), ...noModel];
@@ -197,8 +207,8 @@ async function restOf(
 }
 
 /** `assistant config schema`. */
-export async function configSchemaCommand(_flags: HomeFlag, { stdout }: CliContext): Promise<number> {
-  stdout.write(`${asJson(configJsonSchema())}\n`);
+export async function configSchemaCommand(_flags: HomeFlag, { program, stdout }: CliContext): Promise<number> {
+  stdout.write(`${asJson(configJsonSchema(program))}\n`);
   return 0;
 }
 

@@ -9,15 +9,16 @@ import type {
   vacuumHome,
 } from '../app.ts';
 import { readEnvironment, type Environment } from '../config/environment.ts';
+import type { Program } from '../core/program.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import { thisHost, type Host } from '../service/host.ts';
 import { systemClock, type Clock } from '../util/clock.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
-type Terminal = { readonly isTTY?: boolean | undefined };
+type Terminal = { readonly isTTY?: boolean };
 /** Its size, in characters. */
-type Sized = { readonly columns?: number | undefined; readonly rows?: number | undefined };
+type Sized = { readonly columns?: number; readonly rows?: number };
 
 /** What the commands need of `app.ts`; loaded only when an assistant is started in this process. */
 export interface AppModule {
@@ -31,6 +32,7 @@ export interface AppModule {
 
 /** The world as the commands see it. */
 export interface CliContext {
+  readonly program: Program;
   readonly stdin: Readable & Terminal;
   readonly stdout: Writable & Terminal & Sized;
   readonly stderr: Writable & Terminal & Sized;
@@ -56,8 +58,9 @@ export interface CliContext {
 }
 
 /** The context of a real process. */
-export function processContext(): CliContext {
+export function processContext(program: Program): CliContext {
   return {
+    program,
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,

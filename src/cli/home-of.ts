@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { resolveHome, type Environment } from '../config/environment.ts';
+import { resolveHome } from '../config/environment.ts';
 import { homePaths } from '../config/home.ts';
 import { agentHome, homeOfMachine, hostedHome, machineOf } from '../config/hosted-home.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -24,7 +24,7 @@ export async function homeOf(
   const name = typeof agent === 'string' ? agent : null;
   if (name === null && worksOn === 'any folder') return named;
   const main = resolveHome({ flag: named, env: context.env });
-  const machine = await machineAt(main, context.env);
+  const machine = await machineAt(main, context);
   if (machine !== null && name === null) throw await unnamed(main, context);
   if (name === null) return named;
   if (machine !== null) return await homeOnMachine(name, { main, machine }, context);
@@ -34,14 +34,14 @@ export async function homeOf(
 }
 
 /** Its configuration, when a folder is that of a machine with many homes (`homes.enabled`); null: it is not, or cannot be read. */
-async function machineAt(folder: string, env: Environment): Promise<LoadedConfig | null> {
+async function machineAt(folder: string, { program, env }: CliContext): Promise<LoadedConfig | null> {
   // Reading a configuration takes longer than many commands do.
   const mayBe =
     (env['ASSISTANT_CONFIG'] ?? textOf(homePaths(folder, env).config)).includes('homes') ||
     Object.keys(env).some((name) => name.startsWith('ASSISTANT_HOMES'));
   if (!mayBe) return null;
   const { loadConfig } = await import('../config/load.ts');
-  const loaded = await loadConfig({ home: folder, env }).catch(() => null);
+  const loaded = await loadConfig({ program, home: folder, env }).catch(() => null);
   return loaded?.config.homes.enabled === true ? loaded : null;
 }
 

@@ -2,6 +2,7 @@ import type { Assistant } from '../app.ts';
 import { resolveHome } from '../config/environment.ts';
 import { loadConfig } from '../config/load.ts';
 import { homePaths, type HomePaths } from '../config/home.ts';
+import type { Program } from '../core/program.ts';
 import { AppError } from '../util/errors.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
@@ -15,8 +16,26 @@ export function pathsOf(context: CliContext, home: string | undefined): HomePath
 
 /** The time zone in which a home's times are shown, as in `localTime`. */
 export async function zoneOf(context: CliContext, home: string | undefined): Promise<string | null> {
-  const loaded = await loadConfig({ home: pathsOf(context, home).home, env: context.env }).catch(() => null);
+  const loaded = await loadConfig({
+    program: context.program,
+    home: pathsOf(context, home).home,
+    env: context.env,
+  }).catch(() => null);
   return loaded?.config.agent.timezone ?? null;
+}
+
+/**
+ * The program with the packages that a person agreed to for a home. Only commands ask for it that can't do without: it runs the
+ * code of packages.
+ */
+export async function programOfHome(
+  { program, env, clock }: Pick<CliContext, 'program' | 'env' | 'clock'>,
+  paths: HomePaths,
+): Promise<Program> {
+  const loaded = await loadConfig({ program, home: paths.home, env }).catch(() => null);
+  if (loaded === null || loaded.config.plugins.length === 0) return program;
+  const { withPackages } = await import('../app/extensions/packages.ts');
+  return await withPackages(program, { paths, config: loaded.config, clock }, { byName: false });
 }
 
 /** Starts the assistant of a home in this process. */
@@ -65,7 +84,9 @@ export async function openAssistant(
   const logsToFile = log === 'configured' && context.stderr.isTTY === true;
   const logSettings = async (): Promise<Readonly<Record<string, unknown>>> => {
     if (logsToFile) return {};
-    const isSet = log === 'configured' && (await loadConfig({ home: paths.home, env: context.env })).setsLogLevel;
+    const isSet =
+      log === 'configured' &&
+      (await loadConfig({ program: context.program, home: paths.home, env: context.env })).setsLogLevel;
     return isSet ? {} : { log: { level: log === 'silent' ? log : 'warn' } };
   };
   // What is not confirmed by the disk is found out by the next command; waiting for it would never end.

@@ -8,12 +8,13 @@ import { terminalText } from './format.ts';
 import { refuseOthersHome } from './other-owner.ts';
 import { addCommands, helpWidth } from './table/build.ts';
 import { exitCodes } from './table/command.ts';
-import { COMMANDS } from './table/table.ts';
+import type { Program } from '../core/program.ts';
+import { commandsOf } from './table/table.ts';
 import { pointToOwnHelp, requireKnownCommands, USAGE_ERROR, withoutHelpWord } from './usage.ts';
 
 /** Runs this process's command line and ends the process. */
-export async function main(): Promise<void> {
-  const context = processContext();
+export async function main(program: Program): Promise<void> {
+  const context = processContext(program);
   // A reader such as `head` may close the pipe early.
   process.stdout.on('error', () => process.exit(0));
   const code = await run(process.argv.slice(2), context);
@@ -28,11 +29,10 @@ export function run(argv: readonly string[], context: CliContext): Promise<numbe
 async function runLine(argv: readonly string[], context: CliContext): Promise<number> {
   const outcome = { code: 0 };
   try {
-    const program = buildProgram(context, (code) => {
+    const words = withoutHelpWord(argv.length === 0 ? ['--help'] : argv);
+    const program = await programOf(words, context, (code) => {
       outcome.code = code;
     });
-    const words = withoutHelpWord(argv.length === 0 ? ['--help'] : argv);
-    requireKnownCommands(program, words);
     program.hook('preAction', (_program, action) => {
       const name = action.parent === program || action.parent === null ? action.name() : action.parent.name();
       refuseOthersHome(name, argv, resolveHome({ flag: homeFlag(argv), env: context.env }));
@@ -57,8 +57,28 @@ async function runLine(argv: readonly string[], context: CliContext): Promise<nu
   }
 }
 
+/** A word that is no command of the program itself may be one of a package's, which is loaded for that alone. */
+async function programOf(
+  words: readonly string[],
+  context: CliContext,
+  done: (code: number) => void,
+): Promise<Command> {
+  const own = buildProgram(context, done);
+  try {
+    requireKnownCommands(own, words);
+    return own;
+  } catch (error) {
+    const { pathsOf, programOfHome } = await import('./open.ts');
+    const program = await programOfHome(context, pathsOf(context, homeFlag(words)));
+    if (program === context.program) throw error;
+    const whole = buildProgram({ ...context, program }, done);
+    requireKnownCommands(whole, words);
+    return whole;
+  }
+}
+
 function buildProgram(context: CliContext, done: (code: number) => void): Command {
-  const program = new Command('assistant')
+  const root = new Command('assistant')
     .description('A personal assistant that you host yourself.')
     .option('--home <folder>', 'home folder of the assistant (default: $ASSISTANT_HOME, or ~/.assistant)')
     .option('--agent <name>', 'a further assistant of that home, or a home of that machine')
@@ -76,9 +96,9 @@ function buildProgram(context: CliContext, done: (code: number) => void): Comman
       writeErr: (text) => context.stderr.write(terminalText(text)),
     })
     .exitOverride();
-  addCommands(program, COMMANDS, { context, done });
-  pointToOwnHelp(program);
-  return program;
+  addCommands(root, commandsOf(context.program), { context, done });
+  pointToOwnHelp(root);
+  return root;
 }
 
 /** The value of `--home` in a command line, read without a parser because the parser may have failed. */
@@ -92,7 +112,7 @@ async function isDebugging(context: CliContext, argv: readonly string[]): Promis
   try {
     const { loadConfig } = await import('../config/load.ts');
     const home = resolveHome({ flag: homeFlag(argv), env: context.env });
-    return (await loadConfig({ home, env: context.env })).config.log.level === 'debug';
+    return (await loadConfig({ program: context.program, home, env: context.env })).config.log.level === 'debug';
   } catch {
     return false;
   }

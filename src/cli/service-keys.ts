@@ -1,5 +1,5 @@
-import type { Environment } from '../config/environment.ts';
 import { loadConfig } from '../config/load.ts';
+import type { CliContext } from './context.ts';
 import type { Places } from '../service/places.ts';
 import type { Variables } from '../service/program.ts';
 import { fitsInLine, readVariables } from '../service/variables.ts';
@@ -19,10 +19,10 @@ export interface ServiceKeys {
  */
 export async function keysForService(
   { home, variables: file }: Places,
-  env: Environment,
+  { program, env }: Pick<CliContext, 'program' | 'env'>,
   agree: (question: string) => Promise<boolean>,
 ): Promise<ServiceKeys> {
-  const missing = await missingVariables(home, file, env);
+  const missing = await missingVariables(home, file, { program, env });
   if (missing.length === 0) return { copied: {}, notes: [] };
   const fitting = missing.filter((name) => fitsInLine(env[name] ?? ''));
   const unfit = missing.filter((name) => !fitting.includes(name));
@@ -39,11 +39,15 @@ export async function keysForService(
   };
 }
 
-async function missingVariables(home: string, file: string, env: Environment): Promise<readonly string[]> {
+async function missingVariables(
+  home: string,
+  file: string,
+  { program, env }: Pick<CliContext, 'program' | 'env'>,
+): Promise<readonly string[]> {
   const own = readVariables(file);
   if (own === null) return [];
   try {
-    const { variables } = await loadConfig({ home, env });
+    const { variables } = await loadConfig({ program, home, env });
     return variables.filter((name) => !Object.hasOwn(own, name));
   } catch (error) {
     // What is wrong with its configuration the service says itself.

@@ -27,7 +27,7 @@ export async function serviceInstallCommand(
   const isAsked = context.stdin.isTTY === true && context.stdout.isTTY === true;
   const keys = await keysForService(
     supervisor.places,
-    context.env,
+    context,
     async (question) => copyKeys || (isAsked && confirm(context, question, { yes: false })),
   );
   const notes = await installService(supervisor, { host, env, added: keys.copied });

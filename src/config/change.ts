@@ -13,6 +13,7 @@ import { NEW_CONFIG } from './init.ts';
 import { loadConfig, type LoadedConfig } from './load.ts';
 import { copyProblem } from './machine.ts';
 import { readConfigFile } from './read-config.ts';
+import type { Program } from '../core/program.ts';
 import type { SettingPath } from './setting.ts';
 
 /** A text for `config.json` that the assistant can run with, not written yet. */
@@ -33,17 +34,20 @@ export interface ConfigDraft {
  * sentence that a start would say when the assistant could not run like that, or when nothing would read the setting.
  */
 export async function draftChange(
-  { paths, env }: { readonly paths: HomePaths; readonly env: Environment },
+  { program, paths, env }: { readonly program: Program; readonly paths: HomePaths; readonly env: Environment },
   { path, value }: { readonly path: SettingPath; readonly value: unknown },
 ): Promise<ConfigDraft> {
   requireFile(env, paths);
   const before = await readConfigFile(paths.config);
   const start = before === undefined || before.trim() === '' ? NEW_CONFIG : before;
   const text = editedText(start, { path, value, file: paths.config });
-  const known = unknownKeys(parseDocument(start, paths.config).value);
-  const unknown = unknownKeys(parseDocument(text, paths.config).value).find((key) => !known.includes(key));
+  const known = unknownKeys(program, parseDocument(start, paths.config).value);
+  const unknown = unknownKeys(program, parseDocument(text, paths.config).value).find((key) => !known.includes(key));
   if (unknown !== undefined) throw refused(unknown);
-  const [was, is] = [await problemsOf(paths.home, env, start), await problemsOf(paths.home, env, text)];
+  const [was, is] = [
+    await problemsOf(program, paths.home, env, start),
+    await problemsOf(program, paths.home, env, text),
+  ];
   const added = is.problems.find(({ sentence }) => !was.problems.some((old) => old.sentence === sentence));
   if (added !== undefined) throw refused(added.sentence);
   return { before, text, loaded: is.loaded, was: was.loaded, remaining: is.problems };
@@ -51,12 +55,13 @@ export async function draftChange(
 
 /** Everything that is wrong with a text for `config.json`; what it would be loaded as where nothing is. */
 export async function problemsOf(
+  program: Program,
   home: string,
   env: Environment,
   text?: string,
 ): Promise<{ readonly loaded: LoadedConfig | undefined; readonly problems: readonly ConfigProblem[] }> {
   try {
-    const loaded = await loadConfig({ home, env, ...(text === undefined ? {} : { text }) });
+    const loaded = await loadConfig({ program, home, env, ...(text === undefined ? {} : { text }) });
     return { loaded, problems: [] };
   } catch (error) {
     if (error instanceof ConfigError) return { loaded: undefined, problems: error.problems };

@@ -1,12 +1,19 @@
 import { isOwnersChannel } from '../util/owners-channels.ts';
 import type { Config } from './schema.ts';
-import { channelSecrets, type ChannelSettings } from './schema/channels.ts';
+import { kindOf, type Program } from '../core/program.ts';
+import type { ChannelSettings } from './schema/channels.ts';
+
+/** A configuration, and what it was checked with. */
+interface Checked {
+  readonly config: Pick<Config, 'channels'>;
+  readonly program: Program;
+}
 
 /** The channels to connect: enabled, and with the tokens that their platform needs. */
-export function enabledChannels(config: Pick<Config, 'channels'>): Readonly<Record<string, ChannelSettings>> {
+export function enabledChannels({ config, program }: Checked): Readonly<Record<string, ChannelSettings>> {
   return Object.fromEntries(
     Object.entries(config.channels).filter(
-      ([name, settings]) => settings.enabled && missingSecrets(name, settings).length === 0,
+      ([name, settings]) => settings.enabled && missingSecrets(program, name, settings).length === 0,
     ),
   );
 }
@@ -22,6 +29,7 @@ export function hasChannel({ channels }: Pick<Config, 'channels'>, name: string)
 }
 
 /** The keys of the tokens that this channel cannot do without and does not have. */
-export function missingSecrets(name: string, settings: ChannelSettings): readonly string[] {
-  return channelSecrets(settings.kind ?? name).filter((key) => typeof settings[key] !== 'string');
+export function missingSecrets(program: Program, name: string, settings: ChannelSettings): readonly string[] {
+  const { secrets = [] } = kindOf(program, settings.kind ?? name) ?? {};
+  return secrets.filter((key) => typeof settings[key] !== 'string');
 }

@@ -1,57 +1,29 @@
 import type { Environment } from './environment.ts';
+import type { Program } from '../core/program.ts';
 
-/** The usual variables of the providers' keys; the providers have the same in their table. */
-const PROVIDER_KEYS = {
-  anthropic: 'ANTHROPIC_API_KEY',
-  openai: 'OPENAI_API_KEY',
-  openrouter: 'OPENROUTER_API_KEY',
-  gemini: 'GEMINI_API_KEY',
-  groq: 'GROQ_API_KEY',
-  deepseek: 'DEEPSEEK_API_KEY',
-  mistral: 'MISTRAL_API_KEY',
-  moonshot: 'MOONSHOT_API_KEY',
-  xai: 'XAI_API_KEY',
-  zhipu: 'ZHIPUAI_API_KEY',
-  dashscope: 'DASHSCOPE_API_KEY',
-  minimax: 'MINIMAX_API_KEY',
-  siliconflow: 'SILICONFLOW_API_KEY',
-  together: 'TOGETHER_API_KEY',
-  'azure-openai': 'AZURE_OPENAI_API_KEY',
-};
-
-/** Names of providers that a variable of the environment enables. */
-export const USUAL_PROVIDERS: readonly string[] = Object.keys(PROVIDER_KEYS);
-
-/** The variable that fills `providers.NAME.apiKey`; undefined for names that none fills. */
-export function usualKeyVariable(provider: string): string | undefined {
-  return Object.entries(PROVIDER_KEYS).find(([name]) => name === provider)?.[1];
-}
-
-const BASE_URLS: Readonly<Record<string, string>> = { anthropic: 'ANTHROPIC_BASE_URL', openai: 'OPENAI_BASE_URL' };
-
-/** Which variables fill which settings of which entry; the first is the one that enables it. */
-const ENTRIES: readonly {
+/** Which variables fill which settings of an entry; the first is the one that enables it. */
+interface UsualEntry {
   readonly section: 'providers' | 'channels';
   readonly name: string;
   readonly keys: Readonly<Record<string, string>>;
-}[] = [
-  ...Object.entries(PROVIDER_KEYS).map(([name, apiKey]) => {
-    const baseUrl = BASE_URLS[name];
-    return { section: 'providers' as const, name, keys: { apiKey, ...(baseUrl === undefined ? {} : { baseUrl }) } };
-  }),
-  { section: 'channels', name: 'telegram', keys: { token: 'TELEGRAM_BOT_TOKEN', allowFrom: 'TELEGRAM_ALLOW_FROM' } },
-  { section: 'channels', name: 'discord', keys: { token: 'DISCORD_BOT_TOKEN', allowFrom: 'DISCORD_ALLOW_FROM' } },
-  {
-    section: 'channels',
-    name: 'slack',
-    keys: { botToken: 'SLACK_BOT_TOKEN', appToken: 'SLACK_APP_TOKEN', allowFrom: 'SLACK_ALLOW_FROM' },
-  },
-];
+}
+
+function entriesOf({ presets, kinds }: Program): readonly UsualEntry[] {
+  const providers = [...presets].flatMap(([name, { keyVariable: apiKey, baseUrlVariable: baseUrl }]): UsualEntry[] =>
+    apiKey === null
+      ? []
+      : [{ section: 'providers', name, keys: { apiKey, ...(baseUrl === undefined ? {} : { baseUrl }) } }],
+  );
+  return [
+    ...providers,
+    ...kinds.map(({ kind, variables }): UsualEntry => ({ section: 'channels', name: kind, keys: variables })),
+  ];
+}
 
 /** The usual variable that fills this setting where nothing else does; undefined: none. */
-export function usualVariable(path: readonly string[]): string | undefined {
+export function usualVariable(program: Program, path: readonly string[]): string | undefined {
   const [section, name, key = ''] = path;
-  return ENTRIES.find((entry) => entry.section === section && entry.name === name)?.keys[key];
+  return entriesOf(program).find((entry) => entry.section === section && entry.name === name)?.keys[key];
 }
 
 /** The variables of web searches, in the order in which `auto` takes the first that is set. */
@@ -68,9 +40,9 @@ const SEARCHES: readonly {
 ];
 
 /** Whether a variable is for the main assistant of a process alone: its settings, and the keys of its channels and searches. */
-export function isVariableOfMain(variable: string): boolean {
+export function isVariableOfMain({ kinds }: Program, variable: string): boolean {
   if (variable.startsWith('ASSISTANT_')) return variable !== 'ASSISTANT_COMMAND';
-  const channels = ENTRIES.filter(({ section }) => section === 'channels').flatMap(({ keys }) => Object.values(keys));
+  const channels = kinds.flatMap(({ variables }) => Object.values(variables));
   return channels.includes(variable) || SEARCHES.some((search) => search.variable === variable);
 }
 
@@ -86,10 +58,10 @@ interface Filled {
  * The settings with what the environment adds: a key in the environment enables its provider, channel or web search
  * without an entry. What the file says wins.
  */
-export function withEnvironment(raw: Settings, env: Environment): Filled {
+export function withEnvironment(program: Program, raw: Settings, env: Environment): Filled {
   let settings = raw;
   const variables: string[] = [];
-  for (const { section, name, keys } of ENTRIES) {
+  for (const { section, name, keys } of entriesOf(program)) {
     const entries = settings[section] ?? {};
     if (!isSettings(entries)) continue;
     const entry = entries[name];

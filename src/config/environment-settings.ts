@@ -2,9 +2,10 @@ import * as z from 'zod';
 import { AppError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
 import type { Environment } from './environment.ts';
-import { mergeSettings, USUAL_PROVIDERS } from './environment-keys.ts';
-import { configSchema, innerSchema } from './schema.ts';
-import { channelKeys } from './schema/channels.ts';
+import { mergeSettings } from './environment-keys.ts';
+import { innerSchema } from './schema.ts';
+import { kindOf, type Program } from '../core/program.ts';
+import { keysOfKind } from './schema/channels.ts';
 import { schemaAt, valueAt, valueFromText, type SettingPath } from './setting.ts';
 
 const PREFIX = 'ASSISTANT_';
@@ -28,7 +29,7 @@ export interface EnvironmentSettings {
  * Reads every variable `ASSISTANT_<PATH>` over `written`: `__` between the keys, upper case and `_` as you like inside
  * them. Throws `config-invalid` where a name could mean two entries.
  */
-export function withVariables(written: Settings, env: Environment): EnvironmentSettings {
+export function withVariables(program: Program, written: Settings, env: Environment): EnvironmentSettings {
   const variables: { readonly name: string; readonly path: SettingPath }[] = [];
   const warnings: string[] = [];
   let settings = written;
@@ -37,12 +38,12 @@ export function withVariables(written: Settings, env: Environment): EnvironmentS
   for (const name of names.sort((a, b) => wordsOf(a).length - wordsOf(b).length || (a < b ? -1 : 1))) {
     const text = env[name];
     if (text === undefined || text === '') continue;
-    const path = pathOf(name, settings);
+    const path = pathOf(program, name, settings);
     if (path === undefined) {
-      warnings.push(unknownVariable(name));
+      warnings.push(unknownVariable(program, name));
       continue;
     }
-    settings = mergeSettings(settings, nested(path, valueFromText(schemaAt(path), text)));
+    settings = mergeSettings(settings, nested(path, valueFromText(schemaAt(program, path), text)));
     variables.push({ name, path });
   }
   const isWithin = (inner: SettingPath, outer: SettingPath): boolean => outer.every((key, at) => inner[at] === key);
@@ -75,15 +76,15 @@ function wordsOf(variable: string): readonly string[] {
 }
 
 /** The path that a variable sets; undefined where there is no such setting. */
-function pathOf(variable: string, settings: Settings): SettingPath | undefined {
+function pathOf(program: Program, variable: string, settings: Settings): SettingPath | undefined {
   const path: string[] = [];
   for (const word of wordsOf(variable)) {
-    const inner = innerSchema(schemaAt(path));
+    const inner = innerSchema(schemaAt(program, path));
     const key =
       inner instanceof z.ZodRecord
-        ? entryName(word, { path, entries: valueAt(settings, path), variable })
+        ? entryName(word, { program, path, entries: valueAt(settings, path), variable })
         : inner instanceof z.ZodObject
-          ? keyOf(word, inner, kindOf(path, settings))
+          ? keyOf(word, inner, { program, kind: kindAt(path, settings) })
           : undefined;
     if (key === undefined) return undefined;
     path.push(key);
@@ -92,16 +93,21 @@ function pathOf(variable: string, settings: Settings): SettingPath | undefined {
 }
 
 /** The key of an object that a word of a variable means; a plugin's channel has keys that only the plugin knows. */
-function keyOf(word: string, { shape, def }: z.ZodObject, kind: string | undefined): string | undefined {
-  const known = (kind === undefined ? undefined : channelKeys(kind)) ?? Object.keys(shape);
+function keyOf(
+  word: string,
+  { shape, def }: z.ZodObject,
+  { program, kind }: { readonly program: Program; readonly kind: string | undefined },
+): string | undefined {
+  const ofKind = kind === undefined ? undefined : kindOf(program, kind);
+  const known = ofKind === undefined ? Object.keys(shape) : keysOfKind(ofKind);
   const key = known.find((name) => !name.startsWith('$') && bare(name) === bare(word));
   if (key !== undefined || def.catchall === undefined) return key;
-  if (kind !== undefined && channelKeys(kind) !== undefined) return undefined;
+  if (ofKind !== undefined) return undefined;
   return word.toLowerCase().replaceAll(/_(?<letter>[a-z\d])/gu, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The kind of the channel whose entry stands at this path. */
-function kindOf(path: SettingPath, settings: Settings): string | undefined {
+function kindAt(path: SettingPath, settings: Settings): string | undefined {
   const [section, name] = path;
   if (section !== 'channels' || name === undefined || path.length !== 2) return undefined;
   const kind = valueAt(settings, [...path, 'kind']);
@@ -111,7 +117,12 @@ function kindOf(path: SettingPath, settings: Settings): string | undefined {
 /** A name that the configuration has already, else one that the section is known for, else the word in lower case. */
 function entryName(
   word: string,
-  { path, entries, variable }: { readonly path: SettingPath; readonly entries: unknown; readonly variable: string },
+  {
+    program: { presets },
+    path,
+    entries,
+    variable,
+  }: { readonly program: Program; readonly path: SettingPath; readonly entries: unknown; readonly variable: string },
 ): string | undefined {
   if (word === '') return undefined;
   const isMeant = (name: string): boolean => written(name) === written(word);
@@ -120,21 +131,23 @@ function entryName(
     const message = `${variable} could mean ${present.map((name) => JSON.stringify(name)).join(' or ')} in ${path.join('.')}. Set the whole of ${path.join('.')} as JSON in ${variableName(path)} instead.`;
     throw new AppError('config-invalid', message, { exitCode: 78, facts: { variable } });
   }
-  const [found = path[0] === 'providers' && path.length === 1 ? USUAL_PROVIDERS.find(isMeant) : undefined] = present;
+  const isProvider = path[0] === 'providers' && path.length === 1;
+  const known = isProvider ? [...presets].filter(([, { keyVariable }]) => keyVariable !== null) : [];
+  const [found = known.map(([name]) => name).find(isMeant)] = present;
   if (found !== undefined) return found;
   if (path.at(-1) === 'env') return word;
   return path.at(-1) === 'headers' ? word.toLowerCase().replaceAll('_', '-') : word.toLowerCase();
 }
 
-function unknownVariable(name: string): string {
-  const guess = nearest(name, candidates(configSchema, wordsOf(name), []));
+function unknownVariable({ schema }: Program, name: string): string {
+  const guess = nearest(name, candidates(schema, wordsOf(name), []));
   const meant = guess === undefined ? '' : ` Did you mean ${guess}?`;
   return `The variable ${name} is not known and has no effect.${meant}`;
 }
 
 /** Every variable there is, with the entries' names as in `words`. */
-function candidates(schema: unknown, words: readonly string[], path: SettingPath): readonly string[] {
-  const inner = innerSchema(schema);
+function candidates(program: unknown, words: readonly string[], path: SettingPath): readonly string[] {
+  const inner = innerSchema(program);
   const own = path.length === 0 ? [] : [variableName(path)];
   if (inner instanceof z.ZodObject) {
     const below = Object.entries(inner.shape).filter(([key]) => !key.startsWith('$'));

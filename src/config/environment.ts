@@ -10,7 +10,7 @@ export function readEnvironment(): Environment {
 }
 
 /** The home folder: the flag, else `ASSISTANT_HOME`, else `~/.assistant`. Absolute; `~/` is understood. */
-export function resolveHome(options: { readonly flag?: string | undefined; readonly env: Environment }): string {
+export function resolveHome(options: { readonly flag?: string; readonly env: Environment }): string {
   const userHome = options.env['HOME'] ?? homedir();
   const wanted = options.flag ?? options.env['ASSISTANT_HOME'] ?? join(userHome, '.assistant');
   if (isAbsolute(wanted)) return resolve(wanted);

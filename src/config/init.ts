@@ -5,7 +5,7 @@ import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.
 import { AppError, errorCode } from '../util/errors.ts';
 import { ensureHome, type HomePaths } from './home.ts';
 import { packageFile } from './version.ts';
-import { configSchema } from './schema.ts';
+import type { Program } from '../core/program.ts';
 
 export interface InitReport {
   /** Relative to the home. */
@@ -62,6 +62,7 @@ const FURTHER_CONFIG = `{
  */
 export async function initHome(
   paths: HomePaths,
+  program: Program,
   {
     config = paths.host === null ? NEW_CONFIG : FURTHER_CONFIG,
   }: { /** Of a `config.json` that is not there yet. */ readonly config?: string } = {},
@@ -79,7 +80,7 @@ export async function initHome(
     created.push(name);
   };
   await put(paths.config, async () => config);
-  await writeSchema(join(paths.home, SCHEMA_FILE));
+  await writeSchema(program, join(paths.home, SCHEMA_FILE));
   const template = templateFolder();
   for (const { path, isFolder } of await templateEntries(template)) {
     const target = join(paths.workspace, path);
@@ -90,8 +91,8 @@ export async function initHome(
 }
 
 /** The JSON schema of `config.json`, for editors. */
-export function configJsonSchema(): unknown {
-  return z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' });
+export function configJsonSchema({ schema }: Program): unknown {
+  return z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
 }
 
 /** What the workspace of a new home has and this one lacks, relative to the workspace. */
@@ -101,9 +102,9 @@ export async function missingInWorkspace({ workspace }: Pick<HomePaths, 'workspa
   return entries.filter((_, at) => isThere[at] === false).map(({ path }) => path);
 }
 
-async function writeSchema(path: string): Promise<void> {
-  const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
-  if ((await readIfExists(path)) !== schema) await replaceDurable(path, schema);
+async function writeSchema(program: Program, path: string): Promise<void> {
+  const text = `${JSON.stringify(configJsonSchema(program), null, 2)}\n`;
+  if ((await readIfExists(path)) !== text) await replaceDurable(path, text);
 }
 
 function templateFolder(): string {

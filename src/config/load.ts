@@ -3,18 +3,19 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { shellWord } from '../util/text.ts';
-import { hostedEnvironment, MACHINES_SECTIONS, MAINS_SECTIONS, ownSettings, sharedChannels } from './agents.ts';
+import { hostedEnvironment, MACHINES_SECTIONS, mainsSections, ownSettings, sharedChannels } from './agents.ts';
 import { hostedHome, machineOf } from './hosted-home.ts';
 import { missingSecrets } from './channels.ts';
 import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
-import { mergeSettings, usualKeyVariable, withEnvironment } from './environment-keys.ts';
+import { mergeSettings, withEnvironment } from './environment-keys.ts';
 import { withVariables } from './environment-settings.ts';
 import { unreadSwitches, withOwnForms } from './mcp-forms.ts';
 import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
 import { readConfigFile } from './read-config.ts';
-import { configSchema, type Config } from './schema.ts';
+import type { Config } from './schema.ts';
+import type { Program } from '../core/program.ts';
 import type { AgentSettings } from './schema/agents.ts';
 import { collectSecrets, resolveReferences, type MissingVariable } from './secrets.ts';
 import { unknownKeys } from './unknown-keys.ts';
@@ -27,6 +28,8 @@ const MAY_READ = 0o044;
 /** A configuration that is valid, and where its values come from. */
 export interface LoadedConfig {
   readonly config: Config;
+  /** What it was checked by. */
+  readonly program: Program;
   /** One sentence each. */
   readonly warnings: readonly string[];
   /** Path of the file, whether or not it exists; `ASSISTANT_CONFIG` if that variable replaces the file. */
@@ -57,6 +60,8 @@ const WHOLE = 'ASSISTANT_CONFIG';
  * is invalid, `config-unreadable` (78) if the file cannot be read.
  */
 export async function loadConfig(options: {
+  /** That of the core and of the extensions of this program. */
+  readonly program: Program;
   readonly home: string;
   readonly env: Environment;
   readonly overrides?: Readonly<Record<string, unknown>>;
@@ -65,19 +70,21 @@ export async function loadConfig(options: {
   /** The configuration of the main assistant whose channels it has. @default that of the home around it, if there is one */
   readonly host?: LoadedConfig;
 }): Promise<LoadedConfig> {
-  const { home, overrides = {} } = options;
+  const { program, home, overrides = {} } = options;
   const hosted = hostedHome(home);
   // What the machine of a home says of stores is not the home's to say.
   if (hosted === null && machineOf(home) !== null)
-    return await loadOwn({ ...options, env: hostedEnvironment(options.env), ignored: MACHINES_SECTIONS });
+    return await loadOwn({ ...options, env: hostedEnvironment(program, options.env), ignored: MACHINES_SECTIONS });
   const host =
-    hosted === null ? undefined : (options.host ?? (await loadConfig({ home: hosted.host, env: options.env })));
+    hosted === null
+      ? undefined
+      : (options.host ?? (await loadConfig({ program, home: hosted.host, env: options.env })));
   const entry = hosted === null ? undefined : host?.config.agents[hosted.name];
   if (host === undefined || entry === undefined) return await loadOwn(options);
   return withHost(
     await loadOwn({
       ...options,
-      env: hostedEnvironment(options.env),
+      env: hostedEnvironment(program, options.env),
       under: { providers: host.config.providers, models: host.config.models },
       overrides: mergeSettings(ownSettings(entry), overrides),
     }),
@@ -90,11 +97,14 @@ function withHost(
   own: LoadedConfig,
   { host, entry }: { readonly host: LoadedConfig; readonly entry: AgentSettings },
 ): LoadedConfig {
-  const idle = MAINS_SECTIONS.filter((section) => own.written[section] !== undefined);
-  const { channels: _, agents: __, ...settings } = own.config;
+  const { program } = own;
+  const idle = mainsSections(program).filter((section) => own.written[section] !== undefined);
+  const unset = program.sections
+    .filter(({ mainOnly }) => mainOnly)
+    .map(({ path, schema }) => [path, schema.parse(undefined)]);
   return {
     ...own,
-    config: { ...settings, agents: {}, channels: sharedChannels(host.config, entry), hooks: {} },
+    config: { ...own.config, agents: {}, channels: sharedChannels(host, entry), ...Object.fromEntries(unset) },
     secrets: [...new Set([...own.secrets, ...host.secrets])],
     warnings: [
       ...own.warnings.filter((warning) => !warning.startsWith('channels.')),
@@ -106,6 +116,7 @@ function withHost(
 }
 
 interface OwnOptions {
+  readonly program: Program;
   readonly home: string;
   readonly env: Environment;
   readonly overrides?: Readonly<Record<string, unknown>>;
@@ -117,7 +128,7 @@ interface OwnOptions {
 }
 
 async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
-  const { home, env, overrides = {}, under = {}, ignored = [] } = options;
+  const { program, home, env, overrides = {}, under = {}, ignored = [] } = options;
   const file = homePaths(home, env).config;
   const whole = env[WHOLE];
   const source = whole ?? options.text ?? (await readConfigFile(file));
@@ -125,21 +136,32 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
   const document = source === undefined ? undefined : parseDocument(source, path);
   const all = Object.entries(asSettings(document?.value));
   const written = Object.fromEntries(all.filter(([section]) => !ignored.includes(section)));
-  const { settings: given, variableOf, warnings, ...set } = withVariables(withOwnForms(written), env);
+  const { settings: given, variableOf, warnings, ...set } = withVariables(program, withOwnForms(written), env);
   const settings = withOwnForms(given);
   const resolved = await resolveReferences(settings, env, dirname(file));
-  const filled = withEnvironment(mergeSettings(under, asSettings(resolved.value)), env);
+  const filled = withEnvironment(program, mergeSettings(under, asSettings(resolved.value)), env);
   const raw = mergeSettings(filled.settings, withOwnForms(overrides));
-  const config = parse(raw, { file: path, document, referenced: resolved.referenced, variableOf });
+  const sensitive = new Set(program.sections.filter((one) => one.sensitive).map(({ path }) => path));
+  const plugins: unknown = raw['plugins'];
+  const absent = (Array.isArray(plugins) ? plugins : []).map(String).filter((name) => !program.packages.has(name));
+  const config = parse(program, raw, {
+    isWhole: absent.length === 0,
+    file: path,
+    document,
+    referenced: resolved.referenced,
+    variableOf,
+    sensitive,
+  });
   return {
     config,
+    program,
     path,
     exists: source !== undefined,
     isEmpty: document?.isEmpty ?? true,
     written,
     variableOf,
     setsLogLevel: asSettings(settings['log'])['level'] !== undefined,
-    keyVariables: keyVariablesOf(config, settings, { env, variableOf }),
+    keyVariables: keyVariablesOf(config, settings, { presets: program.presets, env, variableOf }),
     variables: [
       ...new Set([
         ...(whole === undefined ? [] : [WHOLE]),
@@ -158,26 +180,31 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
         ? [`${path} is empty; the defaults are used. To set the assistant up: ${assistantCommand('init')}`]
         : []),
       ...warnings,
-      ...unknownKeys(settings),
+      ...unknownKeys(program, settings, absent),
       ...missingVariables(resolved.missing, config, settings),
-      ...idleChannels(resolved.missing, config),
+      ...idleChannels(program, resolved.missing, config),
     ],
   };
 }
 
 function parse(
+  { schema }: Program,
   raw: Readonly<Record<string, unknown>>,
   source: {
     file: string;
     document: ConfigDocument | undefined;
     referenced: ReadonlySet<string>;
     variableOf: LoadedConfig['variableOf'];
+    sensitive: ReadonlySet<string>;
+    /** All listed packages are a part of the program; else it keeps the sections that it doesn't know. */
+    isWhole: boolean;
   },
 ): Config {
   // It is parsed once: to compile parsers for it first takes three times as long.
-  const parsed = configSchema.safeParse(raw, { jitless: true });
+  const parsed = (source.isWhole ? schema : schema.loose()).safeParse(raw, { jitless: true });
   const unread = unreadSwitches(raw);
-  if (parsed.success && unread.length === 0) return parsed.data;
+  // It is the core's program, extended.
+  if (parsed.success && unread.length === 0) return parsed.data as Config;
   throw problemsError([...unread, ...(parsed.error?.issues ?? [])], { ...source, raw });
 }
 
@@ -185,15 +212,17 @@ function parse(
 function keyVariablesOf(
   { providers }: Config,
   settings: Readonly<Record<string, unknown>>,
-  { env, variableOf }: { readonly env: Environment; readonly variableOf: LoadedConfig['variableOf'] },
+  { presets, env, variableOf }: Pick<Program, 'presets'> & Pick<OwnOptions, 'env'> & Pick<LoadedConfig, 'variableOf'>,
 ): Readonly<Record<string, string>> {
   const entries = Object.entries(providers).flatMap(([name, { apiKey }]) => {
     const own = variableOf(['providers', name, 'apiKey']);
     if (own !== undefined && env[own] === apiKey) return [[name, own] as const];
     const given = asSettings(asSettings(settings['providers'])[name])['apiKey'];
     const variable =
-      typeof given === 'string' ? /^\$\{(?<name>\w+)\}$/u.exec(given)?.groups?.['name'] : usualKeyVariable(name);
-    const isUsed = variable !== undefined && typeof apiKey === 'string' && env[variable] === apiKey;
+      typeof given === 'string'
+        ? /^\$\{(?<name>\w+)\}$/u.exec(given)?.groups?.['name']
+        : presets.get(name)?.keyVariable;
+    const isUsed = variable != null && typeof apiKey === 'string' && env[variable] === apiKey;
     return isUsed ? [[name, variable] as const] : [];
   });
   return Object.fromEntries(entries);
@@ -215,10 +244,10 @@ function isNeeded([section, name = '']: readonly string[], config: Config, writt
   return [config.agent.model, ...config.agent.fallbacks].some((model) => model.startsWith(`${name}/`));
 }
 
-function idleChannels(missing: readonly MissingVariable[], config: Config): readonly string[] {
+function idleChannels(program: Program, missing: readonly MissingVariable[], config: Config): readonly string[] {
   return Object.entries(config.channels).flatMap(([name, settings]) => {
     if (!settings.enabled) return [];
-    const lacking = missingSecrets(name, settings).filter(
+    const lacking = missingSecrets(program, name, settings).filter(
       (key) => !missing.some(({ path }) => path.join('.') === `channels.${name}.${key}`),
     );
     return lacking.map((key) => `channels.${name} stays off: channels.${name}.${key} is not set.`);

@@ -18,7 +18,7 @@ const SET = '(set)';
 /** What a configuration says at a path, without a secret; undefined where there is no such setting. */
 export function shownSetting(loaded: LoadedConfig, path: SettingPath, env: Environment): ShownSetting | undefined {
   const value = valueAt(loaded.config, path);
-  if (value === undefined && schemaAt(path) === undefined) return undefined;
+  if (value === undefined && schemaAt(loaded.program, path) === undefined) return undefined;
   const shown = withoutSecrets(value, path, new Set(loaded.secrets));
   return { value: shown, isSecret: shown === SET, from: originOf(loaded, path, env) };
 }
@@ -36,7 +36,7 @@ function withoutSecrets(value: unknown, path: SettingPath, secrets: ReadonlySet<
 }
 
 function originOf(
-  { config, written, variableOf, path: file }: LoadedConfig,
+  { program, config, written, variableOf, path: file }: LoadedConfig,
   path: SettingPath,
   env: Environment,
 ): string {
@@ -53,7 +53,7 @@ function originOf(
     if (typeof valueAt(config, path) === 'string') return `the file ${given.file}, named in ${file}`;
   }
   if (given !== undefined) return file;
-  const usual = usualVariable(path);
+  const usual = usualVariable(program, path);
   const isFilled = usual !== undefined && env[usual] !== undefined && valueAt(config, path) !== null;
   return isFilled ? `the variable ${usual}` : 'the default';
 }

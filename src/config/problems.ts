@@ -8,15 +8,7 @@ import { valueAt } from './setting.ts';
 type Issue = z.core.$ZodIssue;
 
 /** Sections in which a text at the wrong place may be a key or a password. */
-const SENSITIVE: ReadonlySet<string> = new Set([
-  'agents',
-  'providers',
-  'channels',
-  'mcpServers',
-  'hooks',
-  'voice',
-  'skills',
-]);
+const SENSITIVE: ReadonlySet<string> = new Set(['agents', 'providers', 'channels', 'mcpServers', 'voice', 'skills']);
 const LONGEST_SHOWN = 60;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -38,6 +30,8 @@ interface Source {
   readonly referenced: ReadonlySet<string>;
   /** The variable of the environment that sets this path, if one does. */
   readonly variableOf: (path: readonly string[]) => string | undefined;
+  /** Sections of extensions in which a text at the wrong place may be a key. */
+  readonly sensitive: ReadonlySet<string>;
 }
 
 /** The error for values that do not fit: where, what was expected, what was given (never a secret), what to do. */
@@ -60,7 +54,7 @@ function problemOf(issue: Issue, source: Source): ConfigProblem {
   const name = path.join('.');
   const value = valueAt(source.raw, path);
   const variable = source.variableOf(path);
-  const shown = given(value, mayShow(issue, path, source.referenced));
+  const shown = given(value, mayShow(issue, path, source));
   return {
     path: name,
     sentence: `${variable === undefined ? name : `${variable} (${name})`} must be ${expectation(issue)}, but ${shown}.`,
@@ -105,9 +99,14 @@ function spoken(message: string): string {
   return message.replace(/^expected /u, '');
 }
 
-function mayShow(issue: Issue, path: readonly string[], referenced: ReadonlySet<string>): boolean {
+function mayShow(
+  issue: Issue,
+  path: readonly string[],
+  { referenced, sensitive }: Pick<Source, 'referenced' | 'sensitive'>,
+): boolean {
   if (isSecretPath(path) || referenced.has(path.join('.'))) return false;
-  return issue.code === 'invalid_value' || !SENSITIVE.has(path[0] ?? '');
+  const [section = ''] = path;
+  return issue.code === 'invalid_value' || !(SENSITIVE.has(section) || sensitive.has(section));
 }
 
 function given(value: unknown, show: boolean): string {

@@ -1,43 +1,46 @@
 import * as z from 'zod';
 import { agentSchema } from './schema/agent.ts';
 import { agentsSchema } from './schema/agents.ts';
-import { channelsSchema } from './schema/channels.ts';
+import { channelsSchema, PLATFORMS, type ChannelSettingsKind } from './schema/channels.ts';
 import { modelsSchema, providersSchema, voiceSchema } from './schema/models.ts';
 import {
-  cronSchema,
   gatewaySchema,
   heartbeatSchema,
   homesSchema,
-  hooksSchema,
   logSchema,
   pluginsSchema,
   sessionSchema,
 } from './schema/service.ts';
 import { mcpServersSchema, memorySchema, skillsSchema, toolsSchema } from './schema/tools.ts';
-import { storeAddress, takes } from './schema/values.ts';
+import { flag, markedEffect, storeAddress, takes, type Effect } from './schema/values.ts';
 
 /**
- * The whole configuration: every key has a default, a line of documentation and a mark that says when a change takes effect
+ * What the core itself reads: every key has a default, a line of documentation and a mark that says when a change takes effect
  * (`docs/configuration.md`).
  */
-export const configSchema = z.object({
+const coreSchema = z.object({
   $schema: takes('live', z.string().optional().describe('For editors.')),
   agent: takes('live', agentSchema),
-  agents: takes('rebuild', agentsSchema),
+  agents: takes('rebuild', agentsSchema([])),
   providers: takes('rebuild', providersSchema),
   models: takes('live', modelsSchema),
-  channels: takes('rebuild', channelsSchema),
+  channels: takes('rebuild', channelsSchema(PLATFORMS)),
   tools: takes('restart', toolsSchema),
   mcpServers: takes('rebuild', mcpServersSchema),
   skills: takes('live', skillsSchema),
   memory: takes('restart', memorySchema),
   heartbeat: takes('live', heartbeatSchema),
-  cron: takes('live', cronSchema),
   voice: takes('live', voiceSchema),
   gateway: takes('restart', gatewaySchema),
-  hooks: takes('live', hooksSchema),
   session: takes('live', sessionSchema),
   plugins: takes('rebuild', pluginsSchema),
+  extensions: takes(
+    'restart',
+    z
+      .record(z.string(), z.boolean())
+      .default({})
+      .describe('Parts of the program by name: `false` switches one off, e.g. `{"webhooks": false}`.'),
+  ),
   log: takes('restart', logSchema),
   store: takes(
     'restart',
@@ -48,7 +51,83 @@ export const configSchema = z.object({
   homes: takes('restart', homesSchema),
 });
 
-export type Config = z.output<typeof configSchema>;
+/** What the core reads. The settings of an extension are read by `Section.of` alone. */
+export type Config = z.output<typeof coreSchema>;
+
+/** A part of the configuration that an extension brings; `section` makes one. */
+export interface Section<S extends z.ZodType = z.ZodType> {
+  /** Its place: a section of its own (`cron`), or a key of one of the core's (`tools.browser`). */
+  readonly path: string;
+  readonly schema: S;
+  /** Further assistants of the process have none: what stands there in their configuration has no effect. */
+  readonly mainOnly: boolean;
+  /** A text at a wrong place in it may be a key, so problems do not show it. */
+  readonly sensitive: boolean;
+  /** Its value in a configuration that was checked. */
+  of(config: Config): z.output<S>;
+}
+
+/** Declares a part of the configuration. `effect`: when a change counts; keys may be marked otherwise with `takes`. */
+export function section<S extends z.ZodType>(
+  path: string,
+  effect: Effect,
+  schema: S,
+  { mainOnly = false, sensitive = false }: { readonly mainOnly?: boolean; readonly sensitive?: boolean } = {},
+): Section<S> {
+  const keys = path.split('.');
+  return {
+    path,
+    schema: takes(effect, schema),
+    mainOnly,
+    sensitive,
+    of: (config) => {
+      let value: unknown = config;
+      for (const key of keys) value = Reflect.get(Object(value), key);
+      // The schema, which is made of the same sections, has checked it.
+      return value as z.output<S>;
+    },
+  };
+}
+
+/** The schema of `config.json`: what the core reads, and what extensions of these names add. */
+export function configSchema({
+  names,
+  sections,
+  kinds,
+}: {
+  readonly names: readonly string[];
+  readonly sections: readonly Section[];
+  readonly kinds: readonly ChannelSettingsKind[];
+}): z.ZodObject {
+  const own = sections.filter(({ path }) => !path.includes('.'));
+  const further = own.filter(({ mainOnly }) => !mainOnly).map(({ path }) => path);
+  const root: z.ZodObject = coreSchema.extend({
+    agents: takes('rebuild', agentsSchema(further)),
+    channels: takes('rebuild', channelsSchema(kinds)),
+    extensions: takes('restart', extensionsSchema(names)),
+    ...Object.fromEntries(own.map(({ path, schema }) => [path, schema])),
+  });
+  return sections
+    .filter((one) => !own.includes(one))
+    .reduce((whole, { path, schema }) => below(whole, path.split('.'), schema), root);
+}
+
+function extensionsSchema(names: readonly string[]) {
+  const switches = Object.fromEntries(names.map((name) => [name, flag(true, `Whether \`${name}\` is there.`)]));
+  return z.object(switches).prefault({}).describe('Parts of the program that can be switched off.');
+}
+
+/** The schema with another one at a place in it, which is not there yet. */
+function below(root: z.ZodObject, [key = '', ...rest]: readonly string[], schema: z.ZodType): z.ZodObject {
+  if (rest.length === 0) return root.extend({ [key]: schema });
+  const outer: unknown = root.shape[key];
+  const inner = innerSchema(outer);
+  if (!(inner instanceof z.ZodObject)) throw new Error(`${key} is no section`);
+  const extended = below(inner, rest, schema)
+    .prefault({})
+    .describe((outer as z.ZodType).description ?? '');
+  return root.extend({ [key]: takes(markedEffect(outer) ?? 'restart', extended) });
+}
 
 /** The schema inside defaults, nulls and transforms: an object, a record, an array, a union or a plain value. */
 export function innerSchema(schema: unknown): unknown {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { AppError } from '../util/errors.ts';
-import { configSchema, innerSchema } from './schema.ts';
+import { innerSchema } from './schema.ts';
+import type { Program } from '../core/program.ts';
 import { markedEffect, type Effect } from './schema/values.ts';
 
 /** The keys that lead to a setting, from the top of the configuration. */
@@ -34,14 +35,14 @@ export function pathText(path: SettingPath): string {
 }
 
 /** When a change of the setting at this path takes effect. */
-export function effectOf(path: SettingPath): Effect {
-  const marks = path.map((_, at) => markedEffect(schemaAt(path.slice(0, at + 1))));
+export function effectOf(program: Program, path: SettingPath): Effect {
+  const marks = path.map((_, at) => markedEffect(schemaAt(program, path.slice(0, at + 1))));
   return marks.findLast((mark) => mark !== undefined) ?? 'restart';
 }
 
 /** The schema of the setting at this path; undefined where there is no such setting. */
-export function schemaAt(path: SettingPath): unknown {
-  let schema: unknown = configSchema;
+export function schemaAt(program: Pick<Program, 'schema'>, path: SettingPath): unknown {
+  let schema: unknown = program.schema;
   for (const key of path) schema = schemaBelow(schema, key);
   return schema;
 }
@@ -68,7 +69,7 @@ export function valueAt(value: unknown, path: SettingPath): unknown {
 
 /**
  * What a text on a command line or in a variable means for a setting: itself for a text, a list separated by commas, else
- * JSON. What is no JSON stays a text, so that the schema refuses it by name.
+ * JSON. What is no JSON stays a text, so that the program refuses it by name.
  */
 export function valueFromText(schema: unknown, text: string): unknown {
   const inner = innerSchema(schema);

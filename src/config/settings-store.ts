@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { Held } from '../util/held.ts';
 import type { LoadedConfig } from './load.ts';
-import { configSchema, innerSchema, type Config } from './schema.ts';
+import { innerSchema, type Config } from './schema.ts';
+import type { Program } from '../core/program.ts';
 import { effectOf, schemaAt, valueAt, type SettingPath } from './setting.ts';
 import type { Effect } from './schema/values.ts';
 
@@ -30,12 +31,13 @@ export class SettingsStore {
     this.#loaded = loaded;
     this.#inForce = new Held(adapt(loaded.config));
     const view = {};
-    for (const section of Object.keys(configSchema.shape)) {
+    const { program } = loaded;
+    for (const section of Object.keys(program.schema.shape)) {
       // Rights and connections count as they are now, also in the middle of a turn.
-      const current = effectOf([section]) === 'live' ? () => this.#inForce.now : () => this.#inForce.newest;
+      const current = effectOf(program, [section]) === 'live' ? () => this.#inForce.now : () => this.#inForce.newest;
       Object.defineProperty(view, section, { enumerable: true, get: () => valueAt(current(), [section]) });
     }
-    // It has each section of the schema.
+    // It has each section of the program.
     this.config = view as Config;
   }
 
@@ -46,7 +48,9 @@ export class SettingsStore {
 
   /** The settings that were changed since the start and wait for a restart. */
   get waiting(): readonly SettingPath[] {
-    return differences(this.#inForce.newest, this.#adapt(this.#loaded.config)).map(({ path }) => path);
+    return differences(this.#loaded.program, this.#inForce.newest, this.#adapt(this.#loaded.config)).map(
+      ({ path }) => path,
+    );
   }
 
   /** Does this work with the live sections as they are now, until it has ended. */
@@ -54,33 +58,39 @@ export class SettingsStore {
 
   /** What would be different with a newly loaded configuration; nothing is changed. */
   compare(loaded: LoadedConfig): readonly SettingChange[] {
-    return differences(this.#adapt(this.#loaded.config), this.#adapt(loaded.config));
+    return differences(loaded.program, this.#adapt(this.#loaded.config), this.#adapt(loaded.config));
   }
 
   /** Puts a newly loaded configuration in force, but for what takes effect at a restart. */
   replace(loaded: LoadedConfig): void {
     const next = this.#adapt(loaded.config);
     const present = this.#inForce.newest;
-    const waiting = differences(present, next).filter(({ effect }) => effect === 'restart');
+    const waiting = differences(loaded.program, present, next).filter(({ effect }) => effect === 'restart');
     this.#loaded = loaded;
     this.#inForce.replace(waiting.reduce<Config>((config, { path }) => withValue(config, path, present), next));
   }
 }
 
-function differences(before: unknown, after: unknown, path: SettingPath = []): readonly SettingChange[] {
+function differences(
+  program: Program,
+  before: unknown,
+  after: unknown,
+  path: SettingPath = [],
+): readonly SettingChange[] {
   const [old, now] = [valueAt(before, path), valueAt(after, path)];
   if (isDeepStrictEqual(old, now)) return [];
-  const inner = path.length === 0 ? configSchema : innerSchema(schemaAt(path));
-  const isSection = path.length === 1 && inner instanceof z.ZodRecord && effectOf(path) === 'rebuild';
+  const inner = path.length === 0 ? program.schema : innerSchema(schemaAt(program, path));
+  const isSection = path.length === 1 && inner instanceof z.ZodRecord && effectOf(program, path) === 'rebuild';
   // The entries of a rebuilt section are whole things; below them nothing is told apart.
-  const isGroup = inner instanceof z.ZodObject && !(path.length > 1 && effectOf(path.slice(0, 1)) === 'rebuild');
+  const isGroup =
+    inner instanceof z.ZodObject && !(path.length > 1 && effectOf(program, path.slice(0, 1)) === 'rebuild');
   const keys = isSection
     ? new Set([old, now].flatMap((entries) => Object.keys(entries ?? {})))
     : isGroup
       ? Object.keys(inner.shape)
       : undefined;
-  if (keys === undefined) return [{ path, effect: effectOf(path) }];
-  return [...keys].flatMap((key) => differences(before, after, [...path, key]));
+  if (keys === undefined) return [{ path, effect: effectOf(program, path) }];
+  return [...keys].flatMap((key) => differences(program, before, after, [...path, key]));
 }
 
 /** `config` with the value that `source` has at `path`. */

@@ -1,4 +1,5 @@
-import type { Check } from './check.ts';
+import type { Program } from '../core/program.ts';
+import { SUBJECTS, type Check } from './check.ts';
 import { agentChecks } from './checks/agents.ts';
 import { channelChecks } from './checks/channels.ts';
 import { channelCallChecks } from './checks/channel-calls.ts';
@@ -18,7 +19,7 @@ import { spendingChecks } from './checks/spending.ts';
 import { storeChecks } from './checks/stores.ts';
 
 /** Everything that is looked at, in the order in which it is shown. */
-export const CHECKS: readonly Check[] = [
+const CHECKS: readonly Check[] = [
   ...programChecks,
   ...configurationChecks,
   ...homeChecks,
@@ -37,6 +38,13 @@ export const CHECKS: readonly Check[] = [
   ...extensionChecks,
   ...serviceChecks,
 ];
+
+/** Those of the core and of the extensions, by subject in the order in which they are shown. */
+export async function checksOf({ extensions }: Program): Promise<readonly Check[]> {
+  const own = await Promise.all(extensions.map(async ({ checks }) => (await checks?.()) ?? []));
+  const all = [...CHECKS, ...own.flat()];
+  return SUBJECTS.flatMap((subject) => all.filter((check) => check.subject === subject));
+}
 
 /** What is looked at in the folder of a machine with many homes; the other checks are about a home. */
 export function isOfMachine({ id }: Check): boolean {

@@ -87,7 +87,7 @@ export function ofServer(
   };
 }
 
-async function look({ loaded, ports, clock, paths }: Scene): Promise<DatabaseLook | AppError | null> {
+async function look({ program, loaded, ports, clock, paths }: Scene): Promise<DatabaseLook | AppError | null> {
   const stored = loaded === null ? null : ports.storedHome(loaded);
   if (stored === null) return null;
   let addresses: readonly ServerAddress[];
@@ -100,7 +100,7 @@ async function look({ loaded, ports, clock, paths }: Scene): Promise<DatabaseLoo
     addresses.map(async (one) => ({ host: one.host, port: one.port, found: await leadsTo(one) })),
   );
   const { user = '', database = '' } = addresses[0] ?? {};
-  const tables = tablesAfter(journalMigrations);
+  const tables = tablesAfter(journalMigrations, program.tables);
   const [server, fleet, mark] = await Promise.all([
     readServerFacts(stored.url, { clock, tables, callMs: CALL_MS }).catch((error: unknown) =>
       error instanceof AppError ? error : new AppError('store-unreachable', errorMessage(error)),

@@ -2,7 +2,7 @@ import { createRedactor } from '../security/redact/redact.ts';
 import { collectSecrets } from '../config/secrets.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { errorCode, errorMessage } from '../util/errors.ts';
-import { CHECKS, isOfMachine } from './checks.ts';
+import { isOfMachine } from './checks.ts';
 import { note, skipped, warning, type Check, type Finding } from './check.ts';
 import type { Scene } from './scene.ts';
 
@@ -37,7 +37,7 @@ export async function examine(scene: Scene, { offline, fix, liveMs = LIVE_MS }: 
   const run = (check: Check): Promise<readonly Examined[]> =>
     runCheck(check, { scene, offline, liveMs, all: all.signal });
   // What blocks the event loop comes first, so that it takes nothing from the deadlines of the others.
-  const checks = scene.isMachine ? CHECKS.filter(isOfMachine) : CHECKS;
+  const checks = scene.isMachine ? scene.checks.filter(isOfMachine) : scene.checks;
   const found = new Map<Check, readonly Examined[]>();
   for (const check of checks.filter(({ live }) => live !== true)) found.set(check, await run(check));
   const live = checks.filter((check) => check.live === true);

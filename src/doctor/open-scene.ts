@@ -5,6 +5,7 @@ import type { HomePaths } from '../config/home.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { isMachine } from '../config/hosted-home.ts';
 import { loadConfig } from '../config/load.ts';
+import type { Program } from '../core/program.ts';
 import { readVersion } from '../config/version.ts';
 import { JournalReader } from '../journal/journal-reader.ts';
 import type { Host } from '../service/host.ts';
@@ -15,10 +16,12 @@ import type { Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Random } from '../util/random.ts';
 import { shellWord } from '../util/text.ts';
+import { checksOf } from './checks.ts';
 import { findHolder } from './holder.ts';
 import type { DoctorPorts, InstalledService, RunningGateway, Scene } from './scene.ts';
 
 export interface SceneOptions {
+  readonly program: Program;
   readonly paths: HomePaths;
   readonly env: Environment;
   readonly clock: Clock;
@@ -32,16 +35,18 @@ export interface SceneOptions {
 
 /** Reads what all checks look at. Never throws for the state of a home. */
 export async function openScene(options: SceneOptions): Promise<Scene & Disposable> {
-  const { paths, env: ownEnv, clock, random, host, ports, gateway, homeFlag } = options;
+  const { program, paths, env: ownEnv, clock, random, host, ports, gateway, homeFlag } = options;
   const service = findService(options);
   const env = { ...ownEnv, ...service?.variables };
-  const { loaded, configTroubles } = await loadConfig({ home: paths.home, env }).then(
+  const { loaded, configTroubles } = await loadConfig({ program, home: paths.home, env }).then(
     (found) => ({ loaded: found, configTroubles: [] }),
     (error: unknown) => ({ loaded: null, configTroubles: troublesOf(error, paths.config) }),
   );
   const holder = findHolder(paths.lock, { root: host.root, hostname: hostname() });
   const { journal, journalTrouble } = readJournal(paths.state, gateway !== null || holder !== null);
   return {
+    program,
+    checks: await checksOf(program),
     paths,
     env,
     ownEnv,

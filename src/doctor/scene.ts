@@ -1,12 +1,14 @@
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Program } from '../core/program.ts';
 import type { JournalReader } from '../journal/journal-reader.ts';
 import type { Opened } from '../service/open-service.ts';
 import type { ServiceState } from '../service/supervisor.ts';
 import type { Host } from '../service/host.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Random } from '../util/random.ts';
+import type { Check } from './check.ts';
 import type { Holder } from './holder.ts';
 
 /** What the database does not have yet: commits, and since when (ms since 1970); null: nothing waits. */
@@ -20,7 +22,7 @@ export interface RunningGateway {
   readonly version: string;
   readonly pid: number;
   readonly model: string;
-  readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string | undefined }>>;
+  readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
   /** One sentence each. */
   readonly warnings: readonly string[];
   readonly http: string | null;
@@ -74,10 +76,6 @@ export interface DoctorPorts {
   ) => Promise<{ readonly usable: number; readonly troubles: readonly string[]; readonly waiting: number }>;
   /** Starts an MCP server, lists its tools, and ends it. Rejects with one sentence. Writes nothing. */
   readonly tryMcp: (loaded: LoadedConfig, name: string, signal: AbortSignal) => Promise<{ readonly tools: number }>;
-  /** Whether the tool `browser` works, which starts none; null: it is not enabled. */
-  readonly browser: (
-    loaded: LoadedConfig,
-  ) => Promise<{ readonly works: string } | { readonly trouble: string; readonly remedy: string } | null>;
   /** What the setting `store` says; null: it is not set. */
   readonly storedHome: (loaded: LoadedConfig) => StoredHomeAddress | null;
   /** The packages of the folder of plugins, by name. */
@@ -97,6 +95,9 @@ export interface InstalledService {
 
 /** What all checks look at. Read once; nothing in it changes the home. */
 export interface Scene {
+  /** All that is looked at. */
+  readonly checks: readonly Check[];
+  readonly program: Program;
   readonly paths: HomePaths;
   /** Of this process, and over it what the installed service gives to the assistant. */
   readonly env: Environment;

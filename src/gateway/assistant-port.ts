@@ -1,5 +1,6 @@
 import type { EditorServer, LentFiles } from '../bus/editor.ts';
 import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
+import type { OperationTable } from './operations/call.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from './assistant-info.ts';
 
@@ -40,7 +41,7 @@ export interface ApprovalQuestion {
   /** Why it is asked. */
   readonly reason: string;
   /** The program and its arguments that may be allowed for good; without it only this call can be. */
-  readonly always?: { readonly program: readonly string[] } | undefined;
+  readonly always?: { readonly program: readonly string[] };
 }
 
 /** Yes, no, yes from now on (where the question says `always`), or no and why. */
@@ -127,4 +128,9 @@ export interface AssistantPort {
     params: RequestParams<Name>,
     options?: CallOptions,
   ): Promise<RequestResult<Name>>;
+}
+
+/** The assistant of this process, which knows its operations. */
+export interface OwnAssistant extends AssistantPort {
+  readonly operations: OperationTable;
 }

@@ -8,6 +8,7 @@ import type {
   ApprovalReply,
   AssistantInfo,
   AssistantPort,
+  OwnAssistant,
   AttachedMessage,
   AttachOptions,
   OutboundEvent,
@@ -60,7 +61,7 @@ const runParams = z.object({ name: z.string(), arguments: z.string(), dryRun: z.
 export function startControlServer(options: {
   readonly path: string;
   readonly version: string;
-  readonly assistant: AssistantPort;
+  readonly assistant: OwnAssistant;
   readonly log: Logger;
   /** @default the system's */
   readonly clock?: Clock;
@@ -68,11 +69,9 @@ export function startControlServer(options: {
   readonly redact?: RedactFrame;
 }): Promise<AsyncDisposable> {
   const { assistant, ...rest } = options;
+  const answerShowsRuns = (method: string, params: unknown): boolean =>
+    method === 'request' && showsRuns(assistant, requestFrame.parse(params).name);
   return serveControl({ ...rest, handlers: assistantHandlers(assistant), showsRuns: answerShowsRuns });
-}
-
-function answerShowsRuns(method: string, params: unknown): boolean {
-  return method === 'request' && showsRuns(requestFrame.parse(params).name);
 }
 
 /** What cannot be understood is a no. */
@@ -81,7 +80,7 @@ function replyOf(given: unknown): ApprovalReply {
 }
 
 /** One method each. */
-function assistantHandlers(assistant: AssistantPort): Readonly<Record<string, Handler>> {
+function assistantHandlers(assistant: OwnAssistant): Readonly<Record<string, Handler>> {
   return {
     info: async () => assistant.info(),
     tools: async () => assistant.tools(),

@@ -1,19 +1,16 @@
 import { basename } from 'node:path';
-import type { MessageBus } from '../bus/bus.ts';
-import { EDITOR_FACTS, isEditorSession, type EditorFacts, type EditorServer, type LentFiles } from '../bus/editor.ts';
+import { EDITOR_FACTS, isEditorSession, type EditorFacts } from '../bus/editor.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { runMetadata } from '../bus/run.ts';
 import { localRole } from '../security/access/access.ts';
-import type { AuditLog } from '../storage/audit-log.ts';
-import { raceAbort, sleep, type Clock } from '../util/clock.ts';
+import type { App } from '../core/app.ts';
+import { raceAbort, sleep } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
-import type { IdFactory } from '../util/ids.ts';
 import { noUsage } from '../util/token-usage.ts';
 import type {
-  ApprovalQuestion,
-  ApprovalReply,
   AssistantInfo,
   AssistantPort,
+  OwnAssistant,
   AttachOptions,
   CallOptions,
   SendInput,
@@ -22,41 +19,16 @@ import type {
 } from './assistant-port.ts';
 import { checkRun } from './check-run.ts';
 import { localUser } from './local-user.ts';
-import type { Changed } from './http/wire.ts';
-import { auditLine } from './operations/call.ts';
-import { changedBy } from './operations/changes.ts';
+import type { OperationTable } from './operations/call.ts';
+import type { Caller } from './operations/operation.ts';
 import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
-/** The modules behind the port, as narrow as it needs them. */
-export interface LocalAssistantPorts {
-  readonly bus: MessageBus;
-  readonly clock: Clock;
-  readonly newId: IdFactory;
-  readonly terminal: {
-    attach(chatId: string, listener: (message: TerminalText) => void): Disposable;
-  };
-  readonly approvals: {
-    attach(
-      sessionKey: string,
-      approver: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalReply>,
-    ): Disposable;
-  };
-  readonly editorFiles: { attach(sessionKey: string, files: LentFiles): Disposable };
-  readonly editorMcp: { attach(sessionKey: string, servers: readonly EditorServer[]): Disposable };
+/** How an assistant answers what its parts cannot answer alone. */
+interface Answers {
   readonly info: () => AssistantInfo;
-  /** What is kept of the conversations of editors. */
-  readonly editors: {
-    of(
-      session: string,
-    ): { readonly folder: string; readonly allowed: boolean | null; readonly readOnly: boolean } | undefined;
-  };
-  readonly tools: Pick<AssistantPort, 'tools' | 'runTool'>;
+  readonly runTool: AssistantPort['runTool'];
   readonly requests: RequestHandlers;
-  /** Told what a call has changed, by whichever door it came. */
-  readonly changed: (what: Changed) => void;
-  readonly audit: Pick<AuditLog, 'record'>;
-  /** Aborts when the process stops: turns that have not ended continue at the next start. */
-  readonly closing: AbortSignal;
+  readonly operations: OperationTable;
 }
 
 interface TerminalText {
@@ -73,24 +45,32 @@ const STOP_WAIT_MS = 3_000;
 const CONTINUES = 'The assistant is stopping. It continues with this when it runs again.';
 
 /** The assistant of this process, for the terminal, the control socket and programs that embed it. */
-export class LocalAssistant implements AssistantPort {
-  readonly #ports: LocalAssistantPorts;
+export class LocalAssistant implements OwnAssistant {
+  readonly #app: App;
+  readonly #answers: Answers;
   readonly #sender = { id: 'owner', name: localUser(), isBot: false };
 
-  constructor(ports: LocalAssistantPorts) {
-    this.#ports = ports;
+  constructor(app: App, answers: Answers) {
+    this.#app = app;
+    this.#answers = answers;
   }
 
   info(): AssistantInfo {
-    return this.#ports.info();
+    return this.#answers.info();
   }
 
   tools(): ReturnType<AssistantPort['tools']> {
-    return this.#ports.tools.tools();
+    return this.#app.tools
+      .list()
+      .map(({ tool, spec }) => ({ ...spec, effect: tool.effect, role: tool.role ?? 'trusted' }));
   }
 
   runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
-    return this.#ports.tools.runTool(run);
+    return this.#answers.runTool(run);
+  }
+
+  get operations(): OperationTable {
+    return this.#answers.operations;
   }
 
   /** A call that changes something is in the audit log before it begins. */
@@ -99,17 +79,22 @@ export class LocalAssistant implements AssistantPort {
     params: RequestParams<Name>,
     { door = 'terminal:owner' }: CallOptions = {},
   ): Promise<RequestResult<Name>> {
-    const { requests, audit, changed } = this.#ports;
-    const what = auditLine(name, params);
+    const app = this.#app;
+    const { requests, operations } = this.#answers;
+    const known = operations.get(name);
+    const what = known.auditLine(params);
     if (what !== null) {
       const person = { who: door, role: localRole('control-socket'), origin: 'user' };
       const decided = { decision: 'allowed', reason: null, approval: null } as const;
-      await audit.record({ turn: null, session: null, what, ...person, ...decided });
+      await app.audit.record({ turn: null, session: null, what, ...person, ...decided });
     }
-    const result = await requests[name](params, { door });
-    const subject = what === null ? undefined : changedBy(name);
-    if (subject !== undefined) changed(subject);
-    return result;
+    const handler = requests[name as keyof RequestHandlers] as (params: unknown, caller: Caller) => Promise<unknown>;
+    const result = await (known.own === undefined
+      ? handler(params, { door })
+      : known.own.handle(params, { app, door }));
+    if (what !== null && known.changed !== undefined) app.http.changed?.(known.changed);
+    // The operation of this name answers this.
+    return result as RequestResult<Name>;
   }
 
   attach(
@@ -117,7 +102,7 @@ export class LocalAssistant implements AssistantPort {
     listener: (message: TerminalText) => void,
     { onEvent, onApproval, files, servers = [] }: AttachOptions = {},
   ): Disposable {
-    const { bus, terminal, approvals, editorFiles, editorMcp, newId } = this.#ports;
+    const { bus, channels, questions, editorFiles, editorMcp, newId } = this.#app;
     const sessionKey = bus.sessionOf(this.#draft({ session, text: '' }, newId()));
     const attached = new DisposableStack();
     if (onEvent !== undefined)
@@ -126,10 +111,10 @@ export class LocalAssistant implements AssistantPort {
           if (event.sessionKey === sessionKey) onEvent(event);
         }),
       );
-    if (onApproval !== undefined) attached.use(approvals.attach(sessionKey, onApproval));
+    if (onApproval !== undefined) attached.use(questions.attach(sessionKey, onApproval));
     if (files !== undefined) attached.use(editorFiles.attach(sessionKey, files));
     if (servers.length > 0) attached.use(editorMcp.attach(sessionKey, servers));
-    attached.use(terminal.attach(session, listener));
+    attached.use(channels.terminal.attach(session, listener));
     return attached;
   }
 
@@ -138,8 +123,8 @@ export class LocalAssistant implements AssistantPort {
    * stops, the turn is left as it is and `connection-lost` is thrown: it continues at the next start.
    */
   async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
-    const { bus, terminal, approvals, newId, clock } = this.#ports;
-    await checkRun(input, this.#ports.tools);
+    const { bus, channels, questions, newId, clock } = this.#app;
+    await checkRun(input, this);
     const draft = this.#draft(input, input.id ?? newId());
     const sessionKey = bus.sessionOf(draft);
     const delivered = new Set<string>();
@@ -153,12 +138,12 @@ export class LocalAssistant implements AssistantPort {
     using _live = bus.listen((event) => {
       if (event.sessionKey === sessionKey) options.onEvent?.(event);
     });
-    using _sink = terminal.attach(input.session, (message) => {
+    using _sink = channels.terminal.attach(input.session, (message) => {
       if (message.turnId === undefined || message.kind === 'part') return;
       delivered.add(message.turnId);
       onDelivered.dispatchEvent(new Event('delivered'));
     });
-    using _approver = options.onApproval === undefined ? undefined : approvals.attach(sessionKey, options.onApproval);
+    using _approver = options.onApproval === undefined ? undefined : questions.attach(sessionKey, options.onApproval);
     const [accepted] = await bus.publishInbound(draft);
     if (accepted === 'duplicate') return knownSummary();
     if (accepted !== 'accepted') return refusedSummary();
@@ -181,23 +166,23 @@ export class LocalAssistant implements AssistantPort {
     input: SendInput,
     signal: AbortSignal | undefined,
   ): Promise<{ turnId: string; result: TurnSummary }> {
-    const { closing } = this.#ports;
+    const { bus, clock, closing, newId } = this.#app;
     try {
       return await raceAbort(ended, signal === undefined ? closing : AbortSignal.any([signal, closing]));
     } catch (error) {
       if (closing.aborted) throw new AppError('connection-lost', CONTINUES);
       if (error instanceof AppError && error.code === 'connection-lost') throw error;
-      await this.#ports.bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, this.#ports.newId()));
+      await bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, newId()));
       const stopped = {
         turnId: '',
         result: { ...refusedSummary(), outcome: 'stopped' as const, errorKind: 'aborted', text: 'Stopped.' },
       };
-      return await Promise.race([ended, sleep(this.#ports.clock, STOP_WAIT_MS).then(() => stopped)]);
+      return await Promise.race([ended, sleep(clock, STOP_WAIT_MS).then(() => stopped)]);
     }
   }
 
   #editorFacts({ session, files = [] }: SendInput): EditorFacts {
-    const kept = this.#ports.editors.of(session);
+    const kept = this.#app.editors.of(session);
     const folder = kept === undefined ? null : { path: kept.folder, allowed: kept.allowed === true };
     return { files: [...files], folder, readOnly: kept?.readOnly === true };
   }
@@ -215,7 +200,7 @@ export class LocalAssistant implements AssistantPort {
       media: (input.images ?? []).map((path) => ({ kind: 'image', mediaType: 'image/*', path, name: basename(path) })),
       mentioned: true,
       context: [],
-      receivedAt: this.#ports.clock.now(),
+      receivedAt: this.#app.clock.now(),
       externalId: externalIdOf(id),
       origin: 'user',
       untrusted: false,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ensureDirectory } from '../storage/files.ts';
-import type { Migration } from '../storage/open-database.ts';
+import type { Migration, SchemaPart } from '../storage/open-database.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import { type Gateway, Presence } from './gateways.ts';
@@ -15,7 +15,7 @@ export interface HomeStoreOptions {
   /** `postgres://…` */
   readonly url: string;
   /** @default 15 s */
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: number;
   /** Absolute path: the folder of the one home, or that of the machine. Its lock must be held. */
   readonly folder: string;
   /** The one home that lives in the folder; null: the folder is that of a machine with many. */
@@ -24,6 +24,8 @@ export interface HomeStoreOptions {
   readonly gateway?: Gateway;
   /** Of the journal. */
   readonly migrations: readonly Migration[];
+  /** Further tables of the journal. */
+  readonly tables: readonly SchemaPart[];
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -59,10 +61,10 @@ const SHORTEST_LEASE_CALL_MS = 1_000;
  * next process of this folder gets its homes back at once. Throws as `Postgres` and `installSchema` do.
  */
 export async function openHomeStore(options: HomeStoreOptions): Promise<HomeStore> {
-  const { url, folder, home, migrations, clock, log, leaseMs = LEASE_MS } = options;
+  const { url, folder, home, migrations, tables, clock, log, leaseMs = LEASE_MS } = options;
   await using stack = new AsyncDisposableStack();
   const postgres = stack.use(await Postgres.open(url, { clock, most: MOST_CONNECTIONS }));
-  const id = await installSchema(postgres, tablesAfter(migrations));
+  const id = await installSchema(postgres, tablesAfter(migrations, tables));
   const owner = await ownerOf(folder, { store: id, home });
   const callMs = Math.max(SHORTEST_LEASE_CALL_MS, leaseMs * LEASE_CALL_PART);
   const own = stack.use(await Postgres.open(url, { clock, most: LEASE_CONNECTIONS, callMs }));

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { type Migration, openDatabase } from '../storage/open-database.ts';
+import { type Migration, type SchemaPart, openDatabase } from '../storage/open-database.ts';
 import { AppError } from '../util/errors.ts';
 import { differing, digestOfCache, digestOfStore } from './journal-digest.ts';
 import { type JournalTable, journalTables } from './journal-tables.ts';
@@ -16,6 +16,8 @@ export interface JournalCacheOptions {
   /** Absolute path of the SQLite file. */
   readonly path: string;
   readonly migrations: readonly Migration[];
+  /** Further tables of the journal. */
+  readonly tables: readonly SchemaPart[];
   /** See `isIntact`. A copy that may not be is not caught up but rebuilt: what its indices lack would not be found by a comparison. */
   readonly isIntact: boolean;
 }
@@ -99,13 +101,13 @@ async function revisionAt(postgres: Postgres, home: string, state: CacheState): 
 }
 
 async function rebuild(options: JournalCacheOptions): Promise<void> {
-  const { path, migrations, lease } = options;
+  const { path, migrations, tables: parts, lease } = options;
   const partial = `${path}.rebuilding`;
   await removeDatabase(partial);
   // The steps that the rows have not seen run when the journal is opened.
   const steps = migrations.slice(0, lease.claimed.schema);
   {
-    using db = await openDatabase({ path: partial, migrations: steps, backupPath: null, durability: 'lazy' });
+    using db = await openDatabase({ path: partial, migrations: steps, parts, backupPath: null, durability: 'lazy' });
     const tables = journalTables(db);
     for (const table of tables) db.exec(`DELETE FROM ${quoted(table.name)}`);
     await apply(db, tables, options, -1);

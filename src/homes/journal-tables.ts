@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import type { Migration } from '../storage/open-database.ts';
+import type { Migration, SchemaPart } from '../storage/open-database.ts';
 
 /** A column of a table of the journal, by SQLite's strict types. */
 export interface JournalColumn {
@@ -19,7 +19,7 @@ export interface JournalTable {
 }
 
 /** Kept with the home's row instead, or only of this copy. */
-const NOT_KEPT = new Set(['schema_reader', 'cache_state']);
+const NOT_KEPT = new Set(['schema_reader', 'schema_parts', 'cache_state']);
 
 /** The tables of an open journal, ordered by name: the one description that both schemas are made from. */
 export function journalTables(db: DatabaseSync): readonly JournalTable[] {
@@ -31,10 +31,10 @@ export function journalTables(db: DatabaseSync): readonly JournalTable[] {
     .map(({ name, hasRowid }) => describe(db, name, hasRowid));
 }
 
-/** The tables that these steps make. */
-export function tablesAfter(migrations: readonly Migration[]): readonly JournalTable[] {
+/** The tables that these steps make, and those of further parts. */
+export function tablesAfter(migrations: readonly Migration[], parts: readonly SchemaPart[]): readonly JournalTable[] {
   using db = new DatabaseSync(':memory:');
-  for (const { sql } of migrations) db.exec(sql);
+  for (const { sql } of [...migrations, ...parts.flatMap((part) => part.migrations)]) db.exec(sql);
   return journalTables(db);
 }
 

@@ -18,7 +18,7 @@ import { homeForeign, keptByFolder } from './stored-home.ts';
  * `home-foreign`, `home-kept-by-folder` or `home-held` without a change, `home-differs`, and as `Postgres` does.
  */
 export async function moveIn(options: MoveOptions & { readonly isConfigured: boolean }): Promise<Moved> {
-  const { name, folder, state, migrations, backupPath, isConfigured, switchOver } = options;
+  const { name, folder, state, migrations, tables: parts, backupPath, isConfigured, switchOver } = options;
   await using stack = new AsyncDisposableStack();
   const opened = await openMove(options, stack);
   const { postgres, mark, isCopy, found } = opened;
@@ -31,7 +31,7 @@ export async function moveIn(options: MoveOptions & { readonly isConfigured: boo
   await writeMark(folder, mark);
   await take(opened, options);
   const lease = await claimForMove(opened, options, { keptBy: mark.owner, stack });
-  using db = await openDatabase({ path: state, migrations, backupPath });
+  using db = await openDatabase({ path: state, migrations, parts, backupPath });
   const trouble = new AbortController();
   const writer = openWriter(opened, lease, { ...options, trouble });
   const work = async (): Promise<Moved> => {

@@ -20,7 +20,7 @@ import { keptByFolder } from './stored-home.ts';
  * as `Postgres` does.
  */
 export async function moveOut(options: MoveOptions): Promise<Moved> {
-  const { name, folder, state, migrations, place, onStep, switchOver } = options;
+  const { name, folder, state, migrations, tables, place, onStep, switchOver } = options;
   await using stack = new AsyncDisposableStack();
   const opened = await openMove(options, stack);
   const { postgres, mark, found } = opened;
@@ -42,7 +42,7 @@ export async function moveOut(options: MoveOptions): Promise<Moved> {
     files: new HomeFiles({ postgres, lease, name, folder }),
   });
   onStep('The journal is fetched');
-  await bringJournal({ postgres, lease, path: state, migrations, isIntact: isIntact(mark, bootId()) });
+  await bringJournal({ postgres, lease, path: state, migrations, tables, isIntact: isIntact(mark, bootId()) });
   onStep('Both sides are compared');
   let compared: Compared;
   {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import type { Migration } from '../storage/open-database.ts';
+import type { Migration, SchemaPart } from '../storage/open-database.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -16,7 +16,7 @@ import { homeForeign, homeHeld, homeIncomplete, readStoredHome, type StoredHome 
 export interface MoveOptions {
   /** `postgres://…` */
   readonly url: string;
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: number;
   readonly name: string;
   /** Absolute paths: the home's folder, its journal, the folder with its tapes. */
   readonly folder: string;
@@ -26,6 +26,8 @@ export interface MoveOptions {
   readonly place: string;
   /** Of the journal. */
   readonly migrations: readonly Migration[];
+  /** Further tables of the journal. */
+  readonly tables: readonly SchemaPart[];
   readonly backupPath: ((fromVersion: number) => string) | null;
   readonly clock: Clock;
   readonly log: Logger;
@@ -52,9 +54,9 @@ export interface Opened {
 
 /** Connects, and looks at what is on both sides; changes neither. The stack closes the connection. */
 export async function openMove(options: MoveOptions, stack: AsyncDisposableStack): Promise<Opened> {
-  const { url, name, folder, clock, migrations } = options;
+  const { url, name, folder, clock, migrations, tables } = options;
   const postgres = stack.use(await Postgres.open(url, { clock, callMs: CALL_MS }));
-  const store = await installSchema(postgres, tablesAfter(migrations));
+  const store = await installSchema(postgres, tablesAfter(migrations, tables));
   const before = await readMark(folder);
   const isCopy = before?.store === store && before.home === name;
   const ours = { store, home: name, owner: before?.owner ?? randomUUID() };

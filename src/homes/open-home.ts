@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommitWatermark, WatermarkListeners } from '../storage/commit-sync.ts';
 import { ensureDirectory } from '../storage/files.ts';
-import { type Migration, openDatabase, schemaOf } from '../storage/open-database.ts';
+import { type Migration, type SchemaPart, openDatabase, schemaOf } from '../storage/open-database.ts';
 import { bootId } from '../util/boot-id.ts';
 import { type Clock, deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -35,6 +35,8 @@ export interface OpenHomeOptions extends Pick<HomeWriterOptions, 'onTrouble' | '
   readonly config: 'own' | 'stored';
   /** Of the journal. */
   readonly migrations: readonly Migration[];
+  /** Further tables of the journal. */
+  readonly tables: readonly SchemaPart[];
   readonly clock: Clock;
   readonly log: Logger;
   /** The kernel's id of this boot. @default `bootId()` */
@@ -70,7 +72,7 @@ const RELEASE_MS = 1_000;
  * when what PostgreSQL has was never finished; and as `Postgres` does.
  */
 export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
-  const { store, lease, folder, clock, log, migrations, state } = options;
+  const { store, lease, folder, clock, log, migrations, tables, state } = options;
   const { postgres, owner } = store;
   const { name } = lease;
   await using stack = new AsyncDisposableStack();
@@ -100,7 +102,7 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenHome> {
     if (unchanged !== null && isCopy) return { fetched: await bringNothing(parts, unchanged), brought: 'unchanged' };
     return {
       fetched: isNew ? NOTHING : await bringFiles(parts),
-      brought: await bringJournal({ postgres, lease, path: state, migrations, isIntact: isWhole }),
+      brought: await bringJournal({ postgres, lease, path: state, migrations, tables, isIntact: isWhole }),
     };
   });
   if (isAhead || !isWhole) await writeMark(folder, ours);
@@ -168,15 +170,16 @@ async function sendAgain({
   folder,
   state,
   migrations,
+  tables: parts,
   log,
-}: Pick<OpenHomeOptions, 'folder' | 'state' | 'migrations' | 'log'> & {
+}: Pick<OpenHomeOptions, 'folder' | 'state' | 'migrations' | 'tables' | 'log'> & {
   readonly postgres: Postgres;
   readonly writer: HomeWriter;
   readonly lease: Lease;
   readonly files: HomeFiles;
 }): Promise<Brought> {
   const { name, epoch } = lease;
-  using db = await openDatabase({ path: state, migrations, backupPath: null });
+  using db = await openDatabase({ path: state, migrations, parts, backupPath: null });
   const onStep = (step: string): void => log.info('homes: sent again', { home: name, step });
   await sendHome({ postgres, writer, name, folder, db, files, onStep });
   const { version, oldestReader } = schemaOf(db);

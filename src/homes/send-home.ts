@@ -20,7 +20,7 @@ export interface SendOptions {
   /** Of the home. */
   readonly name: string;
   /** Called with how many parts were done, of how many. */
-  readonly onPart?: ((done: number, of: number) => void) | undefined;
+  readonly onPart?: (done: number, of: number) => void;
 }
 
 /** Bytes of a tape, or of rows of the journal, in one transaction. */

@@ -5,7 +5,7 @@ import { moveCursors } from './cursors.ts';
 import { dedupeKey, INBOUND, parseInbound, placeholders, type JournalPorts } from './rows.ts';
 import type { Outbox } from './outbox.ts';
 import { wellFormed } from '../util/well-formed.ts';
-import { isStopRequest, stopSession, type Stopped } from './stop.ts';
+import { endWork, isStopRequest, stopSession, type Stopped } from './stop.ts';
 
 /** At most this many messages wait in one chat; more are refused with one notice. */
 const CHAT_CAP = 50;
@@ -69,6 +69,11 @@ export class Inbox implements InboxPort {
   /** Inserts a message that the program wrote, within the caller's transaction; no cap applies. False: it was inserted before. */
   enqueueInternal(message: InboundMessage): boolean {
     return this.#insert(wellFormed(message), 'accepted', null);
+  }
+
+  /** As `endWork` of the journal, within the caller's transaction. */
+  endWork(ids: readonly string[], by: Parameters<typeof endWork>[2]): readonly string[] {
+    return endWork(this.#ports, ids, by);
   }
 
   /** As `enqueueInternal`, in a transaction of its own. */

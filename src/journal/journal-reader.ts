@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { Row } from '../storage/database.ts';
 import { openToRead } from '../storage/open-database.ts';
+import { errorMessage } from '../util/errors.ts';
 import { noUsage, type Usage } from '../util/token-usage.ts';
 import { CLOSED } from './power-loss.ts';
 import { HOME_FILES, homeFilesOf } from './home-files.ts';
@@ -9,6 +10,7 @@ import type { ModelFact } from '../util/model-fact.ts';
 import type { HomeFileRecord } from '../storage/home-files.ts';
 import { asPairedRole, type Person } from './people.ts';
 import { journalMigrations } from './schema.ts';
+import { CORE_VIEWS } from './tables.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -24,17 +26,6 @@ export interface RecordedCall {
 export interface SpentTokens {
   readonly tokens: number;
   readonly costUsd: number;
-}
-
-/** A scheduled job that a person has approved. */
-export interface AgreedRow {
-  readonly id: string;
-  readonly hash: string;
-  /** `active`, `over` or `removed`. */
-  readonly state: string;
-  readonly enabled: boolean;
-  /** Outcome of the newest run that ended; null: none did. */
-  readonly lastOutcome: string | null;
 }
 
 /** How many messages are in a state, and since when, ms since 1970. */
@@ -53,6 +44,7 @@ export class JournalReader implements Disposable {
 
   private constructor(db: DatabaseSync) {
     this.#db = db;
+    db.exec(CORE_VIEWS);
     this.schema = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
   }
 
@@ -186,22 +178,14 @@ export class JournalReader implements Disposable {
     return this.#rows('SELECT 1 AS one FROM opened WHERE boot IS NOT ?', CLOSED).length > 0;
   }
 
-  jobs(): readonly AgreedRow[] {
-    return this.#rows('SELECT id, hash, state, enabled FROM cron_job').map((row) => {
-      const id = row.text('id');
-      const [last] = this.#rows(
-        `SELECT turns.outcome AS outcome FROM cron_run AS run JOIN inbound ON inbound.id = run.inbound_id
-         JOIN turns ON turns.id = inbound.turn_id WHERE run.job = ? AND turns.outcome IS NOT NULL ORDER BY run.due_at DESC LIMIT 1`,
-        id,
-      );
-      return {
-        id,
-        hash: row.text('hash'),
-        state: row.text('state'),
-        enabled: row.number('enabled') === 1,
-        lastOutcome: last?.text('outcome') ?? null,
-      };
-    });
+  /** The rows of a statement of an extension, which names its own tables and the views `core_…`; none where it never ran here. */
+  rows(sql: string, ...values: readonly (string | number)[]): readonly Row[] {
+    try {
+      return this.#rows(sql, ...values);
+    } catch (error) {
+      if (/no such table/u.test(errorMessage(error))) return [];
+      throw error;
+    }
   }
 
   /** Actions of the newest heartbeats, newest first: `skip`, `run`, `failed` or `refused`. */

@@ -1,3 +1,4 @@
+import { originsOf, type Origins } from '../bus/origins.ts';
 import { Database, type DatabaseOptions } from '../storage/database.ts';
 import { openDatabase } from '../storage/open-database.ts';
 import { bootId } from '../util/boot-id.ts';
@@ -9,7 +10,6 @@ import { Around } from './around.ts';
 import { ChannelLog } from './channel-log.ts';
 import { Consolidations } from './consolidations.ts';
 import type { Interpreter } from './answers.ts';
-import { CronRuns } from './cron-runs.ts';
 import { CursorStore } from './cursors.ts';
 import { EndedLogins } from './ended-logins.ts';
 import { Facts } from './facts.ts';
@@ -42,6 +42,7 @@ import { journalMigrations } from './schema.ts';
 import { ShownReactions } from './shown-reactions.ts';
 import { Starts } from './starts.ts';
 import { Subagents } from './subagents.ts';
+import { CORE_VIEWS, type NamedTables } from './tables.ts';
 import { TurnRecords } from './turn-records.ts';
 import { Turns } from './turns.ts';
 import { UsageStore } from './usage.ts';
@@ -49,6 +50,8 @@ import { INBOUND, OUTBOUND, type JournalPorts } from './rows.ts';
 
 /** The journal: one SQLite file with inbox, turns, outbox and what else crosses the border of a turn. One process has it open. */
 export interface Journal extends Disposable {
+  /** For the tables of extensions: their statements name these alone, and the views `core_…`. */
+  readonly db: Database;
   readonly inbox: Inbox;
   readonly places: InboundPlaces;
   readonly turns: Turns;
@@ -67,7 +70,6 @@ export interface Journal extends Disposable {
   readonly consolidations: Consolidations;
   /** Where the facts of MEMORY.md come from. */
   readonly facts: Facts;
-  readonly cron: CronRuns;
   readonly heartbeats: Heartbeats;
   /** Read cursors of platforms that do not take acknowledgements. */
   readonly feed: JournalFeed;
@@ -106,6 +108,10 @@ export interface JournalOptions {
   readonly backupPath: ((fromVersion: number) => string) | null;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** @default those of the core alone */
+  readonly origins?: Origins;
+  /** Of extensions. @default none */
+  readonly tables?: readonly NamedTables[];
   /** Reads messages as answers to questions. @default no message is an answer */
   readonly interpret?: Interpreter;
   /** Called when the disk did not confirm a write; the journal then accepts nothing until the process starts again. */
@@ -116,15 +122,26 @@ export interface JournalOptions {
   readonly onFailure?: (error: unknown) => void;
   /** Id of the machine's boot; null: not known. @default read from the kernel */
   readonly boot?: string | null;
+  /** Recent starts, with those that died before they opened it. @default none */
+  readonly starts?: number;
   /** For pairing codes. @default the system's */
   readonly random?: Random;
   /** Makes commits durable. @default the disk does */
-  readonly watermark?: DatabaseOptions['watermark'] | undefined;
+  readonly watermark?: DatabaseOptions['watermark'];
 }
 
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { path, backupPath, onSyncFailure, onCheckpointFailure, onFailure } = options;
-  const opened = await openDatabase({ path, migrations: journalMigrations, backupPath });
+  const {
+    path,
+    backupPath,
+    onSyncFailure,
+    onCheckpointFailure,
+    onFailure,
+    tables = [],
+    origins = originsOf([]),
+  } = options;
+  const opened = await openDatabase({ path, migrations: journalMigrations, parts: tables, backupPath });
+  opened.exec(CORE_VIEWS);
   const db = new Database(opened, {
     path,
     clock: options.clock,
@@ -137,15 +154,19 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     ...(onCheckpointFailure === undefined ? {} : { onCheckpointFailure }),
   });
   const { stoppedInOrder } = noteRunning(path);
-  const starts = await Starts.open(db, options.clock, { died: wasLeftOpen(db) && !stoppedInOrder });
+  const starts = await Starts.open(db, options.clock, {
+    died: wasLeftOpen(db) && !stoppedInOrder,
+    counted: options.starts,
+  });
   const boot = options.boot === undefined ? bootId() : options.boot;
   const mayHaveLost = await openedAfterPowerLoss(db, { path, boot });
-  const shared = { db, clock: options.clock, newId: options.newId };
+  const shared = { origins, db, clock: options.clock, newId: options.newId };
   const outbox = new Outbox(shared);
   const people = new People(shared);
   const inbox = new Inbox({ ...shared, outbox, interpret: options.interpret ?? (() => null) });
   let isBroken = false;
   return {
+    db,
     outbox,
     inbox,
     places: new InboundPlaces(db),
@@ -162,7 +183,6 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     allowances: new Allowances(shared),
     consolidations: new Consolidations(shared),
     facts: new Facts(shared),
-    cron: new CronRuns({ ...shared, inbox, outbox }),
     heartbeats: new Heartbeats({ ...shared, inbox }),
     cursors: new CursorStore(shared),
     homeFiles: new HomeFileRecords(shared),
@@ -174,7 +194,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     shownReactions: new ShownReactions(shared),
     people,
     pairing: new PairingCodes({ ...shared, outbox, people, random: options.random ?? systemRandom }),
-    retention: new Retention(shared),
+    retention: new Retention(shared, tables),
     messageCounts: () => messageCounts(db),
     newestId: newestId(db),
     mayHaveLost,

@@ -21,7 +21,7 @@ export interface PairingRequest {
 export interface PairingAttempt {
   readonly channel: string;
   readonly senderId: string;
-  readonly name?: string | undefined;
+  readonly name?: string;
   readonly chatId: string;
 }
 

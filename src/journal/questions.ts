@@ -16,7 +16,7 @@ export interface AskedRequest {
   readonly detail: string;
   readonly reason: string;
   /** What the answer "always" allows from now on. @default "always" is not offered */
-  readonly always?: Omit<AllowanceDraft, 'createdBy'> | undefined;
+  readonly always?: Omit<AllowanceDraft, 'createdBy'>;
 }
 
 /** A question to a person, which survives a restart. */

@@ -1,27 +1,13 @@
 import { PASSED_OVER_KEPT_MS } from './channel-log.ts';
+import type { Database } from '../storage/database.ts';
 import { dedupeKey, type JournalPorts, type Swept } from './rows.ts';
 import { EPHEMERAL_SQL } from '../util/ephemeral-session.ts';
 import { foldUsage } from './retention-usage.ts';
-import { pruneRuns } from './retention-runs.ts';
+import type { Aged, NamedTables, Sweep } from './tables.ts';
+
+export type { Sweep };
 
 const DAY_MS = 86_400_000;
-
-/** A rule: ended rows of a table that are older than `keptMs` are deleted. */
-interface Aged {
-  /** Name for people. */
-  readonly store: string;
-  readonly table: string;
-  /** Index by age. @default the key itself grows with time */
-  readonly index?: string;
-  readonly key: string;
-  /** Column with ms since 1970. */
-  readonly at: string;
-  /** SQL condition for rows that have ended, exactly as in the partial index. @default all rows */
-  readonly ended?: string;
-  readonly keptMs: number;
-  /** SQL assignment that empties columns instead of deleting the row. */
-  readonly set?: string;
-}
 
 const INBOUND_ENDED = "state IN ('done', 'refused', 'dead')";
 const OUTBOUND_ENDED = "state IN ('delivered', 'dead', 'expired')";
@@ -127,20 +113,11 @@ const AGED: readonly Aged[] = [
 ];
 
 const MESSAGES_KEPT_MS = 90 * DAY_MS;
-const ENDED_JOBS_KEPT_MS = 90 * DAY_MS;
 /** Free pages that the file keeps for what is written next, 4 KiB each. */
 const FREE_PAGES = 256;
 /** One statement gives back this many pages, and after this time no further statement begins. */
 const SHRINK_PAGES = 4;
 const SHRINK_MS = 1;
-
-/** One kind of row, swept in slices. */
-export interface Sweep {
-  /** Name for people; null: it deletes nothing that people know of. */
-  readonly store: string | null;
-  /** Deletes at most `limit` rows within a transaction. */
-  readonly slice: (limit: number) => Swept;
-}
 
 /** The result of a whole sweep, stored for `status`. */
 export interface SweepReport {
@@ -155,9 +132,11 @@ export interface SweepReport {
 /** Deletes old rows of the journal, in slices. Rows of unfinished work are never deleted. */
 export class Retention {
   readonly #ports: JournalPorts;
+  readonly #tables: readonly NamedTables[];
 
-  constructor(ports: JournalPorts) {
+  constructor(ports: JournalPorts, tables: readonly NamedTables[]) {
     this.#ports = ports;
+    this.#tables = tables;
   }
 
   /** The sweeps that can run now, in the order in which they should. */
@@ -165,17 +144,14 @@ export class Retention {
     const { db, clock } = this.#ports;
     const now = clock.now();
     return [
-      ...db
-        .all('SELECT id FROM cron_job')
-        .map((row) => row.text('id'))
-        .map((job): Sweep => ({
-          store: 'runs of jobs',
-          slice: (limit) => pruneRuns(this.#ports, { job, now, limit }),
-        })),
-      { store: 'runs of jobs', slice: (limit) => pruneRuns(this.#ports, { job: null, now, limit }) },
+      ...this.#tables.flatMap(
+        ({ sweeps }) => sweeps?.({ db, clock, removeAnswered: (of) => removeAnswered(db, of) }, now) ?? [],
+      ),
       { store: 'messages', slice: (limit) => this.#messages(now - MESSAGES_KEPT_MS, limit) },
-      ...AGED.map((aged): Sweep => ({ store: aged.store, slice: (limit) => this.#age(aged, now, limit) })),
-      { store: 'jobs', slice: (limit) => this.#jobs(now - ENDED_JOBS_KEPT_MS, limit) },
+      ...[...AGED, ...this.#tables.flatMap(({ aged = [] }) => aged)].map((aged): Sweep => ({
+        store: aged.store,
+        slice: (limit) => this.#age(aged, now, limit),
+      })),
       { store: 'model calls', slice: (limit) => foldUsage(this.#ports, now, limit) },
       { store: null, slice: (limit) => this.#shrink(limit) },
     ];
@@ -224,7 +200,7 @@ export class Retention {
 
   /** Deletes messages but keeps their keys, so that a message that the platform sends again is still a duplicate. */
   #messages(before: number, limit: number): Swept {
-    const { db, clock } = this.#ports;
+    const { origins, db, clock } = this.#ports;
     const rows = db.all(
       `SELECT seq, channel, account, chat, external_id, origin FROM inbound INDEXED BY inbound_age
        WHERE ${INBOUND_ENDED} AND updated_at < ? ORDER BY updated_at LIMIT ?`,
@@ -233,26 +209,13 @@ export class Retention {
     );
     for (const row of rows) {
       // Messages of jobs need no key: the job's `settled` time prevents a repetition.
-      if (row.text('origin') !== 'cron') {
+      if (origins.of(row.text('origin')).hasJobs !== true) {
         const key = dedupeKey(row.text('channel'), row.text('account'), row.text('chat'), row.text('external_id'));
         db.run('INSERT OR IGNORE INTO dedupe (key, at) VALUES (?, ?)', key, clock.now() - MESSAGES_KEPT_MS);
       }
       db.run('DELETE FROM inbound WHERE seq = ?', row.number('seq'));
     }
     return { rows: rows.length, more: rows.length === limit };
-  }
-
-  /** Deletes removed jobs, whose `settled` time is kept as long as the keys of messages. */
-  #jobs(before: number, limit: number): Swept {
-    const { db, clock } = this.#ports;
-    const rows = db.run(
-      `DELETE FROM cron_job WHERE id IN
-         (SELECT id FROM cron_job WHERE state <> 'active' AND updated_at < ? LIMIT ?)`,
-      before,
-      limit,
-    );
-    db.run('DELETE FROM cron_pruned WHERE at < ? AND job NOT IN (SELECT id FROM cron_job)', clock.now() - 400 * DAY_MS);
-    return { rows, more: rows === limit };
   }
 
   /**
@@ -272,4 +235,30 @@ export class Retention {
     }
     return { rows: given, more: given < pages };
   }
+}
+
+const SAID = "state IN ('delivered', 'dead', 'expired')";
+
+/** As `SweptJournal.removeAnswered`. */
+function removeAnswered(
+  db: Database,
+  { inboundId, outboundId }: { readonly inboundId: string | null; readonly outboundId: string | null },
+): boolean {
+  if (inboundId !== null && !removeTurnOf({ db }, inboundId)) return false;
+  if (outboundId !== null) db.run(`DELETE FROM outbound WHERE id = ? AND ${SAID}`, outboundId);
+  return true;
+}
+
+/** Deletes the message, turn and replies of it. False: it has not ended, nothing is deleted. */
+function removeTurnOf({ db }: { readonly db: Database }, inboundId: string): boolean {
+  const message = db.get('SELECT state, turn_id FROM inbound WHERE id = ?', inboundId);
+  if (message === undefined) return true;
+  const state = message.text('state');
+  if (state === 'accepted' || state === 'running') return false;
+  const turnId = message.textOrNull('turn_id');
+  db.run('DELETE FROM inbound WHERE id = ?', inboundId);
+  if (turnId === null || db.get('SELECT 1 FROM inbound WHERE turn_id = ? LIMIT 1', turnId) !== undefined) return true;
+  db.run("DELETE FROM turns WHERE id = ? AND state IN ('done', 'dead')", turnId);
+  db.run(`DELETE FROM outbound WHERE turn_id = ? AND ${SAID}`, turnId);
+  return true;
 }

@@ -1,4 +1,5 @@
 import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
+import type { Origin, Origins } from '../bus/origins.ts';
 import type { Database, Row } from '../storage/database.ts';
 import type { Clock } from '../util/clock.ts';
 import { createHash } from 'node:crypto';
@@ -11,6 +12,7 @@ export const OPEN_OUTBOUND = "state IN ('pending', 'sending', 'uncertain')";
 
 /** What each store of the journal needs. */
 export interface JournalPorts {
+  readonly origins: Origins;
   readonly db: Database;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -19,6 +21,11 @@ export interface JournalPorts {
 /** Reads a stored message. Not validated, because this program wrote it. */
 export function parseInbound(payload: string): InboundMessage {
   return JSON.parse(payload) as InboundMessage;
+}
+
+/** SQL: the names of these rows as a list for `IN`. */
+export function namesOf(rows: readonly Origin[]): string {
+  return `(${rows.map(({ name }) => `'${name.replaceAll("'", "''")}'`).join(', ')})`;
 }
 
 export function parseOutbound(payload: string): OutboundMessage {

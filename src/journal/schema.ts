@@ -1,5 +1,5 @@
 import { added, type Migration } from '../storage/open-database.ts';
-import { cronTables, heartbeatTable } from './schema/automation.ts';
+import { firstHeartbeatTable, heartbeatTable } from './schema/automation.ts';
 import { channelLogTables } from './schema/channel-log.ts';
 import { archiveTable, factTables } from './schema/memory.ts';
 import {
@@ -35,7 +35,7 @@ export const journalMigrations: readonly Migration[] = [
   peopleTables,
   allowanceTables,
   askTable,
-  cronTables,
+  firstHeartbeatTable,
   heartbeatTable,
   added(`
       CREATE TABLE cursors (

@@ -1,6 +1,16 @@
 import type { Clock } from '../util/clock.ts';
 import type { Database } from '../storage/database.ts';
 
+/** Those of these starts, ms since 1970, that count. */
+export function recentStarts(starts: readonly number[], now: number): readonly number[] {
+  return starts.filter((at) => at <= now && at > now - WINDOW_MS);
+}
+
+/** Whether so many recent starts mean that the process dies again and again. */
+export function isCrashLoop(recent: number): boolean {
+  return recent > MOST_STARTS;
+}
+
 /** More starts than this within `WINDOW_MS` are a crash loop. */
 const MOST_STARTS = 5;
 const WINDOW_MS = 5 * 60_000;
@@ -24,28 +34,32 @@ export class Starts {
   readonly #clock: Pick<Clock, 'now'>;
   #isCalm = false;
 
-  private constructor(db: Database, clock: Pick<Clock, 'now'>) {
+  private constructor(db: Database, clock: Pick<Clock, 'now'>, counted: number) {
     this.#db = db;
     this.#clock = clock;
     const starts = db.all('SELECT at FROM starts ORDER BY rowid').map((row) => row.number('at'));
     const now = clock.now();
     this.unclean = Math.max(0, starts.length - 1);
     this.since = starts[0] ?? now;
-    this.recent = starts.filter((at) => at <= now && at > now - WINDOW_MS).length;
-    this.isLoop = this.recent > MOST_STARTS;
+    this.recent = Math.max(counted, recentStarts(starts, now).length);
+    this.isLoop = isCrashLoop(this.recent);
   }
 
   /**
    * Counts this start. Call it before the journal is marked as open by this process. `died`: the process before didn't stop in
-   * order. One that did on a full disk left the journal open.
+   * order. One that did on a full disk left the journal open. `counted`: the recent starts, with those that died before they came here.
    */
-  static async open(db: Database, clock: Pick<Clock, 'now'>, { died }: { readonly died: boolean }): Promise<Starts> {
+  static async open(
+    db: Database,
+    clock: Pick<Clock, 'now'>,
+    { died, counted = 0 }: { readonly died: boolean; readonly counted?: number },
+  ): Promise<Starts> {
     await db.write(() => {
       if (!died) db.run('DELETE FROM starts');
       db.run('INSERT INTO starts (at) VALUES (?)', clock.now());
       db.run('DELETE FROM starts WHERE rowid <= (SELECT max(rowid) FROM starts) - ?', MOST_ROWS);
     });
-    return new Starts(db, clock);
+    return new Starts(db, clock, counted);
   }
 
   /**

@@ -4,7 +4,7 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { plural } from '../util/text.ts';
 import { cancelQuestions } from './questions.ts';
 import type { Outbox } from './outbox.ts';
-import { parseInbound, type JournalPorts } from './rows.ts';
+import { namesOf, parseInbound, type JournalPorts } from './rows.ts';
 
 type StopPorts = JournalPorts & { readonly outbox: Outbox };
 
@@ -83,7 +83,7 @@ export function endTurns(
     withJobs = false,
   }: { readonly background: boolean; readonly only?: string | null; readonly withJobs?: boolean },
 ): readonly string[] {
-  const { db } = ports;
+  const { origins, db } = ports;
   const turnIds = db
     .all(
       `WITH RECURSIVE family (id) AS (
@@ -91,7 +91,7 @@ export function endTurns(
            SELECT 1 FROM inbound WHERE turn_id = turns.id AND seq >= (SELECT seq FROM inbound WHERE id = ?2))
              AND (?4 IS NULL OR EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND external_id = ?4))
          UNION SELECT turns.id FROM turns JOIN inbound ON inbound.turn_id = turns.id
-           WHERE ?5 AND turns.state = 'running' AND inbound.origin IN ('cron', 'heartbeat')
+           WHERE ?5 AND turns.state = 'running' AND inbound.origin IN ${namesOf(origins.all.filter(({ isAsked }) => isAsked !== true))}
              AND inbound.channel = ?6 AND inbound.chat = ?7 AND (?8 = 'owner' OR inbound.role = ?8)
          UNION SELECT child.id FROM turns AS child JOIN turns AS asked ON asked.id = child.parent
            WHERE ?3 AND child.state = 'running' AND asked.session = ?1
@@ -121,29 +121,34 @@ function markStopping(ports: JournalPorts, turnIds: readonly string[]): void {
 }
 
 /**
- * Ends, within the caller's transaction, what runs or waits for a scheduled job: its message that waits is refused, its turns
- * and their subagents are marked as stopping. Nothing ends if `by`, the turn that asks for it, is one of them. Returns the ids
- * of the turns.
+ * Ends, within the caller's transaction, what runs or waits for these messages: those that wait are refused, their turns and
+ * the subagents of these are marked as stopping. Nothing ends if `by`, the turn that asks for it, is one of them. Returns the
+ * ids of the turns.
  */
-export function endJobRuns(ports: JournalPorts, job: string, by: string | null): readonly string[] {
+export function endWork(
+  ports: JournalPorts,
+  ids: readonly string[],
+  { by, reason }: { readonly by: string | null; readonly reason: string },
+): readonly string[] {
   const { db, clock } = ports;
   const turnIds = db
     .all(
       `WITH RECURSIVE family (id) AS (
-         SELECT turns.id FROM cron_run AS run JOIN inbound ON inbound.id = run.inbound_id
+         SELECT turns.id FROM json_each(?) AS listed JOIN inbound ON inbound.id = listed.value
            JOIN turns ON turns.id = inbound.turn_id
-           WHERE run.job = ? AND turns.state = 'running' AND turns.outcome IS NULL
+           WHERE turns.state = 'running' AND turns.outcome IS NULL
          UNION SELECT turns.id FROM turns JOIN family ON turns.parent = family.id WHERE turns.state = 'running')
        SELECT id FROM family`,
-      job,
+      JSON.stringify(ids),
     )
     .map((row) => row.text('id'));
   if (by !== null && turnIds.includes(by)) return [];
   db.run(
-    `UPDATE inbound SET state = 'refused', reason = 'the job was removed', updated_at = ?
-     WHERE state = 'accepted' AND id IN (SELECT inbound_id FROM cron_run WHERE job = ?)`,
+    `UPDATE inbound SET state = 'refused', reason = ?, updated_at = ?
+     WHERE state = 'accepted' AND id IN (SELECT value FROM json_each(?))`,
+    reason,
     clock.now(),
-    job,
+    JSON.stringify(ids),
   );
   for (const turn of turnIds) dropTasks(ports, { turn }, 'stopped');
   markStopping(ports, turnIds);

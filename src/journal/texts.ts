@@ -1,5 +1,7 @@
+import type { NamedTables } from './tables.ts';
+
 /** The columns of the journal that hold what people, models and tools wrote, as texts or JSON; `test/journal/texts.test.ts` names the others. */
-export const JOURNAL_TEXTS: Readonly<Record<string, readonly string[]>> = {
+const CORE_TEXTS: Readonly<Record<string, readonly string[]>> = {
   inbound: ['payload', 'reason'],
   outbound: ['payload', 'reason'],
   parts: ['text'],
@@ -7,7 +9,6 @@ export const JOURNAL_TEXTS: Readonly<Record<string, readonly string[]>> = {
   approvals: ['reason', 'request'],
   asks: ['choices', 'answer'],
   questions: ['choices', 'request', 'answer'],
-  cron_run: ['reason'],
   heartbeat: ['reason', 'verdict'],
   owner_chats: ['payload'],
   channel_states: ['detail'],
@@ -15,3 +16,8 @@ export const JOURNAL_TEXTS: Readonly<Record<string, readonly string[]>> = {
   facts: ['fact', 'replaced_by'],
   fact_change: ['change'],
 };
+
+/** With those of extensions, whether or not they are on: what they wrote is there. */
+export function journalTexts(tables: readonly NamedTables[]): Readonly<Record<string, readonly string[]>> {
+  return Object.assign({}, CORE_TEXTS, ...tables.map(({ texts }) => texts));
+}

@@ -35,7 +35,7 @@ export interface DeliveryFailure {
   /** Messages that are sent in its place. @default none */
   readonly instead?: readonly OutboundMessage[];
   readonly reason: string;
-  readonly refused?: { readonly id: string; readonly n: number } | undefined;
+  readonly refused?: { readonly id: string; readonly n: number };
 }
 
 /** Another chat for a notice. */

@@ -1,6 +1,6 @@
 import type { Row } from '../storage/database.ts';
 import { addUsage, noUsage, type Usage } from '../util/token-usage.ts';
-import type { JournalPorts } from './rows.ts';
+import { namesOf, type JournalPorts } from './rows.ts';
 
 /** The usage of one model call. */
 export interface UsageRow {
@@ -40,13 +40,13 @@ export const SUMS = `coalesce(sum(calls), 0) AS calls, coalesce(sum(input), 0) A
   coalesce(sum(CASE WHEN cost_usd IS NULL THEN calls ELSE unpriced END), 0) AS unpriced,
   coalesce(sum(estimated), 0) AS estimated`;
 
-/** SQL: what sums are made for, and of which calls. */
+/** SQL: what sums are made for. */
 const GROUPS = {
-  quarter: { column: 'at / 900000 * 900000', where: 'true' },
-  model: { column: "provider || '/' || model", where: 'true' },
-  source: { column: 'source', where: 'true' },
-  session: { column: 'session', where: 'true' },
-  job: { column: 'session', where: "source = 'cron'" },
+  quarter: 'at / 900000 * 900000',
+  model: "provider || '/' || model",
+  source: 'source',
+  job: 'session',
+  session: 'session',
 } as const;
 
 export type UsageGroup = keyof typeof GROUPS;
@@ -125,11 +125,17 @@ export class UsageStore {
   grouped(group: UsageGroup, time: number): readonly (UsageSum & { readonly name: string })[] {
     const { db } = this.#ports;
     const rows = db.all(
-      `SELECT CAST(${GROUPS[group].column} AS TEXT) AS name, ${SUMS} FROM usage
-       WHERE at >= ? AND ${GROUPS[group].where} GROUP BY 1 ORDER BY 1`,
+      `SELECT CAST(${GROUPS[group]} AS TEXT) AS name, ${SUMS} FROM usage
+       WHERE at >= ? AND ${this.#callsOf(group)} GROUP BY 1 ORDER BY 1`,
       time,
     );
     return rows.map((row) => ({ name: row.text('name'), ...toSum(row) }));
+  }
+
+  /** SQL: the calls that a group is made of. */
+  #callsOf(group: UsageGroup): string {
+    if (group !== 'job') return 'true';
+    return `source IN ${namesOf(this.#ports.origins.all.filter(({ hasJobs }) => hasJobs === true))}`;
   }
 
   /** As `grouped`, for each quarter of an hour (ms since 1970) and each value of `group`. */
@@ -138,8 +144,8 @@ export class UsageStore {
     time: number,
   ): readonly (UsageSum & { readonly quarter: number; readonly name: string })[] {
     const rows = this.#ports.db.all(
-      `SELECT ${GROUPS.quarter.column} AS quarter, ${GROUPS[group].column} AS name, ${SUMS} FROM usage
-       WHERE at >= ? AND ${GROUPS[group].where} GROUP BY 1, 2 ORDER BY 1`,
+      `SELECT ${GROUPS.quarter} AS quarter, ${GROUPS[group]} AS name, ${SUMS} FROM usage
+       WHERE at >= ? AND ${this.#callsOf(group)} GROUP BY 1, 2 ORDER BY 1`,
       time,
     );
     return rows.map((row) => ({ quarter: row.number('quarter'), name: row.text('name'), ...toSum(row) }));

@@ -3,11 +3,11 @@ import { useRef } from 'preact/hooks';
 import { ask, json, loggedIn, sentenceOf } from './net/http.ts';
 import { Choice } from './parts/choice.tsx';
 import { Icon } from './parts/icon.tsx';
-import { hashOf, PANELS, place, type PanelName } from './state/place.ts';
+import { shownPanels } from './state/panels.ts';
+import { hashOf, place } from './state/place.ts';
 import { chooseTheme, theme, type Theme } from './state/theme.ts';
 import { announcement, conversation } from './state/app.ts';
 
-const NAMES = Object.keys(PANELS) as readonly PanelName[];
 const THEMES: readonly (readonly [Theme, string])[] = [
   ['system', 'Auto'],
   ['light', 'Light'],
@@ -33,10 +33,10 @@ export function Menu(): VNode {
               Chat
             </a>
           </li>
-          {NAMES.map((name) => (
+          {shownPanels().map(({ name, title }) => (
             <li key={name}>
               <a href={hashOf({ panel: name })} aria-current={here === name ? 'page' : undefined} onClick={close}>
-                {PANELS[name]}
+                {title}
               </a>
             </li>
           ))}

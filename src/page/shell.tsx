@@ -7,13 +7,14 @@ import { connection } from './net/feed.ts';
 import { Icon } from './parts/icon.tsx';
 import { Problem } from './parts/states.tsx';
 import { sentenceOf } from './net/http.ts';
-import { PANELS, place, type PanelName } from './state/place.ts';
+import { panelNamed } from './state/panels.ts';
+import { place, type PanelName } from './state/place.ts';
 import { unsent } from './state/unsent.ts';
 
 /** The page of somebody who is logged in: the conversation, or a panel in its place. */
 export function Shell(): VNode {
   const to = place.value;
-  const title = 'panel' in to ? PANELS[to.panel] : sessionTitle(to.session);
+  const title = 'panel' in to ? (panelNamed(to.panel)?.title ?? to.panel) : sessionTitle(to.session);
   useEffect(() => {
     document.title = 'panel' in to ? `${title} · Assistant` : 'Assistant';
   }, [title]);
@@ -63,24 +64,14 @@ function OfflineBar(): VNode | null {
 function Panel({ name }: { readonly name: PanelName }): VNode {
   const [panel, show] = useState<{ readonly Content: ComponentType } | { readonly problem: string }>();
   useEffect(() => {
-    LOADERS[name]().then(
+    (panelNamed(name)?.load() ?? Promise.reject(new Error('There is no such panel.'))).then(
       (Content) => show({ Content }),
       (error: unknown) => show({ problem: sentenceOf(error) }),
     );
   }, [name]);
   return (
-    <main class="panel" id="main" tabIndex={0} aria-label={PANELS[name]}>
+    <main class="panel" id="main" tabIndex={0} aria-label={panelNamed(name)?.title}>
       {panel === undefined ? null : 'problem' in panel ? <Problem text={panel.problem} /> : <panel.Content />}
     </main>
   );
 }
-
-const LOADERS: Readonly<Record<PanelName, () => Promise<ComponentType>>> = {
-  memory: async () => (await import('./panels/memory.tsx')).Memory,
-  skills: async () => (await import('./panels/skills.tsx')).Skills,
-  schedule: async () => (await import('./panels/schedule.tsx')).Schedule,
-  usage: async () => (await import('./panels/usage.tsx')).Usage,
-  people: async () => (await import('./panels/people.tsx')).People,
-  health: async () => (await import('./panels/health.tsx')).Health,
-  why: async () => (await import('./panels/why.tsx')).Why,
-};

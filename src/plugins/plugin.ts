@@ -1,8 +1,11 @@
-import type { Hooks } from '../agent/hooks/hooks.ts';
 import type { Channel, ChannelContext, ChannelError, SendError } from '../channels/channel.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { TapeStore } from '../session/stored-tapes.ts';
-import type { ChatAddress, Tool } from '../tools/tool.ts';
+import type { Option } from '../cli/table/values.ts';
+import type { ChannelSettings, ChannelSettingsKind } from '../config/schema/channels.ts';
+import type { ReadyChannel } from '../setup/channels/ready.ts';
+import type { SetupWorld } from '../setup/world.ts';
+import type { Extension } from '../core/extension.ts';
+import type { ChatAddress } from '../tools/tool.ts';
 
 type InboundDraft = Parameters<ChannelContext['accept']>[0][number];
 
@@ -68,12 +71,32 @@ export interface HtmlKit {
   readonly text: (part: string) => string;
 }
 
+/** How `assistant init` sets up a channel of this kind. */
+export interface ChannelSetup {
+  /** How people call the platform. */
+  readonly title: string;
+  /** The usual variable of its token. */
+  readonly variable: string;
+  /** Its options of the command, by name: `discordOwner` is `--discord-owner`. */
+  readonly options: Readonly<Record<string, Option<string | undefined>>>;
+  /** Asks, tries and says what is to be written; `given` has what its options were given. Null: it was left out. */
+  readonly prepare: (
+    world: SetupWorld,
+    before: ChannelSettings | undefined,
+    given: Readonly<Record<string, string | undefined>>,
+  ) => Promise<ReadyChannel | null>;
+}
+
 /** A kind of channel. */
 export interface PluginChannel {
   /** What stands as `kind` in `config.channels`; the kinds of the assistant itself cannot be replaced. */
   readonly kind: string;
   /** Which form of text it shows, one sentence that tells the model what to write. */
   readonly shows: string;
+  /** Its keys in an entry of the configuration, which are then checked and documented as those of the core. @default it checks them itself */
+  readonly config?: ChannelSettingsKind;
+  /** How `assistant init` sets one up. @default it does not offer it */
+  readonly setup?: ChannelSetup;
   /** The channel of one entry; `settings` is the entry. Throws with one sentence when it cannot work like that. */
   readonly open: (
     name: string,
@@ -102,7 +125,7 @@ export interface PluginCommand {
   /** One line for /help and the menus of platforms. */
   readonly description: string;
   /** The lowest role that may give it. @default 'owner' */
-  readonly role?: 'owner' | 'trusted' | 'guest' | undefined;
+  readonly role?: 'owner' | 'trusted' | 'guest';
   /** The reply, in Markdown. The message of an error is sent to the person. */
   readonly run: (call: CommandCall) => string | Promise<string>;
 }
@@ -125,43 +148,29 @@ export interface PluginProvider {
 /** What the plugin serves over HTTP under `/plugins/<package name>/`. Host and origin are checked before, as everywhere. */
 export interface PluginRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Begins with a slash, e.g. `/status`; compared as a whole. */
+  /** Begins with a slash, e.g. `/status`; `:name` stands for one part. Of a package it lies below `/plugins/<name>`. */
   readonly path: string;
   /**
    * Makes the route public: it then needs no login, and this decides who may call it, e.g. by a secret in a header that it
    * compares in constant time. False or an error is answered with 401 and slows the caller down. @default the login of the API
    */
-  readonly allows?: ((request: Request) => boolean | Promise<boolean>) | undefined;
+  readonly allows?: (request: Request, part: RoutePart) => boolean | Promise<boolean>;
+  /** What a caller is told who is not let in. @default `route-refused` */
+  readonly refusal?: { readonly code: string; readonly message: string };
   /**
    * Answers within 30 s. The request has no cookie, and without `allows` no `Authorization`; its body has at most 1 MB, and without
    * `allows` it is JSON.
    */
-  readonly handle: (request: Request) => Response | Promise<Response>;
+  readonly handle: (request: Request, part: RoutePart) => Response | Promise<Response>;
 }
 
+/** What stands for `:name` in the path of a request. */
+export type RoutePart = (name: string) => string;
+
 /** What a package brings. It runs in the assistant's process, with all of its rights. */
-export interface Plugin {
-  readonly name: string;
-  readonly channels?: readonly PluginChannel[] | undefined;
-  readonly tools?: readonly Tool[] | undefined;
-  readonly commands?: readonly PluginCommand[] | undefined;
-  readonly providers?: readonly PluginProvider[] | undefined;
-  /** A folder of the package with skills, e.g. `./skills`; those of the owner and the assistant's own count before them. */
-  readonly skills?: string | undefined;
-  readonly routes?: readonly PluginRoute[] | undefined;
-  readonly hooks?: Hooks | undefined;
-  /** Keeps the tapes of all sessions too; counts from the next start of the assistant on. */
-  readonly tapeStore?: TapeStore | undefined;
-  /** Its hooks are a guard: where one fails or hangs, what it should have decided about is refused. @default false */
-  readonly guard?: boolean | undefined;
-}
+export type Plugin = Extension;
 
 /** Gives a kind of provider its type, for `Plugin.providers` and for a program that brings its own. */
 export function defineProvider(provider: PluginProvider): PluginProvider {
   return provider;
-}
-
-/** Gives a plugin its type; the module's default export is what this returns. */
-export function definePlugin(plugin: Plugin): Plugin {
-  return plugin;
 }

@@ -3,7 +3,7 @@ import type { Hooks } from '../agent/hooks/hooks.ts';
 import type { DeclaredAction, Tool } from '../tools/tool.ts';
 import { given, misfit, thrownLine } from '../util/misfit.ts';
 import { nearest } from '../util/text.ts';
-import type { Plugin, PluginChannel } from './plugin.ts';
+import type { Plugin } from './plugin.ts';
 
 /** The JSON Schema that a model would see of a tool's parameters; throws when there is none. */
 export type ShowParameters = (parameters: z.ZodObject) => unknown;
@@ -22,6 +22,38 @@ const isZodObject = z.custom<z.ZodObject>(
   'a zod object such as z.object({ city: z.string() }), not a JSON Schema',
 );
 
+const isObject = z.custom<object>((value) => typeof value === 'object' && value !== null, 'an object');
+const isZodSchema = z.custom<z.ZodType>(
+  (value) => typeof value === 'object' && value !== null && 'safeParse' in value,
+  'a zod schema',
+);
+
+/** What is used as it is, once it has the right form. */
+const partsShape = z.object({
+  isOn: isFunction.optional(),
+  bundledSkills: z.array(text).optional(),
+  settings: z.array(z.looseObject({ path: text, schema: isZodSchema, of: isFunction })).optional(),
+  tables: z.looseObject({ migrations: z.array(z.unknown()) }).optional(),
+  vendors: z.array(z.looseObject({ api: text, presets: isObject, connect: isFunction })).optional(),
+  operations: z.array(z.looseObject({ name: text, params: isZodObject, handle: isFunction })).optional(),
+  cli: z.array(z.looseObject({ name: text })).optional(),
+  checks: isFunction.optional(),
+  prompt: z.array(z.looseObject({ name: text, stamp: isFunction, text: isFunction })).optional(),
+  turns: isObject.optional(),
+  sessions: isObject.optional(),
+  troubles: isFunction.optional(),
+  status: isFunction.optional(),
+  retries: isFunction.optional(),
+  restored: isFunction.optional(),
+  forget: isFunction.optional(),
+  undo: z.looseObject({ restore: isFunction }).optional(),
+  why: z.looseObject({ find: isFunction, newest: isFunction }).optional(),
+  zone: isFunction.optional(),
+  start: isFunction.optional(),
+  stop: isFunction.optional(),
+  close: isFunction.optional(),
+});
+
 const pluginShape = z.object({
   name: text,
   channels: z.array(z.unknown()).optional(),
@@ -30,11 +62,18 @@ const pluginShape = z.object({
   providers: z.array(z.unknown()).optional(),
   routes: z.array(z.unknown()).optional(),
   skills: text.optional(),
-  hooks: z.custom<object>((value) => typeof value === 'object' && value !== null, 'an object').optional(),
+  hooks: isObject.optional(),
   tapeStore: z.unknown().optional(),
   guard: z.boolean().optional(),
+  open: isFunction.optional(),
 });
-const channelShape = z.object({ kind: text, shows: z.string(), open: isFunction });
+const channelShape = z.object({
+  kind: text,
+  shows: z.string(),
+  config: isObject.optional(),
+  setup: isObject.optional(),
+  open: isFunction,
+});
 const roles = z.enum(['owner', 'trusted', 'guest']);
 const commandShape = z.object({
   name: z
@@ -158,55 +197,60 @@ export function readPlugin(
     skills,
     hooks,
     tapeStore,
-    guard = false,
+    guard,
+    open,
   } = fields;
   const own = tools.map((tool, at) => readTool(tool, `tools[${at}]`, { owner, showParameters }));
   const named = commands.map((command, at) => readCommand(command, `commands[${at}]`));
   const kinds = providers.map((provider, at) => bound(read(provider, providerShape, `providers[${at}]`), provider));
   const served = routes.map((route, at) => bound(read(route, routeShape, `routes[${at}]`), route));
   const listed = channels.map((channel, at) => readChannel(channel, `channels[${at}]`));
-  distinct(
-    'tools',
-    'name',
-    own.map(({ name }) => name),
-  );
-  distinct(
-    'commands',
-    'name',
-    named.map(({ name }) => name),
-  );
-  distinct(
-    'providers',
-    'kind',
-    kinds.map(({ kind }) => kind),
-  );
-  distinct(
-    'channels',
-    'kind',
-    listed.map(({ kind }) => String(kind)),
-  );
-  distinct(
-    'routes',
-    'path',
-    served.map(({ method, path }) => `${method} ${path}`),
-  );
+  const paths = served.map(({ method, path }) => ({ path: `${method} ${path}` }));
+  distinct({ tools: own, commands: named }, 'name');
+  distinct({ providers: kinds, channels: listed }, 'kind');
+  distinct({ routes: paths }, 'path');
   const plugin: unknown = {
+    ...bound(read(exported, partsShape, at), exported),
     name: owner,
-    channels: listed,
-    tools: own,
-    commands: named,
-    providers: kinds,
-    routes: served,
+    ...(listed.length === 0 ? {} : { channels: listed }),
+    ...(own.length === 0 ? {} : { tools: own }),
+    ...(named.length === 0 ? {} : { commands: named }),
+    ...(kinds.length === 0 ? {} : { providers: kinds }),
+    ...(served.length === 0 ? {} : { routes: served }),
     ...(skills === undefined ? {} : { skills }),
     ...(hooks === undefined ? {} : { hooks: readHooks(hooks) }),
     ...(tapeStore === undefined ? {} : { tapeStore: bound(read(tapeStore, tapeStoreShape, 'tapeStore'), tapeStore) }),
-    guard,
+    ...(guard === undefined ? {} : { guard }),
+    ...(open === undefined ? {} : { open: opening(open, { guard, exported, owner, showParameters }) }),
   };
   // What a function takes only shows when it is called; what it gives back is checked then.
   return plugin as Plugin;
 }
 
-function readChannel(value: unknown, at: string): Readonly<Record<keyof PluginChannel, unknown>> {
+/** What `open` returns is looked at like what stands beside it. A guard must not depend on it. */
+function opening(
+  open: Call,
+  {
+    guard,
+    exported,
+    ...how
+  }: {
+    readonly guard?: boolean;
+    readonly exported: unknown;
+    readonly owner: string;
+    readonly showParameters: ShowParameters;
+  },
+): Call {
+  return async (app) => {
+    const opened = (await open.call(exported, app)) ?? {};
+    const added = readPlugin({ ...Object(opened), name: how.owner }, { ...how, at: 'what open() returned' });
+    if (added.guard !== undefined || (guard === true && added.hooks !== undefined))
+      throw new Error('a guard and its hooks must stand beside open(), so that they hold where it fails');
+    return added;
+  };
+}
+
+function readChannel(value: unknown, at: string): Readonly<Record<'kind' | 'shows' | 'open', unknown>> {
   return bound(read(value, channelShape, at), value);
 }
 
@@ -223,9 +267,12 @@ function readCommand(value: unknown, at: string): Fields & { readonly name: stri
   };
 }
 
-function distinct(list: string, what: string, names: readonly string[]): void {
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw new Error(`${list}: two of them have the ${what} ${JSON.stringify(twice)}`);
+function distinct(lists: Readonly<Record<string, readonly Fields[]>>, what: string): void {
+  for (const [list, items] of Object.entries(lists)) {
+    const names = items.map((item) => item[what]);
+    const twice = names.find((name, at) => names.indexOf(name) !== at);
+    if (twice !== undefined) throw new Error(`${list}: two of them have the ${what} ${JSON.stringify(twice)}`);
+  }
 }
 
 function readTool(

@@ -57,7 +57,7 @@ export function configuredWindow(
     models,
     agent,
   }: {
-    readonly models: Readonly<Record<string, { readonly contextWindow?: number | null | undefined }>>;
+    readonly models: Readonly<Record<string, { readonly contextWindow?: number | null }>>;
     readonly agent: { readonly contextWindow: number | null };
   },
   modelRef: string,

@@ -1,5 +1,6 @@
 import { AppError } from '../util/errors.ts';
 import { keysOf, presetOf, type ProviderConfig } from './open-provider.ts';
+import type { Preset, Presets } from './presets.ts';
 
 /** How `memory.embeddings` names a model that makes vectors of texts. */
 export interface EmbeddingSettings {
@@ -20,6 +21,7 @@ export interface EmbeddingServer {
   readonly model: string;
   readonly dimensions: number | null;
   readonly settings: ProviderConfig;
+  readonly preset: Preset;
   /** The host that texts go to. */
   readonly host: string;
 }
@@ -32,10 +34,10 @@ interface EmbeddingConfig {
 const OPENAI_URL = 'https://api.openai.com/v1';
 
 /** The model of `memory.embeddings`. Null: none is set; a sentence: what is set cannot be called. */
-export function embeddingServer({
-  memory: { embeddings },
-  providers,
-}: EmbeddingConfig): EmbeddingServer | null | string {
+export function embeddingServer(
+  { memory: { embeddings }, providers }: EmbeddingConfig,
+  presets: Presets,
+): EmbeddingServer | null | string {
   const { provider, baseUrl, apiKey, model, dimensions } = embeddings;
   if (provider === null && baseUrl === null && model === null) return null;
   if (model === null) return 'memory.embeddings names a server and no model: set memory.embeddings.model.';
@@ -48,15 +50,15 @@ export function embeddingServer({
   const settings: ProviderConfig =
     baseUrl === null ? { ...entry, ...(apiKey === null ? {} : { apiKey }) } : { kind: 'openai', baseUrl, apiKey };
   try {
-    const preset = presetOf(name, settings);
-    if (preset.api !== 'openai' && preset.api !== 'ollama') {
+    const preset = presetOf(presets, name, settings);
+    if (preset.api !== 'openai' && preset.hasRoot !== true) {
       return `The provider "${name}" of memory.embeddings does not speak OpenAI's API. Name one that does.`;
     }
     const address = settings.baseUrl ?? preset.baseUrl ?? OPENAI_URL;
     if (keysOf(settings).length === 0 && (settings.baseUrl ?? null) === null && preset.keyVariable !== null) {
       return `memory.embeddings.provider is "${name}", which needs a key: set memory.embeddings.apiKey.`;
     }
-    return { provider: name, model, dimensions, settings, host: URL.parse(address)?.host ?? address };
+    return { provider: name, model, dimensions, settings, preset, host: URL.parse(address)?.host ?? address };
   } catch (error) {
     if (error instanceof AppError) return error.message;
     throw error;
@@ -69,8 +71,8 @@ export function canEmbed(server: EmbeddingServer | null | string): server is Emb
 }
 
 /** How the memory is searched and where its texts go, without a full stop; as `embeddingServer` for null and sentences. */
-export function meaningText(config: EmbeddingConfig): string | null {
-  const server = embeddingServer(config);
+export function meaningText(config: EmbeddingConfig, presets: Presets): string | null {
+  const server = embeddingServer(config, presets);
   if (!canEmbed(server)) return server;
   return `by words and meaning; the texts of all conversations and of the memory go to ${server.host} (${server.model})`;
 }

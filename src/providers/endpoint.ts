@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import type { Quirks } from './presets.ts';
 import type { LearnedFacts } from './learned.ts';
+import type { ErrorHints } from './vendor.ts';
 
 const LOCAL_NAME = /^(?:localhost|host\.docker\.internal|[^.:]+|[^:]+\.(?:local|lan|home\.arpa|internal|localhost))$/u;
 
@@ -19,11 +20,11 @@ export interface EndpointOptions {
   readonly baseUrl: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** How an OpenAI-compatible server differs from most. */
-  readonly quirks?: Partial<Quirks> | undefined;
+  readonly quirks?: Partial<Quirks>;
   /** What its models have refused so far. @default each request begins without that knowledge */
-  readonly learned?: LearnedFacts | undefined;
-  /** The server is Ollama, so errors name its commands. @default false */
-  readonly ollama?: boolean;
+  readonly learned?: LearnedFacts;
+  /** What errors name of the server's own commands. @default nothing */
+  readonly hints?: ErrorHints;
   /** Merged over the request's body. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
   /** Deadline for the first byte of a response, ms. @default 60_000; 300_000 for local addresses and for thinking */

@@ -3,6 +3,7 @@ import { errorCode } from '../util/errors.ts';
 import { timeText, withWords } from '../util/text.ts';
 import { isContentRefusal } from './content-refusals.ts';
 import { readFacts, type ErrorFacts } from './error-facts.ts';
+import type { ErrorHints } from './vendor.ts';
 import type { ModelError, ModelErrorKind, ToolChoice } from './provider.ts';
 
 /** Facts about a failed call, from which its error message and advice are made. */
@@ -13,8 +14,8 @@ export interface ErrorContext {
   readonly host: string | null;
   readonly model: string;
   readonly toolChoice: ToolChoice;
-  /** The server is an Ollama, so that the message names its commands. @default false */
-  readonly ollama?: boolean;
+  /** The server's own commands, which the message names. @default none */
+  readonly hints?: ErrorHints;
   /** Environment variable that the API key was read from; null: the key is in the configuration, or there is no key. */
   readonly keyVariable: string | null;
   /** Texts that must not appear in a message, such as the API key. */
@@ -333,21 +334,19 @@ function notAccepted({ haystack }: ErrorFacts, context: ErrorContext, said: stri
 
 function unknownModel(context: ErrorContext, said: string): string {
   const begin = `${who(context)} does not know the model "${context.model}"${said}`;
-  if (context.ollama === true) return `${begin} Get it with: ollama pull ${context.model}`;
+  if (context.hints !== undefined) return `${begin} Get it with: ${context.hints.pull(context.model)}`;
   const setting = addressSetting(context);
   const address = setting === undefined ? '' : ` If the address is wrong, correct ${setting}.`;
   return `${begin} Choose another with /model, or correct agent.model.${address}`;
 }
 
-function startHint({ ollama = false }: ErrorContext): string {
-  return ollama ? 'Start it on that machine with: ollama serve. ' : '';
+function startHint({ hints }: ErrorContext): string {
+  return hints === undefined ? '' : `Start it on that machine with: ${hints.start}. `;
 }
 
 function outOfMemory(context: ErrorContext, said: string): string {
-  const { provider, model, ollama = false } = context;
-  const fewer = ollama
-    ? `Set models."${provider}/${model}".contextWindow to fewer tokens`
-    : 'Load it with a shorter context';
+  const { provider, model, hints } = context;
+  const fewer = hints?.lessMemory(`${provider}/${model}`) ?? 'Load it with a shorter context';
   return `The machine of ${who(context)} has too little memory for the model "${model}"${said} ${fewer}, or choose a smaller model.`;
 }
 

@@ -19,9 +19,9 @@ export interface FactKeeper {
 
 export interface LearnedFactsOptions {
   readonly clock: Clock;
-  readonly log?: Logger | undefined;
+  readonly log?: Logger;
   /** @default facts end with the process */
-  readonly keeper?: FactKeeper | undefined;
+  readonly keeper?: FactKeeper;
 }
 
 const WINDOW = 'window';

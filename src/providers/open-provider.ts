@@ -4,31 +4,31 @@ import { nearest } from '../util/text.ts';
 import { createAnthropicProvider } from './anthropic/messages.ts';
 import { createDemoProvider } from './demo/demo.ts';
 import type { EndpointOptions } from './endpoint.ts';
-import { createOllamaProvider } from './ollama/chat.ts';
-import { ollamaRoot } from './ollama/model.ts';
 import { createOpenAiResponsesProvider } from './openai/responses.ts';
 import { createOpenAiProvider } from './openai/chat.ts';
-import { findPreset, PRESETS, type Preset } from './presets.ts';
+import { rootOf, type Preset, type Presets } from './presets.ts';
 import { openPlugged, type PluggedProvider, type PluggedProviders } from './plugged.ts';
 import type { Provider } from './provider.ts';
 import type { LearnedFacts } from './learned.ts';
+import type { ModelServices } from './vendor.ts';
 
 /** One entry of `config.providers`. */
 export interface ProviderConfig {
   /** A preset's name. @default the entry's own name, else `openai` when there is a `baseUrl` */
-  readonly kind?: string | null | undefined;
+  readonly kind?: string | null;
   /** Null: the preset's. */
-  readonly baseUrl?: string | null | undefined;
+  readonly baseUrl?: string | null;
   /** Several take turns. */
-  readonly apiKey?: string | readonly string[] | null | undefined;
+  readonly apiKey?: string | readonly string[] | null;
   /** Which of OpenAI's two APIs. @default 'chat' */
-  readonly wire?: 'chat' | 'responses' | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly wire?: 'chat' | 'responses';
+  readonly headers?: Readonly<Record<string, string>>;
   /** Merged over each request's body. */
-  readonly extraBody?: Readonly<Record<string, unknown>> | undefined;
-  readonly timeouts?:
-    | { readonly firstByteSeconds?: number | null | undefined; readonly idleSeconds?: number | null | undefined }
-    | undefined;
+  readonly extraBody?: Readonly<Record<string, unknown>>;
+  readonly timeouts?: {
+    readonly firstByteSeconds?: number | null | undefined;
+    readonly idleSeconds?: number | null | undefined;
+  };
 }
 
 /** Makes the adapter for one key of an entry. Throws an `AppError` for what cannot be called. */
@@ -38,21 +38,23 @@ export function openProvider(
   options: {
     readonly apiKey: string | null;
     /** The variable that the key was read from. @default it stands in the configuration */
-    readonly keyVariable?: string | undefined;
+    readonly keyVariable?: string;
     /** Which of several keys it is, counted from 1. @default it is the only one */
     readonly keyNumber?: number;
     /** Tokens of context that are configured for a model, for a server that is told how many to load. @default none */
-    readonly windowOf?: ((model: string) => number | null) | undefined;
+    readonly windowOf?: (model: string) => number | null;
     readonly clock: Clock;
     readonly learned?: LearnedFacts;
+    readonly program: ModelServices;
     /** Kinds of plugins. @default none */
-    readonly plugged?: PluggedProviders | undefined;
+    readonly plugged?: PluggedProviders;
   },
 ): Provider {
+  const { vendors, presets } = options.program;
   const kind = config.kind ?? name;
-  const other = findPreset(kind) === undefined ? pluggedNamed(options.plugged, kind) : undefined;
+  const other = presets.has(kind) ? undefined : pluggedNamed(options.plugged, kind);
   if (other !== undefined) return openPlugged(name, other, { config, ...options });
-  const preset = presetOf(name, config, Object.keys(options.plugged ?? {}));
+  const preset = presetOf(presets, name, config, Object.keys(options.plugged ?? {}));
   if (config.wire === 'responses' && preset.api !== 'openai') {
     throw invalid(`providers.${name}.wire is "responses", which only servers with OpenAI's API speak. Leave it out.`, {
       provider: name,
@@ -61,7 +63,11 @@ export function openProvider(
   if (preset.api === 'demo') return createDemoProvider(name);
   const endpoint = toEndpoint(name, config, { preset, ...options });
   if (preset.api === 'anthropic') return createAnthropicProvider(endpoint);
-  if (preset.api === 'ollama') return createOllamaProvider({ ...endpoint, ollama: true }, options.windowOf);
+  if (preset.api !== 'openai') {
+    const vendor = vendors[preset.api];
+    if (vendor === undefined) throw invalid(`The provider "${name}" isn't a part of this program.`, { provider: name });
+    return vendor.connect({ ...endpoint, hints: vendor.hints }, options.windowOf ?? (() => null));
+  }
   return config.wire === 'responses' ? createOpenAiResponsesProvider(endpoint) : createOpenAiProvider(endpoint);
 }
 
@@ -70,12 +76,17 @@ function pluggedNamed(plugged: PluggedProviders | undefined, kind: string): Plug
   return plugged !== undefined && Object.hasOwn(plugged, kind) ? plugged[kind] : undefined;
 }
 
-/** The row of the table for an entry. Throws an `AppError` when there is none; `others` are kinds of plugins. */
-export function presetOf(name: string, config: ProviderConfig, others: readonly string[] = []): Preset {
-  const kind = config.kind ?? (findPreset(name) === undefined && hasBaseUrl(config) ? 'openai' : name);
-  const preset = findPreset(kind);
+/** The service of an entry. Throws an `AppError` when there is none; `others` are kinds of plugins. */
+export function presetOf(
+  presets: Presets,
+  name: string,
+  config: ProviderConfig,
+  others: readonly string[] = [],
+): Preset {
+  const kind = config.kind ?? (!presets.has(name) && hasBaseUrl(config) ? 'openai' : name);
+  const preset = presets.get(kind);
   if (preset !== undefined) return preset;
-  const kinds = [...Object.keys(PRESETS), ...others];
+  const kinds = [...presets.keys(), ...others];
   throw invalid(
     config.kind === undefined || config.kind === null
       ? `The provider "${name}" needs to say what it is: set providers.${name}.kind (${kinds.join(', ')}), or providers.${name}.baseUrl for a server that speaks OpenAI's API.`
@@ -84,18 +95,8 @@ export function presetOf(name: string, config: ProviderConfig, others: readonly 
   );
 }
 
-/** How an entry is reached, with its first key. Throws an `AppError` when it lacks what that needs. */
-export function endpointOf(
-  name: string,
-  config: ProviderConfig,
-  { clock }: { readonly clock: Clock },
-): { readonly preset: Preset; readonly endpoint: EndpointOptions } {
-  const preset = presetOf(name, config);
-  const [apiKey = null] = keysOf(config);
-  return { preset, endpoint: toEndpoint(name, config, { preset, apiKey, clock }) };
-}
-
-function toEndpoint(
+/** How an entry is reached. Throws an `AppError` when it lacks what that needs. */
+export function toEndpoint(
   name: string,
   config: ProviderConfig,
   {
@@ -108,7 +109,7 @@ function toEndpoint(
   }: {
     readonly preset: Preset;
     readonly apiKey: string | null;
-    readonly keyVariable?: string | null | undefined;
+    readonly keyVariable?: string | null;
     readonly keyNumber?: number;
     readonly clock: Clock;
     readonly learned?: LearnedFacts;
@@ -122,7 +123,7 @@ function toEndpoint(
   }
   if (apiKey === null && preset.keyVariable !== null && !hasBaseUrl(config)) {
     // The usual variable fills the entry of the usual name and no other.
-    const usual = findPreset(name) === preset ? preset.keyVariable : null;
+    const usual = (config.kind ?? name) === name ? preset.keyVariable : null;
     const places = [
       ...(usual === null ? [] : [`${usual} in the environment`]),
       `providers.${name}.apiKey in the configuration`,
@@ -158,12 +159,12 @@ export function providerAddressOf(name: string, config: ProviderConfig, preset: 
       { provider: name },
     );
   }
-  return baseUrl !== null && preset.api === 'ollama' ? ollamaRoot(baseUrl) : baseUrl;
+  return baseUrl !== null && preset.hasRoot === true ? rootOf(baseUrl) : baseUrl;
 }
 
-/** How the server of an entry is asked for a model's context window; undefined: it is a public one, of which a list tells. */
-export function asksWindowOf(config: ProviderConfig, { api, asksWindow }: Preset): Preset['asksWindow'] {
-  return asksWindow ?? (api === 'openai' && hasBaseUrl(config) ? 'openai' : undefined);
+/** Whether the server of an entry is asked for a model's context window; of a public one a list tells. */
+export function asksWindowOf(config: ProviderConfig, { api, asksWindow }: Preset): boolean {
+  return asksWindow === true || (api === 'openai' && hasBaseUrl(config));
 }
 
 export function hasBaseUrl({ baseUrl }: ProviderConfig): boolean {

@@ -18,9 +18,10 @@ export type PluggedProviders = Readonly<Record<string, PluggedProvider>>;
 
 /** An entry of `config.providers`, which only the plugin reads further. */
 interface Entry {
-  readonly timeouts?:
-    | { readonly firstByteSeconds?: number | null | undefined; readonly idleSeconds?: number | null | undefined }
-    | undefined;
+  readonly timeouts?: {
+    readonly firstByteSeconds?: number | null | undefined;
+    readonly idleSeconds?: number | null | undefined;
+  };
 }
 
 /** A provider that says nothing for this long has failed, ms. */

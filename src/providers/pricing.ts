@@ -2,11 +2,11 @@ import type { calcPrice, findProvider, ModelInfo, Provider as ListedProvider } f
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Usage } from '../util/token-usage.ts';
-import { findPreset } from './presets.ts';
+import type { Presets } from './presets.ts';
 import type { ModelName } from './provider.ts';
 
 /** What is used of the list. */
-export interface PriceList {
+interface PriceList {
   readonly calcPrice: typeof calcPrice;
   readonly findProvider: typeof findProvider;
 }
@@ -27,27 +27,14 @@ export interface ModelFacts {
 }
 
 export interface PricingOptions {
+  readonly presets: Presets;
   /** By `provider/model`. */
   readonly models: Readonly<Record<string, ModelFacts>>;
-  readonly providers: Readonly<
-    Record<string, { readonly kind?: string | null | undefined; readonly baseUrl?: string | null | undefined }>
-  >;
+  readonly providers: Readonly<Record<string, { readonly kind?: string | null; readonly baseUrl?: string | null }>>;
   readonly log: Logger;
   /** @default the package's own list */
-  readonly loadList?: () => Promise<PriceList>;
+  readonly loadList?: () => Promise<unknown>;
 }
-
-/** Where the list has another name for a preset. */
-const LISTED_AS: Readonly<Record<string, string>> = {
-  gemini: 'google',
-  moonshot: 'moonshotai',
-  xai: 'x-ai',
-  zhipu: 'zhipuai',
-  'azure-openai': 'azure',
-};
-
-/** They run on this machine; no list knows what they cost. */
-const UNLISTED: ReadonlySet<string> = new Set(['demo', 'ollama', 'lmstudio', 'vllm']);
 
 const FREE_OF_CHARGE: Usage = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };
 
@@ -90,7 +77,7 @@ export class Pricing {
   }
 
   /** What the list says of the model; null when it says nothing. */
-  async listed(name: ModelName): Promise<ModelInfo | null> {
+  async listed(name: ModelName): Promise<{ readonly context_window?: number } | null> {
     await this.#load(name);
     return this.#find(name, FREE_OF_CHARGE)?.model ?? this.#ask(name, FREE_OF_CHARGE, {})?.model ?? null;
   }
@@ -102,11 +89,12 @@ export class Pricing {
   }
 
   #load(name: ModelName): Promise<void> {
-    if (UNLISTED.has(this.#kindOf(name) ?? '')) return Promise.resolve();
+    if (this.#listedAs(this.#kindOf(name)) === null) return Promise.resolve();
     const load = this.#options.loadList ?? (() => import('@pydantic/genai-prices'));
     this.#loading ??= load().then(
       (list) => {
-        this.#list = list;
+        // It is the package's, or a test's in its form.
+        this.#list = list as PriceList;
       },
       (error: unknown) => {
         this.#options.log.warn('pricing: list not loaded', { reason: errorMessage(error) });
@@ -119,13 +107,14 @@ export class Pricing {
   #find(name: ModelName, usage: Usage): { readonly total: number; readonly model: ModelInfo } | null {
     const kind = this.#kindOf(name);
     const list = this.#list;
-    if (list === undefined || kind === null || UNLISTED.has(kind)) return null;
+    const providerId = this.#listedAs(kind);
+    if (list === undefined || providerId === undefined || providerId === null) return null;
     const { baseUrl } = this.#configOf(name);
     const custom = typeof baseUrl === 'string' && baseUrl !== '';
     const byAddress = custom ? list.findProvider({ providerApiUrl: baseUrl }) : undefined;
     if (byAddress !== undefined) return this.#ask(name, usage, { provider: byAddress });
     if (custom && kind === 'openai') return null;
-    return this.#ask(name, usage, { providerId: LISTED_AS[kind] ?? kind });
+    return this.#ask(name, usage, { providerId });
   }
 
   #ask(
@@ -150,18 +139,25 @@ export class Pricing {
   }
 
   #configOf({ provider }: ModelName): {
-    readonly kind?: string | null | undefined;
-    readonly baseUrl?: string | null | undefined;
+    readonly kind?: string | null;
+    readonly baseUrl?: string | null;
   } {
     const { providers } = this.#options;
     return (Object.hasOwn(providers, provider) ? providers[provider] : undefined) ?? {};
+  }
+
+  /** The name of a kind in the list; null: it is in none; undefined: the kind is not known. */
+  #listedAs(kind: string | null): string | null | undefined {
+    if (kind === null) return undefined;
+    const listed = this.#options.presets.get(kind)?.listedAs;
+    return listed === undefined ? kind : listed;
   }
 
   /** Null: a server of which only the address is known. */
   #kindOf(name: ModelName): string | null {
     const { kind, baseUrl } = this.#configOf(name);
     if (kind !== undefined && kind !== null) return kind;
-    if (findPreset(name.provider) !== undefined) return name.provider;
+    if (this.#options.presets.has(name.provider)) return name.provider;
     return typeof baseUrl === 'string' && baseUrl !== '' ? 'openai' : null;
   }
 }

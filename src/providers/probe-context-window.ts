@@ -1,19 +1,17 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { deadline, type Clock } from '../util/clock.ts';
-import { ollamaRoot, ollamaWindow, readOllamaModel } from './ollama/model.ts';
-import type { Preset } from './presets.ts';
+import { rootOf } from './presets.ts';
+import type { Vendors } from './vendor.ts';
 
+/** What a server is asked for the context window of a model with. */
 export interface WindowQuestion {
-  readonly server: NonNullable<Preset['asksWindow']>;
   /** Its address, with or without the `/v1` of its OpenAI-compatible API. */
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
   /** Sent with each question. @default none */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Tokens that are configured; only Ollama is told. @default null */
-  readonly configured?: number | null;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Is told what the server says of itself, if it says anything. */
   readonly onServer?: (facts: ServerFacts) => void;
   readonly clock: Clock;
@@ -31,29 +29,14 @@ export interface ServerFacts {
 const DEADLINE_MS = 2_000;
 
 /**
- * Asks a server how many tokens a model reads: Ollama how many the next call loads it with, another one how many it is
- * loaded with, else how many it could be. Null when the server does not say so in time. Never throws.
+ * Asks a server with OpenAI's API how many tokens a model reads: how many it is loaded with, else how many it could be. Null
+ * when the server does not say so in time. Never throws.
  */
-export async function askContextWindow(question: WindowQuestion): Promise<number | null> {
+export async function askContextWindow(question: WindowQuestion, vendors: Vendors): Promise<number | null> {
   using limit = deadline(question.clock, question.deadlineMs ?? DEADLINE_MS, 'asking for the context window');
-  const { model, baseUrl, onServer } = question;
-  const root = ollamaRoot(baseUrl);
-  let isWhole = true;
-  const get = async (address: string, body?: unknown): Promise<unknown> => {
-    const answer = await getJson(question, limit.signal, address, body);
-    if (answer === SILENT) isWhole = false;
-    return answer === SILENT ? undefined : answer;
-  };
-  // What a busy server leaves out would make it look like another one.
-  const tell = (facts: ServerFacts): void => {
-    if (isWhole && facts.id !== '') onServer?.(facts);
-  };
-  if (question.server === 'ollama') {
-    const [shown, version] = await Promise.all([get(`${root}/api/show`, { model }), get(`${root}/api/version`)]);
-    const { data } = z.looseObject({ modified_at: z.string() }).safeParse(shown);
-    if (data !== undefined) tell({ id: hashed([data.modified_at, versionIn(version)]), hasTools: true });
-    return shown === undefined ? null : ollamaWindow(readOllamaModel(shown), question.configured ?? null);
-  }
+  const { model, baseUrl } = question;
+  const root = rootOf(baseUrl);
+  const { get, tell } = questionsTo(question, limit.signal);
   const places = [
     `${baseUrl.replace(/\/+$/u, '')}/models`,
     `${root}/api/v0/models`,
@@ -62,27 +45,34 @@ export async function askContextWindow(question: WindowQuestion): Promise<number
   ];
   const [[list, own, props, version], running] = await Promise.all([
     Promise.all(places.map((place) => get(place))),
-    // Ollama speaks OpenAI's API too, whose list says nothing of windows.
-    loadedOllamaWindow(question),
+    // A server with an API of its own may speak OpenAI's too, whose list says nothing of windows.
+    Promise.all(Object.values(vendors).map(async ({ loadedWindow: ask }) => await ask?.(question))),
   ]);
   const rows = [list, own].flatMap((answer) => listedRow(answer, model));
   tell({ id: serverIn(rows, props, version), hasTools: hasTools(props) });
-  const loaded = [...rows.map(loadedWindow), propsWindow(props), running ?? undefined];
-  return loaded.find((tokens) => tokens !== undefined) ?? largestWindow(rows);
+  const loaded = [...rows.map(loadedWindow), propsWindow(props), ...running];
+  return loaded.find((tokens) => tokens != null) ?? largestWindow(rows);
 }
 
-/**
- * How many tokens of context Ollama says a model is loaded with now; null when the model is not loaded, or it does not say so
- * in time. Never throws.
- */
-export async function loadedOllamaWindow(question: Omit<WindowQuestion, 'server'>): Promise<number | null> {
-  using limit = deadline(question.clock, question.deadlineMs ?? DEADLINE_MS, 'asking for the loaded models');
-  const { data } = runningModels.safeParse(
-    await getJson(question, limit.signal, `${ollamaRoot(question.baseUrl)}/api/ps`),
-  );
-  const { model } = question;
-  const found = data?.models.find((running) => running.model === model || running.model === `${model}:latest`);
-  return found?.context_length ?? null;
+/** How a server is asked, and how it is told of itself: nothing where it left something out, as a busy one does. */
+export function questionsTo(
+  question: WindowQuestion,
+  signal: AbortSignal,
+): {
+  readonly get: (address: string, body?: unknown) => Promise<unknown>;
+  readonly tell: (facts: ServerFacts) => void;
+} {
+  let isWhole = true;
+  return {
+    get: async (address, body) => {
+      const answer = await getJson(question, signal, address, body);
+      if (answer === SILENT) isWhole = false;
+      return answer === SILENT ? undefined : answer;
+    },
+    tell: (facts) => {
+      if (isWhole && facts.id !== '') question.onServer?.(facts);
+    },
+  };
 }
 
 /** The server had no answer now, which says nothing of what it has. */
@@ -111,10 +101,6 @@ async function getJson(
 }
 
 const tokens = z.int().positive();
-
-const runningModels = z.object({
-  models: z.array(z.object({ model: z.string(), context_length: tokens.optional() })),
-});
 
 /** A model in a list. vLLM, SGLang and others say how many tokens it is served with, LM Studio how many it was loaded with. */
 const listed = z.looseObject({
@@ -152,17 +138,17 @@ function serverIn(rows: readonly Listed[], props: unknown, version: unknown): st
     chat_template: template,
   } = z.object({ build_info: text, model_path: text, chat_template: text }).catch({}).parse(props);
   const of = rows.map((row) => [row.meta, row.root, loadedWindow(row)]);
-  return hashed([build, path, template, propsWindow(props), versionIn(version), ...of.flat()]);
+  return serverId([build, path, template, propsWindow(props), versionIn(version), ...of.flat()]);
 }
 
-/** '' if nothing was told. */
-function hashed(facts: readonly unknown[]): string {
+/** A name of a server by what it told of itself; '' if that is nothing. */
+export function serverId(facts: readonly unknown[]): string {
   const told = facts.filter((fact) => fact !== undefined && fact !== null);
   return told.length === 0 ? '' : createHash('sha256').update(JSON.stringify(told)).digest('hex').slice(0, 16);
 }
 
 /** What vLLM and Ollama say of themselves. */
-function versionIn(answer: unknown): string | undefined {
+export function versionIn(answer: unknown): string | undefined {
   return z.object({ version: z.string() }).safeParse(answer).data?.version;
 }
 

@@ -218,8 +218,8 @@ export interface Provider {
   /** It runs on this machine or in this network: slow means busy, so that a timed-out call is not repeated. */
   readonly local?: boolean;
   chat(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
-  /** The body that `chat` would send, byte for byte; absent where it sends none over the network. */
-  body?(request: ModelRequest): Promise<string>;
+  /** The body that `chat` would send, byte for byte; absent or null where it sends none over the network. */
+  body?(request: ModelRequest): Promise<string | null>;
   /** Loads the SDK ahead of the first call; never throws. */
   warm?(): Promise<void>;
 }

@@ -4,7 +4,6 @@ import type { Logger } from '../util/log.ts';
 import type { Permit } from '../util/permit.ts';
 import { systemRandom, type Random } from '../util/random.ts';
 import { nearest } from '../util/text.ts';
-import { USUAL_WINDOW } from './ollama/model.ts';
 import { askContextWindow, type ServerFacts } from './probe-context-window.ts';
 import { Cooldowns } from './wrappers/cooldowns.ts';
 import { withUsage } from './wrappers/counted.ts';
@@ -22,9 +21,10 @@ import {
   type ProviderConfig,
 } from './open-provider.ts';
 import type { PluggedProviders } from './plugged.ts';
-import { findPreset, PRESETS, type Preset } from './presets.ts';
+import type { Preset, Presets } from './presets.ts';
 import type { ModelRequest, Provider } from './provider.ts';
 import { LearnedFacts } from './learned.ts';
+import type { ModelServices } from './vendor.ts';
 import { withPermit } from './wrappers/permitted.ts';
 import { withRetry } from './wrappers/retry.ts';
 
@@ -35,15 +35,16 @@ export interface ProvidersOptions {
   /** Tokens of context that are configured for a model, `provider/model`. @default none */
   readonly windowOf?: (modelRef: string) => number | null;
   readonly clock: Clock;
+  readonly program: ModelServices;
   /** Kinds of plugins, by name. @default none */
   readonly plugged?: PluggedProviders;
   /** Each call waits for it. @default always permitted */
-  readonly permit?: Pick<Permit, 'granted'> | undefined;
+  readonly permit?: Pick<Permit, 'granted'>;
   /** @default the system's */
   readonly random?: Random;
   readonly log?: Logger;
   /** @default it is forgotten with the providers */
-  readonly learned?: LearnedFacts | undefined;
+  readonly learned?: LearnedFacts;
 }
 
 interface ResolvedModel {
@@ -89,16 +90,18 @@ export function createProviders({
   keyVariables = {},
   windowOf = () => null,
   plugged = {},
+  program,
   permit,
   clock,
   random = systemRandom,
   log,
   learned = new LearnedFacts({ clock, log }),
 }: ProvidersOptions): Providers {
+  const { presets, vendors } = program;
   const adapters = new Map<string, Provider>();
   const resolved = new Map<string, ResolvedModel>();
   const cooldowns = new Cooldowns(clock);
-  const known = [...new Set([...Object.keys(PRESETS), ...Object.keys(configs), ...Object.keys(plugged)])];
+  const known = [...new Set([...presets.keys(), ...Object.keys(configs), ...Object.keys(plugged)])];
 
   const windowsOf =
     (name: string) =>
@@ -113,6 +116,7 @@ export function createProviders({
       keyVariable: keyVariables[name],
       clock,
       windowOf: windowsOf(name),
+      program,
       plugged,
       learned,
       ...(hasOthers ? { keyNumber: index + 1 } : {}),
@@ -148,8 +152,8 @@ export function createProviders({
 
   return {
     resolve(modelRef, fallbacks = []) {
-      const first = parseRef(modelRef, { configs, known });
-      const others = fallbacks.map((ref) => parseFallback(ref, { configs, known }));
+      const first = parseRef(modelRef, { configs, presets, known });
+      const others = fallbacks.map((ref) => parseFallback(ref, { configs, presets, known }));
       const distinct = new Map([first, ...others].map((ref) => [`${ref.providerName}/${ref.model}`, ref]));
       const key = [...distinct.keys()].join(' ');
       const found = resolved.get(key) ?? open(first, [...distinct.values()].slice(1));
@@ -163,6 +167,7 @@ export function createProviders({
         (await openProvider(providerName, config, {
           apiKey,
           clock,
+          program,
           plugged,
           learned,
           windowOf: windowsOf(providerName),
@@ -171,19 +176,19 @@ export function createProviders({
     },
     async contextWindow(modelRef) {
       try {
-        const { providerName, model } = parseRef(modelRef, { configs, known });
+        const { providerName, model } = parseRef(modelRef, { configs, presets, known });
         const config = configOf(configs, providerName);
-        const preset = presetOf(providerName, config);
+        const preset = presetOf(presets, providerName, config);
         const baseUrl = providerAddressOf(providerName, config, preset);
-        const server = asksWindowOf(config, preset);
-        if (server === undefined || baseUrl === null) return null;
+        if (baseUrl === null) return null;
         const [apiKey = null] = keysOf(config);
         const configured = windowOf(`${providerName}/${model}`);
         const onServer = (facts: ServerFacts): void => learned.served({ provider: providerName, model }, facts);
-        const { headers } = config;
-        const asked = { server, baseUrl, model, apiKey, headers, configured, clock, onServer };
-        const usual = preset.api === 'ollama' ? (configured ?? USUAL_WINDOW) : null;
-        return (await askContextWindow(asked)) ?? usual;
+        const asked = { baseUrl, model, apiKey, headers: config.headers, clock, onServer };
+        const vendor = vendors[preset.api];
+        if (vendor !== undefined)
+          return (await vendor.window?.({ ...asked, configured })) ?? configured ?? vendor.usualWindow ?? null;
+        return asksWindowOf(config, preset) ? await askContextWindow(asked, vendors) : null;
       } catch {
         return null;
       }
@@ -198,15 +203,16 @@ interface ModelRef {
 
 interface Known {
   readonly configs: ProvidersOptions['configs'];
+  readonly presets: Presets;
   readonly known: readonly string[];
 }
 
-function parseRef(modelRef: string, { configs, known }: Known): ModelRef {
-  const ref = modelRef.trim() === 'auto' ? autoRef(configs) : modelRef.trim();
+function parseRef(modelRef: string, all: Known): ModelRef {
+  const ref = modelRef.trim() === 'auto' ? autoRef(all) : modelRef.trim();
   const slash = ref.indexOf('/');
   const providerName = slash === -1 ? ref : ref.slice(0, slash);
   const model = slash === -1 ? '' : ref.slice(slash + 1);
-  if (!known.includes(providerName) || model === '') throw unknownRef(modelRef, { providerName, model }, known);
+  if (!all.known.includes(providerName) || model === '') throw unknownRef(modelRef, { providerName, model }, all);
   return { providerName, model };
 }
 
@@ -220,13 +226,13 @@ function parseFallback(ref: string, known: Known): ModelRef {
 }
 
 /** What `auto` means: the default model of the first provider that has a key, else the demo. A custom address has no default model. */
-function autoRef(configs: ProvidersOptions['configs']): string {
-  for (const name of [...Object.keys(PRESETS), ...Object.keys(configs)]) {
+function autoRef({ configs, presets }: Known): string {
+  for (const name of [...presets.keys(), ...Object.keys(configs)]) {
     const config = configOf(configs, name);
-    const preset = findPreset(name) ?? (hasBaseUrl(config) ? undefined : findPreset(config.kind ?? ''));
+    const preset = presets.get(name) ?? (hasBaseUrl(config) ? undefined : presets.get(config.kind ?? ''));
     if (preset !== undefined && isReady(preset, config)) return `${name}/${preset.defaultModel}`;
   }
-  return `demo/${PRESETS.demo.defaultModel}`;
+  return 'demo/scripted';
 }
 
 function isReady({ defaultModel, needsBaseUrl }: Preset, config: ProviderConfig): boolean {
@@ -237,14 +243,14 @@ function configOf(configs: ProvidersOptions['configs'], name: string): ProviderC
   return (Object.hasOwn(configs, name) ? configs[name] : undefined) ?? {};
 }
 
-function unknownRef(modelRef: string, { providerName, model }: ModelRef, known: readonly string[]): AppError {
+function unknownRef(modelRef: string, { providerName, model }: ModelRef, { presets, known }: Known): AppError {
   const facts = { model: modelRef, known };
   if (known.includes(providerName)) {
-    const written = `${providerName}/${findPreset(providerName)?.defaultModel ?? '<model>'}`;
+    const written = `${providerName}/${presets.get(providerName)?.defaultModel ?? '<model>'}`;
     return invalid(`The model "${modelRef}" lacks the model's name. Write provider/model, e.g. "${written}".`, facts);
   }
   if (model === '') {
-    const refs = Object.entries(PRESETS).flatMap(([name, { defaultModel }]) =>
+    const refs = [...presets].flatMap(([name, { defaultModel }]) =>
       defaultModel === null ? [] : [`${name}/${defaultModel}`],
     );
     const example = nearest(modelRef, refs.map(bareModel));

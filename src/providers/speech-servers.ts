@@ -1,5 +1,5 @@
 import { keysOf, type ProviderConfig } from './open-provider.ts';
-import { findPreset } from './presets.ts';
+import type { Preset, Presets } from './presets.ts';
 
 /** How a section of the configuration names a server for speech. */
 export interface SpeechSettings {
@@ -40,19 +40,18 @@ const SPEAKING_PRICES: Readonly<Record<string, number>> = { 'tts-1': 15, 'tts-1-
 const OPENAI_URL = 'https://api.openai.com/v1';
 
 /** Where the words of voice messages come from. Null: no server; a sentence: the settings name one that cannot be called. */
-export function hearingServer({
-  voice,
-  providers,
-}: {
+export function hearingServer({ voice, providers }: HearingConfig, presets: Presets): SpeechServer | null | string {
+  return serverOf(voice, { section: 'voice', known: HEARING, ownModel: 'whisper-1', providers, presets });
+}
+
+interface HearingConfig {
   readonly voice: SpeechSettings;
   readonly providers: Providers;
-}): SpeechServer | null | string {
-  return serverOf(voice, { section: 'voice', known: HEARING, ownModel: 'whisper-1', providers });
 }
 
 /** Who speaks answers; as `hearingServer`. */
-export function speakingServer({ voice, providers }: SpeakingConfig): SpeechServer | null | string {
-  return serverOf(voice.speech, { section: 'voice.speech', known: SPEAKING, ownModel: 'tts-1', providers });
+export function speakingServer({ voice, providers }: SpeakingConfig, presets: Presets): SpeechServer | null | string {
+  return serverOf(voice.speech, { section: 'voice.speech', known: SPEAKING, ownModel: 'tts-1', providers, presets });
 }
 
 interface SpeakingConfig {
@@ -79,10 +78,11 @@ interface Section {
   readonly known: Known;
   readonly ownModel: string;
   readonly providers: Providers;
+  readonly presets: Presets;
 }
 
 function serverOf(settings: SpeechSettings, about: Section): SpeechServer | null | string {
-  const { section, known, ownModel, providers } = about;
+  const { section, known, ownModel, providers, presets } = about;
   const { provider, apiKey, baseUrl } = settings;
   if (provider === null) return null;
   if (provider === 'auto') {
@@ -97,7 +97,7 @@ function serverOf(settings: SpeechSettings, about: Section): SpeechServer | null
     (apiKey === null ? entry?.baseUrl : null) ??
     usual?.baseUrl ??
     entry?.baseUrl ??
-    presetUrl(entry, provider);
+    (entry === undefined ? null : openAiUrl(presets.get(entry.kind ?? provider)));
   const names = Object.keys(known).join(' and ');
   if (usual === undefined && address === null) {
     return `${section}.provider is ${JSON.stringify(provider)}: ${names} ${Object.keys(known).length === 1 ? 'is' : 'are'} known; any other needs ${section}.baseUrl.`;
@@ -121,16 +121,15 @@ function automatic(
   for (const [name, { baseUrl, model: usual }] of Object.entries(known)) {
     for (const [provider, entry] of Object.entries(providers)) {
       const key = keyOf(entry);
-      if ((entry.kind ?? provider) !== name || key === null || !isOwnAddress(name, entry.baseUrl ?? null)) continue;
+      if ((entry.kind ?? provider) !== name || key === null || !isOwnAddress(baseUrl, entry.baseUrl ?? null)) continue;
       return { provider, apiKey: key, baseUrl: entry.baseUrl ?? baseUrl, model: model ?? usual, isAutomatic: true };
     }
   }
   return null;
 }
 
-/** The address of an entry that is one of the providers known by name and speaks OpenAI's API. */
-function presetUrl(entry: ProviderConfig | undefined, name: string): string | null {
-  const preset = entry === undefined ? undefined : findPreset(entry.kind ?? name);
+/** The address of a service that speaks OpenAI's API. */
+function openAiUrl(preset: Preset | undefined): string | null {
   return preset?.api === 'openai' ? preset.baseUrl : null;
 }
 
@@ -138,8 +137,8 @@ function knownAs(known: Known, kind: string): Known[string] | undefined {
   return Object.hasOwn(known, kind) ? known[kind] : undefined;
 }
 
-function isOwnAddress(name: string, baseUrl: string | null): boolean {
-  return baseUrl === null || hostOf(baseUrl) === hostOf(findPreset(name)?.baseUrl ?? OPENAI_URL);
+function isOwnAddress(usual: string | null, baseUrl: string | null): boolean {
+  return baseUrl === null || hostOf(baseUrl) === hostOf(usual);
 }
 
 function keyOf(entry: ProviderConfig | undefined): string | null {
@@ -155,8 +154,8 @@ function hostOf(baseUrl: string | null): string {
  * What becomes of voice messages and where recordings go, for status and the set-up, without a full stop; a sentence where the
  * settings name a server that cannot be called; null: they are not turned into text.
  */
-export function voiceText(config: Parameters<typeof hearingServer>[0]): string | null {
-  const server = hearingServer(config);
+export function voiceText(config: HearingConfig, presets: Presets): string | null {
+  const server = hearingServer(config, presets);
   if (!hasServer(server)) return server;
   return `turned into text by ${modelText(server)}; recordings go to ${hostOf(server.baseUrl)}`;
 }
@@ -164,8 +163,9 @@ export function voiceText(config: Parameters<typeof hearingServer>[0]): string |
 /** Who speaks answers and where their text goes; as `voiceText`. */
 export function speechText(
   config: SpeakingConfig & { readonly voice: { readonly speech: { readonly when: string } } },
+  presets: Presets,
 ): string | null {
-  const server = speakingServer(config);
+  const server = speakingServer(config, presets);
   if (!hasServer(server)) return server;
   const when =
     config.voice.speech.when === 'voice' ? 'to voice messages and when you ask for it' : 'when you ask for it';

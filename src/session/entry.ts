@@ -187,6 +187,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
       problem: z.string().exactOptional(),
       /** It was not run: a rule, a plugin or a person refused it. */
       refused: z.boolean().exactOptional(),
+      /** As in `ToolResult`. */
+      silences: z.literal(true).exactOptional(),
       /** A person was asked about the call and said yes. */
       approved: z.boolean().optional(),
       images: z.array(image).optional(),

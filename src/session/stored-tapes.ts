@@ -46,12 +46,12 @@ export interface StoredTapesOptions {
    * Given when it is the database that keeps the whole home: resolves when that takes writes. A failure of the store is that of
    * the database then (`home-store-failed`).
    */
-  readonly probeDatabase?: (() => Promise<void>) | undefined;
+  readonly probeDatabase?: () => Promise<void>;
   /**
    * Given when that database keeps the journal too: like `write` of the store, but the database has it at the latest when it has the
    * journal's next commit.
    */
-  readonly writeWithJournal?: ((part: TapePart) => void) | undefined;
+  readonly writeWithJournal?: (part: TapePart) => void;
   /** Absolute path of the folder with the tapes. */
   readonly directory: string;
   /** Absolute path of the folder for what the store replaces. */

@@ -47,7 +47,7 @@ export function terminalAsker(
   {
     stdin: input,
     stdout: output,
-  }: { readonly stdin: Readable; readonly stdout: Writable & { readonly columns?: number | undefined } },
+  }: { readonly stdin: Readable; readonly stdout: Writable & { readonly columns?: number } },
   clean: (words: string) => string,
 ): Asker {
   const streams = { input, output };

@@ -1,12 +1,12 @@
 import type { Config } from '../config/schema.ts';
+import type { Program } from '../core/program.ts';
 import { configuredWindow } from '../providers/context-window-registry.ts';
 import { hasBaseUrl, keysOf, type ProviderConfig } from '../providers/open-provider.ts';
-import { findPreset, PRESETS } from '../providers/presets.ts';
 import { Cancelled, type Choice } from './asker.ts';
-import { listModels } from './models.ts';
 import { windowSettings } from './context-window.ts';
+import { listModels } from './models.ts';
 import type { Setting } from './save.ts';
-import { localAddress, scan } from './scan.ts';
+import { localAddress, localServers, scan } from './scan.ts';
 import { tryModel, type TrialResult } from './try-model.ts';
 import { setupError, type Given, type SetupWorld } from './world.ts';
 
@@ -54,64 +54,75 @@ export async function chooseModel(world: SetupWorld, config: Config, given: Give
   }
 }
 
-async function chooseProvider({ person, env, clock, tell }: SetupWorld, config: Config, given: Given): Promise<string> {
-  if (given.provider !== undefined) return requireKnown(given.provider, config, given);
+async function chooseProvider(world: SetupWorld, config: Config, given: Given): Promise<string> {
+  const { program, person, tell } = world;
+  if (given.provider !== undefined) return requireKnown(program, given.provider, config, given);
   const [named] = given.model?.includes('/') === true ? given.model.split('/') : [];
-  if (named !== undefined && isKnown(named, config)) return named;
+  if (named !== undefined && isKnown(program, named, config)) return named;
   if (given.baseUrl !== undefined) return LOCAL;
-  const offers = await scan(config, env, clock);
+  const offers = await scan(world, config);
   const current = config.agent.model === 'auto' ? undefined : config.agent.model.split('/')[0];
   const first = current ?? offers.find(({ found }) => found !== null)?.provider;
+  const titles = localServers(program).map(([, title]) => title);
+  const list = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+  const nothing = `I found no API key in the environment, and no ${list.format(titles)} is running here.`;
   if (person === null) {
     if (first !== undefined) return first;
     throw setupError(
-      'I found no API key in the environment, and no Ollama, LM Studio, llama.cpp or vLLM is running here. Give --provider NAME with --key-env VARIABLE, --base-url ADDRESS for a server of your own, or --provider demo.',
+      `${nothing} Give --provider NAME with --key-env VARIABLE, --base-url ADDRESS for a server of your own, or --provider demo.`,
     );
   }
-  if (first === undefined)
-    tell.say('I found no API key in the environment, and no Ollama, LM Studio, llama.cpp or vLLM is running here.');
+  if (first === undefined) tell.say(nothing);
   const choices: Choice[] = [
-    ...offers.map(({ provider, found }) => ({ value: provider, label: provider, hint: found ?? needOf(provider) })),
+    ...offers.map(({ provider, found }) => ({
+      value: provider,
+      label: provider,
+      hint: found ?? needOf(program, provider),
+    })),
     { value: OTHER, label: 'another server', hint: 'any that speaks OpenAI’s API' },
     { value: 'demo', label: 'demo', hint: 'no AI: to look around without a key' },
   ];
   return person.choose('Who provides the model?', choices, first ?? Object.keys(config.providers)[0] ?? 'anthropic');
 }
 
-function needOf(provider: string): string {
-  return findPreset(provider)?.keyVariable === null ? 'does not run here now' : 'needs a key';
+function needOf({ presets }: Program, provider: string): string {
+  return presets.get(provider)?.keyVariable === null ? 'does not run here now' : 'needs a key';
 }
 
-function isKnown(provider: string, config: Config): boolean {
-  return Object.hasOwn(PRESETS, provider) || Object.hasOwn(config.providers, provider);
+function isKnown({ presets }: Program, provider: string, config: Config): boolean {
+  return presets.has(provider) || Object.hasOwn(config.providers, provider);
 }
 
-function requireKnown(provider: string, config: Config, { baseUrl }: Given): string {
-  if (isKnown(provider, config) || (baseUrl !== undefined && /^[\w-]+$/u.test(provider))) return provider;
-  const known = Object.keys(PRESETS).join(', ');
+function requireKnown(program: Program, provider: string, config: Config, { baseUrl }: Given): string {
+  if (isKnown(program, provider, config) || (baseUrl !== undefined && /^[\w-]+$/u.test(provider))) return provider;
+  const known = [...program.presets.keys()].join(', ');
   throw setupError(`The provider "${provider}" is not known. Known: ${known}; any other needs --base-url.`);
 }
 
 /** A draft with provider, address and key, still without a model. */
 async function draftOf(world: SetupWorld, config: Config, given: Given, chosen: string): Promise<Draft> {
-  const { env, person } = world;
+  const {
+    program: { presets },
+    person,
+  } = world;
   const provider = chosen === OTHER ? CUSTOM : chosen;
   const before: ProviderConfig = (Object.hasOwn(config.providers, provider) && config.providers[provider]) || {};
   const address = async (): Promise<string | null> => {
     if (given.baseUrl !== undefined) return requireAddress(given.baseUrl);
-    if (chosen !== OTHER || person === null) return localAddress(provider, config, env);
+    if (chosen !== OTHER || person === null) return localAddress(provider, config, world);
     return person.text('Its address, as in http://127.0.0.1:8000/v1', before.baseUrl ?? '', addressProblem);
   };
   const baseUrl = await address();
   const entry: ProviderConfig = {
     ...before,
     ...(baseUrl === null ? {} : { baseUrl }),
-    ...(findPreset(provider) === undefined && before.kind == null ? { kind: 'openai' } : {}),
+    ...(!presets.has(provider) && before.kind == null ? { kind: 'openai' } : {}),
   };
   return { provider, config: entry, key: await keyOf(world, provider, entry, given), model: '' };
 }
 
 async function keyOf(world: SetupWorld, provider: string, entry: ProviderConfig, { keyEnv }: Given): Promise<Key> {
+  const { presets } = world.program;
   const [configured = null] = keysOf(entry);
   if (keyEnv !== undefined) {
     if (!/^[A-Z_][A-Z0-9_]*$/u.test(keyEnv)) {
@@ -122,8 +133,8 @@ async function keyOf(world: SetupWorld, provider: string, entry: ProviderConfig,
     const path = ['providers', provider, 'apiKey'];
     return { value, setting: value === configured ? null : { path, value: `\${${keyEnv}}` } };
   }
-  const variable = findPreset(entry.kind ?? provider)?.keyVariable ?? null;
-  if (configured !== null || variable === null || (findPreset(provider) === undefined && hasBaseUrl(entry))) {
+  const variable = presets.get(entry.kind ?? provider)?.keyVariable ?? null;
+  if (configured !== null || variable === null || (!presets.has(provider) && hasBaseUrl(entry))) {
     return { value: configured, setting: null };
   }
   if (world.person === null) {
@@ -132,8 +143,8 @@ async function keyOf(world: SetupWorld, provider: string, entry: ProviderConfig,
   return askKey(world, provider);
 }
 
-async function askKey({ person, tell }: SetupWorld, provider: string): Promise<Key> {
-  const preset = findPreset(provider);
+async function askKey({ program, person, tell }: SetupWorld, provider: string): Promise<Key> {
+  const preset = program.presets.get(provider);
   if (preset?.keyPage !== undefined) tell.say(`Get a key of ${provider} at ${preset.keyPage}`);
   const secret = (await person?.secret(`The API key of ${provider} (it is not shown)`)) ?? '';
   const name = preset?.keyVariable ?? `${provider.toUpperCase().replaceAll(/\W/gu, '_')}_API_KEY`;
@@ -177,21 +188,36 @@ async function complete(world: SetupWorld, config: Config, begun: Draft, given: 
   }
 }
 
-async function tryDraft({ tell, clock, signal }: SetupWorld, settings: Config, draft: Draft): Promise<TrialResult> {
+async function tryDraft(
+  { program, tell, clock, signal }: SetupWorld,
+  settings: Config,
+  draft: Draft,
+): Promise<TrialResult> {
   tell.say(`Asking ${draft.provider}/${draft.model} for one answer …`);
   const { provider, model, config, key } = draft;
   const window = configuredWindow(settings, `${provider}/${model}`);
-  const result = await tryModel({ provider, model, config, apiKey: key.value, window, clock, signal });
+  const result = await tryModel({
+    provider,
+    model,
+    config,
+    apiKey: key.value,
+    window,
+    program,
+    clock,
+    signal,
+  });
   if (signal.aborted) throw new Cancelled();
   return result;
 }
 
 /** Adds a model to the draft, and another key if the first was refused. Null: the provider has no model. */
 async function askModel(world: SetupWorld, config: Config, begun: Draft): Promise<Draft | null> {
-  const { person, clock, tell } = world;
+  const { program, person, clock, tell } = world;
   let draft = begun;
   const { provider } = draft;
-  const list = () => listModels({ provider, baseUrl: draft.config.baseUrl ?? null, apiKey: draft.key.value, clock });
+  const { presets } = program;
+  const list = () =>
+    listModels({ presets, provider, baseUrl: draft.config.baseUrl ?? null, apiKey: draft.key.value, clock });
   let listed = await list();
   while (listed.kind === 'refused') {
     const { value: key } = draft.key;
@@ -204,9 +230,10 @@ async function askModel(world: SetupWorld, config: Config, begun: Draft): Promis
   }
   const names = listed.kind === 'listed' ? listed.names : [];
   const configured = config.agent.model.startsWith(`${provider}/`) ? withoutProvider(config.agent.model, provider) : '';
-  const usual = configured === '' ? (findPreset(provider)?.defaultModel ?? '') : configured;
+  const usual = configured === '' ? (presets.get(provider)?.defaultModel ?? '') : configured;
   if (listed.kind === 'listed' && names.length === 0 && usual === '') {
-    const pull = provider === 'ollama' ? ' Get one with: ollama pull qwen3' : '';
+    const hints = program.vendors[provider]?.hints;
+    const pull = hints === undefined ? '' : ` Get one with: ${hints.pull('qwen3')}`;
     if (person === null) throw setupError(`${provider} has no model yet.${pull}`);
     tell.bad(`${provider} has no model yet.${pull}`);
     return null;

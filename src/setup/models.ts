@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { ollamaRoot } from '../providers/ollama/model.ts';
-import { findPreset } from '../providers/presets.ts';
+import { rootOf, type Presets } from '../providers/presets.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 import { errorCode, errorMessage } from '../util/errors.ts';
 
 export interface ListQuestion {
+  readonly presets: Presets;
   /** A preset's name; others are taken to speak OpenAI's API. */
   readonly provider: string;
   /** Null: the preset's, or the API's own. */
@@ -42,11 +42,11 @@ const list = z.object({ data: z.array(z.object({ id: z.string() })) });
 /** The models that a server says it has and that can talk, in its order. Never throws. */
 export async function listModels(question: ListQuestion): Promise<ModelList> {
   const { provider, baseUrl, apiKey, clock } = question;
-  const preset = findPreset(provider);
+  const preset = question.presets.get(provider);
   const address = (baseUrl ?? preset?.baseUrl ?? OWN_ADDRESS[provider])?.replace(/\/+$/u, '');
   if (address === undefined) return { kind: 'unknown', status: null, why: 'its address is not known' };
   // Ollama's list is in its OpenAI-compatible API too.
-  const base = preset?.api === 'ollama' ? `${ollamaRoot(address)}/v1` : address;
+  const base = preset?.hasRoot === true ? `${rootOf(address)}/v1` : address;
   const isAnthropic = preset?.api === 'anthropic';
   using limit = deadline(clock, question.timeoutMs ?? TIMEOUT_MS, 'the list of models');
   try {

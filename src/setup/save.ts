@@ -1,3 +1,4 @@
+import type { Program } from '../core/program.ts';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { editedText } from '../config/edited-text.ts';
@@ -27,7 +28,10 @@ const SECRETS = 'secrets';
  * what is missing of the workspace. What has the value already is not written. Throws before anything is written when
  * the configuration cannot be edited.
  */
-export async function saveSettings(paths: HomePaths, settings: readonly Setting[]): Promise<Saved> {
+export async function saveSettings(
+  { program, paths }: { readonly program: Program; readonly paths: HomePaths },
+  settings: readonly Setting[],
+): Promise<Saved> {
   const before = await readConfigFile(paths.config);
   const start = before === undefined || before.trim() === '' ? NEW_CONFIG : before;
   let text = start;
@@ -50,6 +54,6 @@ export async function saveSettings(paths: HomePaths, settings: readonly Setting[
     await replaceDurable(await realpath(paths.config), text);
     written.push('config.json');
   }
-  const { created } = await initHome(paths, { config: text });
+  const { created } = await initHome(paths, program, { config: text });
   return { written: [...written, ...created] };
 }

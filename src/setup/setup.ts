@@ -19,11 +19,14 @@ export type { Given, SetupWorld } from './world.ts';
 export type SetupPart = 'all' | 'model' | 'zone' | 'channel' | 'nothing';
 
 /** Everything the first time; later what the person chooses of it. Without a person everything. */
-export async function choosePart({ paths, env, person }: SetupWorld, given: Given): Promise<SetupPart> {
-  const { config } = await loadConfig({ home: paths.home, env });
-  const isGiven = Object.values(given).some((value) => value !== undefined && value !== false);
+export async function choosePart({ program, paths, env, person }: SetupWorld, given: Given): Promise<SetupPart> {
+  const { config } = await loadConfig({ program, home: paths.home, env });
+  const { ofChannels, ...others } = given;
+  const isGiven = [...Object.values(others), ...Object.values(ofChannels)].some(
+    (value) => value !== undefined && value !== false,
+  );
   if (person === null || isGiven || config.agent.model === 'auto') return 'all';
-  const channels = Object.keys(enabledChannels(config));
+  const channels = Object.keys(enabledChannels({ config, program }));
   const where = channels.length === 0 ? '' : `, also on ${channels.join(', ')}`;
   const choices: readonly (Choice & { readonly value: SetupPart })[] = [
     { value: 'nothing', label: 'nothing more' },
@@ -37,9 +40,9 @@ export async function choosePart({ paths, env, person }: SetupWorld, given: Give
 }
 
 /** Whether it has a chat platform that can be connected. */
-export async function hasChannel({ paths, env }: SetupWorld): Promise<boolean> {
-  const { config } = await loadConfig({ home: paths.home, env });
-  return Object.keys(enabledChannels(config)).length > 0;
+export async function hasChannel({ program, paths, env }: SetupWorld): Promise<boolean> {
+  const { config } = await loadConfig({ program, home: paths.home, env });
+  return Object.keys(enabledChannels({ config, program })).length > 0;
 }
 
 /**
@@ -48,8 +51,8 @@ export async function hasChannel({ paths, env }: SetupWorld): Promise<boolean> {
  * `Cancelled` at Ctrl-C and an `AppError` where no one can be asked; nothing is written then.
  */
 export async function setUp(world: SetupWorld, given: Given, part: SetupPart = 'all'): Promise<Saved> {
-  const { paths, env } = world;
-  const { config, exists } = await loadConfig({ home: paths.home, env });
+  const { program, paths, env } = world;
+  const { config, exists } = await loadConfig({ program, home: paths.home, env });
   const asksModel = part === 'all' || part === 'model';
   const { ref, settings } = asksModel ? await modelOf(world, config, given) : { ref: config.agent.model, settings: [] };
   const asksZone = part === 'all' || part === 'zone';
@@ -60,7 +63,7 @@ export async function setUp(world: SetupWorld, given: Given, part: SetupPart = '
     ...(config.agent.model === ref ? [] : [{ path: ['agent', 'model'], value: ref }]),
     ...(isZoneNew ? [{ path: ['agent', 'timezone'], value: zone }] : []),
   ];
-  return saveSettings(paths, all);
+  return saveSettings(world, all);
 }
 
 async function modelOf(
@@ -89,11 +92,15 @@ function systemZone(): string {
 }
 
 /** What becomes of voice messages and where recordings go, where that needed no setting; null: nothing is to be told. */
-export async function voiceSentence({ paths, env }: Pick<SetupWorld, 'paths' | 'env'>): Promise<string | null> {
-  const { config } = await loadConfig({ home: paths.home, env });
-  const server = hearingServer(config);
+export async function voiceSentence({
+  program,
+  paths,
+  env,
+}: Pick<SetupWorld, 'program' | 'paths' | 'env'>): Promise<string | null> {
+  const { config } = await loadConfig({ program, home: paths.home, env });
+  const server = hearingServer(config, program.presets);
   if (!hasServer(server) || !server.isAutomatic) return null;
-  return `Voice messages are ${voiceText(config)}. To switch that off: ${assistantCommand('config set voice.provider null')}`;
+  return `Voice messages are ${voiceText(config, program.presets)}. To switch that off: ${assistantCommand('config set voice.provider null')}`;
 }
 
 /** Whether commands have a sandbox on this machine; where not, what changes that. One or two sentences. */

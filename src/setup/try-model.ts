@@ -1,9 +1,11 @@
 import { openProvider, type ProviderConfig } from '../providers/open-provider.ts';
+import type { ModelServices } from '../providers/vendor.ts';
 import type { ModelError, ToolSpec } from '../providers/provider.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 
 export interface Trial {
+  readonly program: ModelServices;
   readonly provider: string;
   readonly model: string;
   readonly config: ProviderConfig;
@@ -41,11 +43,11 @@ const TOOL: ToolSpec = {
 
 /** Asks a model for one real answer, once, as the assistant will. Never rejects. */
 export async function tryModel(trial: Trial): Promise<TrialResult> {
-  const { provider, model, config, apiKey, window, clock } = trial;
+  const { provider, model, config, apiKey, window, program, clock } = trial;
   const begun = clock.monotonic();
   using limit = deadline(clock, TIMEOUT_MS, 'the answer');
   try {
-    const opened = openProvider(provider, config, { apiKey, windowOf: () => window, clock });
+    const opened = openProvider(provider, config, { apiKey, windowOf: () => window, program, clock });
     const events = opened.chat(
       {
         model,

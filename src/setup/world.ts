@@ -1,5 +1,7 @@
 import type { Environment } from '../config/environment.ts';
+import type { PluginChannel } from '../plugins/plugin.ts';
 import type { HomePaths } from '../config/home.ts';
+import type { Program } from '../core/program.ts';
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import type { Asker } from './asker.ts';
@@ -20,9 +22,8 @@ export interface Given {
   readonly telegramTokenEnv: string | undefined;
   /** The numeric id of its owner. */
   readonly telegramOwner: string | undefined;
-  /** The same of a bot on Discord. */
-  readonly discordTokenEnv: string | undefined;
-  readonly discordOwner: string | undefined;
+  /** What options of kinds of channels were given, by their names. */
+  readonly ofChannels: Readonly<Record<string, string | undefined>>;
   /** The same of an app in Slack, which has two tokens. */
   readonly slackBotTokenEnv: string | undefined;
   readonly slackAppTokenEnv: string | undefined;
@@ -31,6 +32,9 @@ export interface Given {
 
 /** The world as the set-up sees it. */
 export interface SetupWorld {
+  /** Kinds of channels of extensions. */
+  readonly kinds: readonly PluginChannel[];
+  readonly program: Program;
   readonly paths: HomePaths;
   readonly env: Environment;
   readonly clock: Clock;

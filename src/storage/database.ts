@@ -39,9 +39,9 @@ export interface DatabaseOptions {
   /** Called with the reason when a checkpoint failed. @default failures are ignored */
   readonly onCheckpointFailure?: (reason: string) => void;
   /** Called with the error of each failed write or read, and with `journal-damaged` when the file is found damaged. */
-  readonly onFailure?: ((error: unknown) => void) | undefined;
+  readonly onFailure?: (error: unknown) => void;
   /** Makes the commits of `db` durable. @default the disk does, `CommitSync` */
-  readonly watermark?: ((db: DatabaseSync, listeners: WatermarkListeners) => CommitWatermark) | undefined;
+  readonly watermark?: (db: DatabaseSync, listeners: WatermarkListeners) => CommitWatermark;
 }
 
 /**

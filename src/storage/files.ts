@@ -55,7 +55,7 @@ export async function replaceLazy(
   await replace(path, data, { ...options, durability: 'lazy' });
 }
 
-interface ReplaceOptions {
+export interface ReplaceOptions {
   /** @default 0o600 */
   readonly mode?: number;
 }

@@ -20,9 +20,17 @@ export const added = (sql: string): Migration => ({ additive: true, sql });
 /** A breaking step: older programs refuse the file. */
 export const changed = (sql: string): Migration => ({ additive: false, sql });
 
+/** Tables whose steps are counted for themselves. */
+export interface SchemaPart {
+  readonly name: string;
+  readonly migrations: readonly Migration[];
+}
+
 export interface OpenDatabaseOptions {
   readonly path: string;
   readonly migrations: readonly Migration[];
+  /** Further tables. @default none */
+  readonly parts?: readonly SchemaPart[];
   /** Where an existing file is copied before its migration; null: no copy is made. */
   readonly backupPath: ((fromVersion: number) => string) | null;
   /** `lazy`: nothing is synced; who keeps the file syncs it once, when it is closed. @default 'durable' */
@@ -72,6 +80,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
       if (existed && version > 0 && options.backupPath !== null) await backUp(db, options.backupPath(version));
       migrate(db, version, options.migrations);
     }
+    for (const part of options.parts ?? []) migratePart(db, part);
     // What an earlier process left in the log, and the migration, survives a power loss after this.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch (error) {
@@ -141,6 +150,31 @@ function userVersion(db: DatabaseSync): number {
 function oldestReader(db: DatabaseSync, version: number): number {
   const hasReader = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_reader'").get() !== undefined;
   return hasReader ? Number(db.prepare('SELECT min FROM schema_reader').get()?.['min'] ?? version) : version;
+}
+
+/** Brings the tables of a part up to date. Those of a part that this program does not have stay as they are. */
+function migratePart(db: DatabaseSync, { name, migrations }: SchemaPart): void {
+  db.exec(
+    `CREATE TABLE IF NOT EXISTS schema_parts (name TEXT PRIMARY KEY, version INTEGER NOT NULL, min INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+  );
+  const row = db.prepare('SELECT version, min FROM schema_parts WHERE name = ?').get(name);
+  const version = Number(row?.['version'] ?? 0);
+  if (Number(row?.['min'] ?? 0) > migrations.length)
+    throw new AppError(
+      'database-too-new',
+      `The tables of ${name} were written by a newer version. Use a newer version, or restore a backup.`,
+    );
+  if (version >= migrations.length) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    for (const { sql } of migrations.slice(version)) db.exec(sql);
+    const oldest = migrations.findLastIndex(({ additive }) => !additive) + 1;
+    db.prepare('REPLACE INTO schema_parts VALUES (?, ?, ?)').run(name, migrations.length, oldest);
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
 }
 
 function migrate(db: DatabaseSync, from: number, migrations: readonly Migration[]): void {

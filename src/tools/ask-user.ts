@@ -21,6 +21,8 @@ const parameters = z.object({
 export function askUserTool(): Tool {
   return defineTool({
     name: 'ask_user',
+    withheldFrom: ['subagent', 'visit'],
+    onlyReads: true,
     description:
       'Ask the person whom you answer one question and wait, at most an hour, for their reply, which is the result. Use it when you need the reply to continue, or to offer buttons; ask other questions at the end of your answer. It fails in a turn that no person started.',
     parameters,

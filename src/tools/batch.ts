@@ -91,6 +91,7 @@ export function batchTool(options: BatchOptions): Tool {
 
   return defineTool({
     name: BATCH,
+    onlyReads: true,
     description: `Run up to ${MOST_CALLS} tool calls as one. Use it when none needs the result of another and you cannot make several calls in one reply, which does the same. Those that only read run side by side; a failure does not stop the rest. The results share ${maxOutput} characters: read long files by themselves.`,
     parameters,
     effect: 'idempotent',

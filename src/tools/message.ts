@@ -91,6 +91,8 @@ type Params = z.infer<typeof parameters>;
 export function messageTool(options: MessageOptions): Tool {
   return defineTool({
     name: 'message',
+    fits: 'small',
+    withheldFrom: ['subagent'],
     description:
       'Send a message while you still work, files, or to another chat. Do not use it for your answer; to ask and wait use ask_user.',
     parameters,

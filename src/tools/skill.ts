@@ -48,6 +48,9 @@ const parameters = z.object({
 export function skillTool({ skills, pageChars }: SkillToolOptions): Tool {
   return defineTool({
     name: 'skill',
+    fits: 'small',
+    onlyReads: true,
+    source: 'a skill by another author',
     description:
       'Load a skill: instructions for one kind of task, which you then follow. Use it when one that your system prompt lists fits the task.',
     parameters,

@@ -52,6 +52,8 @@ const parameters = z.object({
 export function spawnTool(spawner: Spawner): Tool {
   return defineTool({
     name: 'spawn',
+    withheldFrom: ['subagent', 'visit'],
+    source: 'what a subagent read',
     description:
       'Give a task to a subagent, which works on it by itself with your tools, for at most 15 minutes; its result comes in a new turn of yours. Use it for long work that need not hold up this conversation. It cannot message or ask people, schedule or spawn.',
     parameters,

@@ -18,6 +18,8 @@ const parameters = z.object({
 export function staySilentTool({ isMeant }: { readonly isMeant: (turnId: string) => boolean }): Tool {
   return defineTool({
     name: STAY_SILENT,
+    fits: 'tiny',
+    withheldFrom: ['subagent'],
     description:
       'End your turn without sending anything. Use it in a group for a message that was not addressed to you when you have nothing useful to add.',
     parameters,
@@ -26,6 +28,6 @@ export function staySilentTool({ isMeant }: { readonly isMeant: (turnId: string)
     execute: async (_, { call }) =>
       isMeant(call.turnId)
         ? errorResult('silent', 'This message was addressed to you, so you cannot stay silent: answer it.')
-        : { title: 'silent', output: 'Nothing is sent.', metadata: {} },
+        : { title: 'silent', output: 'Nothing is sent.', silences: true },
   });
 }

@@ -49,6 +49,7 @@ const parameters = z.object({
 export function tapeTool(actions: TapeActions): Tool {
   return defineTool({
     name: 'tape',
+    withheldFrom: ['visit'],
     description:
       'Look into the full record of this conversation, or take its earlier parts out of what you are shown, for good; search still finds them. Take them out only when the person asks or the conversation is too long to work in.',
     parameters,

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Media, Origin, Role } from '../bus/messages.ts';
+import type { Media, Role } from '../bus/messages.ts';
 import type { TaintAction, TaintBits } from '../security/access/taint.ts';
 import type { GivenText } from '../security/access/url-origin.ts';
 import type { Permit } from '../util/permit.ts';
@@ -104,7 +104,7 @@ export interface CallPerson {
   /** The turn's role: the weakest of those who had a say in it. */
   readonly role: Role;
   /** What began the turn. */
-  readonly origin: Origin;
+  readonly origin: string;
   /** `channel:id` of the sender; null: no one. */
   readonly who: string | null;
   /** Where the turn is held; what is for the owner's direct chats alone refuses an unknown one, null. */
@@ -122,7 +122,7 @@ export interface CallFiles {
   /** Folders of this session alone that may be read and changed, such as the project of an editor. @default none */
   readonly roots?: readonly string[];
   /** The texts of the editor in which `roots` are open. @default they are read from the disk and written to it */
-  readonly editor?: EditorBuffers | undefined;
+  readonly editor?: EditorBuffers;
 }
 
 /** What stands in the conversation that the call comes from. */
@@ -236,6 +236,8 @@ export interface ToolResult {
   readonly missing?: boolean;
   readonly untrusted?: boolean;
   readonly private?: boolean;
+  /** The turn ends here, and nothing of it is sent. @default false */
+  readonly silences?: true;
   /** A person was asked about the call and said yes; the registry's doing. */
   readonly approved?: boolean;
   readonly media?: readonly Media[];
@@ -259,8 +261,25 @@ export interface DeclaredAction extends Pick<ApprovalRequest, 'title' | 'detail'
   readonly action: TaintAction;
 }
 
-export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> {
+/** What is known of a tool beside its calls. A tool from elsewhere has none of the flags, which is the careful treatment. */
+export interface ToolFacts {
   readonly name: string;
+  /** The smallest context window beside which a model is offered it. @default 'full' */
+  readonly fits?: 'small' | 'tiny';
+  /**
+   * Turns that don't get it: those of a `subagent`, because it writes to people or starts work of its own, and those of a
+   * program's `visit`, because it leaves something behind or waits for what comes later. @default none
+   */
+  readonly withheldFrom?: readonly ('subagent' | 'visit')[];
+  /** It changes nothing, so a conversation that its owner made read-only has it, too. @default false */
+  readonly onlyReads?: true;
+  /** Where untrusted text in its results comes from, for people. @default 'an outside source' */
+  readonly source?: string;
+  /** Matches the arguments of calls that change nothing, of a tool with effects. @default none */
+  readonly looks?: RegExp;
+}
+
+export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> extends ToolFacts {
   readonly description: string;
   readonly parameters: Schema;
   /**

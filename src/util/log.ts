@@ -26,7 +26,7 @@ export interface LogSink {
 /** Opens the process's log: on stderr, as JSON lines in a file, or both; see `scrubbed`. */
 export async function openLog(
   options: LogOptions,
-  { stderr = true, file }: { readonly stderr?: boolean; readonly file?: LogSink | undefined } = {},
+  { stderr = true, file }: { readonly stderr?: boolean; readonly file?: LogSink } = {},
 ): Promise<Logger> {
   const logs = [...(stderr ? [await stderrLog(options)] : []), ...(file === undefined ? [] : [fileLog(options, file)])];
   const [only] = logs;

@@ -6,9 +6,9 @@ export interface Usage {
   readonly output: number;
   readonly reasoning: number;
   /** US dollars that the provider itself charged; absent when it didn't say. */
-  readonly costUsd?: number | undefined;
+  readonly costUsd?: number;
   /** True when the provider didn't count, so that some of the numbers are our estimate. @default false */
-  readonly estimated?: boolean | undefined;
+  readonly estimated?: boolean;
 }
 
 export const noUsage: Usage = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };

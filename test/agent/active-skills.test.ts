@@ -5,6 +5,7 @@ import type { SkillCatalog } from '../../src/skills/catalog.ts';
 import type { Skill } from '../../src/skills/skill.ts';
 import { readSkillText } from '../../src/skills/skill-text.ts';
 import { inboundMessage } from '../support/inbound.ts';
+import { ORIGINS } from '../support/extensions.ts';
 
 const skill = (name: string, fields = '', more: Partial<Skill> = {}): Skill => ({
   ...readSkillText(`---\nname: ${name}\ndescription: x\n${fields}---\nText of ${name}.\n`, { folderName: name }),
@@ -35,7 +36,7 @@ const catalog: Pick<SkillCatalog, 'read' | 'lastRead' | 'load'> = {
 };
 
 const called = async (message: Partial<InboundMessage>): Promise<readonly string[]> =>
-  (await createTurnSkills(catalog, () => ({})).called(inboundMessage(message))).map(({ name }) => name);
+  (await createTurnSkills(catalog, ORIGINS, () => ({})).called(inboundMessage(message))).map(({ name }) => name);
 
 test('a message calls skills by a command or by their name behind a dollar', async () => {
   expect(await called({ text: '/chess now' })).toEqual(['chess']);
@@ -55,13 +56,13 @@ test('a skill that only the model may call is not called by people', async () =>
 });
 
 test('it is told whether others may have written a skill', async () => {
-  const skills = createTurnSkills(catalog, () => ({}));
+  const skills = createTurnSkills(catalog, ORIGINS, () => ({}));
   const found = await skills.called(inboundMessage({ text: '$own $chess' }));
   expect(found.map(({ foreign }) => foreign)).toEqual([false, true]);
   expect((await skills.active([])).foreign).toBe(true);
 });
 
 test('only a skill that was called limits what may be called', async () => {
-  const skills = createTurnSkills(catalog, () => ({}));
+  const skills = createTurnSkills(catalog, ORIGINS, () => ({}));
   expect(await skills.active([])).toMatchObject({ names: ['habits'], allowed: null, limitedBy: [] });
 });

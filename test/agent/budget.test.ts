@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Budget, costOf, type BudgetLimits, type Spender } from '../../src/agent/context/budget.ts';
 import { MessageBus } from '../../src/bus/bus.ts';
-import type { InboundMessage, Origin } from '../../src/bus/messages.ts';
+import type { InboundMessage } from '../../src/bus/messages.ts';
+import type { App } from '../../src/core/app.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { Pricing } from '../../src/providers/pricing.ts';
 import { createIds } from '../../src/util/ids.ts';
@@ -10,6 +11,8 @@ import { silentLog } from '../../src/util/log.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { noUsage } from '../../src/util/token-usage.ts';
 import { stamp, turnStart } from '../session/tapes.ts';
+import { PROGRAM } from '../support/extensions.ts';
+import { appWith } from '../support/app-with.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { tempFolder } from '../support/temp.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -47,19 +50,21 @@ async function open(
   const newId = createIds(clock, systemRandom);
   const journal = await openJournal({ path: join(folder, 'state.db'), backupPath: null, clock, newId });
   const pricing = new Pricing({
+    presets: PROGRAM.presets,
     models: options.unpriced === true ? {} : { 'mine/m': { contextWindow: null, maxOutputTokens: null, price: PRICE } },
     providers: {},
     log: silentLog,
   });
-  const budget = new Budget({
-    limits: { ...NONE, ...limits },
-    ledger: journal.usage,
-    pricing,
+  const app = appWith({
+    program: PROGRAM,
+    config: { agent: { budget: { ...NONE, ...limits }, timezone: 'UTC' } } as App['config'],
+    journal,
+    people: { ownersChat: () => undefined } as unknown as App['people'],
     bus: new MessageBus({ inbox: journal.inbox, outbox: journal.outbox, newId }),
     clock,
-    timezone: 'UTC',
     log: silentLog,
   });
+  const budget = new Budget(app, pricing);
   return {
     journal,
     clock,
@@ -78,7 +83,7 @@ function turn(turnId: string, overrides: Partial<InboundMessage> = {}): Spender 
   return { turnId, sessionKey: message.sessionKey, role: message.role, messages: [message], entries: [] };
 }
 
-const by = (turnId: string, origin: Origin): Spender => turn(turnId, { origin });
+const by = (turnId: string, origin: string): Spender => turn(turnId, { origin });
 
 describe('a budget of one turn', () => {
   test.each([

@@ -15,7 +15,7 @@ function follow(answers: readonly EntryDraft[], maxIterations = 40): readonly st
   const steps: string[] = [];
   for (const answer of answers) {
     drafts.push(answer);
-    const step = nextStep(entries(...drafts), maxIterations);
+    const step = nextStep(entries(...drafts), { maxIterations });
     steps.push(step.type === 'finish' ? step.outcome : step.type);
     if (step.type === 'say') drafts.push(note(step.text));
   }
@@ -44,7 +44,7 @@ describe('what follows an answer without calls', () => {
   });
 
   test('empty answers up to the cap are called empty, not too many steps', () => {
-    expect(completionOf(entries(asks(), empty, empty, empty), 3)).toMatchObject({
+    expect(completionOf(entries(asks(), empty, empty, empty), { maxIterations: 3, hasReader: true })).toMatchObject({
       outcome: 'failed',
       answer: expect.stringContaining('empty answer') as string,
     });
@@ -52,7 +52,7 @@ describe('what follows an answer without calls', () => {
 
   test('an empty answer after what a person added counts anew', () => {
     const turn = entries(asks(), empty, asks('and this'), empty);
-    expect(completionOf(turn, 40)).toEqual({ type: 'ask-model' });
+    expect(completionOf(turn, { maxIterations: 40, hasReader: true })).toEqual({ type: 'ask-model' });
   });
 
   test('at the cap nothing is asked for again', () => {
@@ -179,10 +179,10 @@ describe('what a person is told of a failure', () => {
   });
 
   test('a failure ends the turn; what a continuation was for is shown', () => {
-    const options = { ...context('a/b'), last: false, maxIterations: 40 };
+    const options = { ...context('a/b'), last: false, maxIterations: 40, hasReader: true };
     expect(afterFailure(entries(asks()), failed('auth'), options).outcome).toBe('failed');
     const turn = entries(asks(), cut('Half'));
-    const say = completionOf(turn, 40);
+    const say = completionOf(turn, { maxIterations: 40, hasReader: true });
     const half = entries(asks(), cut('Half'), note(say.type === 'say' ? say.text : ''));
     const end = afterFailure(half, failed('network'), options);
     expect(end).toMatchObject({ outcome: 'answered', answer: expect.stringMatching(/^Half\n\n_I was cut off here/u) });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ContextWindow, type Outline } from '../../src/agent/context/fit.ts';
+import type { App } from '../../src/core/app.ts';
 import { ContextWindows } from '../../src/providers/context-window-registry.ts';
 import { LearnedFacts } from '../../src/providers/learned.ts';
 import { Pricing } from '../../src/providers/pricing.ts';
@@ -10,6 +11,8 @@ import { systemClock } from '../../src/util/clock.ts';
 import { noUsage } from '../../src/util/token-usage.ts';
 import { countingIds, plainTurn, result, assistant, turnStart, turnEnd, user } from '../session/tapes.ts';
 import { problemsOf } from '../session/legality.ts';
+import { PROGRAM } from '../support/extensions.ts';
+import { appWith } from '../support/app-with.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { tempFolder } from '../support/temp.ts';
 
@@ -33,7 +36,7 @@ async function scene(options: { readonly window: number; readonly maxOutputToken
     log,
   });
   const session = await sessions.open('terminal:main');
-  const pricing = new Pricing({ models: {}, providers: {}, log });
+  const pricing = new Pricing({ presets: PROGRAM.presets, models: {}, providers: {}, log });
   const learned = new LearnedFacts({ clock: systemClock });
   const windows = new ContextWindows({
     learned,
@@ -47,7 +50,10 @@ async function scene(options: { readonly window: number; readonly maxOutputToken
     session,
     learned,
     log,
-    context: new ContextWindow({ windows, maxOutputTokens: options.maxOutputTokens ?? 100, log }),
+    context: new ContextWindow(
+      appWith({ config: { agent: { maxOutputTokens: options.maxOutputTokens ?? 100 } } as App['config'], log }),
+      windows,
+    ),
     outline: (turnId) => ({ session, turnId, model: { provider: 'a', model: 'b' }, system: ['Be kind.'], tools: [] }),
     trims: () => session.window.filter(({ kind }) => kind === 'trim'),
     [Symbol.asyncDispose]: async () => {

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
 import { Corrections } from '../../src/agent/turn/corrections.ts';
 import type { InboundMessage, Role } from '../../src/bus/messages.ts';
+import type { Journal } from '../../src/journal/journal.ts';
 import { silentLog } from '../../src/util/log.ts';
+import { appWith } from '../support/app-with.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
 const OLD = inboundMessage({ id: 'old', externalId: 'm:1', text: 'pay Bob 1000', role: 'owner' });
@@ -22,12 +24,13 @@ async function found(
   const hooks = new HookRunner(silentLog);
   hooks.register('test', { admit });
   const inbox = { arrivals: 1, waiting: () => waiting.map((one) => inboundMessage(one)) };
+  const app = appWith({ journal: { inbox } as unknown as Journal, hooks });
   const turn = { sessionKey: 's', role };
   const textsOf = (all: Awaited<ReturnType<Corrections['after']>>): readonly string[] =>
     all.map(({ admitted }) => admitted.text);
   return [
-    textsOf(await new Corrections({ inbox, hooks }, turn).after([OLD])),
-    textsOf(await new Corrections({ inbox, hooks }, turn).inPlaceOf([OLD])),
+    textsOf(await new Corrections(app, turn).after([OLD])),
+    textsOf(await new Corrections(app, turn).inPlaceOf([OLD])),
   ];
 }
 

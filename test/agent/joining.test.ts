@@ -31,10 +31,6 @@ test('words of the same run join it, words of none do not', () => {
   expect(joins({}, { metadata })).toBe(false);
 });
 
-test.each(['cron', 'heartbeat'] as const)('nothing joins what nobody said (%s)', (origin) => {
-  expect(joins({}, { origin })).toBe(false);
-});
-
 test.each([
   ['owner', 'owner', true],
   ['owner', 'trusted', false],

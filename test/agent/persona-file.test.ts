@@ -2,14 +2,15 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { soulCommand } from '../../src/agent/commands/soul.ts';
-import { createPersonaFile } from '../../src/agent/commands/persona-file.ts';
-import { SideCalls, type SideCall } from '../../src/agent/side-calls/side-calls.ts';
+import type { SideCall } from '../../src/agent/side-calls/side-calls.ts';
+import type { App } from '../../src/core/app.ts';
 import { KeptText } from '../../src/memory/files/kept-text.ts';
 import type { ModelEvent, ModelRequest, StopReason } from '../../src/providers/provider.ts';
 import { plainDisk } from '../../src/storage/disk.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { noUsage } from '../../src/util/token-usage.ts';
+import { appWith } from '../support/app-with.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { tempFolder } from '../support/temp.ts';
 
@@ -57,19 +58,26 @@ async function soul(
     record: ({ turnId, source }: { turnId: string; source?: string }) => void counted.push(`${source} ${turnId}`),
   };
   const command = soulCommand(
-    createPersonaFile({
-      file: new KeptText({
-        path,
-        versions: join(folder.path, 'versions', 'soul'),
-        clock: systemClock,
-        log: silentLog,
-        disk: plainDisk,
-      }),
-      calls: new SideCalls({ budget, prepare: async () => {} }),
-      sessionModel: () => ({ provider: { name: 'p', chat }, providerName: 'p', model: 'm' }),
-      newId: () => 'id',
+    appWith({
+      keptFiles: {
+        'SOUL.md': new KeptText({
+          path,
+          versions: join(folder.path, 'versions', 'soul'),
+          clock: systemClock,
+          log: silentLog,
+          disk: plainDisk,
+        }),
+      } as unknown as App['keptFiles'],
+      budget: budget as unknown as App['budget'],
+      bounds: { warm: async () => {} } as unknown as App['bounds'],
+      models: {
+        resolve: () => ({ provider: { name: 'p', chat }, providerName: 'p', model: 'm' }),
+      } as unknown as App['models'],
+      journal: { settings: { model: () => null } } as unknown as App['journal'],
+      redact: (text) => text,
+      newId: Object.assign(() => 'id', { after: () => {} }),
       clock: systemClock,
-      signal: new AbortController().signal,
+      closing: new AbortController().signal,
     }),
   );
   const signal = new AbortController().signal;

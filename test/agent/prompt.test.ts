@@ -6,7 +6,7 @@ function parts(changes: Partial<SystemPromptParts> = {}): SystemPromptParts {
     host: { os: 'Linux 6', runtime: 'Node 24', workspace: '/home/a/workspace', readRoots: [] },
     shows: 'Write Markdown.',
     files: [{ name: 'SOUL.md', text: 'be kind' }],
-    memory: '- The owner is called Ming.',
+    others: [{ name: 'memory', text: '# Memory\n\n- The owner is called Ming.' }],
     activeSkills: '## tidy\n\nKeep things tidy.',
     skillsIndex: '<skills></skills>',
     ...changes,
@@ -28,7 +28,7 @@ describe('the system prompt', () => {
       'skills',
     ]);
     expect(textOf()).toMatch(
-      /^# Assistant[\s\S]*\n\n---\n\n# SOUL\.md\n\nbe kind\n\n---\n\n# Memory\n\n.*\n\n## Long-term Memory\n\n- The owner is called Ming\.\n\n---\n\n# Active Skills\n\n[\s\S]*\n\n---\n\n# Skills\n\n[\s\S]*<skills><\/skills>$/u,
+      /^# Assistant[\s\S]*\n\n---\n\n# SOUL\.md\n\nbe kind\n\n---\n\n# Memory\n\n- The owner is called Ming\.\n\n---\n\n# Active Skills\n\n[\s\S]*\n\n---\n\n# Skills\n\n[\s\S]*<skills><\/skills>$/u,
     );
   });
 
@@ -37,9 +37,8 @@ describe('the system prompt', () => {
   });
 
   test('leaves out layers that have nothing to say', () => {
-    const empty = { files: [], memory: ' \n', activeSkills: null, skillsIndex: null };
+    const empty = { files: [], others: [{ name: 'memory', text: '' }], activeSkills: null, skillsIndex: null };
     expect(buildSystemPrompt(parts(empty)).map(({ name }) => name)).toEqual(['identity']);
-    expect(textOf({ memory: null })).not.toContain('# Memory');
   });
 
   test('says where it runs and how the channel shows text, unless that differs from message to message', () => {

@@ -3,9 +3,10 @@ import { givenTexts } from '../../src/agent/turn/provenance.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import { anchor, assistant, plainTurn, result, turnStart, user } from '../session/tapes.ts';
 import { sessionsWorld } from './sessions-world.ts';
+import { ORIGINS } from '../support/extensions.ts';
 
 const textsOf = (session: Parameters<typeof givenTexts>[0]): readonly string[] =>
-  givenTexts(session).map((one) => (typeof one === 'string' ? one : one.text));
+  givenTexts(session, ORIGINS).map((one) => (typeof one === 'string' ? one : one.text));
 
 test.each([
   ['of strangers, no result counts as given', { untrusted: true }, ['new']],

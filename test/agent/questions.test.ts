@@ -144,6 +144,6 @@ describe('a question at a terminal', () => {
 
 test('where no one can be asked the answer is no', async () => {
   await using world = await openQuestionsWorld();
-  const answer = await world.start({ reaches: () => false }).approve(world.call(), REQUEST);
+  const answer = await world.start(() => false).approve(world.call(), REQUEST);
   expect(answer).toMatchObject({ approved: false, reason: expect.stringContaining('no one can be asked') });
 });

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { tapeCommand } from '../../src/agent/commands/tape.ts';
-import {
-  createSessionCommands,
-  resetDraft,
-  type SessionCommandPorts,
-} from '../../src/agent/commands/session-commands.ts';
+import { createTape, resetDraft } from '../../src/agent/commands/session-commands.ts';
+import type { App } from '../../src/core/app.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import type { TapeCall, TapeActions } from '../../src/tools/tape.ts';
 import {
@@ -19,6 +16,7 @@ import {
   turnStart,
   user,
 } from '../session/tapes.ts';
+import { appWith } from '../support/app-with.ts';
 import { commandContext } from '../support/command-context.ts';
 import { historyText, SESSION, sessionsWorld, type SessionsWorld } from './sessions-world.ts';
 
@@ -27,22 +25,23 @@ const during: TapeCall = { turnId: 't3', callId: 't3.1', untrusted: false, priva
 const THREE = [...plainTurn('t1', 'one', '1'), ...plainTurn('t2', 'two', '2'), turnStart('t3'), user('t3', 'three')];
 
 function actionsOf({ sessions, files }: SessionsWorld, consolidated: boolean[] = []): TapeActions {
-  const resetSession: SessionCommandPorts['resetSession'] = async (
-    key,
-    reason,
-    { consolidate: archive, during: turn },
-  ) => {
+  const resetSession: App['resetSession'] = async (key, reason, options) => {
+    const { consolidate: archive = false, during: turn = null } = options ?? {};
     consolidated.push(archive);
     const session = await sessions.open(key);
     await session.append([resetDraft(reason, turn)]);
   };
-  return createSessionCommands({
-    openSession: (key) => sessions.open(key),
+  const app = appWith({
+    sessions,
     resetSession,
-    fullness: async () => ({ used: 12_000, window: 200_000, share: 0.06 }),
+    prompts: {
+      report: async () => ({ tokens: { used: 12_000, window: 200_000, share: 0.06 } }),
+    } as unknown as App['prompts'],
     clock: files.clock,
-    timezone: 'UTC',
+    config: { agent: { timezone: 'UTC' } } as App['config'],
+    redact: (text) => text,
   });
+  return createTape(app);
 }
 
 describe('info', () => {

@@ -2,20 +2,28 @@ import { expect, test } from 'vitest';
 import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
 import { Steering } from '../../src/agent/turn/steering.ts';
 import type { InboundMessage, Role } from '../../src/bus/messages.ts';
+import type { Journal } from '../../src/journal/journal.ts';
 import { silentLog } from '../../src/util/log.ts';
+import { appWith } from '../support/app-with.ts';
 import { inboundMessage } from '../support/inbound.ts';
+import { ORIGINS } from '../support/extensions.ts';
 
 /** A running turn of this role, while these messages wait. */
 function steering(
   waiting: readonly Partial<InboundMessage>[],
-  { role = 'trusted', admit = () => undefined }: { role?: Role; admit?: NonNullable<Hooks['admit']> } = {},
+  {
+    role = 'trusted',
+    origin = 'user',
+    admit = () => undefined,
+  }: { role?: Role; origin?: string; admit?: NonNullable<Hooks['admit']> } = {},
 ): () => Promise<readonly string[]> {
   const hooks = new HookRunner(silentLog);
   hooks.register('test', { admit });
   const messages = waiting.map((one, n) => inboundMessage({ id: `m${n}`, role: 'trusted', ...one }));
   const inbox = { waiting: (_session: string, limit: number) => messages.slice(0, limit) };
-  const first = inboundMessage({ id: 'first', role });
-  const turn = new Steering({ inbox, hooks }, { sessionKey: first.sessionKey, role, first });
+  const app = appWith({ journal: { inbox } as unknown as Journal, hooks });
+  const first = inboundMessage({ id: 'first', role, origin });
+  const turn = new Steering(app, { sessionKey: first.sessionKey, role, first, origin: ORIGINS.of(origin) });
   return async () => (await turn.next()).map(({ admitted }) => admitted.text);
 }
 
@@ -27,11 +35,21 @@ test.each<[string, Partial<InboundMessage>]>([
   expect(await steering([{ text: 'a' }, other, { text: 'b' }])()).toEqual(['a']);
 });
 
+test.each(['cron', 'heartbeat', 'of an extension that is gone'])(
+  'nothing joins what nobody asked for (%s)',
+  async (origin) => {
+    expect(await steering([{ text: 'a' }], { origin })()).toEqual([]);
+    expect(await steering([{ text: 'a' }])()).toEqual(['a']);
+  },
+);
+
 test('what counts is the role of the turn', async () => {
   const hooks = new HookRunner(silentLog);
   const inbox = { waiting: () => [inboundMessage({ id: 'm', text: 'a', role: 'trusted' })] };
+  const app = appWith({ journal: { inbox } as unknown as Journal, hooks });
   const first = inboundMessage({ role: 'trusted' });
-  const joining = await new Steering({ inbox, hooks }, { sessionKey: 's', role: 'owner', first }).next();
+  const turn = new Steering(app, { sessionKey: 's', role: 'owner', first, origin: ORIGINS.of('user') });
+  const joining = await turn.next();
   expect(joining).toEqual([]);
 });
 

@@ -2,6 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SystemPrompt } from '../../src/agent/prompt/system-prompt.ts';
+import { memoryLayer } from '../../src/extensions/memory/layer.ts';
+import type { App } from '../../src/core/app.ts';
+import { appWith } from '../support/app-with.ts';
 import { tempFolder } from '../support/temp.ts';
 
 async function promptOf(): Promise<{ readonly prompt: SystemPrompt } & AsyncDisposable> {
@@ -14,11 +17,14 @@ async function promptOf(): Promise<{ readonly prompt: SystemPrompt } & AsyncDisp
   ] as const) {
     await writeFile(join(folder.path, name), text);
   }
-  const prompt = new SystemPrompt({
-    workspace: folder.path,
-    readRoots: [],
-    skills: async () => ({ active: null, index: null, shortIndex: null }),
+  const app = appWith({
+    paths: { workspace: folder.path } as App['paths'],
+    config: { tools: { restrictToWorkspace: true, readRoots: [] as readonly string[] } } as App['config'],
+    plugins: {
+      each: () => [['memory', [memoryLayer(join(folder.path, 'memory', 'MEMORY.md'))]]],
+    } as unknown as App['plugins'],
   });
+  const prompt = new SystemPrompt(app, async () => ({ active: null, index: null, shortIndex: null }));
   return { prompt, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 

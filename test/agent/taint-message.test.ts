@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { toolEntry } from '../../src/agent/turn/tool-calls.ts';
-import { userEntry } from '../../src/agent/prompt/user-message.ts';
 import type { ContextMessage, InboundMessage } from '../../src/bus/messages.ts';
 import type { ToldReaction } from '../../src/bus/reactions.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
-import { MediaStore } from '../../src/storage/media.ts';
 import type { ToolResult } from '../../src/tools/tool.ts';
 import { inboundMessage } from '../support/inbound.ts';
+import { entryOf } from '../support/user-entry.ts';
 
 const FENCE =
   /^<untrusted id="(?<id>[0-9a-f]{16})" source="(?<source>[^"]*)"[^\n]*>\n(?<text>[\s\S]*)\n<\/untrusted id="\k<id>">/mu;
@@ -15,15 +14,7 @@ async function said(
   overrides: Partial<InboundMessage>,
   reactions: readonly ToldReaction[] = [],
 ): Promise<{ entry: EntryDraft; texts: readonly string[] }> {
-  const entry = await userEntry('T', inboundMessage(overrides), {
-    timezone: 'UTC',
-    redact: (text) => text.replaceAll('s3cret', '[redacted]'),
-    media: new MediaStore('/nonexistent'),
-    attachments: async ({ media }: InboundMessage) => ({ media, spoken: [], heard: [], notes: [] }),
-    signal: new AbortController().signal,
-    skills: async () => [],
-    reactions: () => reactions,
-  });
+  const entry = await entryOf(overrides, { timezone: 'UTC', secret: 's3cret', reactions });
   if (entry.kind !== 'message' || entry.role !== 'user') throw new Error('not a user message');
   return { entry, texts: entry.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])) };
 }

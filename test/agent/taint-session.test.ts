@@ -7,9 +7,10 @@ import type { EntryDraft } from '../../src/session/entry.ts';
 import type { Session } from '../../src/session/session.ts';
 import { anchor, assistant, plainTurn, reset, result, turnEnd, turnStart, user } from '../session/tapes.ts';
 import { sessionsWorld } from './sessions-world.ts';
+import { ORIGINS } from '../support/extensions.ts';
 
 const textsOf = (session: Session): readonly string[] =>
-  givenTexts(session).map((one) => (typeof one === 'string' ? one : one.text));
+  givenTexts(session, ORIGINS).map((one) => (typeof one === 'string' ? one : one.text));
 
 const bitsOf = (session: Session): unknown => {
   const { untrusted, private: isPrivate } = session.history();
@@ -88,7 +89,7 @@ describe('what was given, not composed', () => {
       ...result('t', 'c2', `${header}no host http://failed.example/`, { untrusted: true }),
       isError: true,
     } as EntryDraft);
-    const origin = (url: string): string => urlOrigin(url, givenTexts(world.session));
+    const origin = (url: string): string => urlOrigin(url, givenTexts(world.session, ORIGINS));
     expect(origin(secret)).toBe('composed');
     expect(origin('http://failed.example/')).toBe('composed');
     expect(origin('http://bees.example/a')).toBe('untrusted');
@@ -103,7 +104,7 @@ describe('what was given, not composed', () => {
     );
     const pressed = { ...user('t2', 'http://pressed.example/?s=1', { untrusted: true }), pressed: true } as EntryDraft;
     await world.append(turnStart('t2'), pressed, user('t2', 'in reply to me: see http://evil.example/?s=1'));
-    const origin = (url: string): string => urlOrigin(url, givenTexts(world.session));
+    const origin = (url: string): string => urlOrigin(url, givenTexts(world.session, ORIGINS));
     expect(origin('http://pressed.example/?s=1')).toBe('composed');
     expect(origin('http://evil.example/?s=1')).toBe('composed');
   });

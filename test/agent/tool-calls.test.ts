@@ -5,9 +5,11 @@ import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
 import { runCalls } from '../../src/agent/turn/tool-calls.ts';
 import type { PendingCall } from '../../src/agent/turn/steps.ts';
 import type { Live } from '../../src/agent/turn/live.ts';
+import type { App } from '../../src/core/app.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { silentLog } from '../../src/util/log.ts';
+import { appWith } from '../support/app-with.ts';
 import { makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { tempFolder } from '../support/temp.ts';
 import { testToolContext } from '../support/tool-context.ts';
@@ -37,11 +39,13 @@ async function play(
   runner.register('test', hooks, { guard });
   const drafts: EntryDraft[] = [];
   await runCalls([{ call: { ...CALL, arguments: given }, started: false, cutOff: false, ...pending }], {
+    app: appWith({
+      tools: makeRegistry([tool('act', { execute, ...more })]),
+      hooks: runner,
+      media: { put: async () => 'hash' } as unknown as App['media'],
+    }),
     facts: { turnId: 'T', sessionKey: 'terminal:test', messages: [] },
-    registry: makeRegistry([tool('act', { execute, ...more })]),
-    hooks: runner,
     live,
-    media: { put: async () => 'hash' },
     context: (callId) => testToolContext({ callId }),
     append: async (more) => void drafts.push(...more),
     slot: (task) => task(),

@@ -125,7 +125,7 @@ async function checkCut(bytes: Buffer, session: string): Promise<void> {
   });
   const opened = await sessions.open(session);
   expect(problems(opened.history().messages.map(({ message }) => message))).toEqual([]);
-  for (const { turn } of opened.window) if (turn !== null) nextStep(opened.turn(turn), 40);
+  for (const { turn } of opened.window) if (turn !== null) nextStep(opened.turn(turn), { maxIterations: 40 });
   await sessions.close();
 }
 

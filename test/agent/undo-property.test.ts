@@ -1,18 +1,22 @@
+import type { RecordedJob } from '../../src/storage/change-log.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createUndo } from '../../src/app/agent/undo.ts';
-import { jobSchema } from '../../src/automation/job.ts';
-import { restoreJobs } from '../../src/automation/restore-jobs.ts';
+import { Undo } from '../../src/agent/undo/undo.ts';
+import type { App } from '../../src/core/app.ts';
+import { jobSchema } from '../../src/extensions/cron/job.ts';
+import { restoreJobs } from '../../src/extensions/cron/restore-jobs.ts';
 import type { PutReason } from '../../src/memory/files/kept-text.ts';
 import { MemoryStore } from '../../src/memory/files/store.ts';
 import { plainDisk } from '../../src/storage/disk.ts';
 import { PathGuard, type PathGuardOptions } from '../../src/security/paths/guard.ts';
 import { UndoLog, type UndoRecord } from '../../src/storage/undo-log.ts';
 import { silentLog } from '../../src/util/log.ts';
+import { appWith } from '../support/app-with.ts';
 import { CronWorld } from '../automation/cron-world.ts';
 import { turnEnd, turnStart, user } from '../session/tapes.ts';
 import { SESSION, sessionsWorld } from './sessions-world.ts';
+import { PATHS } from '../support/extensions.ts';
 
 const FILES = ['a.txt', 'USER.md', 'HEARTBEAT.md', 'notes/b.md', 'skills/tea/SKILL.md'];
 const JOBS = ['tea', 'plants', 'report'];
@@ -80,27 +84,37 @@ async function undoWorld(stack: AsyncDisposableStack) {
       death.resolve(undefined);
       return await dead;
     };
-    const guard = new MortalGuard({ workspace, home, readRoots: [], restrictToWorkspace: true }, mortal);
-    const undo = createUndo(
-      { clock, paths: { workspace } },
-      {
-        stores: {
-          sessions,
-          changes,
-          undone,
-          memory,
-          journal: { subagents: { ofTurn: () => [] } },
-          editors: { folderOf: () => undefined },
-          search: { scheduleSync: () => {} },
-        },
-        tools: { guard, registry: files.registry },
-        automation: {
-          restoreJobs: (recorded, dry) => {
-            const work = () => restoreJobs(recorded, { jobStore: cron.jobStore, clock: cron.clock, dry });
-            return dry ? work() : mortal(work);
-          },
-        },
-      },
+    const guard = new MortalGuard({ paths: PATHS, workspace, home, readRoots: [], restrictToWorkspace: true }, mortal);
+    const undo = new Undo(
+      appWith({
+        clock,
+        paths: { workspace } as App['paths'],
+        plugins: {
+          each: (what: string) =>
+            what === 'undo'
+              ? [
+                  [
+                    'cron',
+                    {
+                      restore: (recorded: readonly RecordedJob[], dry: boolean) => {
+                        const work = () => restoreJobs(recorded, { jobStore: cron.jobStore, clock: cron.clock, dry });
+                        return dry ? work() : mortal(work);
+                      },
+                    },
+                  ],
+                ]
+              : [],
+        } as unknown as App['plugins'],
+        sessions,
+        changes,
+        undone,
+        memory,
+        journal: { subagents: { ofTurn: () => [] } } as unknown as App['journal'],
+        editors: { folderOf: () => undefined } as unknown as App['editors'],
+        search: { scheduleSync: () => {} } as App['search'],
+        tools: files.registry,
+        guard,
+      }),
     );
     return { undo, death: death.promise };
   };

@@ -2,14 +2,14 @@ import { mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { undoCommand } from '../../src/agent/commands/undo.ts';
-import { Undo, type UndoPorts } from '../../src/agent/undo/undo.ts';
+import { Undo } from '../../src/agent/undo/undo.ts';
+import type { App } from '../../src/core/app.ts';
 import type { EntryDraft } from '../../src/session/entry.ts';
 import { plainDisk } from '../../src/storage/disk.ts';
 import { UndoLog } from '../../src/storage/undo-log.ts';
-import { changedBetween } from '../../src/tools/files/changed-between.ts';
-import { restoreFiles } from '../../src/tools/files/restore-files.ts';
 import type { ApprovalAnswer } from '../../src/tools/tool.ts';
 import { anchor, plainTurn, reset, retract, trim, turnEnd, turnStart, user } from '../session/tapes.ts';
+import { appWith } from '../support/app-with.ts';
 import { commandContext } from '../support/command-context.ts';
 import { historyText, SESSION, sessionsWorld, type SessionsWorld } from './sessions-world.ts';
 
@@ -18,24 +18,26 @@ const EFFECTS = { exec: 'effect', message: 'effect', memory_write: 'idempotent',
 const undoneIn = ({ files }: SessionsWorld): UndoLog =>
   new UndoLog({ folder: join(files.home, 'versions', 'undo', 'done'), disk: plainDisk });
 
-function portsOf(world: SessionsWorld): UndoPorts {
+function appOf(world: SessionsWorld): Partial<App> {
   const { guard, changes, registry, workspace, clock } = world.files;
   return {
-    openSession: (key) => world.sessions.open(key),
-    subagents: () => [],
-    restore: async (turns, { dry }) => {
-      const made = await Promise.all(turns.map(({ session, turn }) => changes.of(session, turn)));
-      const files = await restoreFiles(made.flat(), { guard, copies: changes, dry });
-      return files.map(({ path, outcome, reason }) => ({ kind: 'file' as const, name: path, outcome, reason }));
-    },
-    recorded: async () => new Set(),
-    changedBetween: (spans) => changedBetween(workspace, spans),
-    tool: (name) => {
-      const effect = Object.entries(EFFECTS).find(([known]) => known === name)?.[1];
-      return registry.named(name) ?? (effect === undefined ? undefined : { name, effect });
-    },
-    log: undoneIn(world),
-    now: () => clock.now(),
+    sessions: world.sessions,
+    journal: { subagents: { ofTurn: () => [] } } as unknown as App['journal'],
+    memory: { path: join(workspace, 'memory', 'MEMORY.md') } as App['memory'],
+    editors: { folderOf: () => undefined } as unknown as App['editors'],
+    search: { scheduleSync: () => {} } as App['search'],
+    plugins: { each: () => [] } as unknown as App['plugins'],
+    paths: { workspace } as App['paths'],
+    tools: {
+      named: (name: string) => {
+        const effect = Object.entries(EFFECTS).find(([known]) => known === name)?.[1];
+        return registry.named(name) ?? (effect === undefined ? undefined : { name, effect });
+      },
+    } as App['tools'],
+    undone: undoneIn(world),
+    changes,
+    guard,
+    clock,
   };
 }
 
@@ -52,16 +54,15 @@ interface Asked {
 let commands = 0;
 
 /** As the owner says it; without `turnId` as another message each time. */
-async function undo(world: SessionsWorld, ports: Partial<UndoPorts> = {}, how: Asked = {}): Promise<string> {
+async function undo(world: SessionsWorld, parts: Partial<App> = {}, how: Asked = {}): Promise<string> {
   commands += 1;
   const { args = '', sessionKey = SESSION, turnId = `command-${commands}`, says = { approved: true }, asked } = how;
-  const command = undoCommand({
-    undo: new Undo({ ...portsOf(world), ...ports }),
-    confirm: async (_context, { title, detail }) => {
-      asked?.push(`${title}?\n${detail}`);
-      return says;
-    },
-  });
+  const approve: App['questions']['approve'] = async (_call, { title, detail }) => {
+    asked?.push(`${title}?\n${detail}`);
+    return says;
+  };
+  const questions = { approve } as App['questions'];
+  const command = undoCommand(appWith({ undo: new Undo(appWith({ ...appOf(world), ...parts })), questions }));
   const reply = await command.run({ ...commandContext({ sessionKey, args }), turnId });
   if (typeof reply !== 'string') throw new Error('/undo replies');
   return reply;
@@ -305,7 +306,7 @@ describe('/undo', () => {
   });
 
   test('is for the owner, and waits for a running turn', () => {
-    const command = undoCommand({} as Parameters<typeof undoCommand>[0]);
+    const command = undoCommand({} as App);
     expect(command).toMatchObject({ role: 'owner', priority: false, interrupts: false });
   });
 });
@@ -316,14 +317,31 @@ describe('cut off in the middle, /undo', () => {
     for (const name of ['a.txt', 'b.txt']) await world.files.put(name, 'old');
     await world.append(...plainTurn('t1', 'one', '1'));
     await turnWith(world, 't2', 'two', [write('a.txt', 'new'), write('b.txt', 'new')]);
-    const { guard, changes } = world.files;
-    const half: UndoPorts['restore'] = async (turns, { dry }) => {
-      if (dry) return await portsOf(world).restore(turns, { dry });
-      const [first] = await changes.of(SESSION, 't2');
-      await restoreFiles(first === undefined ? [] : [first], { guard, copies: changes });
-      throw new Error('the process ends here');
+    const { changes } = world.files;
+    const log = undoneIn(world);
+    let isBegun = false;
+    const half = {
+      undone: {
+        all: () => log.all(),
+        get: (id: string) => log.get(id),
+        put: async (...record: Parameters<UndoLog['put']>) => {
+          isBegun = true;
+          await log.put(...record);
+        },
+      } as UndoLog,
+      changes: {
+        of: async (session: string, turn: string) => (await changes.of(session, turn)).slice(0, isBegun ? 1 : Infinity),
+        jobsOf: async () => [],
+        copy: (hash: string) => changes.copy(hash),
+      } as unknown as App['changes'],
+      plugins: {
+        each: () => {
+          if (isBegun) throw new Error('the process ends here');
+          return [];
+        },
+      } as unknown as App['plugins'],
     };
-    await expect(undo(world, { restore: half }, { turnId: 'cut' })).rejects.toThrow('ends here');
+    await expect(undo(world, half, { turnId: 'cut' })).rejects.toThrow('ends here');
     expect(historyText(world.session)).toContain('two');
     const asked: string[] = [];
     expect(await undo(world, {}, { turnId: 'cut', asked })).toBe(
@@ -344,14 +362,15 @@ describe('cut off in the middle, /undo', () => {
   test('by a full disk before the tape takes it, likewise', async () => {
     await using world = await sessionsWorld();
     await turnWith(world, 't1', 'one', [write('a.txt', 'new')]);
-    const full: UndoPorts['openSession'] = async () => ({
+    const full = {
       window: world.session.window,
       backwards: () => world.session.backwards(),
       append: async () => {
         throw new Error('ENOSPC');
       },
-    });
-    await expect(undo(world, { openSession: full })).rejects.toThrow('ENOSPC');
+    };
+    const sessions = { open: async () => full } as unknown as App['sessions'];
+    await expect(undo(world, { sessions })).rejects.toThrow('ENOSPC');
     expect(await readdir(world.files.workspace)).toEqual([]);
     expect(await undo(world)).toContain('“one”');
   });

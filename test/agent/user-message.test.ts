@@ -1,20 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { timeLine, userEntry } from '../../src/agent/prompt/user-message.ts';
-import { parseChat, type InboundMessage } from '../../src/bus/messages.ts';
-import { MediaStore } from '../../src/storage/media.ts';
-import { inboundMessage } from '../support/inbound.ts';
+import { timeLine } from '../../src/agent/prompt/user-message.ts';
+import { parseChat } from '../../src/bus/messages.ts';
+import { entryOf } from '../support/user-entry.ts';
 
-const options = {
-  timezone: 'Europe/Berlin',
-  redact: (text: string) => text.replaceAll('s3cret', '[redacted]'),
-  media: new MediaStore('/nonexistent'),
-  attachments: async ({ media }: InboundMessage) => ({ media, spoken: [], heard: [], notes: [] }),
-  signal: new AbortController().signal,
-  skills: async () => [],
-};
+const surroundings = { timezone: 'Europe/Berlin', secret: 's3cret' };
 
-async function block(overrides: Parameters<typeof inboundMessage>[0]): Promise<string> {
-  const entry = await userEntry('T', inboundMessage(overrides), options);
+async function block(overrides: Parameters<typeof entryOf>[0]): Promise<string> {
+  const entry = await entryOf(overrides, surroundings);
   if (entry.kind !== 'message' || entry.role !== 'user') throw new Error('not a user message');
   const [context] = entry.content;
   return context?.type === 'text' ? context.text : '';
@@ -22,11 +14,7 @@ async function block(overrides: Parameters<typeof inboundMessage>[0]): Promise<s
 
 describe('the user message', () => {
   test('carries time with zone, channel, chat and sender in a block of its own before the words', async () => {
-    const entry = await userEntry(
-      'T',
-      inboundMessage({ text: 'hello', receivedAt: Date.UTC(2026, 6, 1, 12, 0) }),
-      options,
-    );
+    const entry = await entryOf({ text: 'hello', receivedAt: Date.UTC(2026, 6, 1, 12, 0) }, surroundings);
     expect(entry).toMatchObject({
       content: [{ text: expect.stringContaining('time: 2026-07-01 14:00 Wed (Europe/Berlin)') }, { text: 'hello' }],
     });
@@ -41,7 +29,7 @@ describe('the user message', () => {
   });
 
   test('has secrets removed before it is written down', async () => {
-    expect(await userEntry('T', inboundMessage({ text: 'my key is s3cret' }), options)).toMatchObject({
+    expect(await entryOf({ text: 'my key is s3cret' }, surroundings)).toMatchObject({
       content: [{}, { text: 'my key is [redacted]' }],
     });
   });
@@ -55,7 +43,7 @@ describe('the user message', () => {
   });
 
   test('is marked untrusted when it was forwarded', async () => {
-    expect(await userEntry('T', inboundMessage({ untrusted: true }), options)).toMatchObject({ untrusted: true });
+    expect(await entryOf({ untrusted: true }, surroundings)).toMatchObject({ untrusted: true });
   });
 });
 

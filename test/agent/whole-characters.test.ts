@@ -14,7 +14,6 @@ describe('a text of emoji is cut between them', () => {
   test.each<[string, (text: string) => string]>([
     ['USER.md in the prompt', (text) => layers({ files: [{ name: 'USER.md', text }] })],
     ['USER.md in a light prompt', (text) => layers({ light: true, files: [{ name: 'USER.md', text }] })],
-    ['MEMORY.md in the prompt', (text) => layers({ memory: text })],
     ['what memory_search shows', (text) => hitOf({ ...row, text }, 1, []).snippet],
   ])('%s', (_title, entrance) => {
     // One of both begins its emoji at odd places.

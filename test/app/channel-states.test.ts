@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { recordStates } from '../../src/app/channels.ts';
-import type { ChannelManager } from '../../src/channels/manager.ts';
+import type { App } from '../../src/core/app.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { systemRandom } from '../../src/util/random.ts';
+import { appWith } from '../support/app-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait.ts';
@@ -26,9 +27,12 @@ test('what a channel was is known of each time: while it was lost, stopped, and 
   const manager = { health: () => ({ telegram: { kind: 'telegram', ...health }, terminal: { state: 'running' } }) };
   const record = (journal: Journal): Promise<AsyncDisposable> =>
     recordStates(
-      { clock, redact: (text) => text.replace('secret', '***') },
-      { manager: manager as unknown as ChannelManager },
-      journal,
+      appWith({
+        clock,
+        redact: (text) => text.replace('secret', '***'),
+        channels: { manager } as unknown as App['channels'],
+        journal,
+      }),
     );
   const pass = async (ms: number): Promise<void> => {
     await clock.advance(ms);
@@ -88,9 +92,7 @@ test('a channel that stays as it is costs no commit', async () => {
   });
   const manager = { health: () => ({ telegram: { kind: 'telegram', state: 'running' } }) };
   await using _recording = await recordStates(
-    { clock, redact: (text) => text },
-    { manager: manager as unknown as ChannelManager },
-    journal,
+    appWith({ clock, redact: (text) => text, channels: { manager } as unknown as App['channels'], journal }),
   );
   await waitFor(() => journal.channelLog.at('telegram', clock.now())?.state === 'running');
   const before = commits;

@@ -1,24 +1,25 @@
 import { expect, test } from 'vitest';
+import type { App } from '../../src/core/app.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { createPrompts } from '../../src/app/agent/prompt.ts';
-import { configSchema } from '../../src/config/schema.ts';
 import { STAY_SILENT } from '../../src/tools/stay-silent.ts';
+import { appWith } from '../support/app-with.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
 const SPECS = ['read_file', STAY_SILENT].map((name) => ({ name, description: name, parameters: {} }));
 
 /** The prompts of a configuration whose channel `telegram` treats groups so. */
 function promptsOf(policy: 'open' | 'mention') {
-  return createPrompts({
-    plugged: () => ({}),
-    config: configSchema.parse({ channels: { telegram: { token: 't', groups: { policy } } } }),
-    workspace: '/nowhere',
-    catalog: { current: async () => [], load: async () => undefined },
-    skillNews: { look: () => {} },
-    registry: { specs: () => SPECS },
-    speech: { isOffered: () => false },
-    pairedRoles: () => [],
+  const app = appWith({
+    program: PROGRAM,
+    config: PROGRAM.schema.parse({ channels: { telegram: { token: 't', groups: { policy } } } }) as Config,
+    channels: { manager: { channel: () => ({ capabilities: { media: false } }) } } as unknown as App['channels'],
+    tools: { specs: () => SPECS, named: () => undefined } as unknown as App['tools'],
+    journal: { people: { list: () => [] } } as unknown as App['journal'],
     redact: (text) => text,
   });
+  return createPrompts(app, async () => ({ active: null, index: null, shortIndex: null }));
 }
 
 test('the list of tools is the very same from turn to turn, and offers silence only in open groups', () => {

@@ -1,6 +1,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { openStores, type Stores } from '../../src/app/storage/stores.ts';
 import { ensureHome, homePaths } from '../../src/config/home.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -33,7 +34,7 @@ async function storesOnSmallDisk(): Promise<World> {
   const paths = homePaths(join(folder.path, 'home'));
   await ensureHome(paths);
   const startedAt = systemClock.now();
-  const { config } = await loadConfig({ home: paths.home, env: {}, overrides: {} });
+  const { config } = await loadConfig({ program: PROGRAM, home: paths.home, env: {}, overrides: {} });
   const storage = stack.use(
     new StorageHealth({
       journal: paths.state,
@@ -45,8 +46,8 @@ async function storesOnSmallDisk(): Promise<World> {
   );
   const newId = createIds(systemClock, systemRandom);
   const redact = (text: string): string => text;
-  const common = { paths, clock: systemClock, random: systemRandom, newId, log: silentLog, config };
-  const base = { ...common, startedAt, redact, boot: null, storage };
+  const common = { program: PROGRAM, paths, clock: systemClock, random: systemRandom, newId, log: silentLog, config };
+  const base = { ...common, startedAt, redact, boot: null, storage, starts: 0 };
   const stores = await openStores(base, stack, { onSyncFailure: () => {}, kept: null });
   const ballast = join(folder.path, 'ballast');
   stack.defer(() => rm(ballast, { force: true }));

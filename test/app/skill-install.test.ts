@@ -2,6 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { expect, test } from 'vitest';
+import { appWith } from '../support/app-with.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { openSkills } from '../../src/app/extensions/skills.ts';
 import { skillRequests } from '../../src/app/requests/skill-requests.ts';
 import { homePaths } from '../../src/config/home.ts';
@@ -15,14 +17,18 @@ async function requests(uploads: Readonly<Record<string, Uint8Array>>) {
   const home = temporaryFolder();
   const env = { HOME: temporaryFolder() };
   const paths = homePaths(home, env);
-  const { config } = await loadConfig({ home, env });
+  const loaded = await loadConfig({ program: PROGRAM, home, env });
+  const { config } = loaded;
   const handlers = skillRequests(
-    { config, paths, env },
-    {
-      catalog: openSkills(config, paths, { env }),
+    appWith({
+      config,
+      program: PROGRAM,
+      paths,
+      env,
+      skills: openSkills(config, paths, { env }),
       reload: async () => ({ changes: [], refused: null }),
       http: { newLink: null, upload: async (id) => uploads[id], changed: null },
-    },
+    }),
   );
   const by = { door: 'web:owner' };
   return {

@@ -4,8 +4,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { SkillNews } from '../../src/app/extensions/skill-news.ts';
 import { openSkillInstaller } from '../../src/app/extensions/skill-installer.ts';
 import { openSkills } from '../../src/app/extensions/skills.ts';
+import type { App } from '../../src/core/app.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { load, temporaryFolder } from '../config/temporary-home.ts';
+import { appWith } from '../support/app-with.ts';
+import { inboundMessage } from '../support/inbound.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -24,18 +27,22 @@ async function newsWorld({ isUsed = true }: { readonly isUsed?: boolean } = {}) 
   const state = { isReachable: true };
   const start = (startedAt: number, used: boolean) => {
     const catalog = openSkills(config, paths, { env });
-    const news = new SkillNews({
-      catalog,
-      pins: paths.skillPins,
-      startedAt,
-      isUsed: used,
-      tell: async (id, text, button) => {
-        if (state.isReachable) told.push({ id, text, button: button?.id });
-        return state.isReachable;
-      },
-      clock,
-      log: recordingLog(),
-    });
+    const queue: App['notices']['queue'] = async (id, text, button) => {
+      if (state.isReachable) told.push({ id, text, button: button?.id });
+      return state.isReachable;
+    };
+    const news = new SkillNews(
+      appWith({
+        skills: catalog,
+        paths,
+        startedAt,
+        people: { ownersChat: () => (used ? inboundMessage() : undefined) } as App['people'],
+        serving: true,
+        notices: { queue } as App['notices'],
+        clock,
+        log: recordingLog(),
+      }),
+    );
     onTestFinished(() => {
       news[Symbol.dispose]();
       catalog[Symbol.dispose]();

@@ -1,6 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { reportStorageTrouble } from '../../src/app/storage/storage-notices.ts';
+import type { OutboundMessage } from '../../src/bus/messages.ts';
+import type { App } from '../../src/core/app.ts';
 import { silentLog } from '../../src/util/log.ts';
+import { appWith } from '../support/app-with.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { ScriptedChannel } from '../support/scripted-channel.ts';
@@ -24,25 +27,17 @@ function watchedDisk() {
     note(text);
     return { platformId: '1' };
   };
-  const notices = reportStorageTrouble({
+  const manager = { outlet: () => channel, onReachable: () => ({ [Symbol.dispose]: () => {} }) };
+  const app = appWith({
     storage,
-    home: '/home/ann',
-    bus: { publishOutbound: async ({ text }) => note(text) },
-    outlets: {
-      outlet: () => channel,
-      sending: (_channel, work) => work,
-      revoked: () => {},
-      running: () => [channel.name],
-      onReachable: () => ({ [Symbol.dispose]: () => {} }),
-    },
-    ownersChat: () => inboundMessage(),
-    configuredChat: () => undefined,
-    others: null,
-    personAt: () => 'ann',
-    waitedSince: null,
+    paths: { home: '/home/ann' } as App['paths'],
+    bus: { publishOutbound: async ({ text }: OutboundMessage) => note(text) } as unknown as App['bus'],
+    channels: { manager } as unknown as App['channels'],
+    people: { ownersChat: () => inboundMessage() } as App['people'],
     clock,
     log: silentLog,
   });
+  const notices = reportStorageTrouble(app, { others: null, waitedSince: null });
   onTestFinished(() => {
     notices[Symbol.dispose]();
     storage[Symbol.dispose]();

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { CronService } from '../../src/automation/cron-service.ts';
 import { CronWorld } from './cron-world.ts';
 
 const MONTHLY = { id: 'rent', cron: '0 9 1 * *', zone: 'UTC', text: 'Pay the rent', chat: 'telegram:42' };
@@ -15,15 +14,7 @@ async function edited(job: object): Promise<CronWorld> {
 
 /** As the owner with `/cron enable`; what it answers. */
 async function approve(world: CronWorld, id = MONTHLY.id): Promise<string> {
-  const { jobStore, cron, clock, journal } = world;
-  const service = new CronService({
-    jobStore,
-    cron,
-    clock,
-    runs: journal.cron,
-    machineZone: 'UTC',
-    stopTurn: () => {},
-  });
+  const { jobStore, service } = world;
   const creator = { channel: 'telegram', id: '42', account: 'bot', chat: '42', chatType: 'direct' } as const;
   const { text } = await service.enable({ creator, role: 'owner', chat: 'telegram:42' }, id, jobStore.entry(id)?.hash);
   return text;

@@ -1,5 +1,5 @@
-import { scheduleOf, type Job } from '../../src/automation/job.ts';
-import { nextRun, type Schedule } from '../../src/automation/schedule.ts';
+import { scheduleOf, type Job } from '../../src/extensions/cron/job.ts';
+import { nextRun, type Schedule } from '../../src/extensions/cron/schedule.ts';
 import { seeded } from '../support/crash-process.ts';
 import { CronWorld } from './cron-world.ts';
 

@@ -1,11 +1,16 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { InboundMessage, Role } from '../../src/bus/messages.ts';
-import { CronScheduler, type CronGates, type CronSettings } from '../../src/automation/cron-scheduler.ts';
-import { hashOfJob, jobSchema, type Job, type JobCreator } from '../../src/automation/job.ts';
-import { JobStore } from '../../src/automation/job-store.ts';
-import { JobsFile } from '../../src/automation/jobs-file.ts';
-import type { CronRun } from '../../src/journal/cron-rows.ts';
+import { ORIGINS, TABLES } from '../support/extensions.ts';
+import { CronRuns } from '../../src/extensions/cron/runs.ts';
+import type { InboundDraft, InboundMessage, Role } from '../../src/bus/messages.ts';
+import { CronScheduler } from '../../src/extensions/cron/scheduler.ts';
+import { CronService } from '../../src/extensions/cron/service.ts';
+import type { App } from '../../src/core/app.ts';
+import { appWith } from '../support/app-with.ts';
+import { hashOfJob, jobSchema, type Job, type JobCreator } from '../../src/extensions/cron/job.ts';
+import { JobStore } from '../../src/extensions/cron/job-store.ts';
+import { JobsFile } from '../../src/extensions/cron/jobs-file.ts';
+import type { CronRun } from '../../src/extensions/cron/rows.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { silentLog } from '../../src/util/log.ts';
@@ -25,10 +30,11 @@ const CREATOR: JobCreator = {
 export class CronWorld implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly folder: string;
+  readonly store: CronRuns;
   readonly journal: Journal;
   readonly notices: { readonly id: string; readonly text: string }[] = [];
   readonly #stack: AsyncDisposableStack;
-  settings: CronSettings = { catchUp: 'once', graceMinutes: 720, maxConcurrent: 2 };
+  settings = { catchUp: 'once' as 'once' | 'skip', graceMinutes: 720, maxConcurrent: 2 };
   role: Role | null = 'owner';
   /** Ids of jobs that cannot be started: the look at them throws. */
   readonly broken = new Set<string>();
@@ -44,6 +50,7 @@ export class CronWorld implements AsyncDisposable {
   readonly requests: { readonly message: InboundMessage; readonly at: number }[] = [];
   jobStore!: JobStore;
   cron!: CronScheduler;
+  service!: CronService;
   #up = false;
   #answering: Promise<void> = Promise.resolve();
   longestSleepMs = 60_000;
@@ -52,6 +59,7 @@ export class CronWorld implements AsyncDisposable {
     this.clock = parts.clock;
     this.folder = parts.folder;
     this.journal = parts.journal;
+    this.store = new CronRuns({ ...parts.journal, clock: parts.clock });
     this.#stack = parts.stack;
   }
 
@@ -67,7 +75,14 @@ export class CronWorld implements AsyncDisposable {
       monotonic: () => clock.monotonic(),
       timer: () => ({ [Symbol.dispose]() {} }),
     };
-    const options = { path: join(folder, 'state.db'), backupPath: null, clock: unwatched, newId };
+    const options = {
+      path: join(folder, 'state.db'),
+      backupPath: null,
+      clock: unwatched,
+      newId,
+      tables: TABLES,
+      origins: ORIGINS,
+    };
     const journal = stack.use(await openJournal(options));
     return new CronWorld({ clock, folder, journal, stack: stack.move() });
   }
@@ -78,7 +93,7 @@ export class CronWorld implements AsyncDisposable {
 
   /** A process begins. */
   async start(): Promise<void> {
-    const { clock, journal } = this;
+    const { clock } = this;
     const file = new JobsFile({
       path: this.path,
       quarantine: join(this.folder, 'quarantine'),
@@ -88,7 +103,7 @@ export class CronWorld implements AsyncDisposable {
     });
     this.jobStore = new JobStore({
       file,
-      runs: journal.cron,
+      runs: this.store,
       clock,
       log: silentLog,
       ...this.zones,
@@ -97,28 +112,33 @@ export class CronWorld implements AsyncDisposable {
       rewritten: async (jobs) => this.notices.push({ id: 'rewritten', text: String(jobs) }) > 0,
       broken: async ({ reason, copy }) => this.notices.push({ id: `broken:${copy}`, text: reason }) > 0,
     });
-    const gates: CronGates = {
-      roleOf: ({ account }) => {
-        if (this.broken.has(account)) throw new Error('a gate is broken');
-        return this.role;
-      },
-      reaches: () => true,
-      mainSession: ({ channel, chatId }) => `${channel}:${chatId}`,
-      peopleWait: () => this.peopleWait,
-    };
-    this.cron = new CronScheduler({
-      jobStore: this.jobStore,
-      runs: journal.cron,
+    const app = appWith({
       clock,
       log: silentLog,
       newId: createIds(clock, systemRandom),
-      settings: this.settings,
-      gates,
-      longestSleepMs: this.longestSleepMs,
-      tellOwner: async (id, text) => {
-        if (!this.notices.some((one) => one.id === id)) this.notices.push({ id, text });
-      },
+      safe: false,
+      serving: true,
+      settingsOf: (() => this.settings) as unknown as App['settingsOf'],
+      people: {
+        roleNow: ({ account }: JobCreator) => {
+          if (this.broken.has(account)) throw new Error('a gate is broken');
+          return this.role;
+        },
+      } as unknown as App['people'],
+      bus: { sessionOf: ({ channel, chatId }: InboundDraft) => `${channel}:${chatId}` } as App['bus'],
+      journal: { inbox: { counts: () => ({ accepted: this.peopleWait ? 1 : 0 }) } } as unknown as App['journal'],
+      rendered: async (text) => text,
+      notices: {
+        tell: async (id: string, text: string) => {
+          if (!this.notices.some((one) => one.id === id)) this.notices.push({ id, text });
+          return true;
+        },
+      } as unknown as App['notices'],
+      turns: { stop: () => {} } as unknown as App['turns'],
     });
+    const { longestSleepMs } = this;
+    this.cron = new CronScheduler(app, this.jobStore, { runs: this.store, longestSleepMs });
+    this.service = new CronService(app, this.jobStore, { cron: this.cron, runs: this.store });
     this.journal.inbox.onQueued(() => this.#wake());
     this.#up = true;
     const { cron } = this;
@@ -166,7 +186,7 @@ export class CronWorld implements AsyncDisposable {
   }
 
   runs(job: string): readonly CronRun[] {
-    return this.journal.cron.runs(job, 100_000).toReversed();
+    return this.store.runs(job, 100_000).toReversed();
   }
 
   /** Texts that were sent, oldest first. */

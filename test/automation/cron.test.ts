@@ -2,8 +2,7 @@ import { readdir, readFile, writeFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isoIn } from '../../src/util/time-zone.ts';
-import { CronService } from '../../src/automation/cron-service.ts';
-import { brokenSentence } from '../../src/automation/jobs-file.ts';
+import { brokenSentence } from '../../src/extensions/cron/jobs-file.ts';
 import { CronWorld } from './cron-world.ts';
 
 const MINUTE = 60_000;
@@ -37,9 +36,9 @@ describe('what is due', () => {
   test('comes although another job cannot be looked at', async () => {
     await using world = await CronWorld.open();
     await world.start();
-    const { cron } = world.journal;
-    const taken = cron.takenAfter.bind(cron);
-    cron.takenAfter = (job, after) => {
+    const { store } = world;
+    const taken = store.takenAfter.bind(store);
+    store.takenAfter = (job, after) => {
       if (job === 'broken') throw new Error('a row is damaged');
       return taken(job, after);
     };
@@ -274,8 +273,7 @@ describe('a job that fails', () => {
       'The job `bad` failed 10 times in a row, so I switched it off. `/cron show bad` says why, `/cron run bad` runs it once more, and `/cron enable bad` switches it on again.',
     ]);
     expect((await world.onDisk())[0]).toMatchObject({ enabled: false });
-    const { journal } = world;
-    const all = journal.cron.runs('bad', 1000);
+    const all = world.store.runs('bad', 1000);
     expect(all.filter(({ execution }) => execution === 'failed')).toHaveLength(10);
   });
 
@@ -424,8 +422,7 @@ describe('a time zone given to one job', () => {
     await using world = await CronWorld.open(START);
     world.zones = { timezone: null, machineZone };
     await world.start();
-    const { jobStore, cron, clock, journal } = world;
-    const service = new CronService({ jobStore, cron, clock, runs: journal.cron, machineZone, stopTurn: () => {} });
+    const { service } = world;
     const by = { creator: entryCreator, role: 'owner', chat: 'terminal:main' } as const;
     const nine = { when: 'tomorrow at 9', kind: 'message' } as const;
     await service.add(by, { ...nine, text: 'Sushi', zone: 'Asia/Tokyo' });

@@ -2,10 +2,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Heartbeat, type HeartbeatGates, type LookAnswer, type LookFacts } from '../../src/automation/heartbeat.ts';
+import type { App } from '../../src/core/app.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { systemRandom } from '../../src/util/random.ts';
+import { appWith } from '../support/app-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -22,7 +24,8 @@ class HeartWorld implements AsyncDisposable {
   readonly notices: { readonly id: string; readonly text: string }[] = [];
   answer: (facts: LookFacts) => LookAnswer = () => SKIP;
   settings = { everyMinutes: 30, activeHours: null as string | null, model: null as string | null };
-  gates: HeartbeatGates = {
+  busy = (_sessions: readonly string[]): boolean => false;
+  gates: Pick<HeartbeatGates, 'target' | 'budgetLeft' | 'fromStrangers'> = {
     target: () => ({
       channel: 'telegram',
       account: 'bot',
@@ -31,7 +34,6 @@ class HeartWorld implements AsyncDisposable {
       sender: { id: '42', isBot: false },
       sessionKey: 'telegram:42',
     }),
-    busy: () => false,
     budgetLeft: async () => true,
     fromStrangers: async () => false,
   };
@@ -68,16 +70,21 @@ class HeartWorld implements AsyncDisposable {
 
   async start(): Promise<void> {
     const { clock, journal } = this;
-    this.heart = new Heartbeat({
-      path: this.path,
-      looks: journal.heartbeats,
+    const app = appWith({
+      paths: { workspace: join(this.#folder, 'workspace') } as App['paths'],
+      journal: {
+        ...journal,
+        turns: { isBusy: (sessions: readonly string[]) => this.busy(sessions) } as unknown as Journal['turns'],
+      },
       clock,
       log: silentLog,
       newId: createIds(clock, systemRandom),
-      settings: this.settings,
+      config: Object.defineProperty({}, 'heartbeat', { get: () => this.settings }) as App['config'],
       zone: () => 'UTC',
-      gates: this.gates,
-      ask: async (facts) => {
+    });
+    this.heart = new Heartbeat(app, {
+      ...this.gates,
+      look: async (facts) => {
         this.looks.push(facts);
         return this.answer(facts);
       },
@@ -140,7 +147,7 @@ describe('no model is asked', () => {
     let busy = true;
     const asked: (readonly string[])[] = [];
     await using world = await beating(OPEN, (it) => {
-      it.gates = { ...it.gates, busy: (sessions) => asked.push(sessions) > 0 && busy };
+      it.busy = (sessions) => asked.push(sessions) > 0 && busy;
     });
     await world.clock.advance(3 * HOUR);
     expect(world.looks).toEqual([]);

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { JobsFile, parseJobs } from '../../src/automation/jobs-file.ts';
+import { JobsFile, parseJobs } from '../../src/extensions/cron/jobs-file.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 

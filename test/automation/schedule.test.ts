@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nextRun, nextRuns, parseWhen, whenText, type Schedule } from '../../src/automation/schedule.ts';
+import { nextRun, nextRuns, parseWhen, whenText, type Schedule } from '../../src/extensions/cron/schedule.ts';
 import { isoIn } from '../../src/util/time-zone.ts';
 import { mismatches, transitions, ZONES } from './slow-reference.ts';
 

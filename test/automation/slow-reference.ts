@@ -1,5 +1,5 @@
-import type { Schedule } from '../../src/automation/schedule.ts';
-import { nextRun } from '../../src/automation/schedule.ts';
+import type { Schedule } from '../../src/extensions/cron/schedule.ts';
+import { nextRun } from '../../src/extensions/cron/schedule.ts';
 
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;

@@ -21,7 +21,7 @@ export const BENCH_TOKEN = '1:bench';
 interface Bot {
   readonly updates: unknown[];
   readonly waiting: Map<number, ((text: string) => void)[]>;
-  poll?: ((response: string) => void) | undefined;
+  poll?: (response: string) => void;
 }
 
 const NO_UPDATES = '{"ok":true,"result":[]}';

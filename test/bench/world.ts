@@ -69,10 +69,7 @@ export class World {
 
   async home(
     channels: Readonly<Record<string, unknown>> = {},
-    {
-      config = {},
-      token,
-    }: { readonly config?: Readonly<Record<string, unknown>>; readonly token?: string | undefined } = {},
+    { config = {}, token }: { readonly config?: Readonly<Record<string, unknown>>; readonly token?: string } = {},
   ): Promise<string> {
     this.#homes += 1;
     const home = join(this.folder, `home-${this.#homes}`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SendingRequest } from '../../src/security/proxy/contract.ts';
-import { SendGate } from '../../src/tools/browser/send-gate.ts';
-import { sendingText } from '../../src/tools/browser/sent-text.ts';
+import { SendGate } from '../../src/extensions/browser/send-gate.ts';
+import { sendingText } from '../../src/extensions/browser/sent-text.ts';
 import type { ApprovalAnswer, ApprovalRequest } from '../../src/tools/tool.ts';
 import { testToolContext } from '../support/tool-context.ts';
 

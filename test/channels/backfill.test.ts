@@ -3,7 +3,7 @@ import type { InboundDraft } from '../../src/bus/messages.ts';
 import type { ReadUpTo } from '../../src/channels/channel.ts';
 import type { BackfillPorts, Missed, RawEvent as ToldOf } from '../../src/channels/inbound/backfill-ports.ts';
 import { Backfill } from '../../src/channels/inbound/backfill.ts';
-import { idAt, idsByAge } from '../../src/channels/discord/snowflake.ts';
+import { idAt, idsByAge } from '../../src/extensions/discord/snowflake.ts';
 import { InboundWriter, type Received } from '../../src/channels/inbound/writer.ts';
 import { steadyRandom } from '../support/delivery-world.ts';
 import { storageHealth } from '../support/healthy-storage.ts';

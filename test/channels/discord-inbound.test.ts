@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { readInteraction, readMessage } from '../../src/channels/discord/inbound.ts';
+import { readInteraction, readMessage } from '../../src/extensions/discord/inbound.ts';
 import type { InboundResult } from '../../src/channels/inbound/inbound-result.ts';
-import { payloads } from '../../src/channels/discord/payload.ts';
-import { ChannelCache } from '../../src/channels/discord/channel-cache.ts';
+import { payloads } from '../../src/extensions/discord/payload.ts';
+import { ChannelCache } from '../../src/extensions/discord/channel-cache.ts';
 import type { AccessSettings } from '../../src/security/access/access.ts';
 
 const ME = { id: '100', username: 'jeeves', global_name: 'Jeeves' };

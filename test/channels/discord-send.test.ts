@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OutgoingPart } from '../../src/channels/channel.ts';
-import { EPHEMERAL, openApi, type DiscordApi } from '../../src/channels/discord/api.ts';
-import { fill } from '../../src/channels/discord/command-answer.ts';
-import { toSendError } from '../../src/channels/discord/errors.ts';
-import { sendPart } from '../../src/channels/discord/send.ts';
-import { Deferrals } from '../../src/channels/discord/slash-commands.ts';
+import { EPHEMERAL, openApi, type DiscordApi } from '../../src/extensions/discord/api.ts';
+import { fill } from '../../src/extensions/discord/command-answer.ts';
+import { toSendError } from '../../src/extensions/discord/errors.ts';
+import { sendPart } from '../../src/extensions/discord/send.ts';
+import { Deferrals } from '../../src/extensions/discord/slash-commands.ts';
 import type { DiscordPlace } from '../support/discord-chats.ts';
 import { somebody } from '../support/discord-world.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,3 +1,4 @@
+import { KINDS } from '../support/extensions.ts';
 import { describe, expect, test } from 'vitest';
 import { ChannelError, type Channel } from '../../src/channels/channel.ts';
 import { ChannelManager } from '../../src/channels/manager.ts';
@@ -271,7 +272,7 @@ describe('rendering', () => {
 });
 
 describe('the table of kinds', () => {
-  const ports = { random: steadyRandom };
+  const ports = { random: steadyRandom, plugged: KINDS };
 
   test('an unknown kind is a failed channel that names the nearest known one', async () => {
     const { manager } = setup(channelSource('tele', { kind: 'telegran', token: '1:x' }, ports));
@@ -280,7 +281,7 @@ describe('the table of kinds', () => {
       kind: 'telegran',
       state: 'failed',
       detail:
-        'channels.tele.kind: "telegran" is not a kind of channel, did you mean "telegram"? (known: telegram, discord, slack).',
+        'channels.tele.kind: "telegran" is not a kind of channel, did you mean "telegram"? (known: telegram, slack, discord).',
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { discordMarkup } from '../../src/channels/markup/discord.ts';
+import { discordMarkup } from '../../src/extensions/discord/markup.ts';
 import { faultsOf, platform } from '../support/markup-platforms.ts';
 
 const discord = platform('Discord');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { discordMarkup } from '../../src/channels/markup/discord.ts';
+import { discordMarkup } from '../../src/extensions/discord/markup.ts';
 import { slackMarkup } from '../../src/channels/markup/slack.ts';
 import { plainMarkup } from '../../src/channels/markup/markup.ts';
 import { telegramMarkup } from '../../src/channels/markup/telegram.ts';

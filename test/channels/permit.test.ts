@@ -13,6 +13,7 @@ import { somebody } from '../support/discord-world.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
+import { KINDS } from '../support/extensions.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -129,7 +130,7 @@ describe.each(Object.entries(doubles))('%s, when another gateway may run the hom
     await writeFile(path, Buffer.from('picture'));
     picture = { kind: 'image', path, name: 'picture.png', mediaType: 'image/png' };
     double = await open();
-    const source = { ...channelSource(name, double.config, { random: steadyRandom }), permit };
+    const source = { ...channelSource(name, double.config, { random: steadyRandom, plugged: KINDS }), permit };
     manager = new ChannelManager([source], {
       bus: { publishRead: async (drafts: readonly InboundDraft[]) => drafts.map(() => 'accepted' as const) },
       cursorsOf: () => new Map(),

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import type { OutboundEvent } from '../../src/bus/messages.ts';
 import { SendError, type Channel, type OutgoingPart } from '../../src/channels/channel.ts';
-import { Previews, type PreviewPorts } from '../../src/channels/delivery/preview.ts';
+import { Previews } from '../../src/channels/delivery/preview.ts';
+import type { App } from '../../src/core/app.ts';
 import { silentLog } from '../../src/util/log.ts';
+import { appWith } from '../support/app-with.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 interface Stage {
@@ -27,20 +29,20 @@ function stage(draft: (part: OutgoingPart) => boolean = () => true): Stage {
       return draft(part);
     },
   };
-  const ports = {
+  const app = appWith({
     bus: {
       listen: (listener: typeof hear) => {
         hear = listener;
         return { [Symbol.dispose]: () => {} };
       },
-    },
-    ledger: { platformId: () => undefined, isOvertaken: () => false },
-    outlets: { outlet: () => channel },
-    isShown: () => true,
+    } as unknown as App['bus'],
+    journal: { previews: { platformId: () => undefined, isOvertaken: () => false } } as unknown as App['journal'],
+    channels: { manager: { outlet: () => channel } } as unknown as App['channels'],
+    config: { channels: {} } as App['config'],
     clock,
     log: silentLog,
-  } as unknown as PreviewPorts;
-  const previews = new Previews(ports);
+  });
+  const previews = new Previews(app);
   const place = { turnId: 't1', sessionKey: 's', channel: 'telegram', chatId: '42' };
   const hears = (event: Partial<OutboundEvent>): void => hear({ ...place, ...event } as OutboundEvent);
   return { clock, previews, drafts, streams: (text) => hears({ type: 'text', text }), hears };

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import type { InboundMessage, OutboundEvent } from '../../src/bus/messages.ts';
 import { SendError, type ReactionChange } from '../../src/channels/channel.ts';
 import { ShownStates } from '../../src/channels/delivery/state-reactions.ts';
+import type { App } from '../../src/core/app.ts';
 import type { ReachedState, ReactionPlace } from '../../src/journal/shown-reactions.ts';
+import { appWith } from '../support/app-with.ts';
 import { TestOutlets } from '../support/delivery-world.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { recordingLog } from '../support/recording-log.ts';
@@ -25,6 +27,7 @@ function setup() {
   const running = { now: 0, most: 0 };
   let hold: Promise<void> = Promise.resolve();
   const channel = Object.assign(new ScriptedChannel(), {
+    stateReactions: { isOn: true, usual: EMOJI },
     react: async ({ platformId: id }: { platformId: string }, change: ReactionChange): Promise<void> => {
       calls.push({ id, change, at: clock.monotonic() });
       running.now += 1;
@@ -46,20 +49,26 @@ function setup() {
     set.add(one);
     return { [Symbol.dispose]: () => set.delete(one) };
   };
+  const shownReactions: Pick<App['journal']['shownReactions'], 'stateOf' | 'note' | 'forget' | 'of'> = {
+    stateOf: (id) => states.get(id) ?? 'over',
+    note: async (place, emojis) => void rows.set(place.id, { place, emojis }),
+    forget: async (id) => void rows.delete(id),
+    of: () => [...rows.values()],
+  };
   const begin = (): ShownStates =>
-    new ShownStates({
-      bus: { onAccepted: (listener) => on(accepted, listener), listen: (listener) => on(listeners, listener) },
-      store: {
-        stateOf: (id) => states.get(id) ?? 'over',
-        note: async (place, emojis) => void rows.set(place.id, { place, emojis }),
-        forget: async (id) => void rows.delete(id),
-        of: () => [...rows.values()],
-      },
-      outlets,
-      reactionsOf: () => EMOJI,
-      clock,
-      log: recordingLog(),
-    });
+    new ShownStates(
+      appWith({
+        bus: {
+          onAccepted: (listener) => on(accepted, listener),
+          listen: (listener) => on(listeners, listener),
+        } as App['bus'],
+        journal: { shownReactions } as unknown as App['journal'],
+        channels: { manager: outlets } as unknown as App['channels'],
+        config: { channels: {} } as App['config'],
+        clock,
+        log: recordingLog(),
+      }),
+    );
   return {
     clock,
     outlets,

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { OutboundEvent } from '../../src/bus/messages.ts';
+import type { App } from '../../src/core/app.ts';
 import { startTyping } from '../../src/channels/delivery/typing.ts';
 import { noUsage } from '../../src/util/token-usage.ts';
+import { appWith } from '../support/app-with.ts';
 import { TestOutlets } from '../support/delivery-world.ts';
 import { ScriptedChannel } from '../support/scripted-channel.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -18,7 +20,13 @@ function setup() {
     listeners.add(listener);
     return { [Symbol.dispose]: () => listeners.delete(listener) };
   };
-  const typing = startTyping({ bus: { listen }, outlets, clock });
+  const typing = startTyping(
+    appWith({
+      bus: { listen } as App['bus'],
+      channels: { manager: outlets } as unknown as App['channels'],
+      clock,
+    }),
+  );
   let sequence = 0;
   const hear = (type: Kind, turnId = 't1', chatId = 'chat'): void => {
     sequence += 1;

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { PROGRAM } from '../support/extensions.ts';
 import type { Assistant, AssistantSettings } from '../../src/app.ts';
 import { exportSession } from '../../src/app/requests/session-export.ts';
 import { listSessions, readSession } from '../../src/app/requests/session-log.ts';
@@ -118,6 +119,7 @@ export class CommandLine {
 
   #context(): CliContext {
     return {
+      program: PROGRAM,
       stdin: this.stdin,
       stdout: this.stdout,
       stderr: this.stderr,

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../support/extensions.ts';
 import { EXAMPLES } from '../../src/cli/table/examples.ts';
-import { COMMANDS } from '../../src/cli/table/table.ts';
 import { assistantCommand } from '../../src/util/assistant-command.ts';
 import { commandLines, problemOf } from '../docs/command-lines.ts';
 import { writeProgram } from '../support/program-file.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestParams } from '../../src/gateway/operations/operations.ts';
-import type { CronInfo } from '../../src/gateway/operations/schedule.ts';
+import type { CronAnswer } from '../../src/extensions/cron/service.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { CommandLine } from './command-line.ts';
 
@@ -23,7 +23,7 @@ function scheduled(): { readonly line: CommandLine; readonly asked: RequestParam
   const line = new CommandLine();
   const asked: RequestParams<'cron'>[] = [];
   line.assistant.answers = {
-    cron: async (params): Promise<CronInfo> => {
+    cron: async (params): Promise<CronAnswer> => {
       asked.push(params);
       if (params.id === 'none') throw new AppError('cron-unknown', 'There is no job "none".');
       return { text: `- \`tick\` ${params.action}`, jobs: [JOB], runs: [] };
@@ -53,10 +53,20 @@ describe('cron', () => {
     const reason = execution === 'failed' ? 'No credit left.' : null;
     const due = '2026-01-01T00:00:00Z';
     line.assistant.answers = {
-      cron: async ({ action }): Promise<CronInfo> => {
+      cron: async ({ action }): Promise<CronAnswer> => {
         if (action === 'show') looks += 1;
-        const state = looks < 2 ? 'waiting' : looks < 3 ? 'running' : execution;
-        const run = { due, lastDue: due, count: 1, execution: state, delivery: 'none', reason, lateMs: 0, turnId: 't' };
+        const state: CronAnswer['runs'][number]['execution'] =
+          looks < 2 ? 'waiting' : looks < 3 ? 'running' : execution;
+        const run = {
+          due,
+          lastDue: due,
+          count: 1,
+          execution: state,
+          delivery: 'none' as const,
+          reason,
+          lateMs: 0,
+          turnId: 't',
+        };
         return { text: `- \`tick\` ${action}`, jobs: [JOB], runs: action === 'show' ? [run] : [] };
       },
     };

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { COMMANDS } from '../support/extensions.ts';
 import { createAssistant, type Assistant } from '../../src/app.ts';
 import { textWidth } from '../../src/channels/markup/terminal-text.ts';
 import { flagName, type CliCommand } from '../../src/cli/table/command.ts';
 import { examplesOf } from '../../src/cli/table/examples.ts';
-import { COMMANDS } from '../../src/cli/table/table.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';

@@ -63,7 +63,7 @@ describe('the process', () => {
     const { code, out, err } = await node(['--import', TRACE, MAIN, flag]);
     expect(code).toBe(0);
     expect(out).not.toBe('');
-    expect([...new Set(err.trim().split('\n'))]).toEqual(['loaded commander']);
+    expect([...new Set(err.trim().split('\n'))]).toEqual(['loaded commander', 'loaded zod']);
   });
 
   test('ends with the exit code of its command', async () => {

@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { variableName } from '../../src/config/environment-settings.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { configSchema, innerSchema } from '../../src/config/schema.ts';
+import { innerSchema } from '../../src/config/schema.ts';
 import { valueAt } from '../../src/config/setting.ts';
 import { failureOf, load, temporaryFolder } from './temporary-home.ts';
 
@@ -69,7 +70,7 @@ function companions(path: readonly string[]): object {
 }
 
 describe('every setting can be set by its variable', () => {
-  const all = leaves(configSchema);
+  const all = leaves(PROGRAM.schema);
 
   test('which are all that there are', () => expect(all.length).toBeGreaterThan(110));
 
@@ -117,7 +118,7 @@ describe('a variable of a setting', () => {
       ASSISTANT_CHANNELS__TELEGRAM__TOKEN: '{"file": "token"}',
       ASSISTANT_AGENT__TIMEZONE: 'null',
     };
-    const { config, secrets } = await loadConfig({ home, env });
+    const { config, secrets } = await loadConfig({ program: PROGRAM, home, env });
     expect(config.providers['openai']?.apiKey).toBe('sk-from-another');
     expect(config.channels['telegram']?.['token']).toBe('1:from-a-file');
     expect(config.agent.timezone).toBeNull();
@@ -231,7 +232,7 @@ describe('ASSISTANT_CONFIG', () => {
   test('does without a file that could be read', async () => {
     const home = temporaryFolder();
     mkdirSync(join(home, 'config.json'));
-    expect((await loadConfig({ home, env })).config.agent.maxIterations).toBe(5);
+    expect((await loadConfig({ program: PROGRAM, home, env })).config.agent.maxIterations).toBe(5);
   });
 
   test.each([

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, write
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { execEnvironment, resolveHome, wantsColor } from '../../src/config/environment.ts';
 import { ensureHome, homePaths } from '../../src/config/home.ts';
 import { initHome } from '../../src/config/init.ts';
@@ -94,7 +95,7 @@ describe('the control socket', () => {
 describe('init', () => {
   test('makes settings and workspace, and what it makes is valid', async () => {
     const paths = homePaths(join(temporaryFolder(), 'home'));
-    const { created, kept } = await initHome(paths);
+    const { created, kept } = await initHome(paths, PROGRAM);
     expect(kept).toEqual([]);
     expect([...created].sort()).toEqual(
       [
@@ -106,7 +107,7 @@ describe('init', () => {
     );
     expect(existsSync(join(paths.workspace, 'skills'))).toBe(true);
     expect(statSync(paths.config).mode & 0o777).toBe(0o600);
-    const { warnings, config } = await loadConfig({ home: paths.home, env: {} });
+    const { warnings, config } = await loadConfig({ program: PROGRAM, home: paths.home, env: {} });
     expect(warnings).toEqual([]);
     expect(config.agent.model).toBe('auto');
     const schema: unknown = JSON.parse(readFileSync(join(paths.home, 'config.schema.json'), 'utf8'));
@@ -121,17 +122,17 @@ describe('init', () => {
     mkdirSync(paths.workspace);
     writeFileSync(paths.config, '{ /* mine */ }');
     writeFileSync(join(paths.workspace, 'SOUL.md'), 'mine');
-    const first = await initHome(paths);
+    const first = await initHome(paths, PROGRAM);
     expect(first.kept).toEqual(['config.json', 'workspace/SOUL.md']);
     expect(readFileSync(paths.config, 'utf8')).toBe('{ /* mine */ }');
     expect(readFileSync(join(paths.workspace, 'SOUL.md'), 'utf8')).toBe('mine');
     rmSync(join(paths.workspace, 'USER.md'));
-    expect((await initHome(paths)).created).toEqual(['workspace/USER.md']);
+    expect((await initHome(paths, PROGRAM)).created).toEqual(['workspace/USER.md']);
   });
 
   test('gives a workspace whose texts are small and whose heartbeat has nothing to do', async () => {
     const paths = homePaths(temporaryFolder());
-    const { created } = await initHome(paths);
+    const { created } = await initHome(paths, PROGRAM);
     const texts = created
       .filter((name) => name.endsWith('.md'))
       .map((name) => readFileSync(join(paths.home, name), 'utf8'));

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { enabledChannels } from '../../src/config/channels.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { failureOf, load, temporaryFolder } from './temporary-home.ts';
@@ -59,7 +60,7 @@ describe('the file', () => {
   test('that cannot be read is a configuration error', async () => {
     const home = temporaryFolder();
     mkdirSync(join(home, 'config.json'));
-    const error = await failureOf(loadConfig({ home, env: {} }));
+    const error = await failureOf(loadConfig({ program: PROGRAM, home, env: {} }));
     expect(error).toMatchObject({ code: 'config-unreadable', exitCode: 78 });
     expect(error.message).toContain(join(home, 'config.json'));
   });
@@ -105,14 +106,14 @@ describe('the environment', () => {
   });
 
   test('enables channels by their tokens, with a list of people', async () => {
-    const { config } = await load(undefined, {
+    const { config, ...checked } = await load(undefined, {
       TELEGRAM_BOT_TOKEN: '1:a',
       TELEGRAM_ALLOW_FROM: '12, 34,',
       SLACK_BOT_TOKEN: 'xoxb-1',
       SLACK_APP_TOKEN: 'xapp-1',
       DISCORD_BOT_TOKEN: 'd',
     });
-    expect(Object.keys(enabledChannels(config))).toEqual(['telegram', 'discord', 'slack']);
+    expect(Object.keys(enabledChannels({ config, ...checked })).toSorted()).toEqual(['discord', 'slack', 'telegram']);
     expect(config.channels['telegram']).toMatchObject({ token: '1:a', allowFrom: ['12', '34'], enabled: true });
     expect(config.channels['slack']).toMatchObject({ botToken: 'xoxb-1', appToken: 'xapp-1' });
   });
@@ -126,10 +127,10 @@ describe('the environment', () => {
     const text =
       '{"channels": {"telegram": {"enabled": false, "allowFrom": []}}, "providers": {"openai": {"apiKey": "mine"}}}';
     const env = { TELEGRAM_BOT_TOKEN: '1:a', TELEGRAM_ALLOW_FROM: '12', OPENAI_API_KEY: 'theirs' };
-    const { config } = await load(text, env);
+    const { config, ...checked } = await load(text, env);
     expect(config.channels['telegram']).toMatchObject({ enabled: false, token: '1:a', allowFrom: [] });
     expect(config.providers['openai']).toMatchObject({ apiKey: 'mine' });
-    expect(enabledChannels(config)).toEqual({});
+    expect(enabledChannels({ config, ...checked })).toEqual({});
   });
 });
 
@@ -142,9 +143,9 @@ describe('channels', () => {
   });
 
   test('without their token stay off, with a warning', async () => {
-    const { config, warnings } = await load('{"channels": {"telegram": {"allowFrom": ["1"]}}}');
-    expect(enabledChannels(config)).toEqual({});
-    expect(warnings).toEqual(['channels.telegram stays off: channels.telegram.token is not set.']);
+    const loaded = await load('{"channels": {"telegram": {"allowFrom": ["1"]}}}');
+    expect(enabledChannels(loaded)).toEqual({});
+    expect(loaded.warnings).toEqual(['channels.telegram stays off: channels.telegram.token is not set.']);
   });
 });
 
@@ -209,9 +210,15 @@ describe('values that do not fit', () => {
 
 test('the path of the configuration is told whether or not it exists', async () => {
   const home = temporaryFolder();
-  expect(await loadConfig({ home, env: {} })).toMatchObject({ path: join(home, 'config.json'), exists: false });
+  expect(await loadConfig({ program: PROGRAM, home, env: {} })).toMatchObject({
+    path: join(home, 'config.json'),
+    exists: false,
+  });
   writeFileSync(join(home, 'config.json'), '{}');
-  expect(await loadConfig({ home, env: {} })).toMatchObject({ path: join(home, 'config.json'), exists: true });
+  expect(await loadConfig({ program: PROGRAM, home, env: {} })).toMatchObject({
+    path: join(home, 'config.json'),
+    exists: true,
+  });
 });
 
 describe('the place that a key was read from', () => {

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { failureOf, temporaryFolder } from './temporary-home.ts';
 
 async function serverOf(server: object, env: Record<string, string> = {}): Promise<unknown> {
   const text = JSON.stringify({ mcpServers: { one: server } });
-  return (await loadConfig({ home: temporaryFolder(), env, text })).config.mcpServers['one'];
+  return (await loadConfig({ program: PROGRAM, home: temporaryFolder(), env, text })).config.mcpServers['one'];
 }
 
 test.each([
@@ -42,7 +43,7 @@ test.each([
   ['in a variable', { ASSISTANT_MCP_SERVERS: '{"one":{"command":"x","disabled":"true"}}' }, {}],
   ['in the main assistant’s entry for this one', {}, { mcpServers: { one: { command: 'x', disabled: true } } }],
 ])('an MCP server that is switched off %s is off', async (_title, env, overrides) => {
-  const { config } = await loadConfig({ home: temporaryFolder(), env, text: '{}', overrides });
+  const { config } = await loadConfig({ program: PROGRAM, home: temporaryFolder(), env, text: '{}', overrides });
   expect(config.mcpServers['one']).toMatchObject({ enabled: false });
 });
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { PROGRAM } from '../support/extensions.ts';
 import { innerSchema } from '../../src/config/schema.ts';
 import { effectOf } from '../../src/config/setting.ts';
 import { table } from '../docs/generated-part.ts';
@@ -46,7 +47,13 @@ function cells({ key, form, initial: value, doc, effect }: ReferenceRow): readon
 function row(schema: unknown, path: readonly string[]): ReferenceRow {
   const doc = schema instanceof z.ZodType ? (schema.description ?? '') : '';
   const form = formOf(schema);
-  return { key: path.join('.'), form, initial: initial(schema), doc, effect: form === '' ? '' : effectOf(path) };
+  return {
+    key: path.join('.'),
+    form,
+    initial: initial(schema),
+    doc,
+    effect: form === '' ? '' : effectOf(PROGRAM, path),
+  };
 }
 
 /** What a value looks like, in words. Throws for a kind of schema that it has no words for. */

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { hooks } from '../../src/extensions/webhooks/settings.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { failureOf, load, temporaryFolder } from './temporary-home.ts';
 
@@ -24,7 +26,7 @@ describe('variables in texts', () => {
         B: '2',
       },
     );
-    expect(config.hooks['x']?.template).toBe('cost ${A} 2');
+    expect(hooks.of(config)['x']?.template).toBe('cost ${A} 2');
   });
 
   test('that are not set leave the setting out, silently where nothing needs it', async () => {
@@ -54,7 +56,7 @@ describe('secrets in files', () => {
     const home = temporaryFolder();
     writeFileSync(join(home, 'key'), `${SECRET}\n`);
     writeFileSync(join(home, 'config.json'), '{"providers": {"openai": {"apiKey": {"file": "key"}}}}');
-    const { config, secrets } = await loadConfig({ home, env: {} });
+    const { config, secrets } = await loadConfig({ program: PROGRAM, home, env: {} });
     expect(config.providers['openai']?.apiKey).toBe(SECRET);
     expect(secrets).toContain(SECRET);
   });
@@ -71,7 +73,9 @@ describe('secrets in files', () => {
     const home = temporaryFolder();
     writeFileSync(join(home, 'key'), '\n');
     writeFileSync(join(home, 'config.json'), '{"gateway": {"token": {"file": "key"}}}');
-    expect((await failureOf(loadConfig({ home, env: {} }))).message).toContain('but that file is empty');
+    expect((await failureOf(loadConfig({ program: PROGRAM, home, env: {} }))).message).toContain(
+      'but that file is empty',
+    );
   });
 
   test('are not looked for under the names of headers', async () => {

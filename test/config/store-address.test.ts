@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { configWarnings } from '../../src/app/base.ts';
 import { loadConfig, type LoadedConfig } from '../../src/config/load.ts';
 import { temporaryFolder } from './temporary-home.ts';
@@ -11,7 +12,7 @@ const PASSWORD = 'a-password-0001';
 async function load(store: string): Promise<LoadedConfig> {
   const home = temporaryFolder();
   writeFileSync(join(home, 'config.json'), JSON.stringify({ store }), { mode: 0o600 });
-  return await loadConfig({ home, env: {} });
+  return await loadConfig({ program: PROGRAM, home, env: {} });
 }
 
 describe('the setting store', () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { loadConfig, type LoadedConfig } from '../../src/config/load.ts';
 import { AppError } from '../../src/util/errors.ts';
 
@@ -20,7 +21,7 @@ export async function load(
 ): Promise<LoadedConfig> {
   const home = temporaryFolder();
   if (text !== undefined) writeFileSync(join(home, 'config.json'), text);
-  return loadConfig({ home, env, overrides });
+  return loadConfig({ program: PROGRAM, home, env, overrides });
 }
 
 /** The error that a promise rejects with. */

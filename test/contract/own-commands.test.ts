@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../support/extensions.ts';
 import { flagName } from '../../src/cli/table/command.ts';
-import { COMMANDS } from '../../src/cli/table/table.ts';
 
 /** What people, models and logs are told comes from these folders. */
 const TEXTS = ['src', 'skills', 'workspace-template'];

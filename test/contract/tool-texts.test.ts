@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { heartbeatQuestions } from '../../src/agent/side-calls/heartbeat-questions.ts';
 import { SideCalls } from '../../src/agent/side-calls/side-calls.ts';
-import { ToolChoices } from '../../src/agent/side-calls/structured.ts';
+import type { App } from '../../src/core/app.ts';
 import { consolidationPrompt } from '../../src/agent/consolidation/question.ts';
 import type { ModelEvent, Provider, ToolSpec } from '../../src/providers/provider.ts';
 import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { appWith } from '../support/app-with.ts';
 import { putLibrary } from '../support/browser-library.ts';
 import { textFaults } from '../support/text-faults.ts';
 import { waitFor } from '../support/wait.ts';
@@ -72,14 +73,15 @@ describe('every tool that a model answers a question of the program with', () =>
         yield { type: 'error', kind: 'auth', retryable: false, message: 'not here' };
       },
     };
-    const budget = { refusal: async () => null, record: async () => {} };
-    const questions = heartbeatQuestions({
-      calls: new SideCalls({ budget, prepare: async () => {}, source: 'heartbeat' }),
-      choices: new ToolChoices(),
+    const app = appWith({
+      budget: { refusal: async () => null, record: async () => {} } as unknown as App['budget'],
+      models: { resolve: () => ({ provider, providerName: 'test', model: 'test' }) } as unknown as App['models'],
+      journal: { settings: { model: () => null } } as unknown as App['journal'],
+      config: { heartbeat: { model: null } } as App['config'],
+      redact: (text) => text,
       clock: systemClock,
-      model: () => ({ provider, providerName: 'test', model: 'test' }),
-      signal: new AbortController().signal,
     });
+    const questions = heartbeatQuestions(app, new SideCalls(app, 'heartbeat'), new AbortController().signal);
     await questions.look({ at: 0, tasks: '- [ ] water the plants', now: 'noon', before: null });
     await questions.judge({ at: 0, tasks: 'water the plants', result: 'done' });
     expect([...ofMemory, ...ofHeartbeat].map(({ name }) => name)).toEqual([

@@ -19,7 +19,7 @@ const ANCHORED = [...PAGE.matchAll(/`(?<path>[\w./-]+\.ts)`, `(?<name>#?\w+)`/gu
 }));
 
 function placeOf(path: string): string {
-  return /^(?:test|docs)\/|^\w+\.config\.ts$/u.test(path) ? join(ROOT, path) : join(ROOT, 'src', path);
+  return /^(?:test|docs|scripts)\/|^\w+\.config\.ts$/u.test(path) ? join(ROOT, path) : join(ROOT, 'src', path);
 }
 
 test('every path of docs/architecture.md exists', () => {

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { SUBJECTS } from '../../src/doctor/check.ts';
-import { CHECKS } from '../../src/doctor/checks.ts';
+import { checksOf } from '../../src/doctor/checks.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { expectParts, table } from './generated-part.ts';
+
+const CHECKS = await checksOf(PROGRAM);
 
 test('docs/doctor.md lists every check (-u rewrites it)', async () => {
   const rows = CHECKS.map(({ id, subject, about, live }) => [subject, id, about, live === true ? 'live' : '']);

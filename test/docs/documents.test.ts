@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { parse, type ParseError } from 'jsonc-parser';
 import JSON5 from 'json5';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { configSchema } from '../../src/config/schema.ts';
 import { referenceRows } from '../config/reference.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { commandLines, commandOf, problemOf, type CommandLine } from './command-lines.ts';
@@ -15,7 +15,7 @@ import { runCommand, type CommandRun } from '../support/command-run.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LINES = PAGES.flatMap(({ path, text }) => commandLines(text).map((line) => ({ path, line })));
 const readme = PAGES.find(({ path }) => path === 'README.md')?.text ?? '';
-const SECTIONS = Object.keys(configSchema.shape);
+const SECTIONS = Object.keys(PROGRAM.schema.shape);
 
 describe('command lines', () => {
   test('of every page exist, with their arguments and options', () => {
@@ -66,14 +66,14 @@ describe('configuration', () => {
       );
       const home = temporaryFolder();
       writeFileSync(join(home, 'config.json'), JSON.stringify(withoutFiles(settings)), { mode: 0o600 });
-      const { warnings } = await loadConfig({ home, env });
+      const { warnings } = await loadConfig({ program: PROGRAM, home, env });
       if (warnings.length > 0) wrong.push({ path, warnings });
     }
     expect(wrong).toEqual([]);
   });
 
   test('keys that a page names exist', () => {
-    const patterns = referenceRows(configSchema).map(({ key, form }) => keyPattern(key, form));
+    const patterns = referenceRows(PROGRAM.schema).map(({ key, form }) => keyPattern(key, form));
     const named = PAGES.flatMap(({ path, text }) =>
       inlineCode(text)
         .flatMap((code) => /^(?<key>[\w$]+(?:\.[\w<>*-]+)+)(?:: .*)?$/u.exec(code)?.groups?.['key'] ?? [])
@@ -86,7 +86,7 @@ describe('configuration', () => {
 });
 
 test('variables that a page names set something', () => {
-  const keys = referenceRows(configSchema).map(({ key }) => key.toLowerCase().split('.'));
+  const keys = referenceRows(PROGRAM.schema).map(({ key }) => key.toLowerCase().split('.'));
   const named = PAGES.flatMap(({ path, text }) =>
     [...text.matchAll(/\bASSISTANT_[A-Z]+(?:_+[A-Z]+)*\b/gu)].map(([name]) => ({ path, name })),
   ).filter(({ name }) => !['ASSISTANT_HOME', 'ASSISTANT_CONFIG', 'ASSISTANT_COMMAND'].includes(name));

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
-import { PRESETS, type Preset } from '../../src/providers/presets.ts';
+import { PROGRAM } from '../support/extensions.ts';
+import type { Preset } from '../../src/providers/presets.ts';
 import { HEARING } from '../../src/providers/speech-servers.ts';
 import { expectParts, table } from './generated-part.ts';
 
-const rows: readonly (readonly [string, Preset])[] = Object.entries(PRESETS);
+const rows = [...PROGRAM.presets];
 
 /** Whether the server is on this machine unless another address is configured. */
 function isLocal({ baseUrl }: Preset): boolean {

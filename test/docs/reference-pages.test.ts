@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../src/cli/table/table.ts';
-import { configSchema } from '../../src/config/schema.ts';
+import { COMMANDS, PROGRAM } from '../support/extensions.ts';
+import { EXTENSIONS } from '../../src/extensions/index.ts';
 import { OPERATIONS } from '../../src/gateway/operations/operations.ts';
 import { referencePart, referenceRows } from '../config/reference.ts';
 import { testToolContext } from '../support/tool-context.ts';
@@ -63,11 +63,19 @@ test('commands of a chat that a page names exist', () => {
 });
 
 test('docs/configuration.md lists every key (-u rewrites it)', async () => {
-  await expectParts('docs/configuration.md', { keys: referencePart(referenceRows(configSchema)) });
+  await expectParts('docs/configuration.md', { keys: referencePart(referenceRows(PROGRAM.schema)) });
 });
 
+/** The operations of extensions. */
+const OWN = Object.fromEntries(
+  EXTENSIONS.flatMap(({ operations = [] }) => operations).map(({ name, changes, description, params }) => [
+    name,
+    { role: 'owner' as const, changes: changes !== null, description, params },
+  ]),
+);
+
 test('docs/gateway.md lists every operation (-u rewrites it)', async () => {
-  await expectParts('docs/gateway.md', { operations: operationSections(OPERATIONS) });
+  await expectParts('docs/gateway.md', { operations: operationSections({ ...OPERATIONS, ...OWN }) });
 });
 
 describe('what docs/tools.md says that is asked about', () => {

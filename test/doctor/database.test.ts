@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
@@ -30,7 +31,7 @@ async function sql(url: string, ...texts: readonly string[]): Promise<void> {
 
 async function install(url: string): Promise<void> {
   await using postgres = await Postgres.open(url, { clock: systemClock });
-  await installSchema(postgres, tablesAfter(journalMigrations));
+  await installSchema(postgres, tablesAfter(journalMigrations, TABLES));
 }
 
 const as = (url: string, user: string): string => url.replace('assistant@', `${user}@`);

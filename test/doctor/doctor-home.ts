@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { PROGRAM, TABLES } from '../support/extensions.ts';
 import { initHome } from '../../src/config/init.ts';
 import { homePaths, type HomePaths } from '../../src/config/home.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
@@ -46,14 +47,14 @@ export async function furnishedHome(
 ): Promise<{ readonly line: CommandLine; readonly paths: HomePaths }> {
   const home = line.env['ASSISTANT_HOME'] ?? line.home;
   const paths = homePaths(home);
-  await initHome(paths, { config: JSON.stringify({ gateway: { port: 0 }, ...settings }, null, 2) });
+  await initHome(paths, PROGRAM, { config: JSON.stringify({ gateway: { port: 0 }, ...settings }, null, 2) });
   line.env = { PATH: process.env['PATH'] ?? '', HOME: temporaryFolder(), ...line.env };
   return { line, paths };
 }
 
 /** Fills the journal of a home that no assistant uses. */
 export async function withJournal({ state }: HomePaths, fill: (db: DatabaseSync) => void = () => {}): Promise<void> {
-  (await openDatabase({ path: state, migrations: journalMigrations, backupPath: null })).close();
+  (await openDatabase({ path: state, migrations: journalMigrations, parts: TABLES, backupPath: null })).close();
   using db = new DatabaseSync(state);
   fill(db);
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');

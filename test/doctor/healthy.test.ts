@@ -150,7 +150,9 @@ describe('assistant doctor raises no alarm in a healthy home', () => {
     });
     const report = await doctor(line);
     expect(alarms(report)).toEqual([]);
-    expect(report.checks.filter(({ id, state }) => id === 'channel.token' && state === 'ok')).toHaveLength(4);
+    expect(
+      report.checks.filter(({ id, state }) => /^(?:channel|discord)\.token$/u.test(id) && state === 'ok'),
+    ).toHaveLength(4);
   });
 
   test('with Slack only, whose owner is paired', async () => {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync, chmodSy
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { doctorPorts } from '../../src/app/doctor-ports.ts';
 import { examine } from '../../src/doctor/examine.ts';
 import { openScene } from '../../src/doctor/open-scene.ts';
@@ -62,8 +63,9 @@ describe('assistant doctor --json', () => {
         "model.window",
         "model.budget",
         "channel.token",
-        "channel.intents",
         "channel.poller",
+        "discord.token",
+        "discord.intents",
         "sandbox.mode",
         "sandbox.works",
         "gateway.running",
@@ -203,7 +205,17 @@ describe('assistant doctor', () => {
     const { env, host } = line;
     const [clock, random] = [systemClock, systemRandom];
     const ports = doctorPorts(paths, { env, clock });
-    using scene = await openScene({ paths, env, clock, random, host, ports, gateway: null, homeFlag: undefined });
+    using scene = await openScene({
+      program: PROGRAM,
+      paths,
+      env,
+      clock,
+      random,
+      host,
+      ports,
+      gateway: null,
+      homeFlag: undefined,
+    });
     const begun = performance.now();
     const { findings } = await examine(scene, { offline: false, fix: false, liveMs: 700 });
     expect(performance.now() - begun).toBeLessThan(8_000);

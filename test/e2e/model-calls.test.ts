@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { rebuildRequest, type Rebuilt } from '../../src/agent/turn/rebuild-request.ts';
 import { createProviders } from '../../src/providers/registry.ts';
 import type { CallRecord, TapeEntry } from '../../src/session/entry.ts';
@@ -43,7 +44,7 @@ async function rebuild(
   const name = dialect === 'openai-responses' ? 'openai' : dialect;
   const config = { apiKey: MODEL_KEY, baseUrl: world.model.url, ...wire, extraBody: { ...extraBody } };
   const windowOf = (): number => 16_000;
-  const providers = createProviders({ configs: { [name]: config }, windowOf, clock: systemClock });
+  const providers = createProviders({ program: PROGRAM, configs: { [name]: config }, windowOf, clock: systemClock });
   const media = new MediaStore(join(world.home, 'media'));
   return await rebuildRequest(call, attempt, {
     // oxlint-disable-next-line require-await -- a tape in memory

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { waitFor } from '../support/wait.ts';
 import { putLibrary } from '../support/browser-library.ts';
 import { writeProgram } from '../support/program-file.ts';
@@ -117,7 +118,7 @@ describe('the system prompt', () => {
       world.model.setHandler(() => 'ok');
       const { initHome } = await import('../../src/config/init.ts');
       const { homePaths } = await import('../../src/config/home.ts');
-      await initHome(homePaths(world.home));
+      await initHome(homePaths(world.home), PROGRAM);
       await say(world, 'hi');
       const body = world.model.requests.at(-1)?.body ?? {};
       expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(5_500);
@@ -132,7 +133,7 @@ describe('the system prompt', () => {
     world.model.setHandler(() => 'ok');
     const { initHome } = await import('../../src/config/init.ts');
     const { homePaths } = await import('../../src/config/home.ts');
-    await initHome(homePaths(world.home));
+    await initHome(homePaths(world.home), PROGRAM);
     await say(world, 'hi');
     const body = world.model.requests.at(-1)?.body ?? {};
     expect(JSON.stringify(body['tools'])).toContain('"browser"');

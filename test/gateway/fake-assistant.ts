@@ -8,12 +8,8 @@ import type {
   SendOptions,
   TurnSummary,
 } from '../../src/gateway/assistant-port.ts';
-import type {
-  RequestHandlers,
-  RequestName,
-  RequestParams,
-  RequestResult,
-} from '../../src/gateway/operations/operations.ts';
+import { allOperations } from '../support/extensions.ts';
+import type { Caller, RequestName, RequestParams, RequestResult } from '../../src/gateway/operations/operations.ts';
 
 export const INFO: AssistantInfo = {
   version: '1.2.3',
@@ -146,7 +142,10 @@ export class FakeAssistant implements AssistantPort, AsyncDisposable {
   }
 
   /** What requests are answered with. */
-  answers: Partial<RequestHandlers> = {};
+  answers: {
+    readonly [Name in RequestName]?: (params: RequestParams<Name>, caller: Caller) => Promise<RequestResult<Name>>;
+  } = {};
+  readonly operations = allOperations();
 
   async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
     const answer = this.answers[name];

@@ -38,12 +38,12 @@ export type StageWorld = 'full' | 'echo' | 'forgetful';
 
 export interface StageOptions {
   /** @default the usual one */
-  readonly world?: StageWorld | undefined;
-  readonly hooks?: readonly HookSet[] | undefined;
+  readonly world?: StageWorld;
+  readonly hooks?: readonly HookSet[];
   /** Without the sandbox and its questions. */
   readonly unguarded: boolean;
   /** What the tools of an MCP server say that they are for. @default there is no such server */
-  readonly descriptions?: readonly string[] | undefined;
+  readonly descriptions?: readonly string[];
   /** @default the system's */
   readonly clock?: Clock;
 }

@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readFleet, type Fleet } from '../../src/homes/fleet.ts';
@@ -26,6 +27,7 @@ describeWith('PostgreSQL')('what the database says of gateways and homes', () =>
     home: null,
     gateway: { name: `${folder} on host-1`, version: '1.2.3', max: 50 },
     migrations: journalMigrations,
+    tables: TABLES,
     clock: systemClock,
     log: silentLog,
     leaseMs: 1_000,

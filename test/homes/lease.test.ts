@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { type Lease, Leases } from '../../src/homes/lease.ts';
@@ -23,7 +24,7 @@ describeWith('PostgreSQL')('the lease of a home', () => {
   beforeAll(async () => {
     server = await startPostgres(programs ?? '');
     postgres = await Postgres.open(await server.database(), { clock: systemClock, most: 10 });
-    await installSchema(postgres, tablesAfter(journalMigrations));
+    await installSchema(postgres, tablesAfter(journalMigrations, TABLES));
   });
   afterAll(async () => {
     await postgres?.[Symbol.asyncDispose]();

@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -82,6 +83,7 @@ describeWith('PostgreSQL')('a home of a machine that fails by itself', () => {
       home: null,
       gateway,
       migrations: journalMigrations,
+      tables: TABLES,
       clock,
       log,
     });

@@ -1,3 +1,4 @@
+import { PROGRAM } from '../support/extensions.ts';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -364,6 +365,7 @@ describeWith('PostgreSQL')('assistant store migrate', () => {
     const home = await makeHome(folder.path);
     const steps: string[] = [];
     const moving = moveHome({
+      program: PROGRAM,
       paths: homePaths(home),
       to: 'database',
       store: url,

@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -33,7 +34,7 @@ async function stand(postgres: Postgres): Promise<Stand> {
 
 /** Takes out of the database what was written later, as a standby that had no more would not have it. */
 async function goBack(postgres: Postgres, { revision, sequences }: Stand): Promise<void> {
-  const tables = ['assistant.tapes', 'assistant.files', ...tablesAfter(journalMigrations).map(storedName)];
+  const tables = ['assistant.tapes', 'assistant.files', ...tablesAfter(journalMigrations, TABLES).map(storedName)];
   await postgres.transaction([
     ...tables.map((table) => ({ text: `DELETE FROM ${table} WHERE revision > ${revision}` })),
     { text: 'UPDATE assistant.homes SET revision = $1, sequences = $2::json', values: [revision, sequences] },

@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,7 +41,7 @@ describeWith('PostgreSQL')('the rights of a gateway in PostgreSQL', () => {
   }
   const install = async (url: string): Promise<string> => {
     await using postgres = await Postgres.open(url, { clock: systemClock });
-    return await installSchema(postgres, tablesAfter(journalMigrations)).catch(errorMessage);
+    return await installSchema(postgres, tablesAfter(journalMigrations, TABLES)).catch(errorMessage);
   };
 
   test('are enough as the page gives them: it runs turns, is taken over, and the home moves out and in', async () => {

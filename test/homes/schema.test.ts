@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tablesAfter } from '../../src/homes/journal-tables.ts';
 import { Postgres } from '../../src/homes/postgres.ts';
@@ -9,7 +10,7 @@ import { systemClock } from '../../src/util/clock.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
 const programs = postgresPrograms();
-const tables = tablesAfter(journalMigrations);
+const tables = tablesAfter(journalMigrations, TABLES);
 
 describeWith('PostgreSQL')('the schema in PostgreSQL', () => {
   let server: Server;
@@ -64,13 +65,16 @@ describeWith('PostgreSQL')('the schema in PostgreSQL', () => {
     await postgres.query(
       "INSERT INTO assistant.journal_people (home, revision, channel, user_id) VALUES ('h', 1, 'c', 'u')",
     );
-    const later = tablesAfter([
-      ...journalMigrations,
-      {
-        additive: true,
-        sql: "ALTER TABLE people ADD COLUMN later TEXT NOT NULL DEFAULT 'x'; CREATE TABLE later (n INTEGER PRIMARY KEY) STRICT",
-      },
-    ]);
+    const later = tablesAfter(
+      [
+        ...journalMigrations,
+        {
+          additive: true,
+          sql: "ALTER TABLE people ADD COLUMN later TEXT NOT NULL DEFAULT 'x'; CREATE TABLE later (n INTEGER PRIMARY KEY) STRICT",
+        },
+      ],
+      TABLES,
+    );
     await installSchema(postgres, later);
     await installSchema(postgres, tables);
     expect(await postgres.query('SELECT user_id, later FROM assistant.journal_people')).toEqual([

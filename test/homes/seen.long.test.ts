@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -238,7 +239,7 @@ describeWith('PostgreSQL')('what a person sees of several machines', () => {
   test('a machine in which no gateway runs shows 1,000 homes in a few lines, and all as JSON, and nothing is made there', async () => {
     const store = await server.database();
     await using postgres = await Postgres.open(store, { clock: systemClock });
-    await installSchema(postgres, tablesAfter(journalMigrations));
+    await installSchema(postgres, tablesAfter(journalMigrations, TABLES));
     await postgres.query(
       `INSERT INTO assistant.homes (name, schema, oldest_reader, lease_until)
        SELECT 'home-' || to_char(n, 'FM0000'), 1, 0, clock_timestamp() - interval '3 hours' FROM generate_series(1, 1000) n`,

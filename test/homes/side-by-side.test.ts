@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -48,7 +49,7 @@ describeWith('PostgreSQL')('two versions with one database', () => {
   afterAll(async () => server?.[Symbol.asyncDispose]());
 
   const install = async (postgres: Postgres): Promise<void> => {
-    await installSchema(postgres, tablesAfter(journalMigrations));
+    await installSchema(postgres, tablesAfter(journalMigrations, TABLES));
   };
   const installBefore = async (postgres: Postgres): Promise<void> => {
     await postgres.transaction([{ text: await readFile(BEFORE, 'utf8') }]);

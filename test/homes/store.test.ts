@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,7 +13,7 @@ import { postgresPrograms, startPostgres, type Server } from '../support/postgre
 import { tempFolder } from '../support/temp.ts';
 
 const programs = postgresPrograms();
-const parts = { migrations: journalMigrations, clock: systemClock, log: silentLog };
+const parts = { migrations: journalMigrations, tables: TABLES, clock: systemClock, log: silentLog };
 
 describeWith('PostgreSQL')('the PostgreSQL of a process with many homes', () => {
   let server: Server;

@@ -1,3 +1,4 @@
+import { TABLES } from '../support/extensions.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -43,7 +44,14 @@ export async function openGateway(
   { leaseMs = 2_000, ...options }: GatewayOptions = {},
 ): Promise<OpenHome> {
   await using stack = new AsyncDisposableStack();
-  const parts = { folder, migrations: journalMigrations, clock: systemClock, log: silentLog, ...options };
+  const parts = {
+    folder,
+    migrations: journalMigrations,
+    tables: TABLES,
+    clock: systemClock,
+    log: silentLog,
+    ...options,
+  };
   const store = stack.use(await openHomeStore({ ...parts, url, leaseMs, home: HOME }));
   const paths = { state: join(folder, 'state.db'), sessions: join(folder, 'sessions') };
   const { signal } = new AbortController();
@@ -73,6 +81,7 @@ export async function openCopy(url: string, folder: string, { rewrite, ...option
     await openJournal({
       path,
       backupPath: null,
+      tables: TABLES,
       clock: systemClock,
       newId,
       boot: `epoch ${home.lease.epoch}`,
@@ -103,6 +112,6 @@ export async function digests(
   using db = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
   return {
     here: digestOfCache(db, journalTables(db)),
-    there: await digestOfStore(postgres, HOME, tablesAfter(journalMigrations)),
+    there: await digestOfStore(postgres, HOME, tablesAfter(journalMigrations, TABLES)),
   };
 }

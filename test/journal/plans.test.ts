@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
+import { CORE_VIEWS } from '../../src/journal/tables.ts';
+import { CronRuns } from '../../src/extensions/cron/runs.ts';
+import { ORIGINS, TABLES } from '../support/extensions.ts';
 import type { OutboundMessage } from '../../src/bus/messages.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { questionId } from '../../src/journal/questions.ts';
@@ -68,7 +71,8 @@ async function useAll(journal: Journal): Promise<void> {
     allowances,
     consolidations,
   } = journal;
-  const { cron, heartbeats, cursors, feed, subagents, endedLogins, people, pairing, retention, starts } = journal;
+  const cron = new CronRuns({ ...journal, clock: systemClock });
+  const { heartbeats, cursors, feed, subagents, endedLogins, people, pairing, retention, starts } = journal;
   inbox.onStop(() => {});
   inbox.onAnswer(() => {});
   inbox.countsBackground(() => 0);
@@ -387,6 +391,8 @@ test('no statement that the journal prepares reads all of a table that grows', a
   const path = join(folder.path, 'state.db');
   try {
     using journal = await openJournal({
+      tables: TABLES,
+      origins: ORIGINS,
       path,
       backupPath: null,
       clock: systemClock,
@@ -394,11 +400,12 @@ test('no statement that the journal prepares reads all of a table that grows', a
     });
     const seen = watched(journal);
     await useAll(seen.journal);
-    expect(seen.rest()).toEqual([]);
+    expect(seen.rest().filter((name) => !name.startsWith('db.'))).toEqual([]);
   } finally {
     Reflect.set(DatabaseSync.prototype, 'prepare', prepare);
   }
   using db = new DatabaseSync(path);
+  db.exec(CORE_VIEWS);
   const scans = [...prepared]
     .filter((sql) => !sql.startsWith('PRAGMA'))
     .flatMap((sql) => {

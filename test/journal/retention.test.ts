@@ -2,6 +2,11 @@ import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/util/clock.ts';
+import { CronRuns } from '../../src/extensions/cron/runs.ts';
+import { appWith } from '../support/app-with.ts';
+import { ORIGINS, TABLES } from '../support/extensions.ts';
+import type { App } from '../../src/core/app.ts';
 import { Sweeper } from '../../src/app/storage/sweeper.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
@@ -42,7 +47,16 @@ async function openSwept(): Promise<Swept> {
   const log = recordingLog();
   const paths = homePaths(folder.path);
   const newId = createIds(clock, systemRandom);
-  const journal = await openJournal({ path: paths.state, backupPath: null, clock, newId });
+  const journal = await openJournal({
+    path: paths.state,
+    backupPath: null,
+    clock,
+    newId,
+    tables: TABLES,
+    origins: ORIGINS,
+  });
+  const cron = new CronRuns({ ...journal, clock });
+  const kinds = { cron: { isOver: (key: string) => !cron.jobs().some(({ id }) => key === `cron:${id}`) } };
   let healthy = true;
   const storage = new StorageHealth({
     journal: 'state.db',
@@ -66,8 +80,21 @@ async function openSwept(): Promise<Swept> {
   const audit = new AuditLog(paths.audit, { clock, log, mask: (text) => text });
   const promptParts = new PromptParts(paths.prompts, clock);
   const sweeper = new Sweeper(
-    { clock, log, paths, storage },
-    { journal, sessions, changes, undone, audit, promptParts },
+    appWith({
+      clock,
+      log,
+      paths,
+      storage,
+      plugins: {
+        each: (what: string) => (what === 'sessions' ? [['cron', kinds]] : []),
+      } as unknown as App['plugins'],
+      journal,
+      sessions,
+      changes,
+      undone,
+      audit,
+      promptParts,
+    }),
   );
   return {
     clock,
@@ -106,7 +133,7 @@ function counted(journal: Journal, what: string): number {
     case 'waiting questions':
       return journal.questions.get('t.1') === undefined ? 0 : 1;
     default:
-      return journal.cron.runs(what, 10_000).length;
+      return new CronRuns({ ...journal, clock: systemClock }).runs(what, 10_000).length;
   }
 }
 
@@ -180,10 +207,10 @@ describe('what is kept', () => {
     await using swept = await openSwept();
     const { journal, clock, sweeper } = swept;
     const start = clock.now();
-    for (const id of ['water', 'calm']) await journal.cron.agree({ ...JOB, id, settled: start });
+    for (const id of ['water', 'calm']) await new CronRuns({ ...journal, clock }).agree({ ...JOB, id, settled: start });
     const claim = (job: string, dueAt: number): Promise<boolean> => {
       const inbound = inboundMessage({ id: `${job}:${dueAt}`, externalId: `cron:${job}:${dueAt}`, origin: 'cron' });
-      return journal.cron.claim({ job, dueAt, lateMs: 0, last: false, inbound });
+      return new CronRuns({ ...journal, clock }).claim({ job, dueAt, lateMs: 0, last: false, inbound });
     };
     expect(await claim('calm', start)).toBe(true);
     await Promise.all(Array.from({ length: 1_200 }, (_, n) => claim('water', start + n * MINUTE_MS)));
@@ -191,7 +218,7 @@ describe('what is kept', () => {
     await sweeper.sweep();
     expect(await swept.count('water')).toBe(1_000);
     expect(await swept.count('calm')).toBe(1);
-    expect(journal.cron.prunedUpTo('water')).toBe(start + 199 * MINUTE_MS);
+    expect(new CronRuns({ ...journal, clock }).prunedUpTo('water')).toBe(start + 199 * MINUTE_MS);
     expect(await claim('water', start + 10 * MINUTE_MS)).toBe(false);
     expect(await claim('water', start + 500 * MINUTE_MS)).toBe(false);
     expect(await claim('water', start + 1_200 * MINUTE_MS)).toBe(true);
@@ -203,27 +230,27 @@ describe('what is kept', () => {
     expect(await swept.count('calm')).toBe(0);
     expect(await claim('calm', start)).toBe(false);
     // A definition that was agreed anew is still the same job.
-    await journal.cron.agree({ ...JOB, id: 'calm', hash: 'other', settled: 0 });
+    await new CronRuns({ ...journal, clock }).agree({ ...JOB, id: 'calm', hash: 'other', settled: 0 });
     expect(await claim('calm', start)).toBe(false);
   });
 
   test('while the disk takes no writes nothing is swept, and the sweep goes on where it was', async () => {
     await using swept = await openSwept();
     const { journal, clock, sweeper, storage } = swept;
-    await journal.cron.agree({ ...JOB, settled: clock.now() });
-    await journal.cron.forget([JOB.id]);
+    await new CronRuns({ ...journal, clock }).agree({ ...JOB, settled: clock.now() });
+    await new CronRuns({ ...journal, clock }).forget([JOB.id]);
     clock.skip(91 * DAY_MS);
     swept.healthy = false;
     expect(storage.failed(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }))).toBe(true);
     const sweeping = sweeper.sweep();
     clock.skip(5 * MINUTE_MS);
     await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(journal.cron.job(JOB.id)).toBeDefined();
+    expect(new CronRuns({ ...journal, clock }).job(JOB.id)).toBeDefined();
     swept.healthy = true;
     clock.skip(MINUTE_MS);
     await waitFor(() => storage.state.state === 'ok', { what: 'the disk is healed' });
     await sweeping;
-    expect(journal.cron.job(JOB.id)).toBeUndefined();
+    expect(new CronRuns({ ...journal, clock }).job(JOB.id)).toBeUndefined();
   });
 });
 

@@ -1,8 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { TABLES } from '../support/extensions.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
-import { JOURNAL_TEXTS } from '../../src/journal/texts.ts';
+import { journalTexts } from '../../src/journal/texts.ts';
 import { openDatabase } from '../../src/storage/open-database.ts';
 import { tempFolder } from '../support/temp.ts';
 
@@ -39,13 +40,14 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   channel_states: 'channel state',
   ended_logins: 'hash',
   swept: 'report',
+  schema_parts: 'name',
   facts: 'how session turn ended_how ended_session ended_turn',
 };
 
 test('each text column of the journal is either forgotten or holds nothing that anybody said', async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, 'state.db');
-  (await openDatabase({ path, migrations: journalMigrations, backupPath: null })).close();
+  (await openDatabase({ path, migrations: journalMigrations, parts: TABLES, backupPath: null })).close();
   using db = new DatabaseSync(path);
   const columns = db
     .prepare(
@@ -55,7 +57,7 @@ test('each text column of the journal is either forgotten or holds nothing that 
     .all()
     .map(({ table, column }) => `${String(table)}.${String(column)}`);
   const known = [
-    ...Object.entries(JOURNAL_TEXTS).flatMap(([table, names]) => names.map((name) => `${table}.${name}`)),
+    ...Object.entries(journalTexts(TABLES)).flatMap(([table, names]) => names.map((name) => `${table}.${name}`)),
     ...Object.entries(NO_PROSE).flatMap(([table, names]) => names.split(' ').map((name) => `${table}.${name}`)),
   ];
   expect(columns.toSorted()).toEqual(known.toSorted());

@@ -1,11 +1,12 @@
-import { readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import type { EvaluatedWay, Evaluation } from '../../src/app/memory/evaluate.ts';
-import { buildGoldSet, GOLD_KINDS, GOLD_LANGUAGES } from '../../src/memory/gold/gold-set.ts';
+import { evaluateMemory, type EvaluatedWay, type Evaluation } from './gold/evaluate.ts';
+import { buildGoldSet, GOLD_KINDS, GOLD_LANGUAGES } from './gold/gold-set.ts';
 import { tellingTerms } from '../../src/memory/search/stop-words.ts';
 import { termsOf } from '../../src/memory/search/words.ts';
-import { runCommand } from '../support/command-run.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { startFakeEmbeddings } from '../support/fake-embeddings.ts';
 import { tempFolder } from '../support/temp.ts';
 
@@ -46,37 +47,31 @@ describe('the gold set', () => {
   });
 });
 
-describe('assistant memory eval', () => {
-  test('prints how often the answer is found by words, for each kind and language, and leaves nothing behind', async () => {
+/** Measures in a folder for temporary files. */
+async function evaluate(folder: string, embeddings?: object): Promise<Evaluation> {
+  const config = PROGRAM.schema.parse(embeddings === undefined ? {} : { memory: { embeddings } }) as Config;
+  return await evaluateMemory({ config, presets: PROGRAM.presets, env: { TMPDIR: folder }, clock: systemClock });
+}
+
+describe('the search of the memory', () => {
+  test('finds the answer by words as often as before, for each kind, and leaves nothing behind', async () => {
     await using folder = await tempFolder();
-    const home = join(folder.path, 'home');
-    const env = { TMPDIR: folder.path };
-    const json = await runCommand(['memory', 'eval', '--json'], home, env);
-    expect(json).toMatchObject({ code: 0, err: '' });
-    const { ways, ...counts }: Evaluation = JSON.parse(json.out);
+    const { ways, ...counts } = await evaluate(folder.path);
     expect(counts).toEqual({ questions: questions.length, memories: memories.length, model: null });
     const words = ways.find(({ way }) => way === 'words') as EvaluatedWay;
     for (const [kind, least] of Object.entries(FLOOR)) {
       const { found = 0, of = 0 } = words.kinds[kind] ?? {};
       expect([kind, Math.floor((100 * found) / of) >= least]).toEqual([kind, true]);
     }
-    const { out } = await runCommand(['memory', 'eval'], home, env);
-    const { found, of } = words.recall;
-    expect(out).toMatch(/^by words +English +German +Chinese +all$/mu);
-    expect(out).toContain(`(${found}/${of})`);
-    // Neither a home nor the folder in which it was measured.
     expect(await readdir(folder.path)).toEqual([]);
   });
 
-  test('with memory.embeddings prints the same by meaning and by both, and what that took', async () => {
+  test('finds by meaning what words alone do not, and says when the model cannot be asked', async () => {
     await using stack = new AsyncDisposableStack();
     const folder = stack.use(await tempFolder());
     const server = stack.use(await startFakeEmbeddings());
     const embeddings = { baseUrl: server.url, apiKey: 'key-of-vectors-0011', model: 'small' };
-    await writeFile(join(folder.path, 'config.json'), JSON.stringify({ memory: { embeddings } }), { mode: 0o600 });
-    const { code, out } = await runCommand(['memory', 'eval', '--json'], folder.path, { TMPDIR: folder.path });
-    expect(code).toBe(0);
-    const { ways, model }: Evaluation = JSON.parse(out);
+    const { ways, model } = await evaluate(folder.path, embeddings);
     expect(ways.map(({ way }) => way)).toEqual(['words', 'meaning', 'both']);
     const [words, , both] = ways;
     for (const kind of GOLD_KINDS) expect(both?.kinds[kind]?.of).toBe(words?.kinds[kind]?.of);
@@ -84,11 +79,9 @@ describe('assistant memory eval', () => {
     expect(words?.missed).toContain('What happened to my luggage?');
     expect(model).toMatchObject({ model: 'small', host: new URL(server.url).host, costUsd: null });
     expect(model?.tokens).toBeGreaterThan(1_000);
-    expect(await readdir(folder.path)).toEqual(['config.json']);
+    expect(await readdir(folder.path)).toEqual([]);
     server.status = 500;
-    const failed = await runCommand(['memory', 'eval'], folder.path, { TMPDIR: folder.path });
-    expect(failed.code).not.toBe(0);
-    expect(failed.err).toMatch(
+    await expect(evaluate(folder.path, embeddings)).rejects.toThrow(
       /The model of memory\.embeddings was not reached: 127\.0\.0\.1:\d+ answered 500: `[^`]+`\./u,
     );
   });

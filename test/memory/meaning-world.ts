@@ -9,6 +9,7 @@ import { embeddingServer } from '../../src/providers/embedding-server.ts';
 import { openEmbeddings } from '../../src/providers/openai/embeddings.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { startFakeEmbeddings, type FakeEmbeddings } from '../support/fake-embeddings.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -42,7 +43,7 @@ export async function meaningWorld(): Promise<MeaningWorld> {
 
   const embedder = (model: string): Embedder => {
     const settings = { provider: null, baseUrl: server.url, apiKey: 'key-of-vectors-1', model, dimensions: null };
-    const found = embeddingServer({ memory: { embeddings: settings }, providers: {} });
+    const found = embeddingServer({ memory: { embeddings: settings }, providers: {} }, PROGRAM.presets);
     if (found === null || typeof found === 'string') throw new Error(String(found));
     return serverEmbedder(found, openEmbeddings(found, systemClock), {
       redact: (text) => text.replaceAll('hunter2', '[secret]'),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { REPLACED } from '../../packages.config.ts';
-import { PRESETS } from '../../src/providers/presets.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -38,7 +38,16 @@ describe('what the bundle has of a package does what the whole package does', ()
       'glm-4.6',
     ];
     const models = [...names, 'deepseek-chat', 'llama-3.3-70b-versatile', 'openai/gpt-5', 'no-such-model'];
-    const ids = [undefined, ...Object.keys(PRESETS), 'google', 'moonshotai', 'x-ai', 'zhipuai', 'azure', 'openrouter'];
+    const ids = [
+      undefined,
+      ...PROGRAM.presets.keys(),
+      'google',
+      'moonshotai',
+      'x-ai',
+      'zhipuai',
+      'azure',
+      'openrouter',
+    ];
     let found = 0;
     for (const providerId of ids)
       for (const model of models) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import type { ModelRequest } from '../../src/providers/provider.ts';
 import { createProviders, type ProvidersOptions } from '../../src/providers/registry.ts';
 import { AppError } from '../../src/util/errors.ts';
@@ -20,7 +21,7 @@ async function startPair(more: { readonly keys?: string[]; readonly fallbacks?: 
     one: { kind: 'openai', baseUrl: first.url, apiKey: more.keys ?? ['key-a', 'key-b'] },
     two: { kind: 'anthropic', baseUrl: second.url, apiKey: 'key-c' },
   };
-  const providers = createProviders({ configs, clock, random: steady });
+  const providers = createProviders({ program: PROGRAM, configs, clock, random: steady });
   const { provider, model } = providers.resolve('one/m', more.fallbacks ?? ['two/n']);
   const waits: number[] = [];
   return {
@@ -48,7 +49,7 @@ async function startPair(more: { readonly keys?: string[]; readonly fallbacks?: 
   };
 }
 
-const keysOf = (requests: readonly { headers: { authorization?: string | undefined } }[]): readonly string[] =>
+const keysOf = (requests: readonly { headers: { authorization?: string } }[]): readonly string[] =>
   requests.map(({ headers }) => headers.authorization ?? '');
 
 describe('a call through the whole chain', () => {
@@ -139,7 +140,7 @@ describe('a call through the whole chain', () => {
 
 describe('fallbacks', () => {
   const configs = { one: { kind: 'openai', baseUrl: 'http://127.0.0.1:1/v1' }, openai: { apiKey: 'k' } };
-  const providers = createProviders({ configs, clock: new VirtualClock() });
+  const providers = createProviders({ program: PROGRAM, configs, clock: new VirtualClock() });
   const refusal = (fallbacks: readonly string[]): string => {
     try {
       providers.resolve('one/m', fallbacks);
@@ -172,14 +173,16 @@ describe('OpenAI over its Responses API', () => {
   test('is chosen by the setting', async () => {
     await using server = await startFakeOpenAiResponses({ handler: () => 'ok' });
     const configs = { openai: { apiKey: 'k', baseUrl: server.url, wire: 'responses' } } as const;
-    const { provider, model } = createProviders({ configs, clock: new VirtualClock() }).resolve('openai/m');
+    const { provider, model } = createProviders({ program: PROGRAM, configs, clock: new VirtualClock() }).resolve(
+      'openai/m',
+    );
     endOf(await hear(provider, { ...request([user('hi')]), model }));
     expect(server.requests).toHaveLength(1);
   });
 
   test('is refused for those who do not speak it', () => {
     const configs = { anthropic: { apiKey: 'k', wire: 'responses' } } as const;
-    const providers = createProviders({ configs, clock: new VirtualClock() });
+    const providers = createProviders({ program: PROGRAM, configs, clock: new VirtualClock() });
     expect(() => providers.resolve('anthropic/m')).toThrow('providers.anthropic.wire');
   });
 });

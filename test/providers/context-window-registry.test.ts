@@ -3,13 +3,19 @@ import { ContextWindows, type ContextWindowsOptions } from '../../src/providers/
 import { LearnedFacts } from '../../src/providers/learned.ts';
 import { Pricing, type PricingOptions } from '../../src/providers/pricing.ts';
 import { silentLog } from '../../src/util/log.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 function windows(
   options: Partial<ContextWindowsOptions> & { readonly models?: PricingOptions['models'] } = {},
 ): ContextWindows {
-  const pricing = new Pricing({ models: options.models ?? {}, providers: {}, log: silentLog });
+  const pricing = new Pricing({
+    presets: PROGRAM.presets,
+    models: options.models ?? {},
+    providers: {},
+    log: silentLog,
+  });
   return new ContextWindows({
     pricing,
     learned: new LearnedFacts({ clock: new VirtualClock() }),

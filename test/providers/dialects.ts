@@ -1,6 +1,7 @@
+import { PROGRAM } from '../support/extensions.ts';
 import { createAnthropicProvider } from '../../src/providers/anthropic/messages.ts';
 import type { EndpointOptions } from '../../src/providers/endpoint.ts';
-import { createOllamaProvider } from '../../src/providers/ollama/chat.ts';
+import { createOllamaProvider } from '../../src/extensions/ollama/chat.ts';
 import { createOpenAiResponsesProvider } from '../../src/providers/openai/responses.ts';
 import { createOpenAiProvider } from '../../src/providers/openai/chat.ts';
 import type {
@@ -70,7 +71,7 @@ export const DIALECTS: readonly Dialect[] = [
   {
     name: 'ollama',
     start: startFakeOllama,
-    create: (options) => createOllamaProvider({ ...options, ollama: true }),
+    create: (options) => createOllamaProvider({ ...options, hints: PROGRAM.vendors['ollama']?.hints }),
     overflow: { status: 400, message: 'the input length exceeds the context length' },
     lengthReason: 'length',
     refusalReason: null,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createOllamaProvider } from '../../src/providers/ollama/chat.ts';
-import { proveWindow } from '../../src/providers/ollama/prove-window.ts';
+import { PROGRAM } from '../support/extensions.ts';
+import { createOllamaProvider } from '../../src/extensions/ollama/chat.ts';
+import { proveWindow } from '../../src/extensions/ollama/prove-window.ts';
 import { openProvider } from '../../src/providers/open-provider.ts';
 import type { ModelRequest, Provider } from '../../src/providers/provider.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -17,7 +18,7 @@ const HELLO = request([user('hello')]);
 
 function connect(server: FakeOllama, window: number | null = null, extraBody = {}): Provider {
   const endpoint = { name: 'ollama', apiKey: null, baseUrl: server.url, clock: systemClock, ollama: true, extraBody };
-  return createOllamaProvider(endpoint, () => window);
+  return createOllamaProvider({ ...endpoint, hints: PROGRAM.vendors['ollama']?.hints }, () => window);
 }
 
 /** What one request says, for a model of which these facts are shown. */
@@ -176,7 +177,11 @@ describe('failures', () => {
 test('an address of the OpenAI-compatible API is understood, and one of kind openai stays in that API', async () => {
   await using server = await startFakeOllama({ handler: () => 'ok' });
   const open = (kind?: string): Provider =>
-    openProvider('ollama', { kind, baseUrl: `${server.url}/v1` }, { apiKey: null, clock: systemClock });
+    openProvider(
+      'ollama',
+      { kind, baseUrl: `${server.url}/v1` },
+      { program: PROGRAM, apiKey: null, clock: systemClock },
+    );
   expect(endOf(await hear(open(), HELLO)).stopReason).toBe('stop');
   expect(server.requests).toHaveLength(1);
   expect(endOf(await hear(open('openai'), HELLO)).stopReason).toBe('stop');
@@ -190,7 +195,12 @@ describe('a proof of the window', () => {
       ...options,
     });
     const config = { kind, baseUrl: `${server.url}/v1` };
-    const provider = openProvider('ollama', config, { apiKey: null, windowOf: () => window, clock: systemClock });
+    const provider = openProvider('ollama', config, {
+      program: PROGRAM,
+      apiKey: null,
+      windowOf: () => window,
+      clock: systemClock,
+    });
     const { signal } = new AbortController();
     return await proveWindow({ provider, model: 'test-model', window, marker: 'ferry-1f', signal });
   }

@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { withEnvironment } from '../../src/config/environment-keys.ts';
 import { isLocalAddress } from '../../src/providers/endpoint.ts';
 import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
-import { COMPATIBLE, findPreset, PRESETS, type Preset } from '../../src/providers/presets.ts';
+import { COMPATIBLE } from '../../src/providers/presets.ts';
 import { createProviders } from '../../src/providers/registry.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { assistant, call, endOf, hear, HELLO, request, result, user } from './dialects.ts';
 
-const ROWS: readonly (readonly [string, Preset])[] = Object.entries(PRESETS);
+const ROWS = [...PROGRAM.presets];
 
 describe.each(ROWS)('%s', (name, preset) => {
   test('has an address that can be called', () => {
@@ -21,7 +22,7 @@ describe.each(ROWS)('%s', (name, preset) => {
 
   test('is enabled by its usual environment variable alone', () => {
     if (preset.keyVariable === null) return;
-    const { settings } = withEnvironment({}, { [preset.keyVariable]: 'the-key' });
+    const { settings } = withEnvironment(PROGRAM, {}, { [preset.keyVariable]: 'the-key' });
     expect(settings).toEqual({ providers: { [name]: { apiKey: 'the-key' } } });
   });
 
@@ -30,13 +31,17 @@ describe.each(ROWS)('%s', (name, preset) => {
       ...(preset.keyVariable === null ? {} : { apiKey: 'k' }),
       ...(preset.needsBaseUrl === true ? { baseUrl: 'https://r.openai.azure.com/openai/v1' } : {}),
     };
-    const providers = createProviders({ configs: { [name]: config }, clock: new VirtualClock() });
+    const providers = createProviders({ program: PROGRAM, configs: { [name]: config }, clock: new VirtualClock() });
     expect(providers.resolve(`${name}/some/model`)).toMatchObject({ providerName: name, model: 'some/model' });
   });
 
   test('is what "auto" takes when it has the only key', () => {
     if (preset.keyVariable === null || preset.defaultModel === null) return;
-    const providers = createProviders({ configs: { [name]: { apiKey: 'k' } }, clock: new VirtualClock() });
+    const providers = createProviders({
+      program: PROGRAM,
+      configs: { [name]: { apiKey: 'k' } },
+      clock: new VirtualClock(),
+    });
     expect(providers.resolve('auto')).toMatchObject({ providerName: name, model: preset.defaultModel });
   });
 });
@@ -46,7 +51,7 @@ describe.each(ROWS.filter(([, { api }]) => api === 'openai'))('%s speaks', (name
     const extraKeys = ['reasoning', 'thinking', 'enable_thinking', 'reasoning_split'];
     await using server = await startFakeOpenAi({ handler: () => 'ok', extraKeys });
     const configs = { [name]: { apiKey: 'k', baseUrl: server.url } };
-    const { provider, model } = createProviders({ configs, clock: systemClock }).resolve(`${name}/m`);
+    const { provider, model } = createProviders({ program: PROGRAM, configs, clock: systemClock }).resolve(`${name}/m`);
     const transcript = [user('go'), assistant(call('t.1', 'call_very_long_id')), result('t.1'), user('and this')];
     endOf(await hear(provider, { ...request(transcript), model, reasoning: 'high' }));
     const [seen] = server.requests;
@@ -57,7 +62,7 @@ describe.each(ROWS.filter(([, { api }]) => api === 'openai'))('%s speaks', (name
 
 describe('quirks', () => {
   const bodyOf = (name: string, more = {}) => {
-    const quirks = { ...COMPATIBLE, ...findPreset(name)?.quirks };
+    const quirks = { ...COMPATIBLE, ...PROGRAM.presets.get(name)?.quirks };
     return toOpenAiRequest({ ...HELLO, ...more }, { provider: name, quirks });
   };
 

@@ -4,6 +4,7 @@ import { Pricing, type ModelFacts, type PricingOptions } from '../../src/provide
 import type { ModelName } from '../../src/providers/provider.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { noUsage } from '../../src/util/token-usage.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { recordingLog } from '../support/recording-log.ts';
 
 const usage = { ...noUsage, input: 1_000_000, cached: 400_000, cacheWrite: 100_000, output: 10_000 };
@@ -11,6 +12,7 @@ const usage = { ...noUsage, input: 1_000_000, cached: 400_000, cacheWrite: 100_0
 function pricing(options: Partial<PricingOptions> = {}): Pricing & { readonly loads: () => number } {
   let loads = 0;
   const made = new Pricing({
+    presets: PROGRAM.presets,
     models: {},
     providers: {},
     log: silentLog,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
+import { askWindow, loadedWindow } from '../../src/extensions/ollama/window.ts';
 import { LearnedFacts } from '../../src/providers/learned.ts';
-import { askContextWindow, loadedOllamaWindow, type WindowQuestion } from '../../src/providers/probe-context-window.ts';
+import { askContextWindow } from '../../src/providers/probe-context-window.ts';
 import { createProviders } from '../../src/providers/registry.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { readBody, replyJson, startServer } from '../support/http.ts';
@@ -8,14 +10,19 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 type Pages = Readonly<Record<string, unknown>>;
 
-async function ask(server: WindowQuestion['server'], pages: Pages, model = 'llama3'): Promise<number | null> {
+type Server = 'openai' | 'ollama';
+
+async function ask(server: Server, pages: Pages, model = 'llama3'): Promise<number | null> {
   await using http = await startServer(async (request, response) => {
     const body = await readBody(request);
     const page = pages[`${request.method} ${request.url}`];
     if (page === undefined || (body !== '' && !body.includes(model))) replyJson(response, 404, { error: 'not found' });
     else replyJson(response, 200, page);
   });
-  return await askContextWindow({ server, baseUrl: `${http.url}/v1`, model, apiKey: null, clock: systemClock });
+  const asked = { baseUrl: `${http.url}/v1`, model, apiKey: null, clock: systemClock };
+  return server === 'ollama'
+    ? await askWindow({ ...asked, configured: null })
+    : await askContextWindow(asked, PROGRAM.vendors);
 }
 
 const trained = { model_info: { 'general.architecture': 'llama', 'llama.context_length': 131_072 } };
@@ -23,7 +30,7 @@ const trained = { model_info: { 'general.architecture': 'llama', 'llama.context_
 const small = { model_info: { 'general.architecture': 'llama', 'llama.context_length': 2048 } };
 
 describe('the window of a local model', () => {
-  test.each<[string, WindowQuestion['server'], Pages, number | null]>([
+  test.each<[string, Server, Pages, number | null]>([
     ['of Ollama is the usual one', 'ollama', { 'POST /api/show': trained }, 32_768],
     ['of Ollama is no more than the model supports', 'ollama', { 'POST /api/show': small }, 2048],
     [
@@ -110,7 +117,7 @@ describe('the window of a local model', () => {
   test('is not known when nobody answers within 2 s', async () => {
     await using http = await startServer(() => new Promise(() => {}));
     const clock = new VirtualClock();
-    const asked = askContextWindow({ server: 'ollama', baseUrl: http.url, model: 'm', apiKey: null, clock });
+    const asked = askContextWindow({ baseUrl: http.url, model: 'm', apiKey: null, clock }, PROGRAM.vendors);
     await clock.advance(2000);
     expect(await asked).toBeNull();
   });
@@ -119,9 +126,12 @@ describe('the window of a local model', () => {
     await using http = await startServer((_request, response) => replyJson(response, 200, trained));
     const windowOf = (ref: string): number | null => (ref.endsWith('/set') ? 60_000 : null);
     const of = (baseUrl: string, model: string): Promise<number | null> =>
-      createProviders({ configs: { ollama: { baseUrl } }, windowOf, clock: systemClock }).contextWindow(
-        `ollama/${model}`,
-      );
+      createProviders({
+        program: PROGRAM,
+        configs: { ollama: { baseUrl } },
+        windowOf,
+        clock: systemClock,
+      }).contextWindow(`ollama/${model}`);
     expect(await of(http.url, 'set')).toBe(60_000);
     expect(await of(`${http.url}/v1`, 'other')).toBe(32_768);
     expect(await of('http://127.0.0.1:9', 'set')).toBe(60_000);
@@ -137,7 +147,7 @@ describe('the window of a local model', () => {
       replyJson(response, 200, { models: [{ model: 'llama3:latest', context_length: 4096 }] }),
     );
     const asked = { baseUrl: `${http.url}/v1/`, model, apiKey: null, clock: systemClock };
-    expect(await loadedOllamaWindow(asked)).toBe(expected);
+    expect(await loadedWindow(asked)).toBe(expected);
   });
 
   test('is asked through the providers, of local servers only', async () => {
@@ -145,7 +155,7 @@ describe('the window of a local model', () => {
       replyJson(response, 200, { data: [{ id: 'qwen/qwen3', max_context_length: 5000 }] }),
     );
     const configs = { lab: { kind: 'lmstudio', baseUrl: `${http.url}/v1/` }, openai: { apiKey: 'k' } };
-    const providers = createProviders({ configs, clock: systemClock });
+    const providers = createProviders({ program: PROGRAM, configs, clock: systemClock });
     expect(await providers.contextWindow('lab/qwen/qwen3')).toBe(5000);
     expect(await providers.contextWindow('openai/gpt-5.5')).toBeNull();
     expect(await providers.contextWindow('nonsense')).toBeNull();
@@ -158,7 +168,7 @@ describe('the window of a local model', () => {
         : replyJson(response, 403, {}),
     );
     const configs = { lab: { kind: 'openai', baseUrl: `${http.url}/v1`, headers: { 'X-Gateway': 'g' } } };
-    expect(await createProviders({ configs, clock: systemClock }).contextWindow('lab/m')).toBe(5000);
+    expect(await createProviders({ program: PROGRAM, configs, clock: systemClock }).contextWindow('lab/m')).toBe(5000);
   });
 });
 
@@ -190,7 +200,7 @@ describe('what was learned of a model', () => {
     });
     const learned = new LearnedFacts({ clock: systemClock });
     const configs = { lab: { kind, baseUrl: `${http.url}/v1` } };
-    const providers = createProviders({ configs, learned, clock: systemClock });
+    const providers = createProviders({ program: PROGRAM, configs, learned, clock: systemClock });
     await providers.contextWindow('lab/llama3');
     learned.learnWindow(NAME, 4_096);
     pages = second;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import type { ProviderConfig } from '../../src/providers/open-provider.ts';
 import { createProviders } from '../../src/providers/registry.ts';
 import { AppError } from '../../src/util/errors.ts';
@@ -7,14 +8,14 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 const clock = new VirtualClock();
 
 function resolve(ref: string, configs: Readonly<Record<string, ProviderConfig>> = {}): string {
-  const { provider, providerName, model } = createProviders({ configs, clock }).resolve(ref);
+  const { provider, providerName, model } = createProviders({ program: PROGRAM, configs, clock }).resolve(ref);
   expect(provider.name).toBe(providerName);
   return `${providerName} | ${model}`;
 }
 
 function refusal(ref: string, configs: Readonly<Record<string, ProviderConfig>> = {}): string {
   try {
-    createProviders({ configs, clock }).resolve(ref);
+    createProviders({ program: PROGRAM, configs, clock }).resolve(ref);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     expect(error).toMatchObject({ code: 'config-invalid', exitCode: 78 });
@@ -51,7 +52,7 @@ describe('a reference', () => {
   });
 
   test('gives the same provider each time', () => {
-    const providers = createProviders({ configs: { openai: { apiKey: 'k' } }, clock });
+    const providers = createProviders({ program: PROGRAM, configs: { openai: { apiKey: 'k' } }, clock });
     expect(providers.resolve('openai/a').provider).toBe(providers.resolve('openai/a', []).provider);
   });
 

@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { toAnthropicRequest } from '../../src/providers/anthropic/messages-request.ts';
 import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
 import { readExchanges } from '../../src/providers/exchanges.ts';
-import { toOllamaRequest, type OllamaTarget } from '../../src/providers/ollama/chat-request.ts';
-import { UNKNOWN_MODEL } from '../../src/providers/ollama/model.ts';
+import { toOllamaRequest, type OllamaTarget } from '../../src/extensions/ollama/chat-request.ts';
+import { UNKNOWN_MODEL } from '../../src/extensions/ollama/model.ts';
 import { toResponsesRequest } from '../../src/providers/openai/responses-request.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import * as presets from '../../src/providers/presets.ts';
 import type {
   AssistantPart,
@@ -24,7 +25,7 @@ const OWN = { provider: 'p', model: 'test-model' };
 const COMPATIBLE = { provider: 'p', official: false, quirks: presets.COMPATIBLE };
 const OFFICIAL = { provider: 'p', official: true, quirks: presets.OFFICIAL };
 
-const MISTRAL = { provider: 'p', quirks: { ...presets.COMPATIBLE, ...presets.PRESETS.mistral.quirks } };
+const MISTRAL = { provider: 'p', quirks: { ...presets.COMPATIBLE, ...PROGRAM.presets.get('mistral')?.quirks } };
 
 const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', ' ', '\n', 'hello', '\ud83d', 'a\udc00b'));
 

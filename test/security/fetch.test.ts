@@ -4,6 +4,7 @@ import { createServer } from 'node:https';
 import { setDefaultCACertificates } from 'node:tls';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { FetchOptions } from '../../src/security/fetch/contract.ts';
 import { systemDial } from '../../src/security/fetch/connect.ts';
 import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -110,7 +111,7 @@ describe('A permitted fetch', () => {
     expect([server.asked.length, proxy.asked.length]).toEqual([1, 0]);
   });
 
-  test.each([
+  test.each<FetchOptions>([
     { headers: { Host: 'internal' } },
     { headers: { 'Transfer-Encoding': 'chunked' } },
     { headers: { 'Proxy-Authorization': 'x' } },

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PathCaller } from '../../src/security/paths/rules.ts';
 import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/security/paths/guard.ts';
+import { PATHS } from '../support/extensions.ts';
 
 let root: string;
 let home: string;
@@ -31,6 +32,7 @@ const guest: PathCaller = { role: 'guest', taint: { untrusted: true } };
 
 function makeGuard(options: Partial<PathGuardOptions> = {}): PathGuard {
   return new PathGuard({
+    paths: PATHS,
     workspace,
     home,
     readRoots: [],

@@ -109,6 +109,7 @@ describe('a machine without a working bubblewrap', () => {
     );
     await mkdir(join(folder.path, 'workspace'));
     await using sandbox = createSandbox({
+      protectedFolders: [],
       home: folder.path,
       workspace: join(folder.path, 'workspace'),
       readRoots: [],

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
@@ -54,7 +55,7 @@ describeWith('python3')('assistant init in a terminal', () => {
     expect(terminal.seconds).toBeLessThan(40);
     // One answer, and three prompts that prove the window.
     expect(ollama.requests).toHaveLength(4);
-    const { config, warnings } = await loadConfig({ home, env: {} });
+    const { config, warnings } = await loadConfig({ program: PROGRAM, home, env: {} });
     expect(warnings).toEqual([]);
     expect(config.agent).toMatchObject({ model: 'ollama/qwen3:8b', timezone: 'Europe/Vienna' });
     expect(config.providers['ollama']?.baseUrl).toBe(ollama.url);
@@ -117,7 +118,7 @@ describeWith('python3')('assistant init in a terminal', () => {
     expect(configIn(home)).not.toContain('right');
     const file = join(home, 'secrets', 'OPENAI_API_KEY');
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const { config } = await loadConfig({ home, env: {} });
+    const { config } = await loadConfig({ program: PROGRAM, home, env: {} });
     expect(config.providers['openai']?.apiKey).toBe('right');
     expect(config.agent.timezone).toBe('Asia/Tokyo');
   });
@@ -234,7 +235,7 @@ describe('the window that Ollama loads', () => {
     line.env = { OLLAMA_HOST: ollama.url };
     if (mine !== undefined) writeFileSync(join(line.home, 'config.json'), JSON.stringify(mine));
     expect(await line.run('init', '--yes', '--provider', 'ollama')).toBe(0);
-    const { config, warnings } = await loadConfig({ home: line.home, env: {} });
+    const { config, warnings } = await loadConfig({ program: PROGRAM, home: line.home, env: {} });
     expect(warnings).toEqual([]);
     expect(config.agent.model).toBe('ollama/qwen3:8b');
     return { line, config, window: config.models['ollama/qwen3:8b']?.contextWindow, loads: ollama.loads };
@@ -323,7 +324,7 @@ describe('assistant init --yes', () => {
     expect(text).toContain('// mine');
     expect(text).toContain('/* kept */');
     expect(text).not.toContain('"mine"');
-    const { config } = await loadConfig({ home: line.home, env: line.env });
+    const { config } = await loadConfig({ program: PROGRAM, home: line.home, env: line.env });
     expect(config.agent).toMatchObject({ model: 'openai/gpt-6', timezone: 'Asia/Tokyo', maxIterations: 7 });
     expect(config.providers['openai']?.apiKey).toBe('mine');
     expect(await line.run('init', '--yes')).toBe(0);
@@ -391,7 +392,7 @@ describe('assistant init --yes', () => {
     const line = new CommandLine();
     line.env = { OLLAMA_HOST: NOWHERE };
     expect(await line.run('init', '--yes', '--base-url', server.url)).toBe(0);
-    const { config } = await loadConfig({ home: line.home, env: {} });
+    const { config } = await loadConfig({ program: PROGRAM, home: line.home, env: {} });
     expect(config.agent.model).toBe('local/qwen3');
     expect(config.providers['local']).toMatchObject({ kind: 'openai', baseUrl: server.url });
   });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
@@ -87,7 +88,7 @@ describe('from nothing to the first answer', () => {
       const line = new CommandLine();
       line.env = { ...env, ASSISTANT_HOME: home };
       expect(await line.run('init', '--yes')).toBe(0);
-      const { config } = await loadConfig({ home, env });
+      const { config } = await loadConfig({ program: PROGRAM, home, env });
       expect(config.agent.model).toMatch(/^anthropic\//u);
       expect(readdirSync(home)).not.toContain('secrets');
     }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
@@ -50,7 +51,7 @@ describe('assistant init with Discord', () => {
       expect(await terminal.ended).toBe(0);
       expect(terminal.screen).toContain('scope=bot+applications.commands&permissions=274878008320');
       expect(terminal.screen).not.toContain(discord.token);
-      const { config } = await loadConfig({ home, env: {} });
+      const { config } = await loadConfig({ program: PROGRAM, home, env: {} });
       const ids = ['123456789012345678'];
       expect(config.channels['discord']).toMatchObject({ token: discord.token, owners: ids, allowFrom: ids });
       expect(discord.calls.map(({ route, body }) => [route.replaceAll(/\d{5,}/gu, 'N'), body]).slice(-2)).toMatchObject(
@@ -107,7 +108,7 @@ describe('assistant init with Slack', () => {
     const shown = terminal.screen.replaceAll('\r', '');
     expect(shown).toContain(yaml.replaceAll(/^ {3}/gmu, '').trim());
     expect(shown).not.toContain('xoxb-test');
-    const { config } = await loadConfig({ home, env: {} });
+    const { config } = await loadConfig({ program: PROGRAM, home, env: {} });
     expect(config.channels['slack']).toMatchObject({
       botToken: 'xoxb-test-bot-token',
       appToken: 'xapp-test-app-token',
@@ -129,7 +130,7 @@ describe('assistant init with Slack', () => {
     expect(await line.run('init', ...argv, '--slack-owner', 'ann')).toBe(1);
     expect(line.err).toContain('A member id in Slack looks like U0123456789.');
     expect(await line.run('init', ...argv, '--slack-owner', 'U0123456789')).toBe(0);
-    const { config } = await loadConfig({ home: line.home, env: line.env });
+    const { config } = await loadConfig({ program: PROGRAM, home: line.home, env: line.env });
     expect(config.channels['slack']).toMatchObject({ ...slack.config, owners: ['U0123456789'] });
     expect(readFileSync(join(line.home, 'config.json'), 'utf8')).toContain('"appToken": "${APP}"');
     expect(slack.calls.at(-1)).toMatchObject({ method: 'chat.postMessage', payload: { channel: 'U0123456789' } });

@@ -3,6 +3,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { scan, type Offer } from '../../src/setup/scan.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { PROGRAM } from '../support/extensions.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const PROVIDERS = {
@@ -13,8 +14,8 @@ const PROVIDERS = {
 async function offered(env: Environment): Promise<Readonly<Record<string, Offer['found']>>> {
   await using folder = await tempFolder();
   const text = JSON.stringify({ providers: PROVIDERS });
-  const { config } = await loadConfig({ home: folder.path, env, text });
-  const offers = await scan(config, env, systemClock);
+  const { config } = await loadConfig({ program: PROGRAM, home: folder.path, env, text });
+  const offers = await scan({ program: PROGRAM, env, clock: systemClock }, config);
   return Object.fromEntries(offers.map(({ provider, found }) => [provider, found]));
 }
 

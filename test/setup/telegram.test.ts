@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/extensions.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
@@ -56,7 +57,7 @@ describe('assistant init with Telegram', () => {
       expect(await terminal.ended).toBe(0);
       expect(terminal.answers).toBe(7);
       expect(terminal.screen).not.toContain(telegram.token);
-      const { config } = await loadConfig({ home, env: {} });
+      const { config } = await loadConfig({ program: PROGRAM, home, env: {} });
       expect(config.channels['telegram']).toMatchObject({ token: telegram.token, owners: ['7'], allowFrom: ['7'] });
       expect(readFileSync(join(home, 'config.json'), 'utf8')).not.toContain(telegram.token);
       expect(telegram.sentMessages.map(({ chatId, text }) => [chatId, text])).toEqual([
@@ -77,7 +78,7 @@ describe('assistant init with Telegram', () => {
     await terminal.answer('Ctrl-C stops', CTRL_C);
     expect(await terminal.ended).toBe(130);
     expect(terminal.screen).toContain('of the chat platform nothing was written');
-    const { config } = await loadConfig({ home, env: {} });
+    const { config } = await loadConfig({ program: PROGRAM, home, env: {} });
     expect(config.agent.model).toBe('openai/gpt-5.5');
     expect(config.channels['telegram']?.token).toBeUndefined();
     expect(existsSync(join(home, 'secrets'))).toBe(false);
@@ -116,7 +117,7 @@ describe('assistant init with Telegram', () => {
     expect(line.out).toContain('channels  telegram (switched off)\n');
     const argv = ['--yes', '--provider', 'demo', '--telegram-token-env', 'BOT', '--telegram-owner', '7'];
     expect(await line.run('init', ...argv)).toBe(0);
-    const { config } = await loadConfig({ home: line.home, env: line.env });
+    const { config } = await loadConfig({ program: PROGRAM, home: line.home, env: line.env });
     expect(config.channels['telegram']?.enabled).toBe(true);
   });
 
@@ -130,7 +131,7 @@ describe('assistant init with Telegram', () => {
     expect(await line.run('init', ...argv, '--telegram-owner', '@ann')).toBe(1);
     expect(line.err).toContain('An id on Telegram is a number, never a name.');
     expect(await line.run('init', ...argv, '--telegram-owner', '7')).toBe(0);
-    const { config } = await loadConfig({ home: line.home, env: line.env });
+    const { config } = await loadConfig({ program: PROGRAM, home: line.home, env: line.env });
     expect(config.channels['telegram']).toMatchObject({
       token: telegram.token,
       owners: ['5', '7'],

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { hashOfJob, jobSchema, type Job } from '../../src/automation/job.ts';
+import { TABLES } from './extensions.ts';
+import { hashOfJob, jobSchema, type Job } from '../../src/extensions/cron/job.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
 import { openDatabase } from '../../src/storage/open-database.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
@@ -39,7 +40,7 @@ const AGED_JOBS: readonly Job[] = ['minute', 'hourly-1', 'hourly-2', 'hourly-3']
 /** Fills a home as two years without any sweeping would have left it; whatever is in its journal stays. */
 export async function ageHome(home: string, { messages, runs, now }: Ages): Promise<void> {
   const path = join(home, 'state.db');
-  (await openDatabase({ path, migrations: journalMigrations, backupPath: null })).close();
+  (await openDatabase({ path, migrations: journalMigrations, parts: TABLES, backupPath: null })).close();
   using db = new DatabaseSync(path);
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; PRAGMA foreign_keys = OFF;');
   const indices = db.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL").all();

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { PROGRAM } from './extensions.ts';
 import { run } from '../../src/cli/run.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { thisHost } from '../../src/service/host.ts';
@@ -10,11 +11,12 @@ export interface CommandRun {
   readonly err: string;
 }
 
-/** Runs a command line in this process on a home, with everything real and nobody at the terminal. `env`: further variables. */
+/** Runs a command line in this process on a home, with everything real and nobody at the terminal. `env`: further variables. @default program the whole one */
 export async function runCommand(
   words: readonly string[],
   home: string,
   env: Readonly<Record<string, string>> = {},
+  program = PROGRAM,
 ): Promise<CommandRun> {
   const nothing = { [Symbol.dispose]: () => {} };
   const stdout = new PassThrough();
@@ -23,6 +25,7 @@ export async function runCommand(
   stdout.on('data', (chunk) => (out += String(chunk)));
   stderr.on('data', (chunk) => (err += String(chunk)));
   const code = await run(words, {
+    program,
     stdin: new PassThrough().end(),
     stdout,
     stderr,

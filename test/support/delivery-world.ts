@@ -9,6 +9,7 @@ import type { Outlets } from '../../src/channels/delivery/next-part.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { systemRandom, type Random } from '../../src/util/random.ts';
+import { appWith } from './app-with.ts';
 import { storageHealth } from './healthy-storage.ts';
 import { recordingLog } from './recording-log.ts';
 import { ScriptedChannel } from './scripted-channel.ts';
@@ -145,9 +146,9 @@ export class DeliveryWorld implements AsyncDisposable {
   }
 
   #openDelivery(): Delivery {
-    const { bus, outlets, clock, log } = this;
+    const { bus, journal, outlets, clock, log } = this;
     const storage = storageHealth(clock);
-    return new Delivery({ bus, outbox: this.journal.outbox, outlets, storage, clock, random: steadyRandom, log });
+    return new Delivery(appWith({ bus, journal, storage, clock, random: steadyRandom, log }), outlets);
   }
 }
 

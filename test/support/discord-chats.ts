@@ -150,7 +150,7 @@ export class DiscordChats {
     placeId: string,
     body: Payload,
     files: readonly UploadedFile[],
-    { isReply = false, onlyFor }: { readonly isReply?: boolean; readonly onlyFor?: string | undefined } = {},
+    { isReply = false, onlyFor }: { readonly isReply?: boolean; readonly onlyFor?: string } = {},
   ): DiscordPost {
     const { nonce, enforce_nonce: enforced } = body;
     const checked = this.#check(body, files);

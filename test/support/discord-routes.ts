@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { newSnowflake } from './discord-ids.ts';
 import { readBytes } from './http.ts';
 import { DiscordRefusal, type DiscordChats, type DiscordPost, type UploadedFile } from './discord-chats.ts';
-import { compareIds } from '../../src/channels/discord/snowflake.ts';
+import { compareIds } from '../../src/extensions/discord/snowflake.ts';
 import { isRecord } from './validate.ts';
 
 type Payload = Readonly<Record<string, unknown>>;

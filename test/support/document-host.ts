@@ -7,6 +7,7 @@ import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { errorMessage } from '../../src/util/errors.ts';
 import { testToolContext } from './tool-context.ts';
+import { PATHS } from './extensions.ts';
 
 /**
  * A process that reads documents as the daemon does, so that its memory can be measured: the folder of the files is its
@@ -22,7 +23,13 @@ export interface HostTask {
 
 const readDocument = createDocumentReader({ clock: systemClock });
 const readPage = createPageReader({ clock: systemClock, readDocument });
-const guard = new PathGuard({ workspace, home: `${workspace}/home`, readRoots: [], restrictToWorkspace: true });
+const guard = new PathGuard({
+  paths: PATHS,
+  workspace,
+  home: `${workspace}/home`,
+  readRoots: [],
+  restrictToWorkspace: true,
+});
 const registry = new ToolRegistry({
   policy: { allow: ['*'], deny: [], guest: ['read_file'] },
   clock: systemClock,

@@ -64,7 +64,7 @@ function view(body: Readonly<Record<string, unknown>>): RequestView {
       .filter((message) => message['role'] === 'system' || message['role'] === 'developer')
       .map((message) => textOf(message['content']))
       .join('\n'),
-    lastUserText: textOf(messages.findLast((message) => message['role'] === 'user')?.['content']),
+    lastUserText: textOf(messages.findLast((message) => message['role'] === 'user')?.['content']).trimEnd(),
     toolResults: messages
       .slice(lastAssistant + 1)
       .filter((message) => message['role'] === 'tool')

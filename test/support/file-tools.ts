@@ -20,6 +20,7 @@ import { writeFileTool } from '../../src/tools/files/write-file.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { testToolContext, type TestCall } from './tool-context.ts';
 import { VirtualClock } from './virtual-clock.ts';
+import { PATHS } from './extensions.ts';
 
 export interface FileTools extends AsyncDisposable {
   /** Real path of a fresh home with a `config.json` in it. */
@@ -54,7 +55,7 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
   await mkdir(workspace);
   await writeFile(join(home, 'config.json'), '{"secret":true}');
   const guard = new WatchedGuard(
-    { workspace, home, readRoots: [], restrictToWorkspace: true, ...options.paths?.(home) },
+    { paths: PATHS, workspace, home, readRoots: [], restrictToWorkspace: true, ...options.paths?.(home) },
     options.beforeWrite,
   );
   const clock = new VirtualClock();

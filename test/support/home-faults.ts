@@ -24,7 +24,7 @@ export interface FaultPlan {
   /** Between two faults at most, ms. */
   readonly betweenMs: number;
   /** Told when a gateway is back. */
-  readonly onFault?: ((line: string) => void) | undefined;
+  readonly onFault?: (line: string) => void;
 }
 
 /** A gateway that was killed is started again within this time. */

@@ -42,12 +42,7 @@ export class HomeGateway implements AsyncDisposable {
   static async prepare(
     name: string,
     homes: readonly string[],
-    {
-      folder,
-      url,
-      leaseSeconds,
-      config,
-    }: SharedWorld & { readonly config?: Readonly<Record<string, unknown>> | undefined },
+    { folder, url, leaseSeconds, config }: SharedWorld & { readonly config?: Readonly<Record<string, unknown>> },
   ): Promise<HomeGateway> {
     const isMachine = config === undefined;
     const own = isMachine ? join(folder, name) : join(folder, name, homes[0] ?? '');

@@ -41,7 +41,7 @@ export class HomeTalk implements Disposable {
       random,
       everyMs,
       outstanding = OUTSTANDING,
-    }: { readonly random: () => number; readonly everyMs: number; readonly outstanding?: number | undefined },
+    }: { readonly random: () => number; readonly everyMs: number; readonly outstanding?: number },
   ) {
     this.#outstanding = outstanding;
     this.#homes = homes;

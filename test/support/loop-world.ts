@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import type { ChatCommand } from '../../src/agent/commands/command.ts';
 import { CommandTable } from '../../src/agent/commands/table.ts';
 import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
-import { AgentLoop, type LoopPorts } from '../../src/agent/loop.ts';
+import type { App } from '../../src/core/app.ts';
+import { AgentLoop } from '../../src/agent/loop.ts';
 import { readAnswer } from '../../src/agent/questions/answers.ts';
 import { Questions } from '../../src/agent/questions/questions.ts';
 import { MessageBus } from '../../src/bus/bus.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -13,8 +15,11 @@ import { createIds } from '../../src/util/ids.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { Slots } from '../../src/util/slots.ts';
+import { appWith } from './app-with.ts';
+import { PROGRAM } from './extensions.ts';
 import { storageHealth } from './healthy-storage.ts';
 import { tempFolder } from './temp.ts';
+import { ORIGINS } from './extensions.ts';
 
 /** A loop that runs over a real journal and real sessions; disposing stops it. */
 export interface LoopWorld extends AsyncDisposable {
@@ -29,10 +34,10 @@ export interface LoopWorldOptions {
   /** @default none */
   readonly commands?: readonly ChatCommand[];
   /** What runs a turn. @default every turn fails */
-  readonly runner?: LoopPorts['runner'];
+  readonly runner?: App['turns'];
 }
 
-const NO_TURNS: LoopPorts['runner'] = {
+const NO_TURNS: App['turns'] = {
   running: [],
   stop: () => false,
   run: async () => {
@@ -60,39 +65,32 @@ export async function startLoop({ admit, commands = [], runner = NO_TURNS }: Loo
   const bus = new MessageBus({ inbox: journal.inbox, outbox: journal.outbox, newId });
   const hooks = new HookRunner(log);
   hooks.register('test', { admit });
-  const loop = new AgentLoop({
-    runtime: { clock, log, newId, redact: (text) => text, storage: storageHealth(clock) },
-    store: { journal, sessions, bus, consolidation: { beforeTurn: async () => {}, afterTurn: () => {} } },
-    limits: {
-      slots: new Slots(4),
-      maxIterations: 10,
-      toolResultChars: 10_000,
-      turnTimeoutMs: 60_000,
-      bursts: { whenBusy: () => 'steer', debounceMs: 0, groupDebounceMs: () => 0 },
-    },
-    people: {
-      speech: { isOffered: () => false, answersVoice: () => false },
-      questions: new Questions({
-        ledger: journal.questions,
-        allowances: journal.allowances,
-        clock,
-        random: systemRandom,
-        mask: (text) => text,
-        redact: (text) => text,
-        messages: () => 1,
-        attach: async () => null,
-        closed: () => {},
-        reaches: () => true,
-      }),
-      render: () => [],
-      holdBack: async () => false,
-      settled: async () => {},
-      roleNow: ({ role }) => role,
-    },
+  const app = appWith({
+    program: PROGRAM,
+    clock,
+    log,
+    newId,
+    random: systemRandom,
+    redact: (text) => text,
+    storage: storageHealth(clock),
+    config: PROGRAM.schema.parse({}) as Config,
+    journal,
+    sessions,
+    bus,
+    slots: new Slots(4),
+    channels: {
+      manager: { renderParts: () => [], outlet: () => 'unknown' },
+      isOpen: () => true,
+    } as unknown as App['channels'],
+    people: { ownersChat: () => journal.questions.ownersChat() } as App['people'],
     hooks,
-    commands: { table: new CommandTable({ commands }), audit: async () => {} },
-    runner,
+    commands: new CommandTable({ origins: ORIGINS, commands }),
+    audit: { record: async () => {} } as unknown as App['audit'],
+    plugins: { each: () => [] } as unknown as App['plugins'],
+    turns: runner,
   });
+  Object.assign(app, { questions: new Questions(app) });
+  const loop = new AgentLoop(app);
   const running = loop.run();
   const owned = stack.move();
   return {

@@ -1,7 +1,7 @@
 import MarkdownIt from 'markdown-it';
-import { isDiscordLink } from '../../src/channels/markup/discord-text.ts';
+import { isDiscordLink } from '../../src/extensions/discord/text.ts';
 import { commonMarkLiteral, commonMarkParts } from '../../src/channels/markup/commonmark.ts';
-import { discordMarkup } from '../../src/channels/markup/discord.ts';
+import { discordMarkup } from '../../src/extensions/discord/markup.ts';
 import type { LinkRule } from '../../src/channels/markup/inline.ts';
 import { toSpans } from '../../src/channels/markup/markdown.ts';
 import type { Markup } from '../../src/channels/markup/markup.ts';

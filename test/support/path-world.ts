@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { PathCaller } from '../../src/security/paths/rules.ts';
 import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/security/paths/guard.ts';
 import { tempFolder } from './temp.ts';
+import { PATHS } from './extensions.ts';
 
 export const OWNER: PathCaller = { role: 'owner', chatType: 'direct', taint: { untrusted: false } };
 export const TAINTED: PathCaller = { role: 'owner', chatType: 'direct', taint: { untrusted: true } };
@@ -39,6 +40,7 @@ export async function pathWorld(): Promise<PathWorld> {
     workspace,
     guard: (options = {}) =>
       new PathGuard({
+        paths: PATHS,
         workspace,
         home,
         readRoots: [],

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { readAnswer } from '../../src/agent/questions/answers.ts';
-import { Questions, type AskedCall, type QuestionPorts } from '../../src/agent/questions/questions.ts';
+import { Questions, type AskedCall } from '../../src/agent/questions/questions.ts';
 import type { InboundMessage } from '../../src/bus/messages.ts';
+import type { App } from '../../src/core/app.ts';
 import type { AnswerTaken } from '../../src/journal/answers.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';
+import { silentLog } from '../../src/util/log.ts';
 import { systemRandom } from '../../src/util/random.ts';
+import { appWith } from './app-with.ts';
 import { inboundMessage } from './inbound.ts';
 import { tempFolder } from './temp.ts';
 import { settle, VirtualClock } from './virtual-clock.ts';
@@ -23,7 +26,7 @@ export interface QuestionsWorld extends AsyncDisposable {
   /** Those of a first process. */
   readonly questions: Questions;
   /** As a process has it; each call is a new process. */
-  start(ports?: Partial<QuestionPorts>): Questions;
+  start(isOpen?: (channel: string) => boolean): Questions;
   call(overrides?: Partial<AskedCall>): AskedCall;
   /** Everything that waits to be sent is delivered; `first`: the platform's number of the first message. */
   deliver(first?: number): Promise<void>;
@@ -46,20 +49,19 @@ export async function openQuestionsWorld(): Promise<QuestionsWorld> {
   let messages = 0;
   journal.inbox.onAnswer((one) => void taken.push(one));
   await journal.inbox.accept([OWNERS_CHAT]);
-  const start = (ports: Partial<QuestionPorts> = {}): Questions => {
-    const questions = new Questions({
-      ledger: journal.questions,
-      allowances: journal.allowances,
-      clock,
-      random: systemRandom,
-      mask: (text) => text.replaceAll('sk-secret', '[redacted]'),
-      redact: (text) => text,
-      messages: () => 1,
-      attach: async () => null,
-      closed: () => {},
-      reaches: (channel) => channel === 'telegram',
-      ...ports,
-    });
+  const start = (isOpen = (channel: string): boolean => channel === 'telegram'): Questions => {
+    const manager = { renderParts: () => [''], outlet: () => 'unknown' };
+    const questions = new Questions(
+      appWith({
+        journal,
+        clock,
+        random: systemRandom,
+        redact: (text, { knownBy } = {}) => (knownBy === 'value' ? text.replaceAll('sk-secret', '[redacted]') : text),
+        channels: { manager, isOpen } as unknown as App['channels'],
+        people: { ownersChat: () => journal.questions.ownersChat() } as App['people'],
+        log: silentLog,
+      }),
+    );
     journal.inbox.onAnswer((one) => questions.answered(one));
     return questions;
   };

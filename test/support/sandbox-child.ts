@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { createSandbox } from '../../src/security/sandbox/sandbox.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { systemRandom } from '../../src/util/random.ts';
+import { PATHS } from './extensions.ts';
 
 const [home = '', command = ''] = process.argv.slice(2);
 const workspace = join(home, 'workspace');
 mkdirSync(workspace, { recursive: true });
 await using sandbox = createSandbox({
+  protectedFolders: PATHS.folders,
   home,
   workspace,
   folder: join(home, 'sandbox'),

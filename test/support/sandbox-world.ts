@@ -14,6 +14,7 @@ import { systemRandom } from '../../src/util/random.ts';
 import { writeProgram } from './program-file.ts';
 import { missing } from './programs.ts';
 import { tempFolder } from './temp.ts';
+import { PATHS } from './extensions.ts';
 
 export const BWRAP = '/usr/bin/bwrap';
 
@@ -50,6 +51,7 @@ export async function sandboxWorld(options: Partial<SandboxOptions> = {}): Promi
   await mkdir(workspace);
   await writeFile(join(home, 'secret'), 'do not read me\n');
   const sandbox = createSandbox({
+    protectedFolders: PATHS.folders,
     home,
     workspace,
     folder: join(home, 'sandbox'),

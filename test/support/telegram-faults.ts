@@ -33,14 +33,14 @@ export type FaultHandler = (call: {
 
 interface FaultPlan {
   readonly taken: boolean;
-  readonly delayMs?: number | undefined;
+  readonly delayMs?: number;
   readonly end: 'reset' | 'hang' | 'html' | 'json' | 'answer';
   /** For the record of calls; undefined when the call ends with its own status. */
   readonly label: number | string | undefined;
   readonly status: number;
   readonly description: string;
-  readonly retryAfter?: number | undefined;
-  readonly movedTo?: number | undefined;
+  readonly retryAfter?: number;
+  readonly movedTo?: number;
   /** In place of the call's own result. */
   readonly result?: unknown;
 }

@@ -1,6 +1,8 @@
+import type { Extension } from '../../src/core/api.ts';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TABLES } from './extensions.ts';
 import { createAssistant, type Assistant, type HookSet } from '../../src/app.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { journalMigrations } from '../../src/journal/schema.ts';
@@ -32,6 +34,7 @@ export interface WorldOptions {
   /** Settings over the world's own. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly hooks?: readonly HookSet[];
+  readonly extensions?: readonly Extension[];
   readonly log?: Logger;
   /** @default the machine's */
   readonly clock?: Clock;
@@ -110,6 +113,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       config: options.config ?? {},
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       ...(options.onRestart === undefined ? {} : { onRestart: options.onRestart }),
+      ...(options.extensions === undefined ? {} : { extensions: options.extensions }),
     });
     const { user, system } = process.threadCpuUsage(before);
     startMs = (user + system) / 1_000;
@@ -152,7 +156,7 @@ let newJournal: Uint8Array | undefined;
 async function putNewJournal(path: string): Promise<void> {
   if (existsSync(path)) return;
   if (newJournal === undefined) {
-    (await openDatabase({ path, migrations: journalMigrations, backupPath: null })).close();
+    (await openDatabase({ path, migrations: journalMigrations, parts: TABLES, backupPath: null })).close();
     newJournal = await readFile(path);
   } else {
     await writeFile(path, newJournal, { mode: 0o600 });

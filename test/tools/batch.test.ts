@@ -3,12 +3,14 @@ import * as z from 'zod';
 import { HookRunner } from '../../src/agent/hooks/hooks.ts';
 import { pendingCalls } from '../../src/agent/turn/steps.ts';
 import { runCalls } from '../../src/agent/turn/tool-calls.ts';
+import type { App } from '../../src/core/app.ts';
 import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
 import { batchTool } from '../../src/tools/batch.ts';
 import type { KeepWhole, ToolRegistry } from '../../src/tools/registry/registry.ts';
 import { callTitle } from '../../src/tools/registry/result.ts';
 import { defineTool, type ApprovalRequest, type Tool } from '../../src/tools/tool.ts';
 import { silentLog } from '../../src/util/log.ts';
+import { appWith } from '../support/app-with.ts';
 import { makeRegistry, result, tool, TOKEN } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
@@ -62,11 +64,13 @@ async function play(calls: readonly Inner[], options: PlayOptions = {}): Promise
   const tape = [asked, ...(options.before ?? [])].map((draft): TapeEntry => ({ ...draft, v: 1, id: '', at: 0 }));
   const drafts: EntryDraft[] = [];
   await runCalls(pendingCalls(tape), {
+    app: appWith({
+      tools: registry,
+      hooks: new HookRunner(silentLog),
+      media: { put: async () => 'hash' } as unknown as App['media'],
+    }),
     facts: { turnId: 'T', sessionKey: 'terminal:test', messages: [] },
-    registry,
-    hooks: new HookRunner(silentLog),
     live: () => {},
-    media: { put: async () => 'hash' },
     context: (callId) => testToolContext({ callId, ...options.context }),
     append: async (more) => {
       for (const draft of more) options.onAppend?.(draft);

@@ -52,7 +52,6 @@ async function taints(): Promise<Taints> {
       workspace,
       environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
     },
-    memory: { change: () => Promise.reject(new Error('not called')) },
     fetch,
     search: { fetch, searchProvider: 'auto', searchApiKey: null, searchUrl: null },
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memorySearchTool, type MemorySearcher } from '../../src/tools/memory-search.ts';
+import { memorySearchTool, type MemorySearcher } from '../../src/extensions/memory/search-tool.ts';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/tools/tool.ts';
 import { toJsonSchema } from '../../src/tools/registry/schema.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import { memoryWriteTool } from '../../src/tools/memory-write.ts';
+import { memoryWriteTool } from '../../src/extensions/memory/write-tool.ts';
 import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import type { ApprovalRequest, ToolResult } from '../../src/tools/tool.ts';
 import { memoryWorld, type MemoryWorld } from '../memory/memory-world.ts';

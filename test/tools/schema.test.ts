@@ -10,8 +10,15 @@ import { listDirTool } from '../../src/tools/files/list-dir.ts';
 import { readFileTool } from '../../src/tools/files/read-file.ts';
 import { toJsonSchema } from '../../src/tools/registry/schema.ts';
 import { writeFileTool } from '../../src/tools/files/write-file.ts';
+import { PATHS } from '../support/extensions.ts';
 
-const guard = new PathGuard({ workspace: '/w/workspace', home: '/w', readRoots: [], restrictToWorkspace: true });
+const guard = new PathGuard({
+  paths: PATHS,
+  workspace: '/w/workspace',
+  home: '/w',
+  readRoots: [],
+  restrictToWorkspace: true,
+});
 const changes = { recordChange: async (): Promise<void> => {} };
 const find = (): Promise<never> => Promise.reject(new Error('not called'));
 const tools = [

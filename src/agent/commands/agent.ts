@@ -1,20 +1,5 @@
+import type { App } from '../../core/app.ts';
 import type { ChatCommand } from './command.ts';
-
-/** A further assistant of this process. */
-interface OtherAssistant {
-  readonly name: string;
-  readonly state: string;
-  readonly detail?: string;
-  /** A channel, or one chat of it, such as `telegram:-100123`. */
-  readonly routes: readonly string[];
-}
-
-interface AgentCommandPorts {
-  /** The name of the assistant that answers; null: the main one. */
-  readonly name: string | null;
-  /** The further assistants; none where this is not the main one. */
-  readonly others: () => readonly OtherAssistant[];
-}
 
 const STATES: Readonly<Record<string, string>> = {
   away: 'restarting',
@@ -24,7 +9,7 @@ const STATES: Readonly<Record<string, string>> = {
 };
 
 /** /agent: says which assistant answers here; the owner of the main one is told of the others. */
-export const agentCommand = ({ name, others }: AgentCommandPorts): ChatCommand => ({
+export const agentCommand = ({ host, further }: App): ChatCommand => ({
   name: 'agent',
   description: 'which assistant answers here',
   role: 'guest',
@@ -32,12 +17,12 @@ export const agentCommand = ({ name, others }: AgentCommandPorts): ChatCommand =
   interrupts: false,
   repeatable: true,
   run: async ({ message: { role, channel, chatId } }) => {
-    if (name !== null) {
+    if (host !== null) {
       const change = 'Who answers where is set in the configuration of the main assistant (agents).';
-      return `“${name}” answers here, an assistant with its own memory. ${role === 'owner' ? change : ''}`.trim();
+      return `“${host.name}” answers here, an assistant with its own memory. ${role === 'owner' ? change : ''}`.trim();
     }
     if (role !== 'owner') return 'The main assistant answers here.';
-    const known = others();
+    const known = further.list();
     if (known.length === 0) {
       return 'The main assistant answers here. There is no other; docs/several-assistants.md says how to add one.';
     }
@@ -50,7 +35,7 @@ export const agentCommand = ({ name, others }: AgentCommandPorts): ChatCommand =
   },
 });
 
-function lineOf({ name, state, detail, routes }: OtherAssistant): string {
+function lineOf({ name, state, detail, routes }: ReturnType<App['further']['list']>[number]): string {
   const where = routes.length === 0 ? 'no chat' : routes.map((route) => `\`${route}\``).join(', ');
   return `- ${name} (${STATES[state] ?? state}): ${where}${detail === undefined ? '' : `. ${detail}`}`;
 }

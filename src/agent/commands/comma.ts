@@ -1,8 +1,10 @@
-import type { ToolRegistry } from '../../tools/registry/registry.ts';
+import type { App } from '../../core/app.ts';
+import { contextOutsideTurn } from '../../tools/registry/outside-turn.ts';
 import { camelCase, ownParameter } from '../../tools/registry/parameter-aliases.ts';
 import { renderResult } from '../../tools/registry/result.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { cut } from '../../util/text.ts';
+import { withheldFromRun } from '../withheld-tools.ts';
 import type { ChatCommand, CommandContext } from './command.ts';
 
 /** The names of a tool's parameters. */
@@ -12,18 +14,12 @@ interface ParameterNames {
   readonly first: string | undefined;
 }
 
-interface CommaPorts {
-  readonly registry: Pick<ToolRegistry, 'run' | 'list' | 'named'>;
-  /** The context in which the tool runs for this command. */
-  readonly toolContext: (context: CommandContext) => Promise<ToolContext>;
-}
-
 /** Characters of a result that the reply shows. */
 const MOST_SHOWN = 8_000;
 
 /** `,tool key=value …`: runs a tool under the usual rules, but without the model and its cost. */
 export const commaCommand =
-  ({ registry, toolContext }: CommaPorts) =>
+  (app: App) =>
   (name: string): ChatCommand => ({
     name,
     description: 'run this tool directly',
@@ -31,13 +27,37 @@ export const commaCommand =
     priority: false,
     interrupts: false,
     run: async (context) => {
-      const known = registry.named(name)?.name;
-      const schema = registry.list().find(({ tool }) => tool.name === known)?.spec.parameters;
+      const { tools } = app;
+      const known = tools.named(name)?.name;
+      const schema = tools.list().find(({ tool }) => tool.name === known)?.spec.parameters;
       const call = { name, arguments: commaArguments(context.args, parametersOf(schema)) };
-      const result = await registry.run(call, await toolContext(context));
+      const result = await tools.run(call, await ownersToolContext(context, app));
       return fenced(cut(renderResult(result), MOST_SHOWN));
     },
   });
+
+/** A tool that the owner calls by hand: their own words, nothing of strangers in play. */
+async function ownersToolContext(
+  { message, turnId, signal }: CommandContext,
+  { paths, questions, spill, media, editors, editorFiles, turnSkills }: App,
+): Promise<ToolContext> {
+  const { sessionKey } = message;
+  const callId = `${turnId}.1`;
+  const { role, chatType, origin, channel, sender } = message;
+  return contextOutsideTurn({
+    signal,
+    call: { id: callId, turnId, sessionKey, messageId: message.id },
+    person: { role, chatType, origin, who: `${channel}:${sender.id}`, chat: null },
+    files: {
+      workingDirectory: paths.workspace,
+      readRoots: [spill.folder(sessionKey), media.folder(sessionKey), ...(await turnSkills.folders())],
+      roots: [editors.folderOf(sessionKey)].filter((folder) => folder !== undefined),
+      editor: editorFiles.of([sessionKey]),
+    },
+    withheld: (tool) => withheldFromRun(message, tool),
+    approve: (request) => questions.approve({ sessionKey, callId, turnId, signal, target: message }, request),
+  });
+}
 
 function parametersOf(schema: Readonly<Record<string, unknown>> | undefined): {
   names: readonly string[];

@@ -3,22 +3,6 @@ import type { ClosedTurn } from '../../journal/turns.ts';
 import type { UsageSum } from '../../journal/usage.ts';
 import type { ContextReport } from '../context/fit.ts';
 
-/** Reads and changes the model of a session. */
-export interface ModelChoice {
-  /** The default model as `provider/model`. */
-  readonly standard: string;
-  /** The model chosen for a session; null: the default. */
-  chosen(sessionKey: string): string | null;
-  /** The full name of the model that `ref` means. Throws an error with one sentence if it cannot be called. */
-  fullName(ref: string): string;
-  /** What its server has refused or named since, oldest first, each as a few words with a date. */
-  learned(model: string): readonly string[];
-  /** Forgets that, because its server may have changed. */
-  forget(model: string): void;
-  /** Chooses the model from the next turn on; null: the default. Durable when it resolves. */
-  choose(sessionKey: string, model: string | null): Promise<void>;
-}
-
 export interface StatusReport {
   readonly version: string;
   readonly model: string;

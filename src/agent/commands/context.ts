@@ -1,3 +1,4 @@
+import type { App } from '../../core/app.ts';
 import type { ToolSpec } from '../../providers/provider.ts';
 import { tooSmall, type ContextReport } from '../context/fit.ts';
 import type { ChatCommand } from './command.ts';
@@ -19,18 +20,14 @@ export interface PromptReport {
   readonly tokens: ContextReport;
 }
 
-interface ContextPorts {
-  readonly prompt: (sessionKey: string) => Promise<PromptReport>;
-}
-
-export const contextCommand = ({ prompt }: ContextPorts): ChatCommand => ({
+export const contextCommand = ({ prompts }: App): ChatCommand => ({
   name: 'context',
   description: 'what the model is sent here, and how much space is left',
   role: 'trusted',
   priority: false,
   interrupts: false,
   repeatable: true,
-  run: async ({ message }) => contextLines(await prompt(message.sessionKey)).join('\n'),
+  run: async ({ message }) => contextLines(await prompts.report(message.sessionKey)).join('\n'),
 });
 
 /** One line for each part of the request, in the order in which they are sent. */

@@ -1,10 +1,5 @@
-import type { Role } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import type { ChatCommand } from './command.ts';
-
-interface HelpPorts {
-  /** What a person of the asking role may use, in the order of the list. */
-  readonly commands: (role: Role) => readonly Pick<ChatCommand, 'name' | 'description'>[];
-}
 
 /** What people use commands for, a line of /help each. */
 const USES: readonly { readonly use: string; readonly commands: readonly string[] }[] = [
@@ -16,7 +11,7 @@ const USES: readonly { readonly use: string; readonly commands: readonly string[
   { use: 'Set up', commands: ['start', 'help', 'setup', 'restart'] },
 ];
 
-export const helpCommand = ({ commands }: HelpPorts): ChatCommand => ({
+export const helpCommand = (app: App): ChatCommand => ({
   name: 'help',
   description: 'the commands by use; `/help all` explains each',
   role: 'guest',
@@ -24,7 +19,7 @@ export const helpCommand = ({ commands }: HelpPorts): ChatCommand => ({
   interrupts: false,
   repeatable: true,
   run: async ({ message: { role }, args }) => {
-    const known = commands(role);
+    const known = app.commands.of(role);
     if (args.trim().toLowerCase() === 'all') {
       return [
         'Write what you want, in your own words. These commands do something at once, without the model:',

@@ -1,4 +1,4 @@
-import type { InboundMessage } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import { oneLine, plural, sentences } from '../../util/text.ts';
 import type { ChatCommand } from './command.ts';
 
@@ -22,11 +22,6 @@ export type MemResult =
       readonly memory: 'changed' | 'unchanged' | 'asked' | 'not-here';
     };
 
-interface MemPorts {
-  /** Saves the conversation of a message and a note to the memory. `stop` ends the waiting. */
-  readonly consolidate: (message: InboundMessage, note: string, stop: AbortSignal) => Promise<MemResult>;
-}
-
 /** Characters of a note that the reply repeats. */
 const LONGEST_NOTE = 300;
 const MEMORY = {
@@ -36,13 +31,13 @@ const MEMORY = {
   'not-here': 'MEMORY.md is only written from your direct chats.',
 } as const;
 
-export const memCommand = ({ consolidate }: MemPorts): ChatCommand => ({
+export const memCommand = ({ consolidation, redact }: App): ChatCommand => ({
   name: 'mem',
   description: 'save this conversation to memory now; `/mem text` adds a note',
   role: 'owner',
   priority: false,
   interrupts: false,
-  run: async ({ message, args, signal }) => sentence(await consolidate(message, args, signal)),
+  run: async ({ message, args, signal }) => sentence(await consolidation.mem(message, redact(args), signal)),
 });
 
 function sentence(consolidated: MemResult): string {

@@ -1,8 +1,7 @@
-import type { InboundMessage } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import { FORGOTTEN } from '../../memory/forget/mention.ts';
 import { sourceText } from '../../memory/facts/text.ts';
 import type { KnownFact, MemoryStore } from '../../memory/files/store.ts';
-import type { ApprovalAnswer } from '../../tools/tool.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import { oneLine, plural } from '../../util/text.ts';
@@ -23,22 +22,6 @@ export interface MentionsFound {
   readonly backups: readonly string[];
 }
 
-type MemoryPorts = Pick<MemoryStore, 'log' | 'restore' | 'facts'> & {
-  /** Zone of the dates; null: the machine's. */
-  readonly timezone: string | null;
-  /** Called after MEMORY.md got another text. */
-  readonly changed: () => void;
-  /** Looks for what is to be forgotten. Throws one sentence for words that could be anywhere. */
-  readonly lookFor: (words: string) => Promise<MentionsFound>;
-  /** Shows the owner what would be erased and waits for their answer. */
-  readonly confirm: (
-    context: CommandContext,
-    question: { readonly title: string; readonly detail: string },
-  ) => Promise<ApprovalAnswer>;
-  /** Has it erased by the next start. `restarts`: that follows at once; `later`: nothing starts the program again by itself. */
-  readonly forget: (words: string, asked: InboundMessage) => Promise<'restarts' | 'later'>;
-};
-
 const MOST_LISTED = 20;
 const MOST_FACTS = 40;
 const LONGEST_FACT = 300;
@@ -48,7 +31,7 @@ const USAGE =
   'Use `/memory` to list what I know with the day on which you told me, `/memory log` to list the earlier versions of MEMORY.md, `/memory restore ID` to go back to one of them, and `/memory forget WORDS` to erase for good whatever mentions these words.';
 
 /** /memory: the facts with their sources, the earlier versions of MEMORY.md, and erasing what the owner wants forgotten, as `assistant memory` does it. */
-export const memoryCommand = (ports: MemoryPorts): ChatCommand => ({
+export const memoryCommand = (app: App): ChatCommand => ({
   name: 'memory',
   description:
     'what I know, and since when; earlier versions of MEMORY.md: `/memory log`, `/memory restore ID`; erase something for good: `/memory forget WORDS`',
@@ -58,17 +41,18 @@ export const memoryCommand = (ports: MemoryPorts): ChatCommand => ({
   repeatable: true,
   run: async (context) => {
     const { message, args } = context;
-    const { log, restore, changed, facts, timezone } = ports;
+    const { memory, config } = app;
+    const { timezone } = config.agent;
     if (message.chatType !== 'direct') return 'MEMORY.md is only for our direct chat: send this command there.';
     const words = /^forget\s+(?<words>[^]+)$/iu.exec(args)?.groups?.['words'];
-    if (words !== undefined) return await forgotten(words, context, ports);
+    if (words !== undefined) return await forgotten(words, context, app);
     const [action = '', id = '', ...rest] = args.split(/\s+/u);
     try {
-      if (action === '') return factsText(await facts(), timezone);
-      if (action === 'log' && id === '') return listed(await log(), timezone);
+      if (action === '') return factsText(await memory.facts(), timezone);
+      if (action === 'log' && id === '') return listed(await memory.log(), timezone);
       if (action !== 'restore' || id === '' || rest.length > 0) return USAGE;
-      const { id: restored } = await restore(id);
-      changed();
+      const { id: restored } = await memory.restore(id);
+      app.search.scheduleSync();
       return `MEMORY.md is restored to version \`${restored}\`; this applies from my next answer on. What it said before is kept: \`/memory log\` lists it.`;
     } catch (error) {
       if (error instanceof AppError && error.code === 'memory-version') {
@@ -79,16 +63,20 @@ export const memoryCommand = (ports: MemoryPorts): ChatCommand => ({
   },
 });
 
-async function forgotten(words: string, context: CommandContext, ports: MemoryPorts): Promise<string> {
+async function forgotten(words: string, context: CommandContext, { forgetting, questions }: App): Promise<string> {
   // This command was given again after a crash, and what it asked for is done.
   if (words.trim() === FORGOTTEN) return 'It is forgotten.';
-  const found = await ports.lookFor(words);
+  const found = await forgetting.lookFor(words);
   if (Object.keys(found.files).length === 0 && found.rows === 0) {
     return ['Nothing that I keep has all of these words in one line.', ...stays(found)].join(' ');
   }
-  const answer = await ports.confirm(context, { title: 'Forget this for good', detail: mentionsText(found) });
+  const { message, turnId, signal } = context;
+  const answer = await questions.approve(
+    { sessionKey: message.sessionKey, callId: `${turnId}.1`, turnId, signal, target: message },
+    { title: 'Forget this for good', detail: mentionsText(found), reason: 'Nothing is erased without your yes.' },
+  );
   if (!answer.approved) return `Nothing was erased: ${answer.reason}.`;
-  const when = await ports.forget(words, context.message);
+  const when = await forgetting.forget(words, message);
   return when === 'restarts'
     ? 'I start anew to erase it, and tell you when it is done.'
     : 'It is erased when I start the next time.';

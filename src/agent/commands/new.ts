@@ -1,12 +1,8 @@
+import type { App } from '../../core/app.ts';
 import { plural } from '../../util/text.ts';
 import type { ChatCommand } from './command.ts';
 
-interface NewPorts {
-  /** Removes all earlier messages from the session's history; the same `id` does so only once. */
-  readonly resetSession: (sessionKey: string, reason: string, options: { readonly id: string }) => Promise<void>;
-}
-
-export const newCommand = ({ resetSession }: NewPorts): ChatCommand => ({
+export const newCommand = ({ resetSession }: Pick<App, 'resetSession'>): ChatCommand => ({
   name: 'new',
   description: 'start a fresh conversation; the old one stays on record',
   role: 'guest',

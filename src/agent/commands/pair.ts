@@ -1,3 +1,4 @@
+import type { App } from '../../core/app.ts';
 import type { PairedRole } from '../../bus/messages.ts';
 import type { PairedPerson, Pairing } from '../../bus/pairing.ts';
 import { AppError } from '../../util/errors.ts';
@@ -24,12 +25,7 @@ export interface PairingPort {
   ownerless(channel: string): string | null;
 }
 
-interface PairPorts {
-  readonly pairing: PairingPort;
-  readonly timezone: string | null;
-}
-
-export const pairCommand = ({ pairing, timezone }: PairPorts): ChatCommand => ({
+export const pairCommand = ({ pairing, config }: App): ChatCommand => ({
   name: 'pair',
   description:
     'who may write to me: `/pair CODE` adds a person, `/pair CODE owner` adds an owner, `/pair CODE guest` a guest, `/pair remove CHANNEL:ID` removes them',
@@ -42,7 +38,7 @@ export const pairCommand = ({ pairing, timezone }: PairPorts): ChatCommand => ({
     const [word = '', second = ''] = args.split(/\s+/u);
     const first = word.toLowerCase();
     try {
-      if (first === '' || first === 'list') return overview(pairing.list(), timezone);
+      if (first === '' || first === 'list') return overview(pairing.list(), config.agent.timezone);
       if (first === 'remove') {
         const removed = await pairing.remove(second);
         const { still, ownerless } = removed;

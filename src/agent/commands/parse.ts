@@ -1,5 +1,5 @@
 import { taintOfButton } from '../../bus/buttons.ts';
-import type { InboundMessage, Origin } from '../../bus/messages.ts';
+import type { InboundMessage } from '../../bus/messages.ts';
 
 export interface ParsedCommand {
   /** `/name args`, or `,tool args` that calls a tool directly. */
@@ -19,13 +19,10 @@ const COMMA = /^[,，](?<name>[a-z]\w*(?:[.-]\w+)*)(?:\s+(?<args>[\s\S]*))?$/iu;
 
 /**
  * Reads a message as a command; null for an ordinary message. Paths such as `/etc/hosts`, forwarded text, and the
- * labels of buttons that the model made are never commands, nor is anything that a program or a webhook says.
+ * labels of buttons that the model made are never commands. Whether the message may be one at all is for `Origin.mayCommand`.
  */
-export function parseCommand(
-  message: Pick<InboundMessage, 'text' | 'untrusted' | 'action'> & { readonly origin?: Origin },
-): ParsedCommand | null {
-  const { origin, untrusted } = message;
-  if (untrusted || origin === 'api' || origin === 'hook' || taintOfButton(message) !== null) return null;
+export function parseCommand(message: Pick<InboundMessage, 'text' | 'untrusted' | 'action'>): ParsedCommand | null {
+  if (message.untrusted || taintOfButton(message) !== null) return null;
   const trimmed = message.text.trim();
   const slash = SLASH.exec(trimmed);
   const match = slash ?? COMMA.exec(trimmed);

@@ -1,18 +1,17 @@
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { ChatCommand } from './command.ts';
 
-interface RestartPorts {
-  /** Restarts the process after a moment; undefined when nothing would start it again. */
-  readonly restart: (() => void) | undefined;
-  /** Checks the current configuration. Rejects with one sentence if the program could not start with it. */
-  readonly rehearse: () => Promise<unknown>;
-  /** Why this person could no longer command it after a restart, as one sentence; null: they could. */
-  readonly locksOut: (message: InboundMessage) => Promise<string | null>;
-}
+/** So that the reply is on its way before the process ends. */
+const RESTART_DELAY_MS = 500;
 
-export const restartCommand = ({ restart, rehearse, locksOut }: RestartPorts): ChatCommand => ({
+/** `locksOut`: why this person could no longer command it after a restart, as one sentence; null: they could. */
+export const restartCommand = (
+  { restart, rehearse, clock }: App,
+  locksOut: (message: InboundMessage) => Promise<string | null>,
+): ChatCommand => ({
   name: 'restart',
   description: 'restart the program; unfinished work continues',
   role: 'owner',
@@ -27,7 +26,7 @@ export const restartCommand = ({ restart, rehearse, locksOut }: RestartPorts): C
     }
     const out = await locksOut(message);
     if (out !== null) return `I did not restart: ${out}`;
-    restart();
+    clock.timer(RESTART_DELAY_MS, restart);
     return 'Restarting. Unfinished work continues in a moment.';
   },
 });

@@ -1,26 +1,18 @@
 import type { InboundMessage } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import type { ClosedTurn } from '../../journal/turns.ts';
 import { cut, oneLine } from '../../util/text.ts';
 import type { ChatCommand } from './command.ts';
 
-interface RetryPorts {
-  /** The newest turn of a session that was not a command. */
-  readonly lastTurn: (sessionKey: string) => ClosedTurn | undefined;
-  /** Recent turns that failed or were stopped and can be run again, newest first. */
-  readonly unanswered: (sessionKey: string) => readonly ClosedTurn[];
-  /** Ids of jobs whose newest run failed, as far as they may be named in the chat of this message. */
-  readonly failedJobs: (message: InboundMessage) => readonly string[];
-  /** The turn that a message of the chat belongs to, by the platform's id of the message. */
-  readonly turnOf: (message: InboundMessage, externalId: string) => ClosedTurn | undefined;
-}
-
+/** How long ago a message may have failed that is found by its words, ms. */
+const FOUND_MS = 7 * 24 * 3_600_000;
 const TOO_OLD = 'That message was run again already, or it is too old to run again: please send it once more.';
 const NOT_YOURS = 'That is not your message: only its sender or the owner can run it again.';
 const MOST_NAMED = 5;
 /** Characters by which a message is quoted. */
 const QUOTED = 40;
 
-export const retryCommand = ({ lastTurn, unanswered, failedJobs, turnOf }: RetryPorts): ChatCommand => ({
+export const retryCommand = ({ journal: { turns }, clock, plugins }: App): ChatCommand => ({
   name: 'retry',
   description:
     'run your last message again if it failed or was stopped; `/retry words`, or a reply, picks an earlier one',
@@ -31,9 +23,9 @@ export const retryCommand = ({ lastTurn, unanswered, failedJobs, turnOf }: Retry
   run: async ({ message, args }) => {
     const { sessionKey, replyTo } = message;
     const mine = (turn: ClosedTurn | undefined): turn is ClosedTurn => turn !== undefined && isFor(message, turn);
-    const failed = unanswered(sessionKey).filter(mine);
+    const failed = turns.unanswered(sessionKey, clock.now() - FOUND_MS).filter(mine);
     if (replyTo !== undefined) {
-      const meant = turnOf(message, replyTo.externalId);
+      const meant = turns.ofMessage(message, replyTo.externalId);
       if (meant !== undefined) return mine(meant) ? again(meant, 'That message') : NOT_YOURS;
     }
     if (args !== '') {
@@ -41,14 +33,12 @@ export const retryCommand = ({ lastTurn, unanswered, failedJobs, turnOf }: Retry
       if (meant !== undefined) return again(meant, 'That message');
       return `No message that failed begins with “${oneLine(args, QUOTED)}”.${offer(failed)}`;
     }
-    const newest = lastTurn(sessionKey);
+    const newest = turns.last(sessionKey);
     const last = mine(newest) ? newest : failed[0];
-    const jobs = failedJobs(message).map(
-      (id) => ` The last run of the job \`${id}\` failed: \`/cron run ${id}\` runs it again.`,
-    );
-    if (last === undefined) return `There is no message to run again.${jobs.join('')}`;
+    const others = plugins.each('retries').flatMap(([, retries]) => retries(message).map((sentence) => ` ${sentence}`));
+    if (last === undefined) return `There is no message to run again.${others.join('')}`;
     const answer = again(last, 'Your last message');
-    return typeof answer === 'string' ? `${answer}${jobs.join('')}${offer(failed)}` : answer;
+    return typeof answer === 'string' ? `${answer}${others.join('')}${offer(failed)}` : answer;
   },
 });
 

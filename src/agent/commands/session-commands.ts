@@ -1,31 +1,11 @@
 import type { Role } from '../../bus/messages.ts';
 import { type EntryDraft, type TapeEntry, saidIn } from '../../session/entry.ts';
-import type { Session } from '../../session/session.ts';
+import type { App } from '../../core/app.ts';
 import type { TapeCall, TapeActions, TapeAnswer } from '../../tools/tape.ts';
 import type { Taint } from '../../tools/tool.ts';
-import type { Clock } from '../../util/clock.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import { countText, cutStart, oneLine, plural, sizeText } from '../../util/text.ts';
 import { windowOf } from './last-exchange.ts';
-
-export interface SessionCommandPorts {
-  openSession(sessionKey: string): Promise<Pick<Session, 'window' | 'append' | 'history' | 'backwards'>>;
-  /**
-   * Appends the entry of `resetDraft`, so that all earlier messages leave the history, as /new does. With `consolidate`
-   * they are written into the memory in the background.
-   */
-  resetSession(
-    sessionKey: string,
-    reason: string,
-    options: { readonly consolidate: boolean; readonly during: TapeCall | null },
-  ): Promise<void>;
-  /** How full the session's context is. */
-  fullness(
-    sessionKey: string,
-  ): Promise<{ readonly used: number; readonly window: number; /** From 0 to 1. */ readonly share: number }>;
-  readonly clock: Clock;
-  readonly timezone: string | null;
-}
 
 /** At most this many of the newest entries are read. */
 const MOST_READ = 200_000;
@@ -36,15 +16,15 @@ const SNIPPET = 160;
 const LONGEST_SUMMARY = 8_000;
 const DAY_MS = 86_400_000;
 
-/** The actions of the `tape` tool and of /tape. */
-export function createSessionCommands(ports: SessionCommandPorts): TapeActions {
+/** The actions of the `tape` tool and of /tape. A summary is kept without secrets. */
+export function createTape(app: App): TapeActions {
   return {
-    info: (sessionKey) => info(sessionKey, ports),
-    search: (request) => search(request, ports),
-    anchors: (request) => anchors(request, ports),
-    handoff: (request) => handoff(request, ports),
+    info: (sessionKey) => info(sessionKey, app),
+    search: (request) => search(request, app),
+    anchors: (request) => anchors(request, app),
+    handoff: (request) => handoff(request, app),
     async reset({ sessionKey, archive, during }) {
-      await ports.resetSession(sessionKey, 'tape', { consolidate: archive, during });
+      await app.resetSession(sessionKey, 'tape', { consolidate: archive, during });
       const before = during === null ? '' : ' from before this turn';
       const kept = archive ? 'A summary of them is being written to the memory.' : 'They stay in its record.';
       return answer(`The conversation starts again: the messages${before} are no longer part of it. ${kept}`);
@@ -60,9 +40,9 @@ export function resetDraft(reason: string, during: TapeCall | null): EntryDraft 
   return { kind: 'reset', turn: during?.turnId ?? null, reason, ...(during === null ? {} : flags(during)) };
 }
 
-async function info(sessionKey: string, ports: SessionCommandPorts): Promise<TapeAnswer> {
-  const { clock, timezone } = ports;
-  const session = await ports.openSession(sessionKey);
+async function info(sessionKey: string, app: App): Promise<TapeAnswer> {
+  const { timezone } = app.config.agent;
+  const session = await app.sessions.open(sessionKey);
   let bytes = 0;
   const counts = { entries: 0, messages: 0, turns: 0, anchors: 0, resets: 0 };
   let first: TapeEntry | undefined;
@@ -75,8 +55,8 @@ async function info(sessionKey: string, ports: SessionCommandPorts): Promise<Tap
     if (entry.kind === 'reset') counts.resets += 1;
   }
   if (first === undefined) return answer('No messages are recorded here yet.');
-  const { used, window, share } = await ports.fullness(sessionKey);
-  const days = Math.floor((clock.now() - first.at) / DAY_MS);
+  const { used, window, share } = (await app.prompts.report(sessionKey)).tokens;
+  const days = Math.floor((app.clock.now() - first.at) / DAY_MS);
   const more = counts.entries === MOST_READ ? 'At least ' : '';
   return answer(
     [
@@ -90,11 +70,11 @@ async function info(sessionKey: string, ports: SessionCommandPorts): Promise<Tap
 
 async function search(
   { sessionKey, query, role, signal }: Parameters<TapeActions['search']>[0],
-  ports: SessionCommandPorts,
+  app: App,
 ): Promise<TapeAnswer> {
   const wanted = query.trim().toLowerCase();
   if (wanted === '') return refused('Nothing was done: search needs text, the words to search for.');
-  const session = await ports.openSession(sessionKey);
+  const session = await app.sessions.open(sessionKey);
   const found: TapeEntry[] = [];
   const lines: string[] = [];
   for await (const entry of settled(limited(session.backwards()))) {
@@ -108,17 +88,14 @@ async function search(
       break;
     }
     found.push(entry);
-    lines.push(`- ${date(entry, ports.timezone)}, ${entry.role}: ${snippet(said, at)}`);
+    lines.push(`- ${date(entry, app.config.agent.timezone)}, ${entry.role}: ${snippet(said, at)}`);
   }
   if (lines.length === 0) return answer(`No message here contains “${oneLine(query, 80)}”.`);
   return { ...answer(lines.join('\n')), ...taintOf(found) };
 }
 
-async function anchors(
-  { sessionKey, role }: Parameters<TapeActions['anchors']>[0],
-  ports: SessionCommandPorts,
-): Promise<TapeAnswer> {
-  const session = await ports.openSession(sessionKey);
+async function anchors({ sessionKey, role }: Parameters<TapeActions['anchors']>[0], app: App): Promise<TapeAnswer> {
+  const session = await app.sessions.open(sessionKey);
   const shown: TapeEntry[] = [];
   const lines: string[] = [];
   for await (const entry of limited(session.backwards())) {
@@ -130,7 +107,7 @@ async function anchors(
     const isOpen = mayRead(entry, role);
     if (isOpen) shown.push(entry);
     const words = isOpen ? oneLine(entry.summary, SNIPPET) : '(private)';
-    lines.push(`- ${date(entry, ports.timezone)}, ${entry.reason}: ${words}`);
+    lines.push(`- ${date(entry, app.config.agent.timezone)}, ${entry.reason}: ${words}`);
   }
   if (lines.length === 0) return answer('There are no anchors here: nothing has been summarized yet.');
   return { ...answer(lines.join('\n')), ...taintOf(shown) };
@@ -138,9 +115,9 @@ async function anchors(
 
 async function handoff(
   { sessionKey, summary, during }: Parameters<TapeActions['handoff']>[0],
-  ports: SessionCommandPorts,
+  app: App,
 ): Promise<TapeAnswer> {
-  const text = summary.trim();
+  const text = app.redact(summary).trim();
   if (text === '')
     return refused('Nothing was done: handoff needs text, the summary that replaces the earlier messages.');
   if (text.length > LONGEST_SUMMARY) {
@@ -148,7 +125,7 @@ async function handoff(
       `The summary has ${countText(text.length)} characters; at most ${countText(LONGEST_SUMMARY)} are taken. Shorten it.`,
     );
   }
-  const session = await ports.openSession(sessionKey);
+  const session = await app.sessions.open(sessionKey);
   const id = during === null ? undefined : `${during.callId}:handoff`;
   const done = answer(
     'From now on this summary replaces the earlier messages in the conversation. They stay in its record.',

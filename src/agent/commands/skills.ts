@@ -1,20 +1,12 @@
+import type { App } from '../../core/app.ts';
 import type { Skill } from '../../skills/skill.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { nearest, oneLine } from '../../util/text.ts';
 import type { ChatCommand } from './command.ts';
 
-interface SkillsPorts {
-  /** Every skill, by name. */
-  readonly skills: () => Promise<readonly Skill[]>;
-  /** Names of skills of other programs that the owner has not enabled. */
-  readonly found: () => Promise<readonly string[]>;
-  /** Switches a skill on or off in the configuration. Rejects with one sentence. */
-  readonly set: (change: { readonly name: string; readonly enabled: boolean }) => Promise<unknown>;
-}
-
 const MOST_FOUND = 20;
 
-export const skillsCommand = ({ skills, found, set }: SkillsPorts): ChatCommand => ({
+export const skillsCommand = (app: App): ChatCommand => ({
   name: 'skills',
   description: 'list the skills I have; `/skills name` shows one, `/skills off name` switches it off',
   role: 'trusted',
@@ -24,14 +16,14 @@ export const skillsCommand = ({ skills, found, set }: SkillsPorts): ChatCommand 
     const { to, name = '' } = /^(?<to>on|off)\s+(?<name>\S+)$/u.exec(args.toLowerCase())?.groups ?? {};
     if (to !== undefined) {
       if (message.role !== 'owner') return 'Only the owner can switch skills on and off.';
-      await set({ name, enabled: to === 'on' });
+      await app.requests.skillsSet({ name, enabled: to === 'on' });
       return to === 'on'
         ? `The skill **${name}** is on.`
         : `The skill **${name}** is off. To switch it on again: \`/skills on ${name}\``;
     }
-    const all = await skills();
+    const all = await app.skills.read();
     if (args !== '') return details(all, args.toLowerCase());
-    const others = foundLines(await found());
+    const others = foundLines((await app.skills.survey()).found.map(({ name }) => name));
     const none = 'There are no skills yet. To add one, put a folder with a SKILL.md into `skills/` of the workspace.';
     if (all.length === 0) return [none, ...others].join('\n');
     return [

@@ -1,11 +1,7 @@
+import type { App } from '../../core/app.ts';
 import type { Role } from '../../bus/messages.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import type { ChatCommand } from './command.ts';
-
-interface StartPorts {
-  /** Names of the tools that a role may use. */
-  readonly tools: (role: Role) => ReadonlySet<string>;
-}
 
 /** What to try first, by the tool that it needs; null: none. */
 const IDEAS: readonly (readonly [string | null, string])[] = [
@@ -28,7 +24,7 @@ const ABOUT: Readonly<Record<Role, string>> = {
 };
 
 /** The greeting. Telegram sends `/start` when a person opens the chat. */
-export const startCommand = ({ tools }: StartPorts): ChatCommand => ({
+export const startCommand = ({ tools }: App): ChatCommand => ({
   name: 'start',
   description: 'a greeting: who I am, and what to try',
   role: 'guest',
@@ -36,7 +32,7 @@ export const startCommand = ({ tools }: StartPorts): ChatCommand => ({
   interrupts: false,
   repeatable: true,
   run: async ({ message: { role } }) => {
-    const usable = tools(role);
+    const usable = new Set(tools.specs(role).map(({ name }) => name));
     const ideas = IDEAS.filter(([tool]) => tool === null || usable.has(tool)).slice(0, MOST_IDEAS);
     return [
       `Hello! ${ABOUT[role]}`,

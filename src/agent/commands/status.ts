@@ -1,12 +1,9 @@
+import type { App } from '../../core/app.ts';
 import type { UsageSum } from '../../journal/usage.ts';
 import { costText, countText, plural } from '../../util/text.ts';
-import type { ChatCommand, StatusReport } from './command.ts';
+import type { ChatCommand } from './command.ts';
 
-interface StatusPorts {
-  readonly status: (sessionKey: string) => Promise<StatusReport>;
-}
-
-export const statusCommand = (ports: StatusPorts): ChatCommand => ({
+export const statusCommand = (app: App): ChatCommand => ({
   name: 'status',
   description: 'how I am: model, conversation, cost, channels, troubles',
   role: 'guest',
@@ -14,7 +11,7 @@ export const statusCommand = (ports: StatusPorts): ChatCommand => ({
   interrupts: false,
   repeatable: true,
   run: async ({ message }) => {
-    const status = await ports.status(message.sessionKey);
+    const status = await app.status(message.sessionKey);
     const { used, window, share } = status.context;
     const lines = [
       `**assistant ${status.version}**, running for ${duration(status.uptimeMs)}`,

@@ -1,5 +1,6 @@
 import { COMMAND_NAMES } from '../../bus/commands.ts';
 import type { InboundMessage, Role } from '../../bus/messages.ts';
+import type { Origins } from '../../bus/origins.ts';
 import { atLeast } from '../../security/access/access.ts';
 import { nearest } from '../../util/text.ts';
 import type { ChatCommand } from './command.ts';
@@ -18,6 +19,7 @@ export type FoundCommand =
   | { readonly type: 'refused'; readonly reason: string };
 
 export interface CommandTableOptions {
+  readonly origins: Origins;
   /** In the order in which /help shows them. */
   readonly commands: readonly ChatCommand[];
   /** Those of plugins now. @default none */
@@ -45,6 +47,7 @@ export class CommandTable {
 
   /** Finds the command that a message calls. `unknown`: no command has that name, but a skill may. Null: an ordinary message. */
   find(message: InboundMessage): FoundCommand | 'unknown' | null {
+    if (this.#options.origins.of(message.origin).mayCommand !== true) return null;
     const parsed = parseCommand(message);
     if (parsed === null) return null;
     const { type, args } = parsed;

@@ -1,18 +1,9 @@
-import type { ApprovalAnswer } from '../../tools/tool.ts';
+import type { App } from '../../core/app.ts';
 import { plural } from '../../util/text.ts';
 import { undoText } from '../undo/text.ts';
-import type { Undo, UndoPlan } from '../undo/undo.ts';
-import type { ChatCommand, CommandContext } from './command.ts';
+import type { UndoPlan } from '../undo/undo.ts';
+import type { ChatCommand } from './command.ts';
 import type { NoExchange } from './last-exchange.ts';
-
-interface UndoCommandPorts {
-  readonly undo: Pick<Undo, 'planLast' | 'perform' | 'finish'>;
-  /** Shows the owner what would happen and waits for their answer. */
-  readonly confirm: (
-    context: CommandContext,
-    question: { readonly title: string; readonly detail: string },
-  ) => Promise<ApprovalAnswer>;
-}
 
 /** Most exchanges that one command takes back. */
 const MOST = 50;
@@ -22,7 +13,7 @@ const USAGE = `Use \`/undo\` for your last message, or \`/undo 3\` for the last 
  * /undo: takes the last exchanges back, with what they changed. What they changed is shown first and waits for a yes; an
  * exchange that only talked leaves at once. After a crash it asks again, or finishes what was agreed to.
  */
-export const undoCommand = ({ undo, confirm }: UndoCommandPorts): ChatCommand => ({
+export const undoCommand = ({ undo, questions }: App): ChatCommand => ({
   name: 'undo',
   description: 'take back your last message and all that I changed for it; `/undo 3` the last three',
   role: 'owner',
@@ -40,7 +31,10 @@ export const undoCommand = ({ undo, confirm }: UndoCommandPorts): ChatCommand =>
     if ('boundary' in plan) return nothingLeft(plan);
     if (asked['yes'] === undefined && isWorthAQuestion(plan)) {
       const title = plan.exchanges.length === 1 ? 'Undo this' : `Undo ${plural(plan.exchanges.length, 'exchange')}`;
-      const answer = await confirm(context, { title, detail: undoText(plan, 'before') });
+      const answer = await questions.approve(
+        { sessionKey: message.sessionKey, callId: `${turnId}.1`, turnId, signal: context.signal, target: message },
+        { title, detail: undoText(plan, 'before'), reason: 'Nothing is done without your yes.' },
+      );
       if (!answer.approved) return `Nothing was undone: ${answer.reason}.`;
     }
     return undoText(await undo.perform(turnId, plan), 'after');

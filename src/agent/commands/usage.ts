@@ -1,15 +1,10 @@
+import type { App } from '../../core/app.ts';
 import type { UsageSum } from '../../journal/usage.ts';
 import { costText, countText, plural } from '../../util/text.ts';
+import { startOfDay } from '../../util/time-zone.ts';
 import type { ChatCommand } from './command.ts';
 
-interface UsagePorts {
-  /** Sums since a time, ms since 1970; of one session or of all. */
-  readonly usage: (since: number, sessionKey?: string) => UsageSum;
-  /** When the owner's day began, ms since 1970. */
-  readonly today: () => number;
-}
-
-export const usageCommand = (ports: UsagePorts): ChatCommand => ({
+export const usageCommand = ({ journal, clock, config }: App): ChatCommand => ({
   name: 'usage',
   description: 'show used tokens and cost: here, today and in total',
   role: 'guest',
@@ -17,11 +12,12 @@ export const usageCommand = (ports: UsagePorts): ChatCommand => ({
   interrupts: false,
   repeatable: true,
   run: async ({ message: { sessionKey, role } }) => {
-    const today = ports.today();
+    const { usage } = journal;
+    const today = startOfDay(clock.now(), config.agent.timezone);
     const lines = [
-      row('Here today', ports.usage(today, sessionKey)),
-      row('Here in total', ports.usage(0, sessionKey)),
-      ...(role === 'owner' ? [row('Everywhere today', ports.usage(today)), row('Everywhere', ports.usage(0))] : []),
+      row('Here today', usage.since(today, sessionKey)),
+      row('Here in total', usage.since(0, sessionKey)),
+      ...(role === 'owner' ? [row('Everywhere today', usage.since(today)), row('Everywhere', usage.since(0))] : []),
     ];
     return lines.join('\n');
   },

@@ -1,19 +1,13 @@
-import type { InboundMessage } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import { localTime } from '../../util/time-zone.ts';
 import type { WhyStory } from '../why/facts.ts';
 import type { ChatCommand } from './command.ts';
-
-interface WhyCommandPorts {
-  /** Undefined: it is not for the asker. */
-  readonly story: (message: InboundMessage) => Promise<WhyStory | undefined>;
-  readonly timezone: string | null;
-}
 
 /** Most steps that a chat shows; `assistant why` has all. */
 const MOST = 15;
 
 /** /why: tells why a message was answered as it was, late, or not at all. */
-export const whyCommand = ({ story, timezone }: WhyCommandPorts): ChatCommand => ({
+export const whyCommand = ({ why, config }: App): ChatCommand => ({
   name: 'why',
   description: 'why I answered like that, late or not at all: the message you reply to, or the last one here',
   role: 'guest',
@@ -21,9 +15,9 @@ export const whyCommand = ({ story, timezone }: WhyCommandPorts): ChatCommand =>
   interrupts: false,
   repeatable: true,
   run: async ({ message }) => {
-    const told = await story(message);
+    const told = await why.askedIn(message);
     if (told === undefined) return 'I can tell you that only of your own messages.';
-    return chatText(told, timezone);
+    return chatText(told, config.agent.timezone);
   },
 });
 

@@ -1,35 +1,25 @@
 import type { InboundMessage } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import type { ConsolidationRow, ConsolidationDraft, Consolidations } from '../../journal/consolidations.ts';
 import { noteEntry, tagOf } from '../../memory/consolidation/conversation-text.ts';
 import { renderHistory } from '../../memory/files/history-file.ts';
 import { asRole, seesPrivate, weakest } from '../../security/access/access.ts';
 import type { TapeCall } from '../../tools/tape.ts';
 import { raceAbort, deadline } from '../../util/clock.ts';
-import type { IdFactory } from '../../util/ids.ts';
 import { Slots } from '../../util/slots.ts';
-import { OwnerQuestions, type OwnerQuestionPorts } from './memory-change.ts';
+import { OwnerQuestions } from './memory-change.ts';
 import { readProgress } from './record.ts';
-import { runConsolidation, type ConsolidationOutcome, type ConsolidationRunPorts } from './run.ts';
+import { runConsolidation, type ConsolidationOutcome } from './run.ts';
 import { SizePlanner, type GrownReport } from './size.ts';
 import { BackgroundWork } from '../side-calls/background-work.ts';
+import { SideCalls } from '../side-calls/side-calls.ts';
 import type { MemResult } from '../commands/mem.ts';
-import type { ContextWindow, Outline } from '../context/fit.ts';
+import type { Outline } from '../context/fit.ts';
 import { resetDraft } from '../commands/session-commands.ts';
-import type { ChosenModel } from '../turn/current-turn.ts';
 import { endedTurns, readSpan, unconsolidated, type TurnSpan } from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
 import { consolidatedOf } from './position.ts';
 import { leftOutText } from './refused-part.ts';
-
-export interface ConsolidationPorts
-  extends Omit<ConsolidationRunPorts, 'signal' | 'borders' | 'modelOf'>, Omit<OwnerQuestionPorts, 'signal'> {
-  /** The model that was chosen for a session. */
-  readonly sessionModel: (sessionKey: string) => ChosenModel;
-  readonly context: Pick<ContextWindow, 'report' | 'overflows'>;
-  readonly newId: IdFactory;
-  /** `memory.consolidateAt` */
-  readonly consolidateAt: number;
-}
 
 export interface ResetOptions {
   /** @default true */
@@ -45,8 +35,8 @@ export type NextRequest = Omit<Outline, 'turnId'>;
 
 /** The person who waits for a consolidation. */
 interface Asked {
-  readonly message?: InboundMessage | undefined;
-  readonly stop?: AbortSignal | undefined;
+  readonly message?: InboundMessage;
+  readonly stop?: AbortSignal;
 }
 
 const AT_ONCE = 2;
@@ -62,44 +52,39 @@ const BUDGET_RETRY_MS = 3_600_000;
  * and journal.
  */
 export class Consolidation implements AsyncDisposable {
-  readonly #ports: ConsolidationPorts;
-  readonly #run: ConsolidationRunPorts;
+  readonly #app: App;
+  readonly #calls: SideCalls;
+  readonly #borders = new Slots(1);
   readonly #planner: SizePlanner;
   readonly #work: BackgroundWork;
   readonly #consolidating = new Map<string, Promise<void>>();
   readonly #questions: OwnerQuestions;
 
-  constructor(ports: ConsolidationPorts) {
-    this.#ports = ports;
-    this.#planner = new SizePlanner(ports);
-    this.#work = new BackgroundWork({
-      ...ports,
+  constructor(app: App) {
+    this.#app = app;
+    this.#calls = new SideCalls(app, 'memory');
+    this.#planner = new SizePlanner(app);
+    this.#work = new BackgroundWork(app, {
       atOnce: AT_ONCE,
       name: 'consolidation: background run',
       onFailure: (key) => this.#retryIn(RETRY_MS[0], key),
     });
-    this.#questions = new OwnerQuestions({ ...ports, signal: this.#work.signal });
-    this.#run = {
-      ...ports,
-      signal: this.#work.signal,
-      borders: new Slots(1),
-      modelOf: async (session) => {
-        const model = ports.sessionModel(session.key);
-        const name = { provider: model.providerName, model: model.model };
-        const { window } = await ports.context.report({ session, model: name, system: [], tools: [] });
-        return { model, window };
-      },
-    };
+    this.#questions = new OwnerQuestions(app, this.#work.signal);
   }
 
   /** Continues, in the background, the consolidations that an earlier process left. */
   start(): void {
-    const sessions = new Set(this.#ports.consolidations.open().map((row) => row.session));
+    const sessions = new Set(this.#app.journal.consolidations.open().map((row) => row.session));
     for (const key of sessions) void this.#work.background(key, () => this.#finishOpen(key));
   }
 
-  /** Call it after a turn was closed: begins a consolidation in the background if the conversation is too long. */
+  /** Call it after a turn was closed: begins a consolidation in the background if the conversation is too long, and indexes it. */
   afterTurn(request: NextRequest): void {
+    this.#consolidateIfDue(request);
+    this.#app.search.scheduleSync();
+  }
+
+  #consolidateIfDue(request: NextRequest): void {
     const { session } = request;
     if (this.#consolidating.has(session.key) || this.#work.signal.aborted) return;
     void this.#work.beside(session.key, async () => {
@@ -112,19 +97,19 @@ export class Consolidation implements AsyncDisposable {
   async #saveDropped(session: Session): Promise<void> {
     const { trim, messages } = session.history();
     const upTo = trim?.dropUpTo ?? null;
-    const { consolidations } = this.#ports;
+    const { consolidations } = this.#app.journal;
     if (upTo === null || new Set(messages.map(({ turn }) => turn)).size > 1) return;
     if (this.#openRows(session.key).length > 0 || this.#consolidating.has(session.key)) return;
     const { fresh } = await freshTurns(session, consolidations);
     if (!fresh.some(({ end }) => end === upTo)) return;
-    await consolidations.begin(draftOf(this.#ports, session.key, 'size', { upTo }));
+    await consolidations.begin(draftOf(this.#app, session.key, 'size', { upTo }));
     void this.#work.background(session.key, () => this.#finishOpen(session.key));
   }
 
   /** Call it before a turn's first model call: if the request would not fit, waits at most 30 s for a consolidation. */
   async beforeTurn(request: NextRequest): Promise<void> {
-    if (!(await this.#ports.context.overflows(request))) return;
-    using limit = deadline(this.#ports.clock, LONGEST_WAIT_MS, 'waiting for consolidation');
+    if (!(await this.#app.contextWindow.overflows(request))) return;
+    using limit = deadline(this.#app.clock, LONGEST_WAIT_MS, 'waiting for consolidation');
     await raceAbort(this.#begin(request), AbortSignal.any([limit.signal, this.#work.signal])).catch(() => {});
   }
 
@@ -138,15 +123,16 @@ export class Consolidation implements AsyncDisposable {
     reason: string,
     { consolidate = true, during = null, id: given }: ResetOptions = {},
   ): Promise<void> {
-    const { sessions, consolidations, newId } = this.#ports;
+    const { sessions, newId } = this.#app;
+    const { consolidations } = this.#app.journal;
     const session = await sessions.open(sessionKey);
-    await this.#run.borders.run(async () => {
+    await this.#borders.run(async () => {
       const named = given ?? (during === null ? undefined : `reset:${during.callId}`);
       const id = named ?? newId();
       const { fresh } = await freshTurns(session, consolidations);
       const isBegun = named !== undefined && consolidations.open(sessionKey).some((row) => row.upTo === id);
       if (consolidate && fresh.length > 0 && !isBegun) {
-        await consolidations.begin(draftOf(this.#ports, sessionKey, 'new', { turns: fresh, upTo: id }));
+        await consolidations.begin(draftOf(this.#app, sessionKey, 'new', { turns: fresh, upTo: id }));
       }
       await session.append([{ ...resetDraft(reason, during), id }]);
     });
@@ -158,7 +144,8 @@ export class Consolidation implements AsyncDisposable {
    * waits.
    */
   async mem(message: InboundMessage, text: string, stop?: AbortSignal): Promise<MemResult> {
-    const { sessions, consolidations } = this.#ports;
+    const { sessions } = this.#app;
+    const { consolidations } = this.#app.journal;
     const { sessionKey, role, chatType } = message;
     const note = text.trim() === '' ? null : text;
     return await this.#work.inLane(sessionKey, async () => {
@@ -167,7 +154,7 @@ export class Consolidation implements AsyncDisposable {
       const { turns, fresh } = await freshTurns(await sessions.open(sessionKey), consolidations);
       if (fresh.length === 0 && note === null) return { result: 'nothing-new' };
       const row = await consolidations.begin({
-        ...draftOf(this.#ports, sessionKey, 'mem', { upTo: turns.at(-1)?.end ?? null, note }),
+        ...draftOf(this.#app, sessionKey, 'mem', { upTo: turns.at(-1)?.end ?? null, note }),
         direct: chatType === 'direct',
         role: weakest(role, ...fresh.map((turn) => asRole(turn.role))),
       });
@@ -186,9 +173,9 @@ export class Consolidation implements AsyncDisposable {
 
   /** Keeps the note of a /mem whose model call failed. */
   async #keepNote(note: string, { direct, session, role }: ConsolidationRow): Promise<void> {
-    const { memory, clock, timezone } = this.#ports;
+    const { memory, clock, config } = this.#app;
     const tag = direct && role === 'owner' ? '' : tagOf(session, role);
-    const paragraph = renderHistory({ ...noteEntry(note, clock.now()), tag }, timezone);
+    const paragraph = renderHistory({ ...noteEntry(note, clock.now()), tag }, config.agent.timezone);
     if (paragraph !== undefined) await memory.appendRendered([paragraph]);
   }
 
@@ -216,7 +203,8 @@ export class Consolidation implements AsyncDisposable {
 
   async #consolidate(request: NextRequest): Promise<void> {
     const { session } = request;
-    const { consolidations, log } = this.#ports;
+    const { log } = this.#app;
+    const { consolidations } = this.#app.journal;
     const before = await this.#grown(request);
     let now = before;
     if (!this.#planner.isDue(session, now)) return;
@@ -225,7 +213,7 @@ export class Consolidation implements AsyncDisposable {
       const upTo =
         open === undefined ? await this.#planner.plan(session, now, before.conversation - now.conversation) : null;
       if (open === undefined && upTo === null) break;
-      const row = open ?? (await consolidations.begin(draftOf(this.#ports, session.key, 'size', { upTo })));
+      const row = open ?? (await consolidations.begin(draftOf(this.#app, session.key, 'size', { upTo })));
       const { outcome } = await this.#finish(row);
       if (outcome === 'failed') return;
       now = await this.#grown(request);
@@ -237,22 +225,23 @@ export class Consolidation implements AsyncDisposable {
   }
 
   async #grown(request: NextRequest): Promise<GrownReport> {
-    return await this.#planner.measure(request.session, await this.#ports.context.report(request));
+    return await this.#planner.measure(request.session, await this.#app.contextWindow.report(request));
   }
 
   async #finishOpen(key: string): Promise<void> {
     for (const row of this.#openRows(key)) {
       const result = await this.#finish(row);
       if (result.outcome !== 'failed' || row.reason !== 'new') continue;
-      const failures = this.#ports.consolidations.get(row.id)?.failures ?? 1;
+      const failures = this.#app.journal.consolidations.get(row.id)?.failures ?? 1;
       this.#retryIn(result.held ? BUDGET_RETRY_MS : (RETRY_MS[failures - 1] ?? BUDGET_RETRY_MS), key);
     }
   }
 
   async #finish(row: ConsolidationRow, { message, stop }: Asked = {}): Promise<ConsolidationOutcome> {
     const signal = AbortSignal.any([this.#work.signal, ...(stop === undefined ? [] : [stop])]);
-    const now = this.#ports.consolidations.get(row.id) ?? row;
-    const result = await runConsolidation(now, { ...this.#run, signal }, message);
+    const now = this.#app.journal.consolidations.get(row.id) ?? row;
+    const running = { app: this.#app, calls: this.#calls, borders: this.#borders, signal };
+    const result = await runConsolidation(now, running, message);
     if (result.outcome === 'done' && result.progress.questions.length > 0) {
       const { questions } = result.progress;
       void this.#work.beside(row.session, () => this.#questions.ask(row, questions));
@@ -263,14 +252,14 @@ export class Consolidation implements AsyncDisposable {
 
   /** Ends a /mem that failed, without another attempt; the parts that it has consolidated stay so. */
   async #giveUp({ id }: ConsolidationRow): Promise<void> {
-    const { consolidations } = this.#ports;
+    const { consolidations } = this.#app.journal;
     const row = consolidations.get(id);
     const doneTo = row === undefined ? null : readProgress(row).doneTo;
     await consolidations.save(id, doneTo === null ? { state: 'dropped' } : { state: 'done', upTo: doneTo });
   }
 
   #openRows(key: string): readonly ConsolidationRow[] {
-    return this.#ports.consolidations.open(key).filter((row) => !this.#questions.isAsking(row.id));
+    return this.#app.journal.consolidations.open(key).filter((row) => !this.#questions.isAsking(row.id));
   }
 
   #retryIn(ms: number, key: string): void {
@@ -304,7 +293,7 @@ async function freshTurns(
 
 /** Makes the row of a consolidation of these turns; chat and person are those of the newest message. */
 function draftOf(
-  { consolidations, newId }: { readonly consolidations: Consolidations; readonly newId: () => string },
+  { journal: { consolidations }, newId }: App,
   session: string,
   reason: ConsolidationDraft['reason'],
   {

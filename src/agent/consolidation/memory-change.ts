@@ -1,35 +1,17 @@
-import type { ConsolidationRow, Consolidations } from '../../journal/consolidations.ts';
+import type { App } from '../../core/app.ts';
+import type { ConsolidationRow } from '../../journal/consolidations.ts';
 import { mergeFacts } from '../../memory/consolidation/merge-facts.ts';
 import type { MemoryStore } from '../../memory/files/store.ts';
+import { previewOf } from '../../tools/files/change-preview.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
+import { outboundTo } from '../outgoing.ts';
 import type { MemoryChange, MemoryQuestion } from './record.ts';
 
-/** What consolidation needs of the memory on disk. */
-export type MemoryFiles = Pick<MemoryStore, 'read' | 'replace' | 'propose' | 'appendRendered'>;
-
-/** A change of MEMORY.md that only the owner may decide. */
-export interface MemoryRequest {
-  /** Fixed id of the question, also when it is asked again after a restart. */
-  readonly id: string;
-  readonly session: string;
-  /** `shrinks`: MEMORY.md would lose more than half. `untrusted`: the new text comes from untrusted content. */
-  readonly why: 'shrinks' | 'untrusted';
-  readonly before: string;
-  readonly after: string;
-}
-
-/** Asks the owner; resolves with true only when they agree, false when they refuse or do not answer. */
-export type ConfirmMemory = (request: MemoryRequest, signal: AbortSignal) => Promise<boolean>;
-
-export interface MemoryPorts {
-  readonly memory: MemoryFiles;
-  readonly log: Logger;
-}
-
-interface ChangePorts extends MemoryPorts {
+/** Where a change of MEMORY.md comes from, and what is done when the file is another one meanwhile. */
+interface Changing {
+  readonly app: App;
   /** The conversation that it comes from. */
   readonly session: string;
   /** Where the facts that an update of a text brings were told. */
@@ -42,7 +24,7 @@ interface ChangePorts extends MemoryPorts {
 
 /** Reads MEMORY.md for a model that rewrites it; null, and a log line, when it cannot be read or `fits` is false. */
 export async function readToRewrite(
-  { memory, log }: MemoryPorts,
+  { memory, log }: App,
   fits: (text: string) => boolean,
 ): Promise<{ readonly text: string; readonly hash: string } | null> {
   try {
@@ -64,43 +46,55 @@ const REASON = 'consolidation';
  */
 export async function changeMemory(
   first: MemoryChange,
-  ports: ChangePorts,
+  { app: { memory, log }, session, toldIn, keep, askAgain }: Changing,
 ): Promise<'unchanged' | 'changed' | MemoryQuestion> {
-  const { memory, log } = ports;
   let change = first;
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     if (isSame(change.update, change.base)) return 'unchanged';
     if (change.untrusted) return { ...change, why: 'untrusted' };
-    const by = { how: 'consolidation', session: ports.session, told: change.told } as const;
+    const by = { how: 'consolidation', session, told: change.told } as const;
     const replaced = await memory.replace(change.update, { ifHash: change.hash, reason: REASON, by });
     if (replaced.ok) return 'changed';
     if (replaced.why === 'shrinks') return { ...change, why: 'shrinks' };
     const now = await memory.read();
     if (isSame(now.text, change.update)) return 'changed';
-    const again = change.askedAgain ? undefined : await ports.askAgain(now);
+    const again = change.askedAgain ? undefined : await askAgain(now);
     // "No change" the second time doesn't take back what the first answer added, e.g. when the file was deleted.
     const update = again ?? mergeFacts(change.base, change.update, now.text);
-    const told = again == null ? change.told : ports.toldIn(now.text, again);
+    const told = again == null ? change.told : toldIn(now.text, again);
     change = { ...change, base: now.text, hash: now.hash, update, askedAgain: true, told };
-    await ports.keep(change);
+    await keep(change);
   }
   await memory.propose(change.update, REASON);
   log.warn('consolidation: MEMORY.md kept changing, so the new text is kept as a proposal');
   return 'unchanged';
 }
 
-/** Asks the owner about a change and writes it if they agree; else keeps it as a proposal and returns a sentence for them. */
+/**
+ * Asks the owner about a change and writes it if they agree; else keeps it as a proposal and returns a sentence for them.
+ * `callId` is the same when it is asked again after a restart.
+ */
 async function settleQuestion(
   question: MemoryQuestion,
-  request: Pick<MemoryRequest, 'id' | 'session'>,
-  ports: MemoryPorts & { readonly confirm: ConfirmMemory | null; readonly signal: AbortSignal },
+  { sessionKey, callId, signal }: Record<'sessionKey' | 'callId', string> & { readonly signal: AbortSignal },
+  { memory, journal, questions, log }: App,
 ): Promise<{ readonly agreed: true } | { readonly agreed: false; readonly sentence: string }> {
-  const { memory, confirm, signal, log } = ports;
   const { why, base: before, update: after } = question;
-  const asked = confirm === null ? false : raceAbort(confirm({ ...request, why, before, after }, signal), signal);
-  const agreed = await asked;
+  const target = journal.consolidations.lastMessage(sessionKey);
+  const asked = questions.approve(
+    { sessionKey, callId, signal, target },
+    {
+      title: 'Rewrite MEMORY.md',
+      detail: previewOf(before, after),
+      reason:
+        why === 'shrinks'
+          ? 'It would lose more than half.'
+          : 'It comes from a conversation that contains text by other people or from the web.',
+    },
+  );
+  const { approved } = await raceAbort(asked, signal);
   try {
-    if (agreed && (await putAgreed(question, request.session, memory))) return { agreed: true };
+    if (approved && (await putAgreed(question, sessionKey, memory))) return { agreed: true };
   } catch (error) {
     // For example a text that is too long: it is only kept as a proposal.
     log.error('consolidation: agreed change of MEMORY.md failed', { reason: errorMessage(error) });
@@ -122,7 +116,7 @@ async function settleQuestion(
 async function putAgreed(
   { base, hash, update, told }: MemoryQuestion,
   session: string,
-  memory: MemoryFiles,
+  memory: MemoryStore,
 ): Promise<boolean> {
   const by = { how: 'consolidation', session, told } as const;
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -143,23 +137,26 @@ function isSame(a: string, b: string): boolean {
   return a.trim() === b.trim();
 }
 
-export interface OwnerQuestionPorts extends MemoryPorts {
-  readonly consolidations: Consolidations;
-  /** Asks the owner about a change of MEMORY.md; null: no one can be asked, which counts as no. */
-  readonly confirm: ConfirmMemory | null;
-  /** Sends a notice to the chat of a session, once for each id. */
-  readonly notify: (sessionKey: string, notice: { readonly id: string; readonly text: string }) => Promise<void>;
-  /** Aborts when the process stops. */
-  readonly signal: AbortSignal;
+/** Sends a notice to the chat of a session, once for each id. */
+export async function notify(
+  { journal, bus, clock }: App,
+  sessionKey: string,
+  { id, text }: { readonly id: string; readonly text: string },
+): Promise<void> {
+  const last = journal.consolidations.lastMessage(sessionKey);
+  if (last !== undefined) await bus.publishOutbound(outboundTo(last, { id, kind: 'notice', text }, clock.now()));
 }
 
 /** Asks the owner about changes of MEMORY.md that a consolidation may not make alone. Nothing waits for the answers. */
 export class OwnerQuestions {
-  readonly #ports: OwnerQuestionPorts;
+  readonly #app: App;
+  readonly #signal: AbortSignal;
   readonly #asking = new Set<string>();
 
-  constructor(ports: OwnerQuestionPorts) {
-    this.#ports = ports;
+  /** `signal` aborts when the process stops. */
+  constructor(app: App, signal: AbortSignal) {
+    this.#app = app;
+    this.#signal = signal;
   }
 
   isAsking(consolidationId: string): boolean {
@@ -171,15 +168,14 @@ export class OwnerQuestions {
     { id, session }: Pick<ConsolidationRow, 'id' | 'session'>,
     questions: readonly MemoryQuestion[],
   ): Promise<void> {
-    const { consolidations, notify } = this.#ports;
     this.#asking.add(id);
     try {
       for (const [n, question] of questions.entries()) {
-        const asked = { id: `archive:${id}:${n}`, session };
-        const settled = await settleQuestion(question, asked, this.#ports);
-        if (!settled.agreed) await notify(session, { id: `${asked.id}:kept`, text: settled.sentence });
+        const asked = { sessionKey: session, callId: `archive:${id}:${n}`, signal: this.#signal };
+        const settled = await settleQuestion(question, asked, this.#app);
+        if (!settled.agreed) await notify(this.#app, session, { id: `${asked.callId}:kept`, text: settled.sentence });
       }
-      await consolidations.save(id, { state: 'done' });
+      await this.#app.journal.consolidations.save(id, { state: 'done' });
     } finally {
       this.#asking.delete(id);
     }

@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import type { Role } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import type { RefusesContent } from '../../providers/content-refusals.ts';
 import type { ModelMessage } from '../../providers/provider.ts';
 import { copyOf } from '../../memory/consolidation/conversation-text.ts';
 import { isRefusal, isUsableSummary } from '../../memory/consolidation/usable-summary.ts';
 import type { TurnSpan } from '../../memory/consolidation/session-span.ts';
-import { deadline, type Clock } from '../../util/clock.ts';
+import { deadline } from '../../util/clock.ts';
 import type { SideCall, SideCalls } from '../side-calls/side-calls.ts';
-import { askStructured, type ToolChoices } from '../side-calls/structured.ts';
+import { askStructured } from '../side-calls/structured.ts';
 import type { ChosenModel } from '../turn/current-turn.ts';
 import { cut, withoutFence } from '../../util/text.ts';
 
@@ -21,11 +22,11 @@ export interface ConsolidationPart {
   readonly own: boolean;
 }
 
-export interface ConsolidationQuestionPorts {
+/** How the model of a consolidation is asked. */
+export interface Asking {
+  readonly app: App;
   readonly calls: SideCalls;
-  readonly choices: ToolChoices;
-  readonly clock: Clock;
-  /** Aborts when the process stops. */
+  /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }
 
@@ -38,11 +39,11 @@ export type ConsolidationReply =
       /** A sentence for a person. */
       readonly reason: string;
       /** What was wrong with the model's answers, for the log. */
-      readonly problem?: string | undefined;
+      readonly problem?: string;
       /** The model is the demo, which only has fixed sentences: asking again changes nothing. @default false */
       readonly scripted?: boolean;
       /** Whether the provider refused the content of the question. @default 'no' */
-      readonly refuses?: RefusesContent | undefined;
+      readonly refuses?: RefusesContent;
     };
 
 /** Time limit of a question, ms. */
@@ -81,12 +82,12 @@ export async function askToConsolidate(
     readonly window: number;
     readonly call: SideCall;
   },
-  { calls, choices, clock, signal }: ConsolidationQuestionPorts,
+  { app, calls, signal }: Asking,
 ): Promise<ConsolidationReply> {
   const { part, memory, model, window, call } = question;
   const refused = await calls.refusal(call);
   if (refused !== null) return { ok: false, held: true, reason: refused };
-  using limit = deadline(clock, LONGEST_QUESTION_MS, 'asking what to remember');
+  using limit = deadline(app.clock, LONGEST_QUESTION_MS, 'asking what to remember');
   const { turns, note } = part;
   const asked = await askStructured(
     {
@@ -94,7 +95,7 @@ export async function askToConsolidate(
       model,
       maxOutputTokens: Math.min(longestAnswer(window), Math.max(ANSWER_TOKENS.least, neededFor(memory ?? '', window))),
     },
-    { choices, signal: AbortSignal.any([signal, limit.signal]) },
+    { choices: calls.choices, signal: AbortSignal.any([signal, limit.signal]) },
   );
   await calls.count(call, model, asked.usage);
   signal.throwIfAborted();
@@ -142,7 +143,7 @@ const logOnly = z.object({ history_entry: historyEntry });
 
 interface SavedMemory {
   readonly history_entry: string;
-  readonly memory_update?: string | undefined;
+  readonly memory_update?: string;
 }
 
 interface PromptInput {

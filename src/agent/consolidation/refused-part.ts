@@ -1,7 +1,7 @@
 import type { TurnSpan } from '../../memory/consolidation/session-span.ts';
 import { plural } from '../../util/text.ts';
 import { leftOutOf, nextTrial, type Trial } from '../refused-search.ts';
-import { askToConsolidate, type ConsolidationQuestionPorts, type ConsolidationReply } from './question.ts';
+import { askToConsolidate, type Asking, type ConsolidationReply } from './question.ts';
 
 type Question = Parameters<typeof askToConsolidate>[0];
 
@@ -26,14 +26,14 @@ const MOST_CALLS = 6;
  * found, and asks without it. If it is not found within 6 calls and the provider surely refused the content, all turns are
  * left out, so that the conversation goes on.
  */
-export async function askAroundRefused(question: Question, ports: ConsolidationQuestionPorts): Promise<AskedAround> {
-  const reply = await askToConsolidate(question, ports);
+export async function askAroundRefused(question: Question, asking: Asking): Promise<AskedAround> {
+  const reply = await askToConsolidate(question, asking);
   if (!isRefused(reply)) return { ...reply, leftOut: null };
   const suspects: readonly Suspect[] = [...(question.memory === null ? [] : [null]), ...question.part.turns];
   let trial: Trial<Suspect> | null = { stage: 'half', suspects, tried: memoryOrHalf(suspects) };
   let found: AskedAround | null = null;
   for (let calls = 1; calls <= MOST_CALLS && trial !== null; calls += 1) {
-    const asked = await askWithout(question, leftOutOf(trial), ports);
+    const asked = await askWithout(question, leftOutOf(trial), asking);
     if (asked.ok) found = asked;
     else if (!isRefused(asked)) return found ?? asked;
     // What was just accepted can be had again, so then the last call may try less.
@@ -49,16 +49,12 @@ function memoryOrHalf(suspects: readonly Suspect[]): number {
   return suspects.includes(null) ? 1 : Math.ceil(suspects.length / 2);
 }
 
-async function askWithout(
-  question: Question,
-  left: readonly Suspect[],
-  ports: ConsolidationQuestionPorts,
-): Promise<AskedAround> {
+async function askWithout(question: Question, left: readonly Suspect[], asking: Asking): Promise<AskedAround> {
   const { part, memory } = question;
   const turns = part.turns.filter((turn) => !left.includes(turn));
   if (turns.length === 0 && part.note === null) return withoutTurns(question);
   const kept = { ...question, part: { ...part, turns }, memory: left.includes(null) ? null : memory };
-  const reply = await askToConsolidate(kept, ports);
+  const reply = await askToConsolidate(kept, asking);
   const without = part.turns.length - turns.length;
   const missing = without === 0 ? '' : ` ${gap(without)}`;
   return {

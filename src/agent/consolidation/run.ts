@@ -1,4 +1,5 @@
-import type { ConsolidationRow, Consolidations, ConsolidationReason } from '../../journal/consolidations.ts';
+import type { App } from '../../core/app.ts';
+import type { ConsolidationRow, ConsolidationReason } from '../../journal/consolidations.ts';
 import {
   noteEntry,
   rawEntries,
@@ -13,19 +14,12 @@ import { renderHistory, STRANGERS_TAG, type HistoryEntry } from '../../memory/fi
 import { toldIn } from '../../memory/facts/told.ts';
 import { endBeforeNewest } from '../../memory/consolidation/session-span.ts';
 import type { Session } from '../../session/session.ts';
-import type { Sessions } from '../../session/sessions.ts';
 import { errorCode, errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import type { Slots } from '../../util/slots.ts';
-import { changeMemory, readToRewrite, type MemoryFiles, type OwnerQuestionPorts } from './memory-change.ts';
+import { changeMemory, notify, readToRewrite } from './memory-change.ts';
 import { answeredPart, nextPart, positionOf, type ConsolidationPosition } from './position.ts';
 import { askAroundRefused, leftOutText, type LeftOut } from './refused-part.ts';
-import {
-  fitsAnswer,
-  type ConsolidationPart,
-  type ConsolidationReply,
-  type ConsolidationQuestionPorts,
-} from './question.ts';
+import { fitsAnswer, type Asking, type ConsolidationPart, type ConsolidationReply } from './question.ts';
 import {
   RecordWriter,
   type ConsolidationAnswer,
@@ -33,6 +27,7 @@ import {
   type MemoryChange,
   type MemoryQuestion,
 } from './record.ts';
+import { cleanModel } from '../side-calls/clean-model.ts';
 import type { SideCall } from '../side-calls/side-calls.ts';
 import type { ChosenModel } from '../turn/current-turn.ts';
 import type { EntryDraft } from '../../session/entry.ts';
@@ -44,17 +39,10 @@ const SHORTEST_SUMMARY = 1_000;
 
 const CHARACTERS_PER_TOKEN = 3.6;
 
-export interface ConsolidationRunPorts extends ConsolidationQuestionPorts, Pick<OwnerQuestionPorts, 'notify'> {
-  readonly consolidations: Consolidations;
-  readonly sessions: Pick<Sessions, 'open'>;
-  readonly memory: MemoryFiles;
-  /** The model that answers in a session, and the tokens that it reads. */
-  readonly modelOf: (session: Session) => Promise<{ readonly model: ChosenModel; readonly window: number }>;
+/** How a consolidation is run. */
+interface Running extends Asking {
   /** One slot for all changes of the beginning of a history, so that they run one after another. */
   readonly borders: Slots;
-  /** Zone of HISTORY.md. */
-  readonly timezone: string | null;
-  readonly log: Logger;
 }
 
 export type ConsolidationOutcome =
@@ -83,12 +71,15 @@ const NO_MEMORY: ReadonlySet<string> = new Set(['memory-unreadable', 'memory-too
  */
 export async function runConsolidation(
   row: ConsolidationRow,
-  ports: ConsolidationRunPorts,
+  running: Running,
   message?: SideCall['message'],
 ): Promise<ConsolidationOutcome> {
-  const session = await ports.sessions.open(row.session);
-  const run = new ConsolidationRun(row, ports, { session, message, ...(await ports.modelOf(session)) });
-  return await run.finish();
+  const { app } = running;
+  const session = await app.sessions.open(row.session);
+  const model = cleanModel(app, app.journal.settings.model(row.session));
+  const name = { provider: model.providerName, model: model.model };
+  const { window } = await app.contextWindow.report({ session, model: name, system: [], tools: [] });
+  return await new ConsolidationRun(row, running, { session, message, model, window }).finish();
 }
 
 /** Whether there was untrusted content before or in a part: later text may repeat it. */
@@ -109,14 +100,16 @@ interface RunFacts {
 
 class ConsolidationRun {
   readonly #record: RecordWriter;
-  readonly #ports: ConsolidationRunPorts;
+  readonly #app: App;
+  readonly #running: Running;
   readonly #facts: RunFacts;
   #own: boolean;
   #leftOut: LeftOut | null = null;
 
-  constructor(row: ConsolidationRow, ports: ConsolidationRunPorts, facts: RunFacts) {
-    this.#record = new RecordWriter(row, ports.consolidations);
-    this.#ports = ports;
+  constructor(row: ConsolidationRow, running: Running, facts: RunFacts) {
+    this.#app = running.app;
+    this.#record = new RecordWriter(row, this.#app.journal.consolidations);
+    this.#running = running;
     this.#facts = facts;
     this.#own = row.direct && row.role === 'owner';
   }
@@ -147,10 +140,10 @@ class ConsolidationRun {
 
   /** Step 1: the model summarises a part. Null: its answer is recorded; else why the consolidation ends here. */
   async #ask(part: ConsolidationPart, untrusted: boolean): Promise<ConsolidationOutcome | null> {
-    const { log, clock } = this.#ports;
+    const { log, clock } = this.#app;
     const record = this.#record;
     const fits = (text: string): boolean => fitsAnswer(text, this.#facts.window);
-    const now = part.own ? await readToRewrite(this.#ports, fits) : null;
+    const now = part.own ? await readToRewrite(this.#app, fits) : null;
     const reply = await this.#question(part, now?.text ?? null);
     // The owner's note is kept even if the model left it out.
     const { note } = part;
@@ -196,7 +189,7 @@ class ConsolidationRun {
 
   /** Steps 2 and 3: the answer is written into HISTORY.md and MEMORY.md. */
   async #write(answer: ConsolidationAnswer, part: ConsolidationPart): Promise<void> {
-    await this.#ports.memory.appendRendered(answer.paragraphs);
+    await this.#app.memory.appendRendered(answer.paragraphs);
     const changed = answer.memory === null ? 'unchanged' : await this.#changeMemory(answer, answer.memory, part);
     const { questions } = this.#record.progress;
     await this.#record.written(answer, {
@@ -210,11 +203,9 @@ class ConsolidationRun {
     change: MemoryChange,
     part: ConsolidationPart,
   ): Promise<'unchanged' | 'changed' | MemoryQuestion> {
-    const { memory, log } = this.#ports;
     try {
       return await changeMemory(change, {
-        memory,
-        log,
+        app: this.#app,
         session: this.#record.row.session,
         toldIn: (base, update) => toldIn(part.turns, base, update),
         keep: (next) => this.#record.save({ answer: { ...answer, memory: next } }),
@@ -226,14 +217,14 @@ class ConsolidationRun {
       });
     } catch (error) {
       if (!NO_MEMORY.has(errorCode(error) ?? '')) throw error;
-      log.warn('memory: MEMORY.md stays as it is', { ...this.#record.facts, reason: errorMessage(error) });
+      this.#app.log.warn('memory: MEMORY.md stays as it is', { ...this.#record.facts, reason: errorMessage(error) });
       return 'unchanged';
     }
   }
 
   /** Step 4: appends the anchor. Null: done; else why it cannot be appended. */
   #close(): Promise<Gone | null> {
-    return this.#ports.borders.run(async () => {
+    return this.#running.borders.run(async () => {
       const place = await this.#place();
       if (typeof place === 'string') return place;
       const { row, progress, anchorId: id } = this.#record;
@@ -271,16 +262,18 @@ class ConsolidationRun {
     const { row, anchorId: id } = this.#record;
     this.#own = part.own;
     const call = { id, sessionKey: row.session, role: part.role, ...(message === undefined ? {} : { message }) };
-    const reply = await askAroundRefused({ part, memory, model, window, call }, this.#ports);
+    const reply = await askAroundRefused({ part, memory, model, window, call }, this.#running);
     if (reply.leftOut !== null) await this.#tellRefused(reply.leftOut, model);
     return reply;
   }
 
   /** Only the owner's own chat learns what was refused, and /mem in its reply; for others it is in the log. */
   async #tellRefused(leftOut: LeftOut, { providerName, model }: ChosenModel): Promise<void> {
-    const { log, notify } = this.#ports;
     const what = leftOutText(leftOut);
-    log.warn('consolidation: provider refused a part of the conversation', { ...this.#record.facts, leftOut: what });
+    this.#app.log.warn('consolidation: provider refused a part of the conversation', {
+      ...this.#record.facts,
+      leftOut: what,
+    });
     if (this.#record.row.reason === 'mem') {
       const { memory = false, turns = 0 } = this.#leftOut ?? {};
       this.#leftOut = { memory: memory || leftOut.memory, turns: turns + leftOut.turns };
@@ -288,7 +281,7 @@ class ConsolidationRun {
     }
     if (!this.#own) return;
     const text = `While I was saving an older part of this conversation, ${providerName}/${model} refused ${what}. I saved the rest without it.`;
-    await notify(this.#record.row.session, { id: `${this.#record.anchorId}:refused`, text });
+    await notify(this.#app, this.#record.row.session, { id: `${this.#record.anchorId}:refused`, text });
   }
 
   #paragraphs(part: ConsolidationPart, untrusted: boolean, entries: readonly HistoryEntry[]): string[] {
@@ -297,12 +290,14 @@ class ConsolidationRun {
       ...(untrusted ? [STRANGERS_TAG] : []),
     ];
     const tag = tags.join(', ');
-    return entries.flatMap((entry) => renderHistory({ ...entry, tag }, this.#ports.timezone) ?? []);
+    const { timezone } = this.#app.config.agent;
+    return entries.flatMap((entry) => renderHistory({ ...entry, tag }, timezone) ?? []);
   }
 
   #place(): Promise<ConsolidationPosition | Gone> {
     const { row, progress } = this.#record;
-    return positionOf(row, progress, { session: this.#facts.session, consolidations: this.#ports.consolidations });
+    const { consolidations } = this.#app.journal;
+    return positionOf(row, progress, { session: this.#facts.session, consolidations });
   }
 }
 

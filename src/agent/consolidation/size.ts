@@ -1,4 +1,4 @@
-import type { Consolidations } from '../../journal/consolidations.ts';
+import type { App } from '../../core/app.ts';
 import {
   endedTurns,
   planChunk,
@@ -36,15 +36,12 @@ export interface GrownReport extends ContextReport {
 
 /** Decides whether a session is consolidated, and up to which turn. */
 export class SizePlanner {
-  readonly #consolidations: Consolidations;
-  /** `memory.consolidateAt`: a share of the window. */
-  readonly #at: number;
+  readonly #app: App;
   /** Session key → tokens of its conversation when a consolidation could not shorten it. */
   readonly #inVain = new RecentMap<string, number>(1024);
 
-  constructor(options: { readonly consolidations: Consolidations; readonly consolidateAt: number }) {
-    this.#consolidations = options.consolidations;
-    this.#at = options.consolidateAt;
+  constructor(app: App) {
+    this.#app = app;
   }
 
   /** Reads the tape only when a trim dropped something. */
@@ -76,7 +73,7 @@ export class SizePlanner {
     const turns = endedTurns(await readSpan(session));
     const question: ChunkQuestion = {
       turns,
-      consolidated: consolidatedOf(session.key, turns, this.#consolidations).consolidated,
+      consolidated: consolidatedOf(session.key, turns, this.#app.journal.consolidations).consolidated,
       sizeOf: sizes(session, report),
       copySizeOf: (turn) => turnSize(turn, window),
       excess: conversation - DOWN_TO * this.#threshold(report),
@@ -100,8 +97,9 @@ export class SizePlanner {
    * that there is not a consolidation after each turn.
    */
   #threshold({ space, window }: ContextReport): number {
-    const usable = Math.max(MOST_OF_SPACE, this.#at) * Math.max(space, LEAST_SPACE);
-    return Math.min(usable, this.#at * window);
+    const { consolidateAt } = this.#app.config.memory;
+    const usable = Math.max(MOST_OF_SPACE, consolidateAt) * Math.max(space, LEAST_SPACE);
+    return Math.min(usable, consolidateAt * window);
   }
 }
 

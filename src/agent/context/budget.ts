@@ -1,14 +1,13 @@
-import type { MessageBus } from '../../bus/bus.ts';
-import type { InboundMessage, Origin, Role } from '../../bus/messages.ts';
-import { addSums, NOTHING, sumOfCall, type UsageStore, type UsageSum } from '../../journal/usage.ts';
+import type { InboundMessage, Role } from '../../bus/messages.ts';
+import { isOwnWork, ownWork } from '../../bus/origins.ts';
+import type { App } from '../../core/app.ts';
+import { addSums, NOTHING, sumOfCall, type UsageSum } from '../../journal/usage.ts';
 import type { Pricing } from '../../providers/pricing.ts';
 import type { ModelName } from '../../providers/provider.ts';
 import type { TapeEntry } from '../../session/entry.ts';
-import type { Clock } from '../../util/clock.ts';
 import { countText, dollars } from '../../util/text.ts';
 import { startOfDay } from '../../util/time-zone.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { Usage } from '../../util/token-usage.ts';
 import { outboundTo } from '../outgoing.ts';
@@ -27,18 +26,6 @@ export interface BudgetLimits {
   readonly guestDayTokens: number | null;
   /** Tokens for one run of a scheduled job or heartbeat. */
   readonly jobTokens: number;
-}
-
-export interface BudgetOptions {
-  readonly limits: BudgetLimits;
-  readonly ledger: UsageStore;
-  readonly pricing: Pricing;
-  readonly bus: MessageBus;
-  /** The chat in which the owner hears that the guests' budget is used up. @default there is none */
-  readonly ownersChat?: () => InboundMessage | undefined;
-  readonly clock: Clock;
-  readonly timezone: string | null;
-  readonly log: Logger;
 }
 
 /** The turn (or other work) that calls a model. */
@@ -60,9 +47,6 @@ interface Rule {
   readonly limit: number;
 }
 
-/** Origins of turns that no person waits for. */
-const SELF_STARTED: ReadonlySet<Origin> = new Set(['cron', 'heartbeat', 'subagent']);
-const SELF_SOURCES = [...SELF_STARTED, 'memory', 'embeddings'];
 /** The name of guests' calls in the usage rows. */
 const GUEST = 'guest';
 const DAY_BUDGETS = ['dayUsd', 'dayTokens', 'selfDayTokens', 'guestDayTokens'] as const;
@@ -80,14 +64,16 @@ const RUNNING_TURNS = 1024;
  * asking before each call needs no query.
  */
 export class Budget {
-  readonly #options: BudgetOptions;
+  readonly #app: App;
+  readonly #pricing: Pricing;
   readonly #turns = new RecentMap<string, UsageSum>(RUNNING_TURNS);
   readonly #warned = new RecentMap<string, true>(1024);
   /** Tokens that running calls of guests are expected to use, by turn. */
   readonly #reserved = new Map<string, number>();
 
-  constructor(options: BudgetOptions) {
-    this.#options = options;
+  constructor(app: App, pricing: Pricing) {
+    this.#app = app;
+    this.#pricing = pricing;
   }
 
   /**
@@ -95,7 +81,7 @@ export class Budget {
    * of which the tokens are `expected` keeps them from other guests until `release`.
    */
   async refusal(spender: Spender, expected = 0): Promise<string | null> {
-    const self = isSelfStarted(spender);
+    const self = this.#isSelfStarted(spender);
     this.release(spender.turnId);
     const rules = this.#rules(spender);
     const isGuest = isGuests(spender);
@@ -121,18 +107,19 @@ export class Budget {
 
   /** Counts a model call, by the provider's own cost if it told one; one of a subagent also counts for the turn that spawned it. Does not wait for the disk. */
   record(spender: Spender, name: ModelName, usage: Usage): void {
-    this.count(spender, name, usage, usage.costUsd ?? this.#options.pricing.costOf(name, usage));
+    this.count(spender, name, usage, usage.costUsd ?? this.#pricing.costOf(name, usage));
   }
 
   /** Counts a call of which the cost is known otherwise; null: it is not known. As `record`. */
   count(spender: Spender, { provider, model }: ModelName, usage: Usage, costUsd: number | null): void {
-    const { ledger, log } = this.#options;
+    const { journal, log } = this.#app;
+    const ledger = journal.usage;
     const sum = sumOfCall({ usage, costUsd });
     this.#turns.set(spender.turnId, addSums(this.spent(spender), sum));
     const task = subagentOf(spender.messages[0]);
     if (task !== null) this.#turns.set(task.turn, addSums(this.#spentBy(task), sum));
     const { turn: turnId, session } = task ?? { turn: spender.turnId, session: spender.sessionKey };
-    const source = isGuests(spender) ? GUEST : (spender.source ?? sourceOf(originOf(spender)));
+    const source = isGuests(spender) ? GUEST : (spender.source ?? this.#sourceOf(originOf(spender)));
     ledger
       .record({ turnId, session, source, provider, model, usage, costUsd })
       .catch((error: unknown) => log.error('budget: tokens of a call not counted', { reason: errorMessage(error) }));
@@ -144,21 +131,22 @@ export class Budget {
     if (known !== undefined) return known;
     const began = spender.entries[0];
     const sum =
-      began === undefined ? NOTHING : this.#options.ledger.ofTurn(spender.turnId, spender.sessionKey, began.at);
+      began === undefined ? NOTHING : this.#app.journal.usage.ofTurn(spender.turnId, spender.sessionKey, began.at);
     this.#turns.set(spender.turnId, sum);
     return sum;
   }
 
   /** What the turn that spawned a subagent has spent so far, with all its subagents. */
   #spentBy({ turn, session, since }: SubagentTask): UsageSum {
-    const sum = this.#turns.get(turn) ?? this.#options.ledger.ofTurn(turn, session, since);
+    const sum = this.#turns.get(turn) ?? this.#app.journal.usage.ofTurn(turn, session, since);
     this.#turns.set(turn, sum);
     return sum;
   }
 
   /** The budgets of a whole day that are set, and how much of each is used today. */
   today(): readonly { readonly key: DayBudget; readonly limit: number; readonly used: number }[] {
-    const { limits, clock, timezone } = this.#options;
+    const { budget: limits, timezone } = this.#app.config.agent;
+    const { clock } = this.#app;
     const since = startOfDay(clock.now(), timezone);
     return DAY_BUDGETS.flatMap((key) => {
       const limit = limits[key];
@@ -167,7 +155,7 @@ export class Budget {
   }
 
   #usedOn(since: number, key: DayBudget): number {
-    const day = this.#options.ledger.day(since);
+    const day = this.#app.journal.usage.day(since);
     switch (key) {
       case 'dayUsd':
         return day.total.costUsd;
@@ -176,12 +164,14 @@ export class Budget {
       case 'guestDayTokens':
         return tokensOf(day.of(GUEST));
       case 'selfDayTokens':
-        return SELF_SOURCES.reduce((sum, name) => sum + tokensOf(day.of(name)), 0);
+        return ownWork(this.#app.program.origins).reduce((sum, name) => sum + tokensOf(day.of(name)), 0);
     }
   }
 
   #rules(spender: Spender): readonly Rule[] {
-    const { limits, ledger, clock, timezone } = this.#options;
+    const { budget: limits, timezone } = this.#app.config.agent;
+    const { clock } = this.#app;
+    const ledger = this.#app.journal.usage;
     const rules: Rule[] = [];
     const add = (key: Rule['key'], span: Rule['span'], used: () => number): void => {
       const limit = limits[key];
@@ -193,8 +183,8 @@ export class Budget {
     const since = startOfDay(clock.now(), timezone);
     add('turnUsd', 'turn', () => ofTurn().costUsd);
     add('turnTokens', 'turn', () => tokensOf(ofTurn()));
-    if (origin === 'cron' || origin === 'heartbeat') add('jobTokens', 'turn', () => tokensOf(ofTurn()));
-    if (isSelfStarted(spender)) {
+    if (this.#app.program.origins.of(origin).isAsked !== true) add('jobTokens', 'turn', () => tokensOf(ofTurn()));
+    if (this.#isSelfStarted(spender)) {
       add('selfDayTokens', 'day', () => this.#usedOn(since, 'selfDayTokens'));
     }
     if (isGuests(spender)) add('guestDayTokens', 'day', () => this.#usedOn(since, 'guestDayTokens'));
@@ -202,6 +192,16 @@ export class Budget {
     add('dayUsd', 'day', () => this.#usedOn(since, 'dayUsd'));
     add('chatDayUsd', 'chat', () => ledger.day(since).ofSession(task?.session ?? spender.sessionKey).costUsd);
     return rules;
+  }
+
+  #isSelfStarted(spender: Spender): boolean {
+    if (spender.source !== undefined && spender.messages.length === 0) return true;
+    return isOwnWork(this.#app.program.origins.of(originOf(spender)));
+  }
+
+  /** The name of an origin in the journal's usage rows. */
+  #sourceOf(origin: string): string {
+    return this.#app.program.origins.of(origin).countsAs ?? origin;
   }
 
   /** Warns the owner once per budget and day, in the chat where the owner is writing. */
@@ -214,7 +214,7 @@ export class Budget {
   }
 
   async #tellOfGuests(rule: Rule): Promise<void> {
-    const target = this.#options.ownersChat?.();
+    const target = this.#app.people.ownersChat();
     if (target === undefined) return;
     const text = `Guests have used up today’s budget for guests (${amount(rule, rule.limit)}), so they get no more answers until tomorrow. To raise it, set \`agent.budget.${rule.key}\` in the configuration.`;
     await this.#tell(rule, { target, text, place: '' });
@@ -225,8 +225,8 @@ export class Budget {
     rule: Rule,
     { target, text, place }: { readonly target: InboundMessage; readonly text: string; readonly place: string },
   ): Promise<void> {
-    const { bus, clock, timezone, log } = this.#options;
-    const day = new Date(startOfDay(clock.now(), timezone)).toISOString();
+    const { bus, clock, config, log } = this.#app;
+    const day = new Date(startOfDay(clock.now(), config.agent.timezone)).toISOString();
     const id = `budget:${rule.key}:${day}${place}`;
     if (this.#warned.get(id) === true) return;
     this.#warned.set(id, true);
@@ -249,10 +249,6 @@ function tokensOf({ usage }: UsageSum): number {
   return usage.input + usage.output;
 }
 
-function isSelfStarted(spender: Spender): boolean {
-  return SELF_STARTED.has(originOf(spender)) || (spender.source !== undefined && spender.messages.length === 0);
-}
-
 /** A turn of a person who is a guest, or a summary of what guests said; webhooks have limits of their own. */
 function isGuests({ role, source, messages }: Spender): boolean {
   if (role !== 'guest') return false;
@@ -260,14 +256,8 @@ function isGuests({ role, source, messages }: Spender): boolean {
   return messages[0]?.origin === 'user' && source === undefined;
 }
 
-function originOf({ messages }: Spender): Origin {
+function originOf({ messages }: Spender): string {
   return messages[0]?.origin ?? 'system';
-}
-
-/** The name of an origin in the journal's usage rows. */
-function sourceOf(origin: Origin): string {
-  if (origin === 'hook') return 'api';
-  return origin === 'system' ? 'user' : origin;
 }
 
 function nameOf({ key, span }: Rule): string {

@@ -1,15 +1,12 @@
-import type { MessageBus } from '../../bus/bus.ts';
-import type { InboundMessage, Role } from '../../bus/messages.ts';
-import type { UsageStore } from '../../journal/usage.ts';
-import { ContextWindows, type ContextWindowsOptions } from '../../providers/context-window-registry.ts';
-import { Pricing, type PricingOptions } from '../../providers/pricing.ts';
+import type { Role } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
+import { ContextWindows } from '../../providers/context-window-registry.ts';
+import { Pricing } from '../../providers/pricing.ts';
 import type { ModelError, ModelName, ModelRequest, ToolSpec } from '../../providers/provider.ts';
 import type { Session } from '../../session/session.ts';
-import type { Clock } from '../../util/clock.ts';
-import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { Usage } from '../../util/token-usage.ts';
-import { Budget, costOf, type BudgetLimits, type Spender } from './budget.ts';
+import { Budget, costOf, type Spender } from './budget.ts';
 import { ContextWindow, type Outline } from './fit.ts';
 import type { WindowSize } from './window-size.ts';
 import { PrefixWatch } from './prefix-watch.ts';
@@ -34,16 +31,11 @@ interface AskingTurn {
   readonly resize: () => Promise<boolean>;
 }
 
-export interface CallBoundsOptions {
-  readonly context: ContextWindow;
-  readonly budget: Budget;
-  readonly pricing: Pricing;
-  readonly prefix: PrefixWatch;
-}
-
 /** The bounds of each model call of a turn: budgets, the model's context window, the cached prefix. */
 export class CallBounds {
-  readonly #options: CallBoundsOptions;
+  readonly #app: App;
+  readonly #pricing: Pricing;
+  readonly #prefix: PrefixWatch;
   /** Ids of turns that were trimmed after the model refused a request, and have had no answer since. */
   readonly #tightened = new RecentMap<string, true>(1024);
 
@@ -52,19 +44,21 @@ export class CallBounds {
   /** Sessions whose person was told this; in a small window it happens again and again. */
   readonly #told = new RecentMap<string, true>(1024);
 
-  constructor(options: CallBoundsOptions) {
-    this.#options = options;
+  constructor(app: App, pricing: Pricing) {
+    this.#app = app;
+    this.#pricing = pricing;
+    this.#prefix = new PrefixWatch(app.log);
   }
 
   /** Loads the window and price of a model before its first call. Never throws. */
   async warm(name: ModelName): Promise<void> {
-    this.#options.context.prepare(name);
-    await this.#options.pricing.prepare(name);
+    this.#app.contextWindow.prepare(name);
+    await this.#pricing.prepare(name);
   }
 
   /** How much this model reads at once. Never throws. */
   async size(name: ModelName): Promise<WindowSize> {
-    return await this.#options.context.size(name);
+    return await this.#app.contextWindow.size(name);
   }
 
   /**
@@ -72,7 +66,7 @@ export class CallBounds {
    * budget is used up. May trim the session; throws when its tape cannot be written.
    */
   async before(turn: AskingTurn): Promise<{ readonly maxOutputTokens: number } | { readonly refused: string }> {
-    const { budget, context } = this.#options;
+    const { budget, contextWindow: context } = this.#app;
     const expected = turn.role === 'guest' ? context.estimate(this.#outlineOf(turn)) : 0;
     const refused = await budget.refusal(spenderOf(turn), expected);
     if (refused !== null) return { refused };
@@ -84,31 +78,31 @@ export class CallBounds {
 
   /** Call when the request that `before` allowed is over, whatever became of it. */
   over({ facts }: AskingTurn): void {
-    this.#options.budget.release(facts.turnId);
+    this.#app.budget.release(facts.turnId);
   }
 
   /** Call just before a request is sent. */
   sending(turn: AskingTurn, request: ModelRequest): void {
     const { session, chosen, files } = turn;
-    this.#options.prefix.check({ session, modelRef: `${chosen.providerName}/${chosen.model}`, files, request });
+    this.#prefix.check({ session, modelRef: `${chosen.providerName}/${chosen.model}`, files, request });
     // Loads what is not known yet while the model works.
-    this.#options.context.prepare(nameOf(turn));
-    void this.#options.pricing.prepare(nameOf(turn));
+    this.#app.contextWindow.prepare(nameOf(turn));
+    void this.#pricing.prepare(nameOf(turn));
   }
 
   /** Call after an answer, before it is written to the tape. */
   async answered(turn: AskingTurn, by: ModelName, usage: Usage | null): Promise<void> {
     this.#tightened.delete(turn.facts.turnId);
     if (usage === null) return;
-    await this.#options.pricing.prepare(by);
-    if (usage.estimated !== true) this.#options.context.observe(this.#outlineOf(turn), by, usage);
-    this.#options.budget.record(spenderOf(turn), by, usage);
+    await this.#pricing.prepare(by);
+    if (usage.estimated !== true) this.#app.contextWindow.observe(this.#outlineOf(turn), by, usage);
+    this.#app.budget.record(spenderOf(turn), by, usage);
   }
 
   /** Counts an attempt that gave no answer but costs money, because it failed midway or was stopped. Never throws. */
   async failed(turn: AskingTurn, { by, usage }: FailedAttempt): Promise<void> {
-    await this.#options.pricing.prepare(by);
-    this.#options.budget.record(spenderOf(turn), by, usage);
+    await this.#pricing.prepare(by);
+    this.#app.budget.record(spenderOf(turn), by, usage);
   }
 
   /**
@@ -120,9 +114,9 @@ export class CallBounds {
     if (this.#tightened.get(turnId) === true) return false;
     this.#tightened.set(turnId, true);
     const others = othersIn(turn);
-    if (window !== undefined) this.#options.context.learn(this.#outlineOf(turn), window);
+    if (window !== undefined) this.#app.contextWindow.learn(this.#outlineOf(turn), window);
     const isFewer = window !== undefined && (await turn.resize());
-    const isTrimmed = await this.#options.context.tighten(this.#outlineOf(turn));
+    const isTrimmed = await this.#app.contextWindow.tighten(this.#outlineOf(turn));
     this.#noteLoss(turn, others);
     return isTrimmed || isFewer;
   }
@@ -142,7 +136,7 @@ export class CallBounds {
 
   /** Cost of the turn so far in dollars; null when a price is unknown or no call was made. */
   costOf(turn: AskingTurn): number | null {
-    return costOf(this.#options.budget.spent(spenderOf(turn)));
+    return costOf(this.#app.budget.spent(spenderOf(turn)));
   }
 
   #outlineOf(turn: AskingTurn): Outline {
@@ -164,32 +158,9 @@ function spenderOf({ facts, role, session }: AskingTurn): Spender {
   return { ...facts, role, entries: session.turn(facts.turnId) };
 }
 
-/** The parts of the configuration that bound model calls. */
-export interface BoundsConfig {
-  readonly agent: {
-    readonly maxOutputTokens: number;
-    readonly contextWindow: number | null;
-    readonly timezone: string | null;
-    readonly budget: BudgetLimits;
-  };
-  readonly models: PricingOptions['models'];
-  readonly providers: PricingOptions['providers'];
-}
-
 /** Each bound is read from the configuration when it is needed, so that a change counts from the next call on. */
-export function createCallBounds(
-  config: BoundsConfig,
-  ports: {
-    readonly askWindow: ContextWindowsOptions['ask'];
-    readonly learned: ContextWindowsOptions['learned'];
-    readonly ledger: UsageStore;
-    readonly bus: MessageBus;
-    readonly ownersChat: () => InboundMessage | undefined;
-    readonly clock: Clock;
-    readonly log: Logger;
-  },
-): { readonly bounds: CallBounds; readonly context: ContextWindow; readonly budget: Budget } {
-  const { ledger, bus, clock, log } = ports;
+export function createCallBounds(app: App): Pick<App, 'bounds' | 'contextWindow' | 'budget'> {
+  const { config, program, models, clock, log } = app;
   const pricing = new Pricing({
     get models() {
       return config.models;
@@ -197,6 +168,7 @@ export function createCallBounds(
     get providers() {
       return config.providers;
     },
+    presets: program.presets,
     log,
   });
   const windows = new ContextWindows({
@@ -204,30 +176,14 @@ export function createCallBounds(
     get most() {
       return config.agent.contextWindow;
     },
-    ask: ports.askWindow,
-    learned: ports.learned,
+    ask: models.contextWindow,
+    learned: models.learned,
     clock,
     log,
   });
-  const context = new ContextWindow({
-    windows,
-    get maxOutputTokens() {
-      return config.agent.maxOutputTokens;
-    },
-    log,
-  });
-  const budget = new Budget({
-    get limits() {
-      return config.agent.budget;
-    },
-    ledger,
-    pricing,
-    bus,
-    ownersChat: ports.ownersChat,
-    clock,
-    timezone: config.agent.timezone,
-    log,
-  });
-  const bounds = new CallBounds({ context, budget, pricing, prefix: new PrefixWatch(log) });
-  return { context, budget, bounds };
+  return {
+    bounds: new CallBounds(app, pricing),
+    contextWindow: new ContextWindow(app, windows),
+    budget: new Budget(app, pricing),
+  };
 }

@@ -1,20 +1,13 @@
+import type { App } from '../../core/app.ts';
 import { SMALL_WINDOW, type ContextWindows } from '../../providers/context-window-registry.ts';
 import type { ModelError, ModelName, ToolSpec } from '../../providers/provider.ts';
 import type { Session } from '../../session/session.ts';
-import type { Logger } from '../../util/log.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import type { Usage } from '../../util/token-usage.ts';
 import { sizeOfWindow, type WindowSize } from './window-size.ts';
 import { Calibration, HistorySizes, isSuspicious, tokensOfFrame } from './token-estimate.ts';
 import { planTrim } from './trimming.ts';
 import { countText } from '../../util/text.ts';
-
-export interface ContextWindowOptions {
-  readonly windows: ContextWindows;
-  /** `agent.maxOutputTokens` */
-  readonly maxOutputTokens: number;
-  readonly log: Logger;
-}
 
 /** What the next request will contain. */
 export interface Outline {
@@ -82,15 +75,17 @@ interface Measured {
  * long.
  */
 export class ContextWindow {
-  readonly #options: ContextWindowOptions;
+  readonly #app: App;
+  readonly #windows: ContextWindows;
   readonly #sizes = new WeakMap<Session, HistorySizes>();
   readonly #calibration = new Calibration();
   /** By model: estimated tokens of the last request that it refused as too long. */
   readonly #refused = new RecentMap<string, number>(256);
   readonly #suspected = new Set<string>();
 
-  constructor(options: ContextWindowOptions) {
-    this.#options = options;
+  constructor(app: App, windows: ContextWindows) {
+    this.#app = app;
+    this.#windows = windows;
   }
 
   /**
@@ -98,7 +93,8 @@ export class ContextWindow {
    * have. Throws only when the tape cannot be written.
    */
   async fit(outline: Outline): Promise<number> {
-    const { windows, maxOutputTokens } = this.#options;
+    const windows = this.#windows;
+    const { maxOutputTokens } = this.#app.config.agent;
     const measured = this.#measure(outline);
     const window = await windows.of(outline.model, measured.total + maxOutputTokens);
     const most = this.#mostOutput(outline.model, window, measured.frame);
@@ -114,19 +110,19 @@ export class ContextWindow {
 
   /** How much this model reads at once. Never throws. */
   async size(model: ModelName): Promise<WindowSize> {
-    return sizeOfWindow(await this.#options.windows.of(model, SMALL_WINDOW));
+    return sizeOfWindow(await this.#windows.of(model, SMALL_WINDOW));
   }
 
   /** Whether the next request would need a trim. */
   async overflows(outline: Omit<Outline, 'turnId'>): Promise<boolean> {
-    const window = await this.#options.windows.of(outline.model);
+    const window = await this.#windows.of(outline.model);
     const { total, frame } = this.#measure(outline);
     return total > this.#budget(outline.model, window, frame);
   }
 
   /** Looks up the context window of a model in the background. */
   prepare(model: ModelName): void {
-    void this.#options.windows.of(model);
+    void this.#windows.of(model);
   }
 
   /**
@@ -135,7 +131,7 @@ export class ContextWindow {
    */
   async tighten(outline: Outline): Promise<boolean> {
     const measured = this.#measure(outline);
-    const window = this.#options.windows.named(outline.model);
+    const window = this.#windows.named(outline.model);
     if (window !== null) {
       const target = trimmedTo(this.#budget(outline.model, window, measured.frame), measured);
       if (target < measured.total) return await this.#trim(outline, measured, target);
@@ -146,7 +142,7 @@ export class ContextWindow {
 
   /** Call when a refusal named the window of the model, tokens, and perhaps what it counted in the request. */
   learn(outline: Outline, { tokens, asked }: NonNullable<ModelError['window']>): void {
-    this.#options.windows.learn(outline.model, tokens);
+    this.#windows.learn(outline.model, tokens);
     const { raw } = this.#measure(outline);
     // A count this far from the estimate can't be of this request.
     if (asked !== undefined && asked < raw * 4) this.#calibration.observe(refOf(outline.model), raw, asked);
@@ -165,7 +161,7 @@ export class ContextWindow {
     const why = isOfTools
       ? `its chat template may leave out the tools (about ${tools}), or its server may ${cut}`
       : `it seems to ${cut}`;
-    this.#options.log.warn(`context: ${ref} counted ${input} tokens in a prompt of about ${total}: ${why}`, {
+    this.#app.log.warn(`context: ${ref} counted ${input} tokens in a prompt of about ${total}: ${why}`, {
       model: ref,
       counted: input,
       estimated: total,
@@ -174,7 +170,7 @@ export class ContextWindow {
 
   async report(outline: Omit<Outline, 'turnId'>): Promise<ContextReport> {
     const { model, system } = outline;
-    const window = await this.#options.windows.of(model);
+    const window = await this.#windows.of(model);
     const { total: used, ratio, frame, sizes, tools: ofTools } = this.#measure(outline);
     const calibrated = (raw: number): number => Math.ceil(raw * ratio);
     return {
@@ -195,7 +191,7 @@ export class ContextWindow {
       this.#sizes.set(session, known);
     }
     const { total, sizes } = known.measure(session.history());
-    const offered = this.#options.windows.takesTools(model) ? tools : NONE;
+    const offered = this.#windows.takesTools(model) ? tools : NONE;
     const fixed = tokensOfFrame(system, offered);
     const raw = total + fixed;
     const ratio = this.#calibration.ratio(refOf(model));
@@ -212,7 +208,8 @@ export class ContextWindow {
 
   /** Of an answer. Where the window is small it gives way to the conversation. `frame`: tokens of the prompt and the tools. */
   #mostOutput(model: ModelName, window: number, frame: number): number {
-    const { windows, maxOutputTokens } = this.#options;
+    const windows = this.#windows;
+    const { maxOutputTokens } = this.#app.config.agent;
     const rest = window * (1 - MARGIN) - frame - LEAST_SPACE;
     const most = Math.min(maxOutputTokens, windows.mostOutput(model) ?? Infinity, Math.max(LEAST_ANSWER, rest));
     return Math.max(1, Math.floor(Math.min(most, window * answerShare(window))));
@@ -236,7 +233,7 @@ export class ContextWindow {
     if (plan === null) return false;
     const { saves, ...cuts } = plan;
     await session.append([{ kind: 'trim', turn: null, ...cuts }]);
-    this.#options.log.info('context: old parts of a conversation trimmed', {
+    this.#app.log.info('context: old parts of a conversation trimmed', {
       session: session.key,
       before: measured.total,
       after: Math.ceil(measured.total - saves * measured.ratio),

@@ -1,5 +1,6 @@
 import { SMALL_WINDOW } from '../../providers/context-window-registry.ts';
 import type { ToolSpec } from '../../providers/provider.ts';
+import type { ToolFacts } from '../../tools/tool.ts';
 import { countText } from '../../util/text.ts';
 
 /**
@@ -11,32 +12,6 @@ export type WindowSize = 'full' | 'small' | 'tiny';
 /** Tokens. */
 const TINY_WINDOW = 6_144;
 
-/** In a small window: what people ask for most, in as few tokens as possible. */
-const FEW: ReadonlySet<string> = new Set([
-  'read_file',
-  'write_file',
-  'edit_file',
-  'list_dir',
-  'exec',
-  'web_fetch',
-  'message',
-  'memory_write',
-  'cron',
-  'skill',
-  'stay_silent',
-]);
-
-/** In a tiny one, described in a sentence each. */
-const FEWEST: ReadonlySet<string> = new Set([
-  'read_file',
-  'write_file',
-  'exec',
-  'web_fetch',
-  'memory_write',
-  'cron',
-  'stay_silent',
-]);
-
 export function sizeOfWindow(tokens: number): WindowSize {
   if (tokens >= SMALL_WINDOW) return 'full';
   return tokens >= TINY_WINDOW ? 'small' : 'tiny';
@@ -46,15 +21,22 @@ export function sizeOfWindow(tokens: number): WindowSize {
 const small = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
 const tiny = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
 
-/** Those of the tools that fit beside a conversation, as they are described then. */
-export function toolsForSize(specs: readonly ToolSpec[], size: WindowSize): readonly ToolSpec[] {
+/**
+ * Those of the tools that fit beside a conversation, as they are described then: in a small window what people ask for most,
+ * in a tiny one fewer of them, in a sentence each.
+ */
+export function toolsForSize(
+  specs: readonly ToolSpec[],
+  size: WindowSize,
+  factsOf: (tool: string) => ToolFacts | undefined,
+): readonly ToolSpec[] {
   if (size === 'full') return specs;
   const known = size === 'small' ? small : tiny;
   const made =
     known.get(specs) ??
     (size === 'small'
-      ? specs.filter(({ name }) => FEW.has(name))
-      : specs.filter(({ name }) => FEWEST.has(name)).map(inOneSentence));
+      ? specs.filter(({ name }) => factsOf(name)?.fits !== undefined)
+      : specs.filter(({ name }) => factsOf(name)?.fits === 'tiny').map(inOneSentence));
   known.set(specs, made);
   return made;
 }

@@ -148,8 +148,8 @@ export class HookRunner {
   setPlugins(
     plugins: readonly {
       readonly name: string;
-      readonly hooks?: Hooks | undefined;
-      readonly guard?: boolean | undefined;
+      readonly hooks?: Hooks;
+      readonly guard?: boolean;
     }[],
   ): void {
     const { generation, hooks: before } = this.#plugins.newest;

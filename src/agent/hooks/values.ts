@@ -24,7 +24,7 @@ const inbound = z.looseObject({
   receivedAt: z.number(),
   externalId: key,
   sessionKey: key,
-  origin: z.enum(['user', 'cron', 'heartbeat', 'subagent', 'api', 'hook', 'system']),
+  origin: key,
   untrusted: z.boolean(),
   shared: text.optional(),
   metadata: object,

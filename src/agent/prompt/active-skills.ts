@@ -1,6 +1,7 @@
 import { usableName } from '../../skills/skill-text.ts';
 import { taintOfButton } from '../../bus/buttons.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
+import type { Origin, Origins } from '../../bus/origins.ts';
 import { atLeast } from '../../security/access/access.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
@@ -37,6 +38,7 @@ const MENTION =
 /** `env`: the variables that are set for a skill. */
 export function createTurnSkills(
   catalog: Pick<SkillCatalog, 'read' | 'lastRead' | 'load'>,
+  origins: Origins,
   env: (skill: string) => Readonly<Record<string, string>>,
 ): TurnSkills {
   return {
@@ -48,7 +50,7 @@ export function createTurnSkills(
         !atLeast(message.role, 'trusted')
       )
         return [];
-      const names = namesIn(message);
+      const names = namesIn(message, origins.of(message.origin));
       if (names.length === 0) return [];
       const known = await catalog.read();
       const callable = known.filter(({ userInvocable }) => userInvocable).map(({ name }) => name);
@@ -97,8 +99,8 @@ function calledBy(written: string, skills: readonly string[]): string | undefine
   return begins ?? skills.find((skill) => skill === ascii) ?? skills.find((skill) => skill === usable);
 }
 
-function namesIn(message: InboundMessage): readonly string[] {
-  const parsed = parseCommand(message);
+function namesIn(message: InboundMessage, { mayCommand }: Origin): readonly string[] {
+  const parsed = mayCommand === true ? parseCommand(message) : null;
   const mentioned = [...message.text.matchAll(MENTION)].map((match) => match.groups?.['name'] ?? '');
   return [...new Set([...(parsed?.type === 'slash' ? [parsed.name] : []), ...mentioned])];
 }

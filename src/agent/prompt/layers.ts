@@ -28,8 +28,8 @@ export interface SystemPromptParts {
   readonly light?: boolean;
   /** As in `Audience`. @default 'full' */
   readonly size?: WindowSize;
-  /** Text of MEMORY.md; null in chats that must not see it. */
-  readonly memory: string | null;
+  /** Those of extensions, in their order. @default none */
+  readonly others?: readonly PromptLayer[];
   /** Full text of the skills that are always active; null: none. */
   readonly activeSkills: string | null;
   /** XML index of the other skills; null: none. */
@@ -38,8 +38,8 @@ export interface SystemPromptParts {
 
 /** One section of the system prompt. */
 export interface PromptLayer {
-  /** A bootstrap file is a layer of its own, named as it is. */
-  readonly name: 'identity' | BootstrapName | 'memory' | 'active skills' | 'skills' | 'program';
+  /** For people: `identity`, `active skills`, `skills`, `program`, a bootstrap file's or an extension's. */
+  readonly name: string;
   readonly text: string;
 }
 
@@ -61,15 +61,14 @@ interface Caps {
   readonly file: number;
   /** Of all files together. */
   readonly files: number;
-  readonly memory: number;
   /** Of the skills that are always active; 0: those and the index of the others are left out. */
   readonly skills: number;
 }
 
 const CAPS: Readonly<Record<WindowSize, Caps>> = {
-  full: { file: 20_000, files: 60_000, memory: 20_000, skills: Infinity },
-  small: { file: 2_000, files: 4_000, memory: 3_000, skills: 2_000 },
-  tiny: { file: 500, files: 1_000, memory: 1_000, skills: 0 },
+  full: { file: 20_000, files: 60_000, skills: Infinity },
+  small: { file: 2_000, files: 4_000, skills: 2_000 },
+  tiny: { file: 500, files: 1_000, skills: 0 },
 };
 const LIGHT_FILE_CAP = 2_000;
 
@@ -83,7 +82,7 @@ export function buildSystemPrompt(parts: SystemPromptParts): readonly PromptLaye
   const layers: PromptLayer[] = [
     { name: 'identity', text: identity(parts) },
     ...bootstrap(parts.files, { ...caps, file }),
-    { name: 'memory', text: memory(parts.memory ?? '', caps.memory) },
+    ...(parts.others ?? []),
     {
       name: 'active skills',
       text: activeSkills(parts.activeSkills ?? '', caps.skills),
@@ -138,12 +137,6 @@ function bootstrap(files: readonly BootstrapFile[], caps: Pick<Caps, 'file' | 'f
   return shown;
 }
 
-function memory(text: string, cap: number): string {
-  const trimmed = text.replaceAll(/<!--.*?-->/gsu, '').trim();
-  if (!/^(?!#|\s*$)/mu.test(trimmed)) return '';
-  return `# Memory\n\nWhat you noted about the owner in earlier conversations. The tool memory_write changes it.\n\n## Long-term Memory\n\n${shortened(trimmed, cap, 'memory/MEMORY.md')}`;
-}
-
 function activeSkills(text: string, cap: number): string {
   if (text === '' || cap === 0) return '';
   return `# Active Skills\n\nThese always apply.\n\n${shortened(text, cap, 'The text of these skills')}`;
@@ -154,7 +147,8 @@ function skills(index: string): string {
   return `# Skills\n\nWhen one of these fits a task for which the tool descriptions are not enough, load it with the skill tool first. One with available="false" lacks what its <requires> names.\n\n${index}`;
 }
 
-function shortened(text: string, limit: number, name: string): string {
+/** The text of a file, or its beginning and a sentence that says so. */
+export function shortened(text: string, limit: number, name: string): string {
   if (text.length <= limit) return text;
   const notice = `[${name} is cut here: it has ${text.length} characters, ${limit} of them are shown; read_file shows the rest.]`;
   return limit === 0 ? notice : `${cut(text, limit)}\n\n${notice}`;

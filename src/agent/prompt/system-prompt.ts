@@ -1,3 +1,4 @@
+import type { App } from '../../core/app.ts';
 import { statSync } from 'node:fs';
 import { arch, type } from 'node:os';
 import { join } from 'node:path';
@@ -35,28 +36,31 @@ export interface RenderedPrompt {
   readonly texts: readonly string[];
 }
 
-export interface SystemPromptOptions {
-  readonly workspace: string;
-  /** As in `HostFacts`. */
-  readonly readRoots: readonly string[] | null;
-  readonly skills: () => Promise<SkillLayers>;
+/** A layer of the prompt that an extension writes. */
+export interface PromptLayerSource {
+  /** What people call it, e.g. `memory`. */
+  readonly name: string;
+  /** Another text whenever the layer may be another one; asked before each turn, so it may look at a file and not read it. */
+  readonly stamp: () => string;
+  /** The layer for these readers; '' where they are shown none. The same text as long as `stamp` is the same: providers cache the prefix. */
+  readonly text: (audience: Audience) => string | Promise<string>;
 }
-
-const MEMORY_FILE = join('memory', 'MEMORY.md');
 
 /** Renders the system prompt of a workspace. */
 export class SystemPrompt {
-  readonly #options: SystemPromptOptions;
+  readonly #app: App;
+  readonly #skills: () => Promise<SkillLayers>;
   /** By audience: the prompt, and the stamp of the files that it was made from. */
   readonly #rendered = new RecentMap<string, { readonly stamp: string; readonly prompt: Promise<RenderedPrompt> }>(32);
 
-  constructor(options: SystemPromptOptions) {
-    this.#options = options;
+  constructor(app: App, skills: () => Promise<SkillLayers>) {
+    this.#app = app;
+    this.#skills = skills;
   }
 
   /** The prompt from the current files, which are read again when one of them changed. A missing file is left out. */
   async read(audience: Audience): Promise<RenderedPrompt> {
-    const skills = await this.#options.skills();
+    const skills = await this.#skills();
     const key = JSON.stringify([
       audience.ownersDirectChat,
       audience.shows,
@@ -76,27 +80,43 @@ export class SystemPrompt {
     }
   }
 
+  /** Layers of extensions, behind the files and before the skills. */
+  #others(): readonly PromptLayerSource[] {
+    return this.#app.plugins.each('prompt').flatMap(([, layers]) => layers);
+  }
+
   #stamp({ active, index }: SkillLayers): string {
-    const files = [...BOOTSTRAP_FILES, MEMORY_FILE].map((name) => stampOf(join(this.#options.workspace, name)));
-    return [...files, active, index].join('\n');
+    const files = BOOTSTRAP_FILES.map((name) => stampOf(join(this.#app.paths.workspace, name)));
+    return [...files, ...this.#others().map(({ stamp }) => stamp()), active, index].join('\n');
   }
 
   async #render(
     { ownersDirectChat, shows, light = false, size = 'full' }: Audience,
     skills: SkillLayers,
   ): Promise<RenderedPrompt> {
-    const { workspace, readRoots } = this.#options;
+    const { workspace } = this.#app.paths;
+    const { restrictToWorkspace, readRoots } = this.#app.config.tools;
     const read = (name: string): Promise<string> => textOf(join(workspace, name));
     const files = await Promise.all(
       bootstrapFiles({ ownersDirectChat }).map(async (name) => ({ name, text: await read(name) })),
     );
     const layers = buildSystemPrompt({
-      host: { os: `${type()} ${arch()}`, runtime: `Node ${process.versions.node}`, workspace, readRoots },
+      host: {
+        os: `${type()} ${arch()}`,
+        runtime: `Node ${process.versions.node}`,
+        workspace,
+        readRoots: restrictToWorkspace ? readRoots : null,
+      },
       shows,
       files,
       light,
       size,
-      memory: ownersDirectChat && !light ? await read(MEMORY_FILE) : null,
+      others: await Promise.all(
+        this.#others().map(async ({ name, text }) => ({
+          name,
+          text: await text({ ownersDirectChat, shows, light, size }),
+        })),
+      ),
       activeSkills: light ? null : skills.active,
       skillsIndex: light ? null : size === 'full' ? skills.index : skills.shortIndex,
     });
@@ -105,7 +125,7 @@ export class SystemPrompt {
 }
 
 /** The text of a file; if it cannot be read, a sentence with the reason, so that the turn does not fail. */
-async function textOf(path: string): Promise<string> {
+export async function textOf(path: string): Promise<string> {
   try {
     return (await readIfExists(path)) ?? '';
   } catch (error) {
@@ -113,7 +133,8 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-function stampOf(path: string): string {
+/** Another text when the file is another one. */
+export function stampOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat === undefined ? '-' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
 }

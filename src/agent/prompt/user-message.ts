@@ -1,11 +1,11 @@
+import type { App } from '../../core/app.ts';
+import type { Fetched } from '../../channels/inbound/attachments.ts';
 import { taintOfButton } from '../../bus/buttons.ts';
 import { editorFactsOf } from '../../bus/editor.ts';
-import { sessionKeyOf, type InboundMessage, type Media } from '../../bus/messages.ts';
+import { sessionKeyOf, type InboundMessage } from '../../bus/messages.ts';
 import { boundaryFor, fence, harmless } from '../../security/text/untrusted.ts';
 import type { EntryDraft } from '../../session/entry.ts';
 import type { ToldReaction } from '../../bus/reactions.ts';
-import type { TurnSkills } from './active-skills.ts';
-import type { MediaStore } from '../../storage/media.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
 import { localTime } from '../../util/time-zone.ts';
 import { imageParts } from './images.ts';
@@ -19,33 +19,6 @@ const bits = z.object({ untrusted: z.boolean(), private: z.boolean() });
 
 const NONE: TaintBits = { untrusted: false, private: false };
 
-/** The attachments of a message after they were fetched, as far as that was possible. */
-interface Attached {
-  readonly media: readonly Media[];
-  /** Transcripts of its voice messages. */
-  readonly spoken: readonly string[];
-  /** Transcripts of voice messages that it only refers to. */
-  readonly heard: readonly { readonly from: string; readonly text: string }[];
-  /** One sentence for each file: its path, or why it could not be fetched. */
-  readonly notes: readonly string[];
-}
-
-/** Fetches the attachments of a message. Rejects only when the signal aborts. */
-export type GetAttachments = (message: InboundMessage, signal: AbortSignal) => Promise<Attached>;
-
-export interface UserMessageOptions {
-  /** IANA zone of the person, such as `Europe/Berlin`; null: the machine's. */
-  readonly timezone: string | null;
-  readonly redact: (text: string) => string;
-  readonly media: MediaStore;
-  readonly attachments: GetAttachments;
-  readonly signal: AbortSignal;
-  /** The reactions of people that the model is told of with a message. @default none */
-  readonly reactions?: (message: InboundMessage) => readonly ToldReaction[];
-  /** Finds the skills that a message calls. */
-  readonly skills: TurnSkills['called'];
-}
-
 /**
  * Builds the tape entry of an inbound message: a `<context>` block (time, chat, sender, notes), images, the text, and the
  * skills that it calls. Text by other people (forwarded, quoted, earlier in a group) is fenced. Rejects when the signal aborts.
@@ -53,13 +26,14 @@ export interface UserMessageOptions {
 export async function userEntry(
   turnId: string,
   message: InboundMessage,
-  options: UserMessageOptions,
+  { app, signal }: { readonly app: App; readonly signal: AbortSignal },
 ): Promise<EntryDraft> {
-  const attached = await options.attachments(message, options.signal);
-  const text = options.redact([message.text, ...attached.spoken].filter((part) => part.trim() !== '').join('\n'));
-  const skills = await options.skills(message);
+  const { redact } = app;
+  const attached = await app.attachments.fetch(message, signal);
+  const text = redact([message.text, ...attached.spoken].filter((part) => part.trim() !== '').join('\n'));
+  const skills = await app.turnSkills.called(message);
   const taint = inheritedTaint(message);
-  const reactions = options.reactions?.(message) ?? [];
+  const reactions = app.journal.reactions.toldWith(message.id);
   const foreignSkill = skills.some(({ foreign }) => foreign);
   const files = editorFactsOf(message)?.files ?? [];
   const byOthers = reactions.some((reaction) => isOthers(reaction, message));
@@ -70,16 +44,16 @@ export async function userEntry(
     turn: turnId,
     sources: [message.id],
     content: [
-      { type: 'text', text: options.redact(contextBlock(message, { ...attached, reactions }, options)) },
-      ...(await imageParts(attached.media, options.media)),
+      { type: 'text', text: redact(contextBlock(message, { ...attached, reactions }, app)) },
+      ...(await imageParts(attached.media, app.media)),
       ...(text.trim() === ''
         ? []
         : [{ type: 'text' as const, text: message.untrusted ? fenced(message, text) : text }]),
       ...(message.shared === undefined
         ? []
-        : [{ type: 'text' as const, text: fenced(message, options.redact(message.shared), SHARED) }]),
-      ...files.map((file) => ({ type: 'text' as const, text: fenced(message, options.redact(file.text), file.name) })),
-      ...skills.map((skill) => ({ type: 'text' as const, text: options.redact(skill.text) })),
+        : [{ type: 'text' as const, text: fenced(message, redact(message.shared), SHARED) }]),
+      ...files.map((file) => ({ type: 'text' as const, text: fenced(message, redact(file.text), file.name) })),
+      ...skills.map((skill) => ({ type: 'text' as const, text: redact(skill.text) })),
     ],
     ...(skills.length === 0 ? {} : { skills: skills.map(({ name }) => name) }),
     ...(taintOfButton(message) === null ? {} : { pressed: true }),
@@ -151,11 +125,11 @@ function fenceSource({ origin }: InboundMessage): string {
 
 function contextBlock(
   message: InboundMessage,
-  attached: Attached & { readonly reactions: readonly ToldReaction[] },
-  { timezone, redact }: Pick<UserMessageOptions, 'timezone' | 'redact'>,
+  attached: Fetched & { readonly reactions: readonly ToldReaction[] },
+  { config, redact }: App,
 ): string {
   const lines = [
-    `time: ${timeLine(message.receivedAt, timezone)}`,
+    `time: ${timeLine(message.receivedAt, config.agent.timezone)}`,
     `chat: ${chatLine(message)}`,
     `from: ${writerOf(message)}`,
   ];

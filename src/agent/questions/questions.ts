@@ -1,19 +1,21 @@
 import { apiFactsOf } from '../../bus/api.ts';
 import { isEditorSession } from '../../bus/editor.ts';
 import { parseChat, type InboundMessage, type OutboundMessage } from '../../bus/messages.ts';
-import type { Allowances } from '../../journal/allowances.ts';
+import type { App } from '../../core/app.ts';
 import type { AnswerTaken } from '../../journal/answers.ts';
-import type { AskedRequest, QuestionDraft, QuestionKind, QuestionStore, QuestionRow } from '../../journal/questions.ts';
+import type { AskedRequest, QuestionDraft, QuestionKind, QuestionRow } from '../../journal/questions.ts';
 import { approvalHash } from '../../security/access/approval-hash.ts';
 import { sha256 } from '../../storage/change-log.ts';
 import type { ApprovalAnswer, ApprovalRequest, AskAnswer, AskedQuestion } from '../../tools/tool.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { Attached } from '../../util/attached.ts';
-import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Random } from '../../util/random.ts';
 import { cut } from '../../util/text.ts';
 import type { Approver, Reply } from './approvers.ts';
+import { closeQuestion } from './close.ts';
+import { sendFile } from './send-file.ts';
 import { approvalTo, askTo, shownRequest, type AttachedWhole } from './text.ts';
 
 /** 32 characters that are hard to confuse. 256 is a multiple of 32, so a random byte picks each with the same chance. */
@@ -22,6 +24,9 @@ const LENGTH = 8;
 
 /** How long a question waits. After it, an approval counts as refused, and a question of the model as not answered. */
 const WAIT_MS: Readonly<Record<QuestionKind, number>> = { approval: 600_000, ask: 3_600_000 };
+
+/** Characters that a message of any platform holds. */
+const SHORTEST_LIMIT = 1_000;
 
 /** A call whose text has more characters than this is refused without a question. */
 const MOST_CHARS = 1_000_000;
@@ -38,30 +43,7 @@ export interface AskedCall {
   readonly turnId?: string;
   readonly signal: AbortSignal;
   /** The message that the turn answers. */
-  readonly target?: InboundMessage | undefined;
-}
-
-export interface QuestionPorts {
-  readonly ledger: QuestionStore;
-  readonly allowances: Pick<Allowances, 'remember'>;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Replaces configured secrets in an approval question. Other text that looks like a secret stays, because it will run. */
-  readonly mask: (text: string) => string;
-  /** Replaces all secrets in the model's own questions. */
-  readonly redact: (text: string) => string;
-  /** The number of messages into which the channel splits a question. */
-  readonly messages: (question: OutboundMessage) => number;
-  /** Sends a text as a file. Resolves when it was delivered, or with the reason why it cannot be. */
-  readonly attach: (
-    chat: InboundMessage,
-    file: { readonly id: string; readonly name: string; readonly text: string },
-    signal: AbortSignal,
-  ) => Promise<{ readonly problem: string } | null>;
-  /** Called when a question is over; `words` is the outcome for its message in the chat. Never throws. */
-  readonly closed: (callId: string, words: string) => void;
-  /** Whether this is a channel that can deliver a question to a person. */
-  readonly reaches: (channel: string) => boolean;
+  readonly target?: InboundMessage;
 }
 
 /** Kind, code and deadline (`until`, ms since 1970) of a new question. */
@@ -89,12 +71,12 @@ const CHANGED = 'it, or a file that it names, changed since the owner was asked'
  * counts. A question at a terminal has no row: after a kill it is asked again.
  */
 export class Questions {
-  readonly #ports: QuestionPorts;
+  readonly #app: App;
   readonly #approvers = new Attached<Approver>();
   readonly #waiting = new Map<string, { readonly session: string; readonly wake: () => void }>();
 
-  constructor(ports: QuestionPorts) {
-    this.#ports = ports;
+  constructor(app: App) {
+    this.#app = app;
   }
 
   /** Sends the approvals of this session to `approver` until the result is disposed of. With several, the newest is asked. */
@@ -114,11 +96,11 @@ export class Questions {
 
   /** Call it after the commit of a message that answers a question, or tries to. */
   answered({ message, callId }: AnswerTaken): void {
-    const row = callId === null ? undefined : this.#ports.ledger.get(callId);
+    const row = callId === null ? undefined : this.#app.journal.questions.get(callId);
     if (row === undefined) return;
     this.#waiting.get(row.callId)?.wake();
     const verdict = row.state === 'approved' ? 'Allowed' : 'Not allowed';
-    this.#ports.closed(row.callId, row.kind === 'ask' ? 'Answered.' : `${verdict} by ${calledBy(message)}.`);
+    closeQuestion(this.#app, row.callId, row.kind === 'ask' ? 'Answered.' : `${verdict} by ${calledBy(message)}.`);
   }
 
   /** Call it after the commit that cancelled the questions of a session. */
@@ -126,17 +108,18 @@ export class Questions {
     for (const [callId, { session, wake }] of this.#waiting) {
       if (session !== sessionKey) continue;
       wake();
-      this.#ports.closed(callId, 'Cancelled.');
+      closeQuestion(this.#app, callId, 'Cancelled.');
     }
   }
 
   /** Asks whether a call may run; waits up to 10 minutes. Without an answer it is not approved. */
   async approve(call: AskedCall, asked: ApprovalRequest): Promise<ApprovalAnswer> {
-    const { ledger, mask } = this.#ports;
+    const { journal, redact } = this.#app;
+    const ledger = journal.questions;
     const { title, detail, hash = approvalHash({ title, detail }) } = asked;
     const earlier = ledger.get(call.callId);
     if (earlier !== undefined) return await this.#continue(call, earlier, hash);
-    const request = shownRequest(asked, mask);
+    const request = shownRequest(asked, (text) => redact(text, { knownBy: 'value' }));
     if (request.detail.length > MOST_CHARS) return tooLong(request, `more than ${MOST_CHARS} are never asked about`);
     for (;;) {
       const approver = this.#approvers.newest(call.sessionKey);
@@ -152,12 +135,13 @@ export class Questions {
 
   /** Asks a question of the model to the person whom the turn answers; waits up to an hour. */
   async ask(call: AskedCall, { text, choices }: AskedQuestion): Promise<AskAnswer> {
-    const { ledger, redact } = this.#ports;
+    const { journal, redact } = this.#app;
+    const ledger = journal.questions;
     const { callId, target } = call;
     if (ledger.get(callId) === undefined) {
       if (target === undefined || target.origin !== 'user' || !this.#reads(target)) return NOBODY_TO_ASK;
       const named = this.#named('ask');
-      const shown = { text: redact(text), choices: choices.map(redact) };
+      const shown = { text: redact(text), choices: choices.map((choice) => redact(choice)) };
       await this.#keep(call, named, {
         person: target.sender.id,
         own: target.chatType === 'direct',
@@ -183,7 +167,7 @@ export class Questions {
     const named = this.#named('approval');
     const message = (): OutboundMessage =>
       approvalTo(chat, { ...call, target, request, ...named, own: isOwn(chat, target), ...(whole && { whole }) });
-    if (this.#ports.messages(message()) > 1) {
+    if (this.#messages(message()) > 1) {
       const file = await this.#attach(chat, call, request);
       if ('problem' in file) return tooLong(request, file.problem);
       ({ chat, whole } = file);
@@ -193,8 +177,14 @@ export class Questions {
     return approvalOf(await this.#settled(call));
   }
 
+  /** Into how many messages the channel splits a question. */
+  #messages(question: OutboundMessage): number {
+    const parts = this.#app.channels.manager.renderParts(question)?.length;
+    return parts ?? (question.text.length > SHORTEST_LIMIT ? Infinity : 1);
+  }
+
   #named(kind: QuestionKind): Named {
-    const { clock, random } = this.#ports;
+    const { clock, random } = this.#app;
     return { kind, code: questionCode(random), until: clock.now() + WAIT_MS[kind] };
   }
 
@@ -204,7 +194,7 @@ export class Questions {
     about: Pick<QuestionDraft, 'person' | 'own' | 'choices' | 'hash' | 'request' | 'message'>,
   ): Promise<void> {
     const turn = turnId ?? null;
-    await this.#ports.ledger.ask({ callId, kind, code, session: sessionKey, turn, deadline: until, ...about });
+    await this.#app.journal.questions.ask({ callId, kind, code, session: sessionKey, turn, deadline: until, ...about });
   }
 
   /** Sends a text that is too long for a message as a file, always to a direct chat of the owner. */
@@ -213,19 +203,18 @@ export class Questions {
     { callId, signal }: AskedCall,
     { detail }: AskedRequest,
   ): Promise<{ readonly problem: string } | { readonly chat: InboundMessage; readonly whole: AttachedWhole }> {
-    const { ledger, reaches, attach } = this.#ports;
-    const alone = chat.chatType === 'direct' ? chat : ledger.ownersChat();
-    if (alone === undefined || !reaches(alone.channel)) {
+    const alone = chat.chatType === 'direct' ? chat : this.#app.people.ownersChat();
+    if (alone === undefined || !this.#app.channels.isOpen(alone.channel)) {
       return { problem: 'a file with it is only sent to a direct chat with the owner, and none is known' };
     }
     const whole = { name: 'what-will-run.txt', characters: detail.length, hash: sha256(Buffer.from(detail)) };
-    const problem = await attach(alone, { id: `${callId}:whole`, name: whole.name, text: detail }, signal);
+    const problem = await sendFile(this.#app, alone, { id: `${callId}:whole`, name: whole.name, text: detail }, signal);
     return problem ?? { chat: alone, whole };
   }
 
   /** Waits until somebody is attached to the session, as an editor is when it runs again; else the refusal. */
   async #untilAttended({ sessionKey, signal }: AskedCall): Promise<ApprovalAnswer | null> {
-    using waiting = deadline(this.#ports.clock, WAIT_MS.approval, 'the question');
+    using waiting = deadline(this.#app.clock, WAIT_MS.approval, 'the question');
     try {
       await this.#approvers.next(sessionKey, AbortSignal.any([signal, waiting.signal]));
       return null;
@@ -237,7 +226,7 @@ export class Questions {
 
   /** Null: whoever was asked went away, and somebody else has to be. */
   async #askTerminal(approver: Approver, call: AskedCall, request: AskedRequest): Promise<ApprovalAnswer | null> {
-    using waiting = deadline(this.#ports.clock, WAIT_MS.approval, 'the question');
+    using waiting = deadline(this.#app.clock, WAIT_MS.approval, 'the question');
     const signal = AbortSignal.any([call.signal, waiting.signal]);
     let reply: Reply;
     try {
@@ -248,7 +237,7 @@ export class Questions {
     }
     if (reply === true) return { approved: true, by: AT_TERMINAL };
     if (reply === 'always' && request.always !== undefined) {
-      await this.#ports.allowances.remember({ ...request.always, createdBy: AT_TERMINAL });
+      await this.#app.journal.allowances.remember({ ...request.always, createdBy: AT_TERMINAL });
       return { approved: true, by: `${AT_TERMINAL}, for good` };
     }
     return no(typeof reply === 'object' ? `the owner said: ${reply.reason}` : SAID_NO);
@@ -259,13 +248,14 @@ export class Questions {
     if (row.hash === hash || (row.state !== 'waiting' && row.state !== 'approved')) {
       return approvalOf(await this.#settled(call));
     }
-    await this.#ports.ledger.end(call.callId, 'cancelled');
+    await this.#app.journal.questions.end(call.callId, 'cancelled');
     return no(CHANGED);
   }
 
   /** Waits until the question of a call is answered, cancelled or past its deadline, and returns its row. */
   async #settled({ callId, sessionKey, signal }: AskedCall): Promise<QuestionRow | undefined> {
-    const { clock, ledger, closed } = this.#ports;
+    const { clock, journal } = this.#app;
+    const ledger = journal.questions;
     const woken = Promise.withResolvers<void>();
     this.#waiting.set(callId, { session: sessionKey, wake: woken.resolve });
     try {
@@ -278,7 +268,11 @@ export class Questions {
       } catch (error) {
         if (signal.aborted) throw error;
         await ledger.end(callId, 'expired');
-        closed(callId, row.kind === 'ask' ? 'No one answered in time.' : 'Expired: no one answered within 10 minutes.');
+        closeQuestion(
+          this.#app,
+          callId,
+          row.kind === 'ask' ? 'No one answered in time.' : 'Expired: no one answered within 10 minutes.',
+        );
       }
       return ledger.get(callId);
     } finally {
@@ -288,7 +282,7 @@ export class Questions {
 
   /** Whether a person in the chat of this message can get and answer a question. */
   #reads({ channel, sessionKey }: InboundMessage): boolean {
-    return channel === TERMINAL ? this.isAttended(sessionKey) : this.#ports.reaches(channel);
+    return channel === TERMINAL ? this.isAttended(sessionKey) : this.#app.channels.isOpen(channel);
   }
 
   /**
@@ -296,19 +290,20 @@ export class Questions {
    * chat. For a program, the chat that it named, if an owner ever wrote there; otherwise no one is asked.
    */
   #chatFor(target: InboundMessage | undefined): InboundMessage | undefined {
-    const { reaches, ledger } = this.#ports;
+    const { channels, journal, people } = this.#app;
+    const ledger = journal.questions;
     const facts = apiFactsOf(target);
     if (facts !== null) {
       const named = facts.ask === null ? undefined : parseChat(facts.ask);
-      if (named === undefined || !reaches(named.channel)) return undefined;
+      if (named === undefined || !channels.isOpen(named.channel)) return undefined;
       return ledger.ownersWords(named.channel, named.chatId);
     }
-    if (target !== undefined && target.origin === 'user' && reaches(target.channel)) {
+    if (target !== undefined && target.origin === 'user' && channels.isOpen(target.channel)) {
       const isHere = target.chatType === 'direct' ? target.role === 'owner' : ledger.hasOwner(target);
       if (isHere) return target;
     }
-    const chat = ledger.ownersChat();
-    return chat !== undefined && reaches(chat.channel) ? chat : undefined;
+    const chat = people.ownersChat();
+    return chat !== undefined && channels.isOpen(chat.channel) ? chat : undefined;
   }
 }
 

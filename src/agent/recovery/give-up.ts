@@ -1,20 +1,18 @@
+import type { App } from '../../core/app.ts';
 import { API_CHANNEL } from '../../bus/api.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { noUsage } from '../../util/token-usage.ts';
 import { emitTurnEnd } from '../turn/live.ts';
 import { deadNotice, outboundTo, withParts } from '../outgoing.ts';
-import type { StorePorts, TurnPorts } from '../ports.ts';
 import { resultMessages, failureMessages } from '../subagents/turns.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { choseSilence } from '../turn/answer-text.ts';
+import { wasHeldBack } from '../turn/held-back.ts';
 import { turnEndEntry } from '../turn/end.ts';
 
-/**
- * The ports of the two ways to close a turn that failed: `giveUpTurn` and `closePlainly`. Neither runs a hook, asks a
- * model or renders markup, so the fault that made the turn fail or killed the process cannot occur again.
- */
-export type GiveUpPorts = Pick<TurnPorts, 'runtime' | 'store' | 'people' | 'limits'>;
+// Neither `giveUpTurn` nor `closePlainly` runs a hook, asks a model or renders markup, so the fault that made the turn fail or
+// killed the process cannot occur again.
 
 interface LeftTurn {
   readonly id: string;
@@ -29,47 +27,35 @@ interface LeftTurn {
  * Gives a turn up: ends it on its tape if that can be written, closes it in the journal, and sends `text` to the
  * person, or to the session that gave the task to a subagent. Rejects when the journal cannot be written.
  */
-export async function giveUpTurn(turn: LeftTurn, text: string, ports: GiveUpPorts): Promise<void> {
-  const { runtime, store, people } = ports;
-  const { clock, log, redact } = runtime;
-  const { journal, bus } = store;
+export async function giveUpTurn(turn: LeftTurn, text: string, app: App): Promise<void> {
+  const { log, journal } = app;
   const target = turn.messages.at(-1);
-  await endOnTape(turn, text, store).catch((error: unknown) =>
+  await endOnTape(turn, text, app).catch((error: unknown) =>
     log.warn('turn: end not written to the session file', {
       turn: turn.id,
       reason: errorMessage(error),
     }),
   );
   if (target === undefined) await journal.turns.dead(turn.id, []);
-  else if (subagentOf(target) === null) {
-    const facts = { now: clock.now(), render: people.render, redact };
-    await journal.turns.dead(turn.id, [deadNotice(turn.id, target, text, facts)]);
-  } else {
-    await journal.turns.dead(turn.id, [], failureMessages(target, { turnId: turn.id, text }, ports));
-  }
-  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: 'failed', text }, { bus, redact });
+  else if (subagentOf(target) === null) await journal.turns.dead(turn.id, [deadNotice(turn.id, target, text, app)]);
+  else await journal.turns.dead(turn.id, [], failureMessages(target, { turnId: turn.id, text }, app));
+  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: 'failed', text }, app);
 }
 
 /** Ends a turn on its tape, with `text` for the model, and closes it in the journal without a word to anyone. */
-export async function closeUnseen(
-  turn: LeftTurn,
-  text: string,
-  ports: Pick<GiveUpPorts, 'runtime' | 'store'>,
-): Promise<void> {
-  await endOnTape(turn, text, ports.store).catch((error: unknown) =>
-    ports.runtime.log.warn('turn: its end could not be written into the session file', {
+export async function closeUnseen(turn: LeftTurn, text: string, app: App): Promise<void> {
+  await endOnTape(turn, text, app).catch((error: unknown) =>
+    app.log.warn('turn: its end could not be written into the session file', {
       turn: turn.id,
       reason: errorMessage(error),
     }),
   );
-  await ports.store.journal.turns.dead(turn.id, []);
+  await app.journal.turns.dead(turn.id, []);
 }
 
 /** Closes a turn that ended on its tape and sends its answer as plain text. False when it has not ended there. */
-export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<boolean> {
-  const { journal, sessions, bus } = ports.store;
-  const { clock, redact } = ports.runtime;
-  const { render } = ports.people;
+export async function closePlainly(turn: LeftTurn, app: App): Promise<boolean> {
+  const { journal, sessions, clock } = app;
   const session = await sessions.open(turn.sessionKey, { turn: turn.id });
   const entries = session.turn(turn.id);
   const end = entries.findLast((entry) => entry.kind === 'turn-end');
@@ -81,20 +67,20 @@ export async function closePlainly(turn: LeftTurn, ports: GiveUpPorts): Promise<
     target.channel === API_CHANNEL ||
     end.answer.trim() === '' ||
     choseSilence(entries) ||
-    isHeldBack(turn.id, target, journal);
+    wasHeldBack(turn.id, target, app);
   const own = end.outcome === 'failed';
   const content = { id: `${turn.id}:0`, kind: 'answer', text: end.answer, turnId: turn.id, own, plain: true } as const;
-  const replies = isSilent ? [] : [withParts(outboundTo(target, content, clock.now()), { render, redact })];
-  const internal = isSubagent ? resultMessages(session, { turnId: turn.id, asked: target, end }, ports) : [];
+  const replies = isSilent ? [] : [withParts(outboundTo(target, content, clock.now()), app)];
+  const internal = isSubagent ? resultMessages(session, { turnId: turn.id, asked: target, end }, app) : [];
   const outcome = end.outcome === 'failed' ? 'failed' : 'answered';
   const closed = end.outcome !== 'stopped' && (await journal.turns.close(turn.id, outcome, replies, internal));
   if (!closed) await journal.turns.closeStopped(turn.id);
   const text = closed ? end.answer : 'Stopped.';
-  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: closed ? outcome : 'stopped', text }, { bus, redact });
+  emitTurnEnd(waitingFor(turn), { turnId: turn.id, outcome: closed ? outcome : 'stopped', text }, app);
   return true;
 }
 
-async function endOnTape(turn: LeftTurn, text: string, { sessions }: Pick<StorePorts, 'sessions'>): Promise<void> {
+async function endOnTape(turn: LeftTurn, text: string, { sessions }: App): Promise<void> {
   const session = await sessions.open(turn.sessionKey, { turn: turn.id });
   const entries = session.turn(turn.id);
   if (entries.length === 0 || entries.some((entry) => entry.kind === 'turn-end')) return;
@@ -102,12 +88,6 @@ async function endOnTape(turn: LeftTurn, text: string, { sessions }: Pick<StoreP
   await session.append([
     turnEndEntry({ turnId: turn.id, outcome: 'failed', answer: text, target: turn.messages.at(-1), ...facts }),
   ]);
-}
-
-/** Whether it was decided to send nothing of this turn to people. */
-function isHeldBack(turnId: string, target: InboundMessage, { cron, heartbeats }: StorePorts['journal']): boolean {
-  if (target.origin === 'cron') return cron.silenced(turnId) !== null;
-  return target.origin === 'heartbeat' && heartbeats.ofMessage(target.id)?.notified === false;
 }
 
 function waitingFor({ messages, asked }: LeftTurn): readonly InboundMessage[] {

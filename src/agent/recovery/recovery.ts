@@ -1,3 +1,4 @@
+import type { App } from '../../core/app.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { OpenTurn } from '../../journal/turns.ts';
 import { asRole } from '../../security/access/access.ts';
@@ -8,8 +9,6 @@ import { sleep } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
 import { noUsage } from '../../util/token-usage.ts';
-import type { AgentLoop, LoopPorts } from '../loop.ts';
-import type { StorePorts, TurnPorts } from '../ports.ts';
 import { retryWords } from '../commands/retry.ts';
 import type { FoundCommand } from '../commands/table.ts';
 import { closePlainly, giveUpTurn } from './give-up.ts';
@@ -46,20 +45,15 @@ type Left =
       readonly found: FoundCommand;
     };
 
-/** The ports that recovery uses. */
-type RecoveryPorts = Pick<LoopPorts, 'runtime' | 'store' | 'people' | 'limits' | 'commands'>;
-
 type TurnLeft = Extract<Left, { type: 'turn' }>;
 
 /**
  * Recovers the open turns of earlier processes at start: each is closed, resumed from the last step on its tape, or
  * given up with a notice. Messages of its session wait meanwhile. A session whose file cannot be read is tried again
- * later and does not hold up the start. `shared`: where turns get their last attempt one at a time, of all assistants of the process;
- * null: there is one assistant. Returns the number of turns that were open.
+ * later and does not hold up the start. Returns the number of turns that were open.
  */
-export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, shared: OneAtATime | null): Promise<number> {
-  const { journal } = ports.store;
-  const { clock, log } = ports.runtime;
+export async function recoverTurns(app: App): Promise<number> {
+  const { journal, clock, log, loop, suspects: shared } = app;
   const open = journal.turns.open();
   const lost = journal.mayHaveLost ? journal.inbox.waitingSessions() : [];
   const turns: TurnLeft[] = [];
@@ -67,14 +61,14 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, shared
   let isWhole = true;
   for (const key of new Set([...open.map(({ session }) => session), ...lost])) {
     try {
-      for (const left of await recoverSession(key, ports, shared !== null)) {
+      for (const left of await recoverSession(key, app, shared !== null)) {
         if (left.type === 'turn') turns.push(left);
-        else commands.push(repeat(left, loop, ports.store));
+        else commands.push(repeat(left, app));
       }
     } catch (error) {
       isWhole = false;
-      await reportUnreadable(key, error, ports);
-      loop.hold(key, (signal) => recoverLater(key, { loop, ports, signal }));
+      await reportUnreadable(key, error, app);
+      loop.hold(key, (signal) => recoverLater(key, signal, app));
     }
   }
   // A session that could not be read may hold a lost turn: then the next start looks again.
@@ -91,7 +85,7 @@ export async function recoverTurns(loop: AgentLoop, ports: RecoveryPorts, shared
     const order = suspect.isLast ? shared : own;
     loop.hold(suspect.turn.sessionKey, async (signal) => {
       using probation = order === null ? null : await order.place(suspect.open.id, signal, topOf(suspect.open, open));
-      await resumeTurnLeft(suspect, loop, ports.store);
+      await resumeTurnLeft(suspect, app);
       if (probation === null) return await loop.finish(suspect.turn);
       // Once its probation is over, a later death of the process does not count against this turn.
       using slot = probation.begin(() => {
@@ -115,13 +109,13 @@ function topOf(turn: OpenTurn, open: readonly OpenTurn[]): string {
 /**
  * The turns and commands of a session to resume; others are closed here. Rejects when its file or the journal fails.
  */
-async function recoverSession(key: string, ports: RecoveryPorts, isShared: boolean): Promise<readonly Left[]> {
-  const { journal } = ports.store;
-  if (journal.mayHaveLost) await adoptLostTurn(key, ports);
+async function recoverSession(key: string, app: App, isShared: boolean): Promise<readonly Left[]> {
+  const { journal } = app;
+  if (journal.mayHaveLost) await adoptLostTurn(key, app);
   const left: Left[] = [];
   for (const open of journal.turns.open()) {
     if (open.session !== key) continue;
-    const one = await recover(open, ports, isShared);
+    const one = await recover(open, app, isShared);
     if (one !== null) left.push(one);
   }
   return left;
@@ -132,9 +126,7 @@ async function recoverSession(key: string, ports: RecoveryPorts, isShared: boole
  * into the journal again, so that its messages do not get a second turn. Only the newest turn of a session can be lost,
  * because the close of a turn is durable before the next one begins.
  */
-async function adoptLostTurn(key: string, { runtime, store }: Pick<TurnPorts, 'runtime' | 'store'>): Promise<void> {
-  const { log, newId } = runtime;
-  const { journal, sessions } = store;
+async function adoptLostTurn(key: string, { log, newId, journal, sessions }: App): Promise<void> {
   const session = await sessions.open(key);
   const start = session.newestStart();
   if (start === undefined || start.turn === null) return;
@@ -148,11 +140,11 @@ async function adoptLostTurn(key: string, { runtime, store }: Pick<TurnPorts, 'r
 /**
  * Decides what becomes of one open turn: returns it if it is to be resumed; null when it was closed or given up here.
  */
-async function recover(open: OpenTurn, ports: RecoveryPorts, isShared: boolean): Promise<Left | null> {
-  const { journal, sessions } = ports.store;
-  if (open.isCommand) return await recoverCommand(open, ports);
+async function recover(open: OpenTurn, app: App, isShared: boolean): Promise<Left | null> {
+  const { journal, sessions } = app;
+  if (open.isCommand) return await recoverCommand(open, app);
   const session = await sessions.open(open.session, { turn: open.id });
-  const messages = await adoptSteeredMessages(open.id, open.messages, { session, journal });
+  const messages = await adoptSteeredMessages(open, session, app);
   const entries = session.turn(open.id);
   const ended = entries.some((entry) => entry.kind === 'turn-end');
   const turn: ClaimedTurn = { id: open.id, sessionKey: open.session, role: asRole(open.role), messages };
@@ -162,49 +154,45 @@ async function recover(open: OpenTurn, ports: RecoveryPorts, isShared: boolean):
     return null;
   }
   if (messages.length === 0) {
-    await giveUpTurn(turn, '', ports);
+    await giveUpTurn(turn, '', app);
     return null;
   }
   const progress = progressOf(entries);
   const isSpent = open.attempts >= (ended ? MOST_CLOSES : MOST_ATTEMPTS) && progress <= open.progress;
   const isLast = isSpent && isShared && !ended && open.attempts === MOST_ATTEMPTS;
   if ((!isSpent || isLast) && open.resumed < MOST_RESUMED) return { type: 'turn', open, turn, progress, isLast };
-  ports.runtime.log.error('recovery: turn given up, the process died too often in it', {
+  app.log.error('recovery: turn given up, the process died too often in it', {
     turn: open.id,
     attempts: open.attempts,
     resumed: open.resumed,
   });
   if (ended && open.attempts < MOST_CLOSES + MOST_PLAIN_CLOSES) {
     await journal.turns.resume(open.id, { progress, died: journal.starts.unclean > 0 });
-    if (await closePlainly(turn, ports)) return null;
+    if (await closePlainly(turn, app)) return null;
   }
-  await giveUpTurn(turn, spentSentence(messages, Math.max(open.attempts, MOST_ATTEMPTS)), ports);
+  await giveUpTurn(turn, spentSentence(messages, Math.max(open.attempts, MOST_ATTEMPTS)), app);
   return null;
 }
 
-async function recoverCommand(open: OpenTurn, ports: RecoveryPorts): Promise<Left | null> {
+async function recoverCommand(open: OpenTurn, app: App): Promise<Left | null> {
   const message = open.messages.at(-1);
   const turn = { id: open.id, sessionKey: open.session, messages: open.messages };
-  const found = message === undefined || open.state === 'stopping' ? null : await ports.commands.table.resolve(message);
+  const found = message === undefined || open.state === 'stopping' ? null : await app.commands.resolve(message);
   if (message !== undefined && found?.type === 'command' && found.command.repeatable && open.attempts < MOST_ATTEMPTS) {
     return { type: 'command', open, message, found };
   }
   const what = oneLine(message?.text ?? '', 60);
-  await giveUpTurn(turn, `I was restarted while running ${what}; I cannot tell whether it took effect.`, ports);
+  await giveUpTurn(turn, `I was restarted while running ${what}; I cannot tell whether it took effect.`, app);
   return null;
 }
 
 /** Counts an attempt of the turn in the journal; must be durable before the turn runs. */
-async function resumeTurnLeft({ open, progress }: TurnLeft, loop: AgentLoop, { journal }: StorePorts): Promise<void> {
+async function resumeTurnLeft({ open, progress }: TurnLeft, { loop, journal }: App): Promise<void> {
   await loop.written(() => journal.turns.resume(open.id, { progress, died: journal.starts.unclean > 0 }));
 }
 
 /** Runs a repeatable command again. Resolves when the command is done; a turn that it begins continues after that. */
-function repeat(
-  { open, message, found }: Extract<Left, { type: 'command' }>,
-  loop: AgentLoop,
-  { journal }: StorePorts,
-): Promise<void> {
+function repeat({ open, message, found }: Extract<Left, { type: 'command' }>, { loop, journal }: App): Promise<void> {
   const { promise: done, resolve } = Promise.withResolvers<void>();
   loop.hold(open.session, async () => {
     try {
@@ -222,20 +210,17 @@ function repeat(
 /**
  * Retries with a backoff until the session's file can be read, then resumes its turns. Rejects when the signal aborts.
  */
-async function recoverLater(
-  key: string,
-  { loop, ports, signal }: { readonly loop: AgentLoop; readonly ports: RecoveryPorts; readonly signal: AbortSignal },
-): Promise<void> {
-  const { clock, log } = ports.runtime;
+async function recoverLater(key: string, signal: AbortSignal, app: App): Promise<void> {
+  const { clock, log, loop } = app;
   for (let tries = 1; ; tries += 1) {
     await sleep(clock, backoffMs(tries, UNREADABLE), signal);
     try {
-      const left = await recoverSession(key, ports, false);
+      const left = await recoverSession(key, app, false);
       log.info('recovery: the session file can be read again', { session: key, tries });
       for (const one of left) {
-        if (one.type === 'command') void repeat(one, loop, ports.store);
+        if (one.type === 'command') void repeat(one, app);
         else {
-          await resumeTurnLeft(one, loop, ports.store);
+          await resumeTurnLeft(one, app);
           await loop.finish(one.turn);
         }
       }

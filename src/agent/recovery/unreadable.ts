@@ -1,7 +1,7 @@
+import type { App } from '../../core/app.ts';
 import { AppError, errorCode, errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
 import { outboundTo } from '../outgoing.ts';
-import type { TurnPorts } from '../ports.ts';
 
 /** Wait between attempts to read a session file that cannot be read. */
 export const UNREADABLE = { firstMs: 2_000, maxMs: 300_000 };
@@ -10,10 +10,8 @@ export const UNREADABLE = { firstMs: 2_000, maxMs: 300_000 };
 export async function reportUnreadable(
   key: string,
   error: unknown,
-  { runtime, store }: Pick<TurnPorts, 'runtime' | 'store'>,
+  { log, clock, redact, journal, bus }: App,
 ): Promise<void> {
-  const { log, clock, redact } = runtime;
-  const { journal, bus } = store;
   log.error('recovery: session file cannot be read', { session: key, reason: errorMessage(error) });
   const waiting = journal.turns
     .open()

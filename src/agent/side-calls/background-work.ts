@@ -1,11 +1,8 @@
-import type { Clock } from '../../util/clock.ts';
+import type { App } from '../../core/app.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import { Slots } from '../../util/slots.ts';
 
-export interface BackgroundWorkOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface WorkFacts {
   /** Most tasks that run at the same time. */
   readonly atOnce: number;
   /** Name of a task in the log, as `component: task`. */
@@ -16,7 +13,8 @@ export interface BackgroundWorkOptions {
 
 /** Runs tasks that no one waits for: one after another within a session, at most `atOnce` in all. */
 export class BackgroundWork implements AsyncDisposable {
-  readonly #options: BackgroundWorkOptions;
+  readonly #app: App;
+  readonly #facts: WorkFacts;
   readonly #slots: Slots;
   readonly #shutdown = new AbortController();
   /** The end of the newest task in each session's lane. */
@@ -24,9 +22,10 @@ export class BackgroundWork implements AsyncDisposable {
   readonly #later = new Map<string, Disposable>();
   readonly #tasks = new Set<Promise<void>>();
 
-  constructor(options: BackgroundWorkOptions) {
-    this.#options = options;
-    this.#slots = new Slots(options.atOnce);
+  constructor(app: App, facts: WorkFacts) {
+    this.#app = app;
+    this.#facts = facts;
+    this.#slots = new Slots(facts.atOnce);
   }
 
   /** Aborts when the process stops. */
@@ -56,11 +55,11 @@ export class BackgroundWork implements AsyncDisposable {
 
   /** Runs a task at once, in no lane. Resolves when the task has ended; a failure is logged and reported to `onFailure`. */
   beside(key: string, work: () => Promise<void>): Promise<void> {
-    const { log, name, onFailure } = this.#options;
+    const { name, onFailure } = this.#facts;
     const task: Promise<void> = work()
       .catch((error: unknown) => {
         if (this.signal.aborted) return;
-        log.error(`${name} failed`, { session: key, reason: errorMessage(error) });
+        this.#app.log.error(`${name} failed`, { session: key, reason: errorMessage(error) });
         onFailure(key);
       })
       .finally(() => void this.#tasks.delete(task));
@@ -72,7 +71,7 @@ export class BackgroundWork implements AsyncDisposable {
   later(key: string, ms: number, work: () => Promise<void>): void {
     if (this.signal.aborted) return;
     this.#later.get(key)?.[Symbol.dispose]();
-    const timer = this.#options.clock.timer(ms, () => {
+    const timer = this.#app.clock.timer(ms, () => {
       this.#later.delete(key);
       void this.background(key, work);
     });

@@ -1,33 +1,15 @@
-import type { MessageBus } from '../../bus/bus.ts';
+import type { App } from '../../core/app.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
-import type { Inbox } from '../../journal/inbox.ts';
 import type { Subagents, TaskState } from '../../journal/subagents.ts';
-import type { Sessions } from '../../session/sessions.ts';
 import { errorResult } from '../../tools/registry/result.ts';
 import type { Spawner, SpawnRequest } from '../../tools/spawn.ts';
 import type { ToolContext, ToolResult } from '../../tools/tool.ts';
-import { raceAbort, type Clock } from '../../util/clock.ts';
+import { raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { EndTurn } from '../turn/end.ts';
 import { outcomeOf, type SubagentOutcome } from './outcome.ts';
 import { depthOf, subagentOf, taskMessage, type SubagentTask } from './task.ts';
-
-export interface SubagentSupervisorPorts {
-  readonly subagents: Subagents;
-  readonly inbox: Pick<Inbox, 'byId'>;
-  readonly sessions: Sessions;
-  readonly bus: Pick<MessageBus, 'listen'>;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  /** Most subagents that run at the same time (`agent.maxSubagents`). */
-  readonly most: number;
-  readonly maxIterations: number;
-  /** Throws an error with one sentence if a model cannot be called. */
-  readonly checkModel: (ref: string) => void;
-  /** Aborts a running turn. */
-  readonly stopTurn: (turnId: string) => void;
-}
 
 /** Longest chain of subagents whose results led to the next one; then a person has to write first. */
 const DEEPEST = 5;
@@ -35,15 +17,15 @@ const DEEPEST = 5;
 const POLL_MS = 2_000;
 
 /** Creates the port of the `spawn` tool: queues tasks for subagents and waits for their results. */
-export function createSubagentSupervisor(ports: SubagentSupervisorPorts): Spawner {
-  const { subagents, inbox, clock, newId, most } = ports;
+export function createSubagentSupervisor(app: App): Spawner {
+  const { clock, newId, journal } = app;
   return {
     spawn: async (request, context) => {
-      const [asked] = inbox.byId([context.call.messageId]);
+      const [asked] = journal.inbox.byId([context.call.messageId]);
       if (asked === undefined) return errorResult('spawn', 'There is no conversation here that a result could go to.');
-      const problem = problemOf(request, asked, ports);
+      const problem = problemOf(request, asked, app);
       if (problem !== null) return errorResult('spawn', problem);
-      const task = taskOf(request, context, asked);
+      const task = taskOf(request, context, asked, app);
       const message = taskMessage(asked, {
         id: newId(),
         now: clock.now(),
@@ -54,12 +36,13 @@ export function createSubagentSupervisor(ports: SubagentSupervisorPorts): Spawne
         model: request.model,
         taint: context.conversation.taint,
       });
-      const accepted = await subagents.accept(message, most);
+      const most = app.config.agent.maxSubagents;
+      const accepted = await journal.subagents.accept(message, most);
       if (accepted === 'full') {
         const running = plural(most, 'subagent');
         return errorResult('spawn', `${running} run already (agent.maxSubagents): wait until one is done.`);
       }
-      if (task.wait) return await waited(message, task, { ports, context });
+      if (task.wait) return await waited(message, task, { app, context });
       const output =
         'The subagent works in the background. Its result comes in a later turn, as a message whose <context> names the subagent; go on with other work, or end your turn.';
       return { title: `subagent "${task.label}"`, output, metadata: { session: message.sessionKey } };
@@ -67,16 +50,12 @@ export function createSubagentSupervisor(ports: SubagentSupervisorPorts): Spawne
   };
 }
 
-function problemOf(
-  request: SpawnRequest,
-  asked: InboundMessage,
-  { checkModel }: SubagentSupervisorPorts,
-): string | null {
+function problemOf(request: SpawnRequest, asked: InboundMessage, { models }: App): string | null {
   if (depthOf(asked) >= DEEPEST) {
     return `subagents led to one another ${DEEPEST} times since a person last spoke: say what is left to do instead.`;
   }
   try {
-    if (request.model !== null) checkModel(request.model);
+    if (request.model !== null) models.fullName(request.model);
     return null;
   } catch (error) {
     return errorMessage(error);
@@ -85,11 +64,10 @@ function problemOf(
 
 function taskOf(
   request: SpawnRequest,
-  { call, person }: Pick<ToolContext, 'call' | 'person'>,
+  { call, person: { origin } }: Pick<ToolContext, 'call' | 'person'>,
   asked: InboundMessage,
+  { program: { origins } }: App,
 ): SubagentTask {
-  const { origin } = person;
-  const selfStarted = origin === 'cron' || origin === 'heartbeat';
   return {
     label: request.label,
     callId: call.id,
@@ -98,7 +76,7 @@ function taskOf(
     origin,
     since: asked.receivedAt,
     // No person is there to read a later message.
-    wait: request.wait || selfStarted,
+    wait: request.wait || origins.of(origin).isAsked !== true,
     inherit: request.session === 'inherit',
     tools: request.tools === null ? null : [...request.tools],
     depth: depthOf(asked) + 1,
@@ -108,23 +86,23 @@ function taskOf(
 async function waited(
   message: InboundMessage,
   task: SubagentTask,
-  { ports, context }: { readonly ports: SubagentSupervisorPorts; readonly context: ToolContext },
+  { app, context }: { readonly app: App; readonly context: ToolContext },
 ): Promise<ToolResult> {
   const { signal } = context;
   let state: TaskState | undefined;
   try {
     context.people.progress(`waits for the subagent "${task.label}"`);
-    state = await untilEnded(message, ports, signal);
+    state = await untilEnded(message, app, signal);
   } catch (error) {
     // Here the turn reached its end by itself. After /stop the subagent has ended already; after a restart it is
     // resumed.
     if (signal.reason instanceof EndTurn) {
-      const turnId = await ports.subagents.end(message);
-      if (turnId !== null) ports.stopTurn(turnId);
+      const turnId = await app.journal.subagents.end(message);
+      if (turnId !== null) app.turns.stop(turnId);
     }
     throw error;
   }
-  const outcome = state === undefined ? null : await read(state, ports);
+  const outcome = state === undefined ? null : await read(state, app);
   const title = `subagent "${task.label}"`;
   if (outcome === null) return errorResult(title, 'The subagent failed: its task was given up, or never began.');
   return {
@@ -139,7 +117,7 @@ async function waited(
 
 async function untilEnded(
   message: InboundMessage,
-  { subagents, bus, clock }: SubagentSupervisorPorts,
+  { journal, bus, clock }: App,
   signal: AbortSignal,
 ): Promise<TaskState | undefined> {
   for (;;) {
@@ -148,21 +126,18 @@ async function untilEnded(
     using _listening = bus.listen((event) => {
       if (event.type === 'turn-end' && event.answers.includes(message.externalId)) woken.resolve();
     });
-    const state = subagents.taskState(message);
+    const state = journal.subagents.taskState(message);
     if (state?.state !== 'accepted' && state?.state !== 'running') return state;
     using _timer = clock.timer(POLL_MS, woken.resolve);
     await raceAbort(woken.promise, signal);
   }
 }
 
-async function read(
-  { message, turnId }: TaskState,
-  { sessions, maxIterations }: SubagentSupervisorPorts,
-): Promise<SubagentOutcome | null> {
+async function read({ message, turnId }: TaskState, { sessions, config }: App): Promise<SubagentOutcome | null> {
   if (turnId === null) return null;
   const session = await sessions.open(message.sessionKey, { turn: turnId });
   const end = session.turn(turnId).findLast((entry) => entry.kind === 'turn-end');
-  return end === undefined ? null : outcomeOf(session, end, maxIterations);
+  return end === undefined ? null : outcomeOf(session, end, config.agent.maxIterations);
 }
 
 /** One line for each subagent that waits or runs; `session`: only those it spawned, null: all. */

@@ -1,7 +1,11 @@
 import * as z from 'zod';
 import { sessionKeyOf, type InboundMessage } from '../../bus/messages.ts';
+import type { Origin } from '../../bus/origins.ts';
 import { runFactsOf, runMetadata } from '../../bus/run.ts';
 import { matches } from '../../tools/registry/policy.ts';
+import type { ToolFacts } from '../../tools/tool.ts';
+
+export const SUBAGENT: Origin = { name: 'subagent', isAsked: true, hasReader: true };
 
 const bits = z.object({ untrusted: z.boolean(), private: z.boolean() });
 
@@ -43,15 +47,13 @@ export type SubagentResult = z.infer<typeof resultSchema>;
 
 /** The task in a message that starts a subagent; null for any other message. */
 export function subagentOf(message: InboundMessage | undefined): SubagentTask | null {
-  if (message?.origin !== 'subagent') return null;
+  if (message?.origin !== SUBAGENT.name) return null;
   return taskSchema.safeParse(message.metadata['subagent']).data ?? null;
 }
 
 /** The facts in a message that brings a subagent's result; null for any other message. */
-export function resultOf(
-  message: (Pick<InboundMessage, 'metadata'> & { readonly origin: string }) | undefined,
-): SubagentResult | null {
-  if (message?.origin !== 'subagent') return null;
+export function resultOf(message: Pick<InboundMessage, 'metadata' | 'origin'> | undefined): SubagentResult | null {
+  if (message?.origin !== SUBAGENT.name) return null;
   return resultSchema.safeParse(message.metadata['result']).data ?? null;
 }
 
@@ -60,13 +62,10 @@ export function depthOf(message: InboundMessage): number {
   return resultOf(message)?.depth ?? 0;
 }
 
-/** Tools that write to people or start work of their own. */
-const WITHHELD: ReadonlySet<string> = new Set(['message', 'spawn', 'cron', 'ask_user', 'stay_silent']);
-
 /** Why a subagent may not call a tool; null: the usual rules decide. */
-export function withheldFrom(task: SubagentTask, tool: string): string | null {
-  if (WITHHELD.has(tool)) return `a subagent cannot use ${tool}; say in your result what is to be done`;
-  if (task.tools !== null && !matches(task.tools, tool)) return `this task was given to you without the tool ${tool}`;
+export function withheldFromTask(task: SubagentTask, { name, withheldFrom = [] }: ToolFacts): string | null {
+  if (withheldFrom.includes('subagent')) return `a subagent cannot use ${name}; say in your result what is to be done`;
+  if (task.tools !== null && !matches(task.tools, name)) return `this task was given to you without the tool ${name}`;
   return null;
 }
 
@@ -107,7 +106,7 @@ export function taskMessage(
     receivedAt: now,
     externalId: `call:${task.callId}`,
     sessionKey: sessionOf(task, name),
-    origin: 'subagent',
+    origin: SUBAGENT.name,
     untrusted: false,
     // What the run may not use, its subagents may not use for it.
     metadata: {

@@ -1,13 +1,10 @@
+import type { App } from '../../core/app.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { EntryOf, EntryDraft, TapeEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
-import type { StorePorts, TurnPorts } from '../ports.ts';
 import { outcomeOf, resultMessage, type SubagentOutcome } from './outcome.ts';
 import { resultOf, subagentOf } from './task.ts';
 import { endedTurnsOnly } from '../../session/history.ts';
-
-/** The ports that are needed to report a result. */
-type ReportPorts = Pick<TurnPorts, 'runtime' | 'people' | 'limits'>;
 
 /**
  * Call before a turn begins. Copies the conversation to a subagent that inherits it, or the steps of an inheriting
@@ -16,7 +13,7 @@ type ReportPorts = Pick<TurnPorts, 'runtime' | 'people' | 'limits'>;
 export async function prepareTurn(
   session: Session,
   { turnId, newest }: { readonly turnId: string; readonly newest: InboundMessage },
-  { sessions }: Pick<StorePorts, 'sessions'>,
+  { sessions }: App,
 ): Promise<void> {
   if (session.turn(turnId).length > 0) return;
   const task = subagentOf(newest);
@@ -29,17 +26,13 @@ export async function prepareTurn(
 /**
  * Call when a turn has ended on its tape: copies the steps of inheriting subagents that it waited for into its session.
  */
-export async function mergeWaited(
-  session: Session,
-  turnId: string,
-  { store, limits }: Pick<TurnPorts, 'store' | 'limits'>,
-): Promise<void> {
-  for (const child of store.journal.subagents.ofTurn(turnId)) {
+export async function mergeWaited(session: Session, turnId: string, app: App): Promise<void> {
+  for (const child of app.journal.subagents.ofTurn(turnId)) {
     const task = subagentOf(child.message);
     if (task?.wait !== true || !task.inherit) continue;
-    const from = await store.sessions.open(child.message.sessionKey, { turn: child.turnId });
+    const from = await app.sessions.open(child.message.sessionKey, { turn: child.turnId });
     const end = from.turn(child.turnId).findLast((entry) => entry.kind === 'turn-end');
-    if (end === undefined || outcomeOf(from, end, limits.maxIterations).status !== 'completed') continue;
+    if (end === undefined || outcomeOf(from, end, app.config.agent.maxIterations).status !== 'completed') continue;
     await mergeTurn(from, child.turnId, session);
   }
 }
@@ -52,36 +45,32 @@ export function resultMessages(
     asked,
     end,
   }: { readonly turnId: string; readonly asked: InboundMessage; readonly end: EntryOf<'turn-end'> },
-  ports: ReportPorts,
+  app: App,
 ): readonly InboundMessage[] {
-  return messageToParent(asked, { turnId, outcome: outcomeOf(session, end, ports.limits.maxIterations) }, ports);
+  return messageToParent(asked, { turnId, outcome: outcomeOf(session, end, app.config.agent.maxIterations) }, app);
 }
 
 /** The same for a subagent that is given up. */
 export function failureMessages(
   asked: InboundMessage,
   { turnId, text }: { readonly turnId: string; readonly text: string },
-  ports: ReportPorts,
+  app: App,
 ): readonly InboundMessage[] {
-  return messageToParent(
-    asked,
-    { turnId, outcome: { status: 'failed', text, untrusted: false, private: false } },
-    ports,
-  );
+  return messageToParent(asked, { turnId, outcome: { status: 'failed', text, untrusted: false, private: false } }, app);
 }
 
 function messageToParent(
   asked: InboundMessage,
   { turnId, outcome }: { readonly turnId: string; readonly outcome: SubagentOutcome },
-  { runtime, people, limits }: ReportPorts,
+  { clock, newId, people, config }: App,
 ): readonly InboundMessage[] {
   const task = subagentOf(asked);
   if (task === null || task.wait) return [];
-  const role = people.roleNow(asked);
+  const { channel, sender, chatType, chatId: chat } = asked;
+  const role = people.roleNow({ channel, id: sender.id, chatType, chat }, asked.role);
   if (role === null) return [];
-  const id = runtime.newId();
-  const most = limits.toolResultChars;
-  return [resultMessage(asked, task, { id, now: runtime.clock.now(), role, turn: turnId, outcome, most })];
+  const most = config.agent.toolResultChars;
+  return [resultMessage(asked, task, { id: newId(), now: clock.now(), role, turn: turnId, outcome, most })];
 }
 
 /**

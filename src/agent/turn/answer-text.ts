@@ -1,5 +1,4 @@
 import type { EntryOf, TapeEntry } from '../../session/entry.ts';
-import { STAY_SILENT } from '../../tools/stay-silent.ts';
 
 /** A text between tool calls is sent as a message of its own if it has at least this many characters. */
 const PART_MIN = 300;
@@ -41,14 +40,9 @@ export function unfinishedText(entries: readonly TapeEntry[]): string {
   return text;
 }
 
-/**
- * Whether the model decided to send no answer: it called `stay_silent` or, in the turn of a job, `cron` with the action
- * `silent`. The tape shows the call with its reason.
- */
+/** Whether the model decided to send no answer, by a call that silences its turn. The tape shows the call with its reason. */
 export function choseSilence(entries: readonly TapeEntry[]): boolean {
-  return (
-    doneCalls(entries, STAY_SILENT).length > 0 || doneCalls(entries, 'cron').some(({ action }) => action === 'silent')
-  );
+  return entries.some((entry) => entry.kind === 'message' && entry.role === 'tool' && entry.silences === true);
 }
 
 /** What models say that have nothing to say, in the words of several assistants whose skills are used here. */

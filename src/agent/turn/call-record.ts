@@ -1,9 +1,8 @@
+import type { App } from '../../core/app.ts';
 import type { ModelName, ModelRequest, SentRequest } from '../../providers/provider.ts';
 import type { CallRecord, EntryDraft } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
-import type { PromptParts } from '../../storage/prompt-parts.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import { cut } from '../../util/text.ts';
 
 type Attempt = CallRecord['attempts'][number];
@@ -76,11 +75,6 @@ export class CallAttempts {
   }
 }
 
-interface RecordPorts {
-  readonly promptParts: PromptParts;
-  readonly log: Logger;
-}
-
 /** The record of one model call while it runs. */
 export interface PendingRecord {
   readonly attempts: CallAttempts;
@@ -100,7 +94,7 @@ export function recordCall(
     readonly request: ModelRequest;
     readonly changed: boolean;
   },
-  { promptParts, log }: RecordPorts,
+  { promptParts, log }: App,
 ): PendingRecord {
   const { session, turnId, asked, request, changed } = call;
   const { system, tools, toolChoice, maxOutputTokens, temperature } = request;

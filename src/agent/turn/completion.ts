@@ -22,6 +22,12 @@ export interface TurnFinish {
   readonly errorKind?: string;
 }
 
+export interface CompletionFacts {
+  readonly maxIterations: number;
+  /** As in `Origin`. */
+  readonly hasReader?: boolean;
+}
+
 const CONTINUATIONS = 3;
 const CONTINUE =
   '<context>\nYour answer was cut off at the output limit. Go on exactly where it stopped, in the middle of the word if need be: repeat nothing, do not comment on this.\n</context>';
@@ -53,7 +59,7 @@ export function lastCallNote(turnId: string, entries: readonly TapeEntry[]): Ent
  * was cut off is continued, up to 3 times. After an empty message the model is asked again, then asked with a note, then the
  * turn fails; but if the turn has an earlier text, that is the answer.
  */
-export function completionOf(entries: readonly TapeEntry[], maxIterations: number): Completion {
+export function completionOf(entries: readonly TapeEntry[], { maxIterations, hasReader }: CompletionFacts): Completion {
   const answers = entries.filter((entry) => entry.kind === 'message' && entry.role === 'assistant');
   const last = answers.at(-1);
   if (last?.kind !== 'message' || last.role !== 'assistant') return { type: 'ask-model' };
@@ -63,7 +69,7 @@ export function completionOf(entries: readonly TapeEntry[], maxIterations: numbe
     if (!capped && countSince(entries, CONTINUE) < CONTINUATIONS) return { type: 'say', text: CONTINUE };
     return finish('answered', `${answer}\n\n${STILL_CUT}`);
   }
-  const asker = askerOf(entries);
+  const asker = askerOf(entries, hasReader);
   const said = textOf(last).trim();
   if (said !== '') return finish('answered', asker === null && saysNothing(said) ? '' : answer);
   const isAllEmpty = maxIterations > 1 && emptiesAtEnd(entries) >= maxIterations;
@@ -82,10 +88,11 @@ export function afterFailure(
   {
     last,
     maxIterations,
+    hasReader,
     ...context
-  }: Omit<FailureContext, 'asker'> & { readonly last: boolean; readonly maxIterations: number },
+  }: Omit<FailureContext, 'asker'> & CompletionFacts & { readonly last: boolean },
 ): TurnFinish {
-  const sentence = failureSentence(error, { ...context, asker: askerOf(entries) });
+  const sentence = failureSentence(error, { ...context, asker: askerOf(entries, hasReader) });
   const { answer } = textsOf(entries);
   if (asksForRest(entries) && answer !== '')
     return finish('answered', `${answer}\n\n_I was cut off here: ${sentence}_`);
@@ -107,10 +114,10 @@ function refused(model: string, asker: Role | null): string {
 }
 
 /** The role of the person who asked; null: a job, the heartbeat or a webhook did. */
-function askerOf(entries: readonly TapeEntry[]): Role | null {
+function askerOf(entries: readonly TapeEntry[], hasReader: boolean | undefined): Role | null {
   const start = entries.find((entry) => entry.kind === 'turn-start');
   if (start?.kind !== 'turn-start') return 'guest';
-  return ['cron', 'heartbeat', 'hook'].includes(start.origin) ? null : asRole(start.role);
+  return hasReader === true ? asRole(start.role) : null;
 }
 
 function finish(outcome: 'answered', answer: string): TurnFinish {

@@ -1,29 +1,23 @@
+import type { App } from '../../core/app.ts';
 import type { InboundMessage, Role } from '../../bus/messages.ts';
-import type { Inbox } from '../../journal/inbox.ts';
 import { atLeast } from '../../security/access/access.ts';
-import type { HookRunner } from '../hooks/hooks.ts';
 import type { Joining } from './steering.ts';
 
 /** Most waiting messages of a session that are searched for edits. */
 const MOST_WAITING = 64;
-
-export interface CorrectionsPorts {
-  readonly inbox: Pick<Inbox, 'waiting' | 'arrivals'>;
-  readonly hooks: Pick<HookRunner, 'admit'>;
-}
 
 /**
  * Finds waiting edits of the messages that a turn answers, so that a person may correct a message while the turn runs. An
  * edit that a hook denies is not returned; it keeps waiting and is refused when its own turn begins.
  */
 export class Corrections {
-  readonly #ports: CorrectionsPorts;
+  readonly #app: App;
   readonly #turn: { readonly sessionKey: string; readonly role: Role };
   /** `inbox.arrivals` at the last search that found no edit: until it changes, no search is needed. */
   #noneAt = -1;
 
-  constructor(ports: CorrectionsPorts, turn: { readonly sessionKey: string; readonly role: Role }) {
-    this.#ports = ports;
+  constructor(app: App, turn: { readonly sessionKey: string; readonly role: Role }) {
+    this.#app = app;
     this.#turn = turn;
   }
 
@@ -42,7 +36,8 @@ export class Corrections {
     messages: readonly InboundMessage[],
     corrected: (edit: InboundMessage, old: InboundMessage) => InboundMessage,
   ): Promise<readonly Joining[]> {
-    const { inbox, hooks } = this.#ports;
+    const { hooks } = this.#app;
+    const { inbox } = this.#app.journal;
     const { sessionKey, role } = this.#turn;
     const { arrivals } = inbox;
     if (messages.length === 0 || arrivals === this.#noneAt) return [];

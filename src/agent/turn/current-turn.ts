@@ -1,4 +1,5 @@
 import type { InboundMessage, Role } from '../../bus/messages.ts';
+import type { Origin } from '../../bus/origins.ts';
 import type { Provider, ToolSpec } from '../../providers/provider.ts';
 import type { Session } from '../../session/session.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
@@ -18,6 +19,8 @@ export interface ChosenModel {
 /** A running turn: what it was given. Its progress is on the tape only. */
 export interface Turn {
   readonly facts: TurnFacts;
+  /** That of its messages. */
+  readonly origin: Origin;
   readonly role: Role;
   readonly session: Session;
   readonly chosen: ChosenModel;

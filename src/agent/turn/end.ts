@@ -29,16 +29,15 @@ export class EndTurn extends Error {
 /** Makes the last changes to a `turn-end` that no new message of the model comes with: what the hooks of plugins make of it. */
 export type Finish = (end: EntryDraft) => Promise<EntryDraft>;
 
-interface CutPorts {
-  readonly finish: Finish;
-  /** The part of the model's answer that people saw. @default '' */
-  readonly partial?: string;
-}
-
 /**
- * Ends a turn that was stopped or timed out: appends a result for each call without one, then the `turn-end`.
+ * Ends a turn that was stopped or timed out: appends a result for each call without one, then the `turn-end`. `partial`: the
+ * part of the model's answer that people saw.
  */
-export async function endCut(turn: Turn, reason: EndTurn, { finish, partial = '' }: CutPorts): Promise<void> {
+export async function endCut(
+  turn: Turn,
+  reason: EndTurn,
+  { finish, partial = '' }: { readonly finish: Finish; readonly partial?: string },
+): Promise<void> {
   const { session, facts } = turn;
   const output = reason.outcome === 'stopped' ? 'stopped by the user' : `stopped: ${reason.sentence}`;
   const results = pendingCalls(session.turn(facts.turnId)).map((pending) =>
@@ -67,7 +66,7 @@ export function endDraft(
   { outcome, answer, errorKind = null }: TurnEnding,
   entries: readonly TapeEntry[] = turn.session.turn(turn.facts.turnId),
 ): EntryDraft {
-  const { facts, chosen } = turn;
+  const { facts, chosen, origin } = turn;
   const unfinished = outcome === 'answered' ? lineBelow(turn, answer, entries) : '';
   // A program that asked for JSON would read no other word.
   const isJson = apiFactsOf(facts.messages.at(-1))?.json === true;
@@ -76,7 +75,12 @@ export function endDraft(
     turnId: facts.turnId,
     outcome,
     errorKind,
-    answer: outcome === 'answered' ? signed(whole, entries, chosen) : ofJob(facts.messages.at(-1), answer, outcome),
+    answer:
+      outcome === 'answered'
+        ? signed(whole, entries, chosen)
+        : outcome === 'failed'
+          ? (origin.failed?.(answer, facts.messages.at(-1)?.metadata ?? {}) ?? answer)
+          : answer,
     unfinished,
     target: facts.messages.at(-1),
     usage: usageOf(entries),
@@ -95,14 +99,6 @@ function lineBelow({ role, facts }: Turn, answer: string, entries: readonly Tape
   // Guests, and the others in a group, see no paths, commands and chats.
   const named = role !== 'guest' && facts.messages.at(-1)?.chatType === 'direct';
   return unfinishedLine(entries, { named });
-}
-
-/** A failure of a job names it, because nobody asked for it just now. */
-function ofJob(message: InboundMessage | undefined, answer: string, outcome: TurnOutcome): string {
-  if (message?.origin !== 'cron' || outcome !== 'failed') return answer;
-  const { job, once, asked } = message.metadata;
-  const again = once === true || asked === true ? ' Reply to this with /retry to run it again.' : '';
-  return `The job \`${String(job)}\` failed. ${answer}${again}`;
 }
 
 export function turnEndEntry(end: {

@@ -1,9 +1,7 @@
-import type { MessageBus } from '../../bus/bus.ts';
+import type { App } from '../../core/app.ts';
 import type { InboundMessage, OutboundEvent, TurnSummary } from '../../bus/messages.ts';
 import type { Redact } from '../../security/redact/redact.ts';
 import { noUsage } from '../../util/token-usage.ts';
-import { isSelfStarted } from '../joining.ts';
-import { subagentOf } from '../subagents/task.ts';
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 type LiveEvent = DistributiveOmit<
@@ -14,10 +12,14 @@ type LiveEvent = DistributiveOmit<
 /** Publishes the progress of a turn to clients that watch its chat. For a turn that may stay silent, only `turn-end` is published. */
 export type Live = (event: LiveEvent) => void;
 
-/** Makes a `Live` for a turn. It redacts secrets, except in `text` and `reasoning`, which the caller must have redacted. */
+/** Makes a `Live` for a turn; `isQuiet`: one that may stay silent. It redacts secrets, except in `text` and `reasoning`, which the caller must have redacted. */
 export function createLive(
-  bus: MessageBus,
-  { turnId, target, redact }: { readonly turnId: string; readonly target: InboundMessage; readonly redact: Redact },
+  { bus, redact }: App,
+  {
+    turnId,
+    target,
+    isQuiet = false,
+  }: { readonly turnId: string; readonly target: InboundMessage; readonly isQuiet?: boolean },
 ): Live {
   let sequence = 0;
   const where = {
@@ -27,8 +29,6 @@ export function createLive(
     sessionKey: target.sessionKey,
     turnId,
   };
-  const isOverheard = target.origin === 'user' && !target.mentioned;
-  const isQuiet = isOverheard || isSelfStarted(target) || subagentOf(target) !== null;
   return (event) => {
     if (isQuiet && event.type !== 'turn-end') return;
     sequence += 1;
@@ -43,13 +43,9 @@ export interface TurnEnded {
 }
 
 /** Publishes `turn-end` for messages that a command, /stop or recovery ended, for clients that wait for one of them. */
-export function emitTurnEnd(
-  messages: readonly InboundMessage[],
-  { turnId, outcome, text }: TurnEnded,
-  { bus, redact }: { readonly bus: MessageBus; readonly redact: Redact },
-): void {
+export function emitTurnEnd(messages: readonly InboundMessage[], { turnId, outcome, text }: TurnEnded, app: App): void {
   for (const message of messages) {
-    createLive(bus, { turnId, target: message, redact })({
+    createLive(app, { turnId, target: message })({
       type: 'turn-end',
       answers: [message.externalId],
       result: {

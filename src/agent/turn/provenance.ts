@@ -1,11 +1,10 @@
 import type { Role } from '../../bus/messages.ts';
+import type { Origins } from '../../bus/origins.ts';
 import { asRole, atLeast } from '../../security/access/access.ts';
 import type { GivenText } from '../../security/access/url-origin.ts';
 import type { MessageEntry, TapeEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
 
-/** Origins of turns whose first message was written by a model. */
-const BY_MODELS: ReadonlySet<string> = new Set(['subagent', 'heartbeat']);
 /** Tools whose results may hold text that a model wrote. */
 const ANSWERED_BY_MODELS: ReadonlySet<string> = new Set(['spawn', 'batch']);
 
@@ -33,7 +32,11 @@ interface Said {
  * Not among them: errors and the headers of results, which repeat the arguments; tasks and results that a model wrote
  * for another session after it read untrusted content; summaries. What people below `role` wrote counts as untrusted.
  */
-export function givenTexts(session: Pick<Session, 'window' | 'history'>, role: Role = 'guest'): readonly GivenText[] {
+export function givenTexts(
+  session: Pick<Session, 'window' | 'history'>,
+  origins: Origins,
+  role: Role = 'guest',
+): readonly GivenText[] {
   const { messages, summary } = session.history();
   const weaker = new Set(
     session.window.flatMap((entry) =>
@@ -42,7 +45,9 @@ export function givenTexts(session: Pick<Session, 'window' | 'history'>, role: R
   );
   const entries = new Map(session.window.map((entry) => [entry.id, entry]));
   const byModels = new Set(
-    session.window.flatMap((entry) => (entry.kind === 'turn-start' && BY_MODELS.has(entry.origin) ? [entry.turn] : [])),
+    session.window.flatMap((entry) =>
+      entry.kind === 'turn-start' && origins.of(entry.origin).isByPeople !== true ? [entry.turn] : [],
+    ),
   );
   let isClean = summary?.untrusted !== true && !hasWeakerAuthors(summary?.authors ?? [], role);
   const said: Said = { tainted: [], calls: new Map(), precedesUntrusted: isClean };

@@ -8,7 +8,7 @@ import { readTail } from '../../session/tape-tail.ts';
 import { hashOfText, type PromptParts } from '../../storage/prompt-parts.ts';
 import { errorMessage } from '../../util/errors.ts';
 
-export interface RebuildPorts extends FoldOptions {
+export interface RebuildSources extends FoldOptions {
   /** Reads the whole tape, newest entry first. */
   readonly backwards: () => AsyncIterable<TapeEntry>;
   readonly promptParts: Pick<PromptParts, 'read'>;
@@ -29,18 +29,18 @@ type Attempt = CallRecord['attempts'][number];
 const reasonings = z.enum(['off', 'low', 'medium', 'high']);
 
 /** Rebuilds the request of a recorded model call from the tape and the stored prompts; `attempt` counts from 0. */
-export async function rebuildRequest(call: CallRecord, attempt: number, ports: RebuildPorts): Promise<Rebuilt> {
+export async function rebuildRequest(call: CallRecord, attempt: number, sources: RebuildSources): Promise<Rebuilt> {
   const sent = call.attempts[attempt];
   if (sent === undefined || sent.body === null) return not('nothing was sent in this attempt');
   if (call.changed === true) return not('a plugin had changed the messages, and what it made of them is not kept');
-  const layers = await Promise.all(call.layers.map((hash) => ports.promptParts.read(hash)));
+  const layers = await Promise.all(call.layers.map((hash) => sources.promptParts.read(hash)));
   const system = layers.filter((layer) => layer !== undefined);
   if (system.length < layers.length) return not('a layer of its system prompt is not kept any more');
-  const tools = await readTools(call.tools, ports.promptParts);
+  const tools = await readTools(call.tools, sources.promptParts);
   if (tools === null) return not('its list of tools is not kept any more');
-  const entries = await windowAt(call.after, ports.backwards());
+  const entries = await windowAt(call.after, sources.backwards());
   if (entries === null) return not('the tape does not reach back to it any more');
-  const messages = withinImageBudget(foldHistory(entries.toReversed(), ports).messages.map(({ message }) => message));
+  const messages = withinImageBudget(foldHistory(entries.toReversed(), sources).messages.map(({ message }) => message));
   const { maxOutputTokens, temperature } = call;
   const whole: ModelRequest = {
     model: sent.model,
@@ -54,7 +54,7 @@ export async function rebuildRequest(call: CallRecord, attempt: number, ports: R
   };
   const request = changedAsSent(whole, sent);
   try {
-    const body = await ports.body(sent.provider, request);
+    const body = await sources.body(sent.provider, request);
     if (body !== null && hashOfText(body) === sent.body) return { ok: true, request, body };
     return not(
       'what is built now differs from what was sent: the settings of the provider or this program changed, or an image is gone',
@@ -83,7 +83,7 @@ async function windowAt(newest: string, backwards: AsyncIterable<TapeEntry>): Pr
   return found ? tail.entries.slice(tail.windowFrom) : null;
 }
 
-async function readTools(hash: string, parts: RebuildPorts['promptParts']): Promise<readonly ToolSpec[] | null> {
+async function readTools(hash: string, parts: RebuildSources['promptParts']): Promise<readonly ToolSpec[] | null> {
   const text = await parts.read(hash);
   return text === undefined ? null : (toolList.safeParse(JSON.parse(text)).data ?? null);
 }

@@ -1,5 +1,7 @@
+import type { App } from '../../core/app.ts';
 import { API_CHANNEL, apiFactsOf } from '../../bus/api.ts';
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../../bus/messages.ts';
+import type { Origin } from '../../bus/origins.ts';
 import { runFactsOf } from '../../bus/run.ts';
 import { spokenToo } from '../../bus/speech.ts';
 import type { OutboundDraft } from '../../journal/outbox.ts';
@@ -12,26 +14,27 @@ import { takeGivenConversation } from '../api/given-conversation.ts';
 import { SaidBefore } from '../api/said-before.ts';
 import type { NextRequest } from '../consolidation/consolidation.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
-import { isSelfStarted } from '../joining.ts';
+import { busyMode } from '../message-batching.ts';
 import { Corrections } from './corrections.ts';
 import { Steering } from './steering.ts';
 import { admittedOf } from './turn-messages.ts';
 import { createLive, type Live } from './live.ts';
 import { outboundTo } from '../outgoing.ts';
 import { answerWithParts } from './long-answer.ts';
-import type { StorePorts, TurnPorts } from '../ports.ts';
 import { SUBAGENT_MS, TIMED_OUT } from '../subagents/outcome.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { resultMessages, mergeWaited, prepareTurn } from '../subagents/turns.ts';
 import { choseSilence, sentTexts, textsOf, textsOfEnded } from './answer-text.ts';
 import { refusedLayers } from './refusal-words.ts';
 import { toolsForSize, type WindowSize } from '../context/window-size.ts';
+import { isHeldBack } from './held-back.ts';
 import { isSpoken } from './spoken-answer.ts';
 import { runTurn } from './turn.ts';
 import type { ChosenModel, Turn } from './current-turn.ts';
 import { TurnDeadline } from './deadline.ts';
 import { EndTurn } from './end.ts';
 import type { Session } from '../../session/session.ts';
+import type { ToolFacts } from '../../tools/tool.ts';
 
 /** A job or heartbeat with a session of its own has at most this many messages of earlier turns in its history. */
 const MOST_MESSAGES = 8;
@@ -50,9 +53,6 @@ export interface ClaimedTurn {
   readonly durable?: Promise<void>;
 }
 
-/** Does work during which the settings of turns stay as they are. */
-type HoldSettings = <T>(work: () => Promise<T>) => Promise<T>;
-
 /** What each request of a turn begins with, built for a window of this size. */
 interface Frame extends Pick<Turn, 'system' | 'files' | 'layers' | 'tools'> {
   readonly size: WindowSize;
@@ -60,14 +60,12 @@ interface Frame extends Pick<Turn, 'system' | 'files' | 'layers' | 'tools'> {
 
 /** Runs one claimed turn from the point that its tape has reached to its close in the journal. */
 export class TurnRunner {
-  readonly #ports: TurnPorts;
-  readonly #hold: HoldSettings;
+  readonly #app: App;
   readonly #running = new Map<string, AbortController>();
   readonly #said = new SaidBefore();
 
-  constructor(ports: TurnPorts, hold: HoldSettings) {
-    this.#ports = ports;
-    this.#hold = hold;
+  constructor(app: App) {
+    this.#app = app;
   }
 
   /** Ids of turns in flight. */
@@ -88,13 +86,13 @@ export class TurnRunner {
    * person.
    */
   async run(claimed: ClaimedTurn, shutdown: AbortSignal, onPause: () => void): Promise<void> {
-    const { runtime, store, limits } = this.#ports;
+    const { clock, journal, config, settings, hooks, tools, models } = this.#app;
     const controller = new AbortController();
     this.#running.set(claimed.id, controller);
     // A /stop between the claim and now found no running turn to abort.
-    if (store.journal.turns.isStopping(claimed.id)) this.stop(claimed.id);
-    const { ms, sentence } = timeLimitOf(claimed.messages.at(-1), limits.turnTimeoutMs);
-    using limit = new TurnDeadline(runtime.clock, ms, () => {
+    if (journal.turns.isStopping(claimed.id)) this.stop(claimed.id);
+    const { ms, sentence } = timeLimitOf(claimed.messages.at(-1), config.agent.turnTimeoutMinutes * 60_000);
+    using limit = new TurnDeadline(clock, ms, () => {
       controller.abort(new EndTurn('failed', sentence, 'timeout'));
     });
     try {
@@ -108,7 +106,9 @@ export class TurnRunner {
         using _paused = limit.pause();
         await raceAbort(claimed.durable, signal);
       };
-      await this.#hold(() => this.#run(claimed, { signal, pauseDeadline, untilDurable }));
+      const work = (): Promise<void> => this.#run(claimed, { signal, pauseDeadline, untilDurable });
+      // A turn ends with the settings and the code of plugins that it began with.
+      await settings.hold(() => hooks.hold(() => tools.hold(() => models.hold(work))));
     } finally {
       this.#running.delete(claimed.id);
     }
@@ -118,23 +118,25 @@ export class TurnRunner {
     claimed: ClaimedTurn,
     { signal: ending, pauseDeadline, untilDurable }: Pick<Turn, 'signal' | 'pauseDeadline' | 'untilDurable'>,
   ): Promise<void> {
-    const { runtime, store, model, hooks } = this.#ports;
-    const { clock, redact } = runtime;
-    const { sessions, bus, journal, consolidation } = store;
+    const app = this.#app;
+    const { clock, redact, sessions, consolidation, hooks, bounds } = app;
     const began = clock.monotonic();
     const target = claimed.messages.at(-1);
     if (target === undefined) throw new Error(`turn ${claimed.id} has no message`);
-    const live = createLive(bus, { turnId: claimed.id, target, redact });
+    const origin = app.program.origins.of(target.origin);
+    const isOverheard = target.origin === 'user' && !target.mentioned;
+    const isQuiet = isOverheard || origin.isAsked !== true || subagentOf(target) !== null;
+    const live = createLive(app, { turnId: claimed.id, target, isQuiet });
     void untilDurable().then(
       () => live({ type: 'typing' }),
       () => {},
     );
     const session = await sessions.open(claimed.sessionKey, { turn: claimed.id });
-    if (hasOwnSession(target)) await trimOwnSession(session, claimed.id);
-    await prepareTurn(session, { turnId: claimed.id, newest: target }, store);
+    if (hasOwnSession(origin, target)) await trimOwnSession(session, claimed.id);
+    await prepareTurn(session, { turnId: claimed.id, newest: target }, app);
     if (session.turn(claimed.id).length === 0)
       await takeGivenConversation(session, { newest: target, redact, said: this.#said });
-    const all = await adoptSteeredMessages(claimed.id, claimed.messages, { session, journal });
+    const all = await adoptSteeredMessages(claimed, session, app);
     const { admitted, refused } = await admittedOf(all, session.turn(claimed.id), hooks);
     // Grows with what joins the turn.
     const messages = [...admitted];
@@ -147,15 +149,19 @@ export class TurnRunner {
     const state = await hooks.loadState(facts);
     const chosen = await this.#chooseModel(facts, newest);
     const name = { provider: chosen.providerName, model: chosen.model };
+    const factsOf = (tool: string): ToolFacts | undefined => app.tools.named(tool);
     const frameOf = async (): Promise<Frame> => {
-      const size = await model.bounds.size(name);
-      const { texts, layers } = await model.systemPrompt(newest, claimed.role, size);
+      const size = await bounds.size(name);
+      const { texts, layers } = await app.prompts.of(newest, claimed.role, size);
       const system = (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts;
-      return { size, system, files: texts, layers, tools: toolsForSize(model.toolsFor(newest, claimed.role), size) };
+      app.mcp.connectNew();
+      const tools = toolsForSize(app.prompts.tools(newest, claimed.role), size, factsOf);
+      return { size, system, files: texts, layers, tools };
     };
     let frame = await frameOf();
     const turn: Turn = {
       facts,
+      origin,
       role: claimed.role,
       session,
       chosen,
@@ -181,14 +187,14 @@ export class TurnRunner {
         frame = await frameOf();
         return frame.size !== before;
       },
-      costUsd: () => model.bounds.costOf(turn),
+      costUsd: () => bounds.costOf(turn),
       signal,
       live,
       pauseDeadline,
       untilDurable,
-      steering: this.#steering(claimed, messages[0]),
+      steering: this.#steering(claimed, messages[0], origin),
       join: (more) => void messages.push(...more),
-      corrections: new Corrections({ inbox: journal.inbox, hooks }, claimed),
+      corrections: new Corrections(app, claimed),
       replace: (message) =>
         void messages.splice(
           messages.findIndex(({ id }) => id === message.id),
@@ -207,7 +213,7 @@ export class TurnRunner {
     try {
       // A /stop does not wait for the consolidation: `runToEnd` then ends the turn.
       if (!isForgotten) await raceAbort(consolidation.beforeTurn(request()), signal).catch(() => {});
-      await runToEnd(turn, this.#ports);
+      await runToEnd(turn, app);
       await this.#close(turn, { live, asked: claimed.asked, durationMs: clock.monotonic() - began });
       if (!isForgotten) consolidation.afterTurn(request());
     } finally {
@@ -216,17 +222,16 @@ export class TurnRunner {
   }
 
   async #chooseModel(facts: TurnFacts, target: InboundMessage): Promise<ChosenModel> {
-    const { store, model, hooks } = this.#ports;
+    const { journal, models, hooks } = this.#app;
     const hooked = await hooks.first('model', (hook) => hook.model?.(facts));
     const asked = target.metadata['model'];
-    const here = store.journal.settings.model(facts.sessionKey);
-    return model.resolve(hooked ?? (typeof asked === 'string' ? asked : here));
+    const here = journal.settings.model(facts.sessionKey);
+    return models.resolve(hooked ?? (typeof asked === 'string' ? asked : here));
   }
 
-  #steering(claimed: ClaimedTurn, first: InboundMessage | undefined): Pick<Steering, 'next'> {
-    const { store, limits, hooks } = this.#ports;
-    if (first === undefined || limits.bursts.whenBusy(first.sessionKey) !== 'steer') return { next: async () => [] };
-    return new Steering({ inbox: store.journal.inbox, hooks }, { ...claimed, first });
+  #steering(claimed: ClaimedTurn, first: InboundMessage | undefined, origin: Origin): Pick<Steering, 'next'> {
+    if (first === undefined || busyMode(this.#app, first.sessionKey) !== 'steer') return { next: async () => [] };
+    return new Steering(this.#app, { ...claimed, first, origin });
   }
 
   /** Closes a turn in the journal that is ended on its tape, and queues its replies, in one transaction. */
@@ -234,19 +239,18 @@ export class TurnRunner {
     turn: Turn,
     { live, asked, durationMs }: { live: Live; asked: InboundMessage | undefined; durationMs: number },
   ): Promise<void> {
-    const { store, people, hooks } = this.#ports;
-    const { journal } = store;
+    const { journal, channels, hooks } = this.#app;
     const { facts, session } = turn;
     const target = facts.messages.at(-1);
     const entries = session.turn(facts.turnId);
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
     if (end === undefined || target === undefined) throw new Error(`turn ${facts.turnId} has no end on its tape`);
-    await people.settled(facts.turnId, { isStopped: end.outcome === 'stopped' });
+    await channels.previews.settle(facts.turnId, { isStopped: end.outcome === 'stopped' });
     const held =
       end.outcome !== 'stopped' &&
-      (isSelfStarted(target)
-        ? await people.holdBack(facts, end, sentTexts(entries).length > 0)
-        : choseSilence(entries));
+      (turn.origin.isAsked === true
+        ? choseSilence(entries)
+        : await isHeldBack(facts, { end, hasSent: sentTexts(entries).length > 0 }, this.#app));
     const isSubagent = subagentOf(target) !== null;
     // A program reads its answer from the tape.
     const isRead = target.channel === API_CHANNEL;
@@ -257,10 +261,8 @@ export class TurnRunner {
       this.#said.remember(isJson ? bareJson(texts.at(-1) ?? '') : texts.join('\n\n'), session.history());
     }
     const isSilent = held || isSubagent || isRead || end.outcome === 'stopped';
-    await mergeWaited(session, facts.turnId, this.#ports);
-    const internal = isSubagent
-      ? resultMessages(session, { turnId: facts.turnId, asked: target, end }, this.#ports)
-      : [];
+    await mergeWaited(session, facts.turnId, this.#app);
+    const internal = isSubagent ? resultMessages(session, { turnId: facts.turnId, asked: target, end }, this.#app) : [];
     const replies = isSilent ? [] : await this.#replies(facts, target, end, entries);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
@@ -281,14 +283,14 @@ export class TurnRunner {
 
   /** Names the refused parts of the prompt to the owner, when others read the answer. The id makes it one notice. */
   async #tellOwner({ facts, session, isOwners }: Turn, target: InboundMessage): Promise<void> {
-    const { runtime, store } = this.#ports;
+    const { journal, bus, clock, redact } = this.#app;
     const what = refusedLayers(session.turn(facts.turnId));
     if (what === '' || isOwners) return;
-    const chat = store.journal.questions.ownersChat();
+    const chat = journal.questions.ownersChat();
     if (chat === undefined) return;
     const text = `A provider refused a request in the chat ${target.sessionKey} because of ${what}. I answered without it, and that chat goes on without it until its text changes.`;
-    const notice = { id: `refused:${facts.turnId}`, kind: 'notice', text: runtime.redact(text) } as const;
-    await store.bus.publishOutbound(outboundTo(chat, notice, runtime.clock.now()));
+    const notice = { id: `refused:${facts.turnId}`, kind: 'notice', text: redact(text) } as const;
+    await bus.publishOutbound(outboundTo(chat, notice, clock.now()));
   }
 
   async #replies(
@@ -297,10 +299,9 @@ export class TurnRunner {
     end: EntryOf<'turn-end'>,
     entries: readonly TapeEntry[],
   ): Promise<readonly OutboundDraft[]> {
-    const { runtime, people, hooks, tools } = this.#ports;
-    const { clock, redact } = runtime;
+    const { clock, hooks } = this.#app;
     const texts = end.outcome === 'failed' ? [] : textsOf(entries).parts;
-    const hasVoice = end.outcome === 'answered' && isSpoken(facts, entries, people.speech);
+    const hasVoice = end.outcome === 'answered' && isSpoken(facts, entries, this.#app);
     const drafts: OutboundDraft[] = [];
     for (const [n, text] of [...texts, end.answer].entries()) {
       const kind: OutboundMessage['kind'] = n < texts.length ? 'part' : 'answer';
@@ -310,8 +311,7 @@ export class TurnRunner {
       const message = outboundTo(target, content, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
       if ('denied' in sent) continue;
-      const rendering = { render: people.render, redact, media: tools.media, sessionKey: target.sessionKey };
-      const { draft, file } = await answerWithParts(sent.value, rendering);
+      const { draft, file } = await answerWithParts(sent.value, target.sessionKey, this.#app);
       const spoken = hasVoice && kind === 'answer' ? spokenToo(draft.message) : null;
       drafts.push(
         draft,
@@ -336,17 +336,17 @@ function timeLimitOf(
 }
 
 /** Whether the message's session is used only by one job, only by the heartbeat or only by webhooks. */
-function hasOwnSession(message: InboundMessage): boolean {
-  return message.origin === 'hook' || (isSelfStarted(message) && /^(?:cron:|heartbeat$)/u.test(message.sessionKey));
+function hasOwnSession({ name, hasReader }: Origin, { sessionKey }: InboundMessage): boolean {
+  return hasReader !== true && (sessionKey === name || sessionKey.startsWith(`${name}:`));
 }
 
 /** Runs a turn to its end on the tape. A stop during the wait for a slot is thrown; the second run writes the end. */
-async function runToEnd(turn: Turn, ports: TurnPorts): Promise<void> {
+async function runToEnd(turn: Turn, app: App): Promise<void> {
   try {
-    await runTurn(turn, ports);
+    await runTurn(turn, app);
   } catch (error) {
     if (!(error instanceof EndTurn)) throw error;
-    await runTurn(turn, ports);
+    await runTurn(turn, app);
   }
 }
 
@@ -379,9 +379,9 @@ function summaryOf(
  * journal.
  */
 export async function adoptSteeredMessages(
-  turnId: string,
-  messages: readonly InboundMessage[],
-  { session, journal }: { readonly session: Session } & Pick<StorePorts, 'journal'>,
+  { id: turnId, messages }: Pick<ClaimedTurn, 'id' | 'messages'>,
+  session: Session,
+  { journal }: App,
 ): Promise<readonly InboundMessage[]> {
   const known = new Set(messages.map((message) => message.id));
   const onTape = session

@@ -1,7 +1,7 @@
+import type { App } from '../../core/app.ts';
 import type { AssistantPart } from '../../providers/provider.ts';
-import type { Redact } from '../../security/redact/redact.ts';
 import type { EntryDraft } from '../../session/entry.ts';
-import type { HookRunner, TurnFacts } from '../hooks/hooks.ts';
+import type { TurnFacts } from '../hooks/hooks.ts';
 import type { Live } from './live.ts';
 
 /** The text that people may see in place of one of the model's; '' when a hook denies it. Never rejects. */
@@ -11,10 +11,7 @@ export type Render = (text: string) => Promise<string>;
  * Passes texts of a turn through the `render` hooks; null: there are none, and texts are shown as they come. Texts are
  * rendered before they are written to the tape, so whatever reads the tape or hears of a turn gets the rendered ones.
  */
-export function renderer(
-  facts: TurnFacts,
-  { hooks, redact }: { readonly hooks: Pick<HookRunner, 'has' | 'decide'>; readonly redact: Redact },
-): Render | null {
+export function renderer(facts: TurnFacts, { hooks, redact }: App): Render | null {
   if (!hooks.has('render')) return null;
   return async (text) => {
     if (text.trim() === '') return text;

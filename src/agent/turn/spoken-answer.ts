@@ -1,14 +1,24 @@
+import type { App } from '../../core/app.ts';
+import { API_CHANNEL } from '../../bus/api.ts';
+import { hasServer, speakingServer } from '../../providers/speech-servers.ts';
 import type { TapeEntry } from '../../session/entry.ts';
+import { isOwnersChannel } from '../../util/owners-channels.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
-import type { SpeechPorts } from '../ports.ts';
 import { wantsVoice } from './answer-text.ts';
 
+/** Whether voice messages can be made and sent to this channel, as the configuration says now. */
+export function canSpeak({ config, program, channels }: App, channel: string): boolean {
+  if (channel === API_CHANNEL || !hasServer(speakingServer(config, program.presets))) return false;
+  // What is not loaded yet is a platform, and all of those take files.
+  return channels.manager.channel(channel)?.capabilities.media ?? !isOwnersChannel(channel);
+}
+
 /** Whether the answer of a turn is also sent as a voice message: the model asked for that, or it answers one and that is set. */
-export function isSpoken({ messages }: TurnFacts, entries: readonly TapeEntry[], speech: SpeechPorts): boolean {
+export function isSpoken({ messages }: TurnFacts, entries: readonly TapeEntry[], app: App): boolean {
   const target = messages.at(-1);
-  if (target === undefined || !speech.isOffered(target.channel)) return false;
+  if (target === undefined || !canSpeak(app, target.channel)) return false;
   const isToVoice = messages.some(({ media }) =>
     media.some((file) => file.speech === true && file.quotedFrom === undefined),
   );
-  return wantsVoice(entries) || (isToVoice && speech.answersVoice());
+  return wantsVoice(entries) || (isToVoice && app.config.voice.speech.when === 'voice');
 }

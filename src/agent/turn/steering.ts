@@ -1,7 +1,7 @@
+import type { App } from '../../core/app.ts';
 import type { InboundMessage, Role } from '../../bus/messages.ts';
-import type { Inbox } from '../../journal/inbox.ts';
+import type { Origin } from '../../bus/origins.ts';
 import { atLeast } from '../../security/access/access.ts';
-import type { HookRunner } from '../hooks/hooks.ts';
 import { mayJoin } from '../joining.ts';
 
 const STEER_PER_DRAIN = 3;
@@ -15,9 +15,12 @@ export interface Joining {
   readonly admitted: InboundMessage;
 }
 
-export interface SteeringPorts {
-  readonly inbox: Pick<Inbox, 'waiting'>;
-  readonly hooks: Pick<HookRunner, 'admit'>;
+/** The turn that messages may join. */
+interface Joined {
+  readonly sessionKey: string;
+  readonly role: Role;
+  readonly first: InboundMessage;
+  readonly origin: Origin;
 }
 
 /**
@@ -25,22 +28,19 @@ export interface SteeringPorts {
  * may not join (a hook refuses it or lowers its role): that one and all later ones wait for a turn of their own.
  */
 export class Steering {
-  readonly #ports: SteeringPorts;
-  readonly #turn: { readonly sessionKey: string; readonly role: Role; readonly first: InboundMessage };
+  readonly #app: App;
+  readonly #turn: Joined;
   #drains = 0;
 
-  constructor(
-    ports: SteeringPorts,
-    turn: { readonly sessionKey: string; readonly role: Role; readonly first: InboundMessage },
-  ) {
-    this.#ports = ports;
+  constructor(app: App, turn: Joined) {
+    this.#app = app;
     this.#turn = turn;
   }
 
   async next(): Promise<readonly Joining[]> {
-    if (this.#drains >= STEER_DRAINS) return [];
+    if (this.#drains >= STEER_DRAINS || this.#turn.origin.isAsked !== true) return [];
     const joining: Joining[] = [];
-    for (const message of this.#ports.inbox.waiting(this.#turn.sessionKey, STEER_PER_DRAIN)) {
+    for (const message of this.#app.journal.inbox.waiting(this.#turn.sessionKey, STEER_PER_DRAIN)) {
       const admitted = await this.#admit(message);
       if (admitted === null) break;
       joining.push({ message, admitted });
@@ -52,7 +52,7 @@ export class Steering {
   async #admit(message: InboundMessage): Promise<InboundMessage | null> {
     const { first, role } = this.#turn;
     if (!mayJoin(first, message) || !atLeast(message.role, role)) return null;
-    const admission = await this.#ports.hooks.admit(message);
+    const admission = await this.#app.hooks.admit(message);
     if ('denied' in admission || !atLeast(admission.value.role, role)) return null;
     return admission.value;
   }

@@ -1,6 +1,6 @@
 import type { EntryOf, TapeEntry } from '../../session/entry.ts';
 import type { ToolCallPart } from '../../providers/provider.ts';
-import { completionOf, type Completion } from './completion.ts';
+import { completionOf, type Completion, type CompletionFacts } from './completion.ts';
 import { endlessLoop } from './loop-guard.ts';
 import { choseSilence } from './answer-text.ts';
 
@@ -26,14 +26,17 @@ export type Step =
  * Decides the next step of a turn from its entries on the tape. There is no other record of a turn's progress, so a new
  * turn and one after a crash are continued by the same code. Pure.
  */
-export function nextStep(entries: readonly TapeEntry[], maxIterations = Number.POSITIVE_INFINITY): Step {
+export function nextStep(
+  entries: readonly TapeEntry[],
+  { maxIterations = Number.POSITIVE_INFINITY, hasReader }: Partial<CompletionFacts> = {},
+): Step {
   const end = entries.findLast((entry) => entry.kind === 'turn-end');
   if (end !== undefined) return { type: 'ended', end };
   const last = entries.findLast((entry) => entry.kind === 'message');
   if (last === undefined) return { type: 'begin' };
   const calls = pendingCalls(entries);
   if (calls.length > 0) return { type: 'run-calls', calls };
-  if (last.role === 'assistant') return completionOf(entries, maxIterations);
+  if (last.role === 'assistant') return completionOf(entries, { maxIterations, hasReader });
   if (choseSilence(entries)) return { type: 'finish', outcome: 'answered', answer: '' };
   const circles = last.role === 'tool' ? endlessLoop(entries) : null;
   if (circles === null) return { type: 'ask-model' };

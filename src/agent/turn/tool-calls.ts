@@ -1,26 +1,22 @@
+import type { App } from '../../core/app.ts';
 import type { ToolCallPart } from '../../providers/provider.ts';
 import { boundaryFor, fence, harmless } from '../../security/text/untrusted.ts';
 import type { EntryDraft } from '../../session/entry.ts';
 import type { Durability } from '../../storage/files.ts';
-import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { callTitle, errorResult, renderResult } from '../../tools/registry/result.ts';
 import type { RunPart, ToolContext, ToolResult } from '../../tools/tool.ts';
 import { Slots } from '../../util/slots.ts';
 import { cut, oneLine } from '../../util/text.ts';
-import type { HookRunner, TurnFacts } from '../hooks/hooks.ts';
-import { imageParts, type ImageStore } from '../prompt/images.ts';
+import type { TurnFacts } from '../hooks/hooks.ts';
+import { imageParts } from '../prompt/images.ts';
 import type { Live } from './live.ts';
 import type { PendingCall } from './steps.ts';
-import { sourceOfResult } from '../prompt/text-sources.ts';
 import { filesOf } from './call-files.ts';
 
 export interface ToolCalls {
+  readonly app: App;
   readonly facts: TurnFacts;
-  readonly registry: ToolRegistry;
-  readonly hooks: HookRunner;
   readonly live: Live;
-  /** Stores the images of tool results. */
-  readonly media: ImageStore;
   readonly context: (callId: string) => ToolContext;
   readonly append: (drafts: readonly EntryDraft[], durability: Durability) => Promise<void>;
   /** Runs a task while it holds one of the slots that limit how much runs at once. */
@@ -54,11 +50,11 @@ export async function runCalls(calls: readonly PendingCall[], turn: ToolCalls): 
   }
 }
 
-function groups(calls: readonly PendingCall[], { registry, facts }: ToolCalls): PendingCall[][] {
+function groups(calls: readonly PendingCall[], { app, facts }: ToolCalls): PendingCall[][] {
   const all: PendingCall[][] = [];
   let readers: PendingCall[] | undefined;
   for (const pending of calls) {
-    if (registry.effectOf(pending.call.name, facts.sessionKey) !== 'none') {
+    if (app.tools.effectOf(pending.call.name, facts.sessionKey) !== 'none') {
       readers = undefined;
       all.push([pending]);
     } else if (readers === undefined) {
@@ -89,12 +85,18 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
 
 /** The result with its images stored for the model; for an image that cannot be shown, a line in the output says why. */
 async function withImages(pending: PendingCall, result: ToolResult, turn: ToolCalls): Promise<EntryDraft> {
-  const parts = await imageParts(result.media ?? [], turn.media);
+  const parts = await imageParts(result.media ?? [], turn.app.media);
   const images = parts.flatMap((part) => (part.type === 'image' ? [part] : []));
   const notes = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   const output = [result.output, ...notes].join('\n');
   const entry = toolEntry(turn.facts.turnId, pending, { ...result, output }, false);
-  return images.length > 0 && entry.kind === 'message' && entry.role === 'tool' ? { ...entry, images } : entry;
+  if (entry.kind !== 'message' || entry.role !== 'tool') return entry;
+  const { source = 'an outside source' } = turn.app.tools.named(pending.call.name, turn.facts.sessionKey) ?? {};
+  return {
+    ...entry,
+    ...(result.untrusted === true ? { source } : {}),
+    ...(images.length === 0 ? {} : { images }),
+  };
 }
 
 /**
@@ -146,8 +148,10 @@ function toolEnd(call: ToolCallPart, result: ToolResult): Parameters<Live>[0] {
 }
 
 async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
-  const before = await turn.hooks.decide('beforeTool', { name: call.name, arguments: call.arguments }, (hooks, value) =>
-    hooks.beforeTool?.(turn.facts, value),
+  const before = await turn.app.hooks.decide(
+    'beforeTool',
+    { name: call.name, arguments: call.arguments },
+    (hooks, value) => hooks.beforeTool?.(turn.facts, value),
   );
   if ('denied' in before) {
     const failure = `The plugin ${before.by} did not allow it: ${before.denied}`;
@@ -161,13 +165,13 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
     name,
     class: 'effect',
   });
-  const result = await turn.registry.run(hooked, turn.context(call.callId), {
+  const result = await turn.app.tools.run(hooked, turn.context(call.callId), {
     // The call, and for effects the intent, survive a power loss before it starts: after a crash the outcome of an
     // effect counts as unknown, and no other call has this id.
     beforeEffect: (effect) => turn.append(effect === 'effect' ? [intent(hooked.name)] : [], 'durable'),
     slot: turn.slot,
   });
-  const after = await turn.hooks.decide('afterTool', result, (hooks, value) =>
+  const after = await turn.app.hooks.decide('afterTool', result, (hooks, value) =>
     hooks.afterTool?.(turn.facts, hooked, value),
   );
   const { media: _unseen, failure: _replaced, ...unshown } = result;
@@ -178,6 +182,7 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
     ...(result.effects === undefined ? {} : { effects: result.effects }),
     ...(result.untrusted === true ? { untrusted: true } : {}),
     ...(result.private === true ? { private: true } : {}),
+    ...(result.silences === true ? { silences: true } : {}),
   };
 }
 
@@ -186,9 +191,9 @@ function withoutRun(
   call: ToolCallPart,
   output: string,
   outcome: 'unknown' | 'failed' | 'refused',
-  { registry, context }: Pick<ToolCalls, 'registry' | 'context'>,
+  { app, context }: ToolCalls,
 ): ToolResult {
-  return { ...errorResult(call.name, output), effects: registry.effectsOf(call, context(call.callId), { outcome }) };
+  return { ...errorResult(call.name, output), effects: app.tools.effectsOf(call, context(call.callId), { outcome }) };
 }
 
 /** The result of a call as the tape keeps it. */
@@ -207,7 +212,7 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
     ...problemOf(result),
     ...(result.untrusted === true ? { untrusted: true } : {}),
     ...(result.private === true ? { private: true } : {}),
-    ...(result.untrusted === true ? { source: sourceOfResult(call.name) } : {}),
+    ...(result.silences === true && result.isError !== true ? { silences: true } : {}),
     ...(result.approved === true ? { approved: true } : {}),
     ...(result.effects === undefined ? {} : { effects: result.effects }),
     ...(result.skill === undefined ? {} : { skills: [result.skill] }),

@@ -1,6 +1,6 @@
-import type { ToolContext } from '../../tools/tool.ts';
+import type { App } from '../../core/app.ts';
+import type { ToolContext, ToolFacts } from '../../tools/tool.ts';
 import { chatOf } from '../outgoing.ts';
-import type { RunPorts } from '../ports.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { withheld } from '../withheld-tools.ts';
 import type { Turn } from './current-turn.ts';
@@ -9,17 +9,12 @@ import { givenTexts, hasWeakerAuthors } from './provenance.ts';
 import { renderer } from './shown-text.ts';
 
 /** Makes the contexts of the tool calls of one step: call id → `ToolContext`. */
-export async function toolContexts(
-  turn: Turn,
-  { tools, people, hooks, runtime }: Pick<RunPorts, 'tools' | 'people' | 'hooks' | 'runtime'>,
-): Promise<(callId: string) => ToolContext> {
+export async function toolContexts(turn: Turn, app: App): Promise<(callId: string) => ToolContext> {
+  const { turnSkills, spill, media, editors, editorFiles, questions } = app;
   const { session, facts, live } = turn;
   const target = facts.messages.at(-1);
   const history = session.history();
-  const [skills, folders] = await Promise.all([
-    tools.skills.active(session.turn(facts.turnId)),
-    tools.skills.folders(),
-  ]);
+  const [skills, folders] = await Promise.all([turnSkills.active(session.turn(facts.turnId)), turnSkills.folders()]);
   const hasWeaker = hasWeakerAuthors(history.authors, turn.role);
   const source =
     history.source ?? (skills.foreign ? 'a skill by another author' : hasWeaker ? 'somebody with a lower role' : null);
@@ -28,10 +23,11 @@ export async function toolContexts(
     private: history.private,
     ...(source === null ? {} : { source }),
   };
+  const factsOf = (tool: string): ToolFacts => app.tools.named(tool, facts.sessionKey) ?? { name: tool };
   const task = subagentOf(target);
   // A subagent may also read the kept files of the session that started it.
   const readers = [facts.sessionKey, ...(task === null ? [] : [task.session])];
-  const ownFolders = readers.flatMap((key) => [tools.spill.folder(key), tools.media.folder(key)]);
+  const ownFolders = readers.flatMap((key) => [spill.folder(key), media.folder(key)]);
   const common = {
     signal: turn.signal,
     person: {
@@ -42,17 +38,17 @@ export async function toolContexts(
       chat: target === undefined ? null : chatOf(target),
     },
     files: {
-      workingDirectory: tools.workspace,
+      workingDirectory: app.paths.workspace,
       readRoots: [...ownFolders, ...folders],
-      roots: readers.map((key) => tools.editorFolder(key)).filter((folder) => folder !== undefined),
-      editor: tools.editorFiles.of(readers),
+      roots: readers.map((key) => editors.folderOf(key)).filter((folder) => folder !== undefined),
+      editor: editorFiles.of(readers),
     },
-    limits: { skills, withheld: (tool: string) => withheld(target, tool) },
+    limits: { skills, withheld: (tool: string) => withheld(target, factsOf(tool)) },
     approval: null,
     runPart: null,
   } as const;
   const { turnId, sessionKey } = facts;
-  const render = renderer(facts, { hooks, redact: runtime.redact }) ?? (async (text: string) => text);
+  const render = renderer(facts, app) ?? (async (text: string) => text);
   return (callId) => {
     const asked = { turnId, callId, signal: turn.signal, target };
     return {
@@ -60,7 +56,7 @@ export async function toolContexts(
       call: { id: callId, turnId, sessionKey, messageId: target?.id ?? '' },
       conversation: {
         taint,
-        given: () => givenTexts(session, turn.role),
+        given: () => givenTexts(session, app.program.origins, turn.role),
         fetches: () => earlierFetches(session, callId),
       },
       people: {
@@ -70,10 +66,7 @@ export async function toolContexts(
           await session.append([], 'durable');
           // Each question has a row of its own.
           const id = request.part === undefined ? callId : `${callId}.q${request.part}`;
-          return await people.questions.approve(
-            { ...asked, callId: id, sessionKey: task?.session ?? sessionKey },
-            request,
-          );
+          return await questions.approve({ ...asked, callId: id, sessionKey: task?.session ?? sessionKey }, request);
         },
         rendered: render,
         ask: async (question) => {
@@ -82,7 +75,7 @@ export async function toolContexts(
           const choices = (await Promise.all(question.choices.map(render))).filter((choice) => choice.trim() !== '');
           using _paused = turn.pauseDeadline();
           await session.append([], 'durable');
-          return await people.questions.ask({ ...asked, sessionKey }, { text, choices });
+          return await questions.ask({ ...asked, sessionKey }, { text, choices });
         },
         progress: (text) => live({ type: 'status', text }),
       },

@@ -1,26 +1,24 @@
+import type { App } from '../../core/app.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import { asksForRest } from './completion.ts';
 import { iterationsOf } from './steps.ts';
 import { outboundTo } from '../outgoing.ts';
-import type { RunPorts } from '../ports.ts';
 import type { Turn } from './current-turn.ts';
 import type { Joining } from './steering.ts';
 import { userEntry } from '../prompt/user-message.ts';
 
-type MessagePorts = Pick<RunPorts, 'runtime' | 'store' | 'model' | 'tools' | 'hooks'>;
-
 /** Writes the `turn-start` and the messages that the turn answers to the tape, with their newest edits. */
-export async function beginTurn(turn: Turn, ports: MessagePorts): Promise<void> {
+export async function beginTurn(turn: Turn, app: App): Promise<void> {
   const { session, facts, role, isOwners } = turn;
   const { turnId, messages } = facts;
   let users: readonly EntryDraft[];
   // A message may be edited while its attachments are fetched: then the entries are made again.
   do {
-    users = await userEntries(turn, messages, ports);
+    users = await userEntries(turn, messages, app);
     await turn.untilDurable();
-  } while (await correct(turn, ports.store));
+  } while (await correct(turn, app));
   // Need not be durable before the first effect: until then the journal has the messages.
   await session.append(
     [
@@ -39,10 +37,7 @@ export async function beginTurn(turn: Turn, ports: MessagePorts): Promise<void> 
 }
 
 /** Applies waiting edits to messages that are not on the tape yet. False: there are none. */
-async function correct(
-  { facts, corrections, replace }: Turn,
-  { journal }: Pick<RunPorts['store'], 'journal'>,
-): Promise<boolean> {
+async function correct({ facts, corrections, replace }: Turn, { journal }: App): Promise<boolean> {
   let isCorrected = false;
   for (const { message, admitted } of await corrections.inPlaceOf(facts.messages)) {
     if (!(await journal.inbox.correct(facts.turnId, message))) continue;
@@ -56,17 +51,17 @@ async function correct(
  * Adds messages to a running turn: new ones that may join, edits, and those that a power loss took off the tape. They are
  * written to the tape first, then assigned in the journal, so that a crash in between loses none.
  */
-export async function addWaitingMessages(turn: Turn, ports: MessagePorts): Promise<void> {
+export async function addWaitingMessages(turn: Turn, app: App): Promise<void> {
   const { session, facts } = turn;
   const entries = session.turn(facts.turnId);
   const corrections = await turn.corrections.after(unreadOf(turn));
-  if (corrections.length > 0) await join(turn, corrections, ports);
+  if (corrections.length > 0) await join(turn, corrections, app);
   if (iterationsOf(entries) === 0) {
     const missing = notOnTape(facts.messages, session.turn(facts.turnId));
-    if (missing.length > 0) await session.append(await userEntries(turn, missing, ports), 'lazy');
+    if (missing.length > 0) await session.append(await userEntries(turn, missing, app), 'lazy');
   } else if (!asksForRest(entries)) {
     const joining = await turn.steering.next();
-    if (joining.length > 0) await join(turn, joining, ports);
+    if (joining.length > 0) await join(turn, joining, app);
   }
 }
 
@@ -75,12 +70,12 @@ export async function isCorrected(turn: Turn): Promise<boolean> {
   return (await turn.corrections.after(unreadOf(turn))).length > 0;
 }
 
-async function join(turn: Turn, joining: readonly Joining[], ports: MessagePorts): Promise<void> {
+async function join(turn: Turn, joining: readonly Joining[], app: App): Promise<void> {
   const { session, facts } = turn;
   const messages = joining.map(({ admitted }) => admitted);
   turn.join(messages);
-  await session.append(await userEntries(turn, messages, ports));
-  const taken = await ports.store.journal.turns.absorb(
+  await session.append(await userEntries(turn, messages, app));
+  const taken = await app.journal.turns.absorb(
     facts.turnId,
     joining.map(({ message }) => message.id),
   );
@@ -90,21 +85,21 @@ async function join(turn: Turn, joining: readonly Joining[], ports: MessagePorts
   );
   const admitted: InboundMessage[] = [];
   for (const message of edited) {
-    const admission = await ports.hooks.admit(message);
-    if ('denied' in admission) await refuse(message, { turnId: facts.turnId, reason: admission.denied }, ports);
+    const admission = await app.hooks.admit(message);
+    if ('denied' in admission) await refuse(message, { turnId: facts.turnId, reason: admission.denied }, app);
     else admitted.push(admission.value);
   }
-  if (admitted.length > 0) await session.append(await userEntries(turn, admitted, ports));
+  if (admitted.length > 0) await session.append(await userEntries(turn, admitted, app));
 }
 
 /** Tells the sender why no model will read the message. */
 async function refuse(
   message: InboundMessage,
   { turnId, reason }: { readonly turnId: string; readonly reason: string },
-  { store, runtime }: MessagePorts,
+  { bus, clock }: App,
 ): Promise<void> {
   const notice = { id: `${message.id}:refused`, kind: 'notice', text: reason, turnId } as const;
-  await store.bus.publishOutbound(outboundTo(message, notice, runtime.clock.now()));
+  await bus.publishOutbound(outboundTo(message, notice, clock.now()));
 }
 
 /**
@@ -141,19 +136,6 @@ function notOnTape(messages: readonly InboundMessage[], entries: readonly TapeEn
   return messages.filter(({ id }) => !known.has(id));
 }
 
-function userEntries(
-  { facts, signal }: Turn,
-  messages: readonly InboundMessage[],
-  { runtime, store, model, tools }: Pick<RunPorts, 'runtime' | 'store' | 'model' | 'tools'>,
-): Promise<EntryDraft[]> {
-  const options = {
-    timezone: model.timezone,
-    redact: runtime.redact,
-    media: tools.media,
-    attachments: tools.attachments,
-    signal,
-    reactions: ({ id }: InboundMessage) => store.journal.reactions.toldWith(id),
-    skills: (message: InboundMessage) => tools.skills.called(message),
-  };
-  return Promise.all(messages.map((message) => userEntry(facts.turnId, message, options)));
+function userEntries({ facts, signal }: Turn, messages: readonly InboundMessage[], app: App): Promise<EntryDraft[]> {
+  return Promise.all(messages.map((message) => userEntry(facts.turnId, message, { app, signal })));
 }

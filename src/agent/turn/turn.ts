@@ -1,3 +1,4 @@
+import type { App } from '../../core/app.ts';
 import { runFactsOf } from '../../bus/run.ts';
 import { refusesContent } from '../../providers/content-refusals.ts';
 import { withinImageBudget } from '../../providers/images.ts';
@@ -26,7 +27,6 @@ import { withLoopWarning } from './loop-guard.ts';
 import { askModel, assistantContent, type ModelOutcome } from './model-call.ts';
 import type { FailedAttempt } from '../context/call-bounds.ts';
 import { outboundTo } from '../outgoing.ts';
-import type { ModelPorts, RunPorts } from '../ports.ts';
 import { callCount, iterationsOf, nextStep, type PendingCall } from './steps.ts';
 import { stripReasoning } from './strip-reasoning.ts';
 import { toolContexts } from './tool-contexts.ts';
@@ -42,36 +42,36 @@ import { beginTurn, addWaitingMessages, isCorrected } from './turn-messages.ts';
  * same function begins a new turn and continues one after a crash. Rejects when the tape or the journal cannot be written,
  * when the process stops (the turn stays open for the next start), or with `EndTurn` when a stop came during a wait for a slot.
  */
-export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
+export async function runTurn(turn: Turn, app: App): Promise<void> {
   const { session, facts, signal } = turn;
   for (;;) {
     const entries = session.turn(facts.turnId);
-    const step = nextStep(entries, ports.limits.maxIterations);
+    const step = nextStep(entries, { maxIterations: app.config.agent.maxIterations, ...turn.origin });
     if (step.type === 'ended') return;
     if (signal.aborted) {
       if (!(signal.reason instanceof EndTurn)) throw signal.reason;
       await session.append(endSearch(refusalFacts(turn)), 'lazy');
-      await endCut(turn, signal.reason, { finish: finisher(turn, ports) });
+      await endCut(turn, signal.reason, { finish: finisher(turn, app) });
       return;
     }
     switch (step.type) {
       case 'begin':
-        await beginTurn(turn, ports);
+        await beginTurn(turn, app);
         break;
       case 'run-calls':
-        await runTools(turn, ports, step.calls);
+        await runTools(turn, app, step.calls);
         break;
       case 'finish':
-        await session.append([await finisher(turn, ports)(endDraft(turn, step, entries))], 'with-journal');
+        await session.append([await finisher(turn, app)(endDraft(turn, step, entries))], 'with-journal');
         break;
       case 'say':
         await session.append([ownNote(facts.turnId, step.text)]);
         break;
       case 'ask-model':
         try {
-          await think(turn, ports);
+          await think(turn, app);
         } finally {
-          ports.model.bounds.over(turn);
+          app.bounds.over(turn);
         }
         break;
     }
@@ -79,26 +79,26 @@ export async function runTurn(turn: Turn, ports: RunPorts): Promise<void> {
 }
 
 /** One model call: new messages join the turn, the model is asked, its answer is recorded. */
-async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void> {
+async function think(turn: Turn, app: App): Promise<void> {
   const { session, facts, live, chosen } = turn;
-  const { runtime, model, limits, hooks } = ports;
-  const finish = finisher(turn, ports);
+  const { bounds, hooks, redact, clock, config } = app;
+  const finish = finisher(turn, app);
   await shortRound();
-  await addWaitingMessages(turn, ports);
+  await addWaitingMessages(turn, app);
   const entries = session.turn(facts.turnId);
-  const last = iterationsOf(entries) >= limits.maxIterations - 1;
+  const last = iterationsOf(entries) >= config.agent.maxIterations - 1;
   const note = last ? lastCallNote(facts.turnId, entries) : null;
   if (note !== null) await session.append([note]);
-  const bounds = await model.bounds.before(turn);
-  if ('refused' in bounds) {
-    const end = endDraft(turn, { outcome: 'failed', answer: bounds.refused, errorKind: 'limit' });
+  const allowed = await bounds.before(turn);
+  if ('refused' in allowed) {
+    const end = endDraft(turn, { outcome: 'failed', answer: allowed.refused, errorKind: 'limit' });
     await session.append([...endSearch(refusalFacts(turn)), await finish(end)], 'with-journal');
     return;
   }
-  const drafted = requestOf(turn, model, { last, ...bounds });
+  const drafted = requestOf(turn, { last, ...allowed }, app);
   const request = await hooks.decide('beforeModel', drafted, (hook, value) => hook.beforeModel?.(facts, value));
   if ('denied' in request) {
-    const answer = runtime.redact(request.denied);
+    const answer = redact(request.denied);
     await session.append(
       [
         ...endSearch(refusalFacts(turn)),
@@ -109,7 +109,7 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     return;
   }
   live({ type: 'typing' });
-  model.bounds.sending(turn, request.value);
+  bounds.sending(turn, request.value);
   const call = recordCall(
     {
       session,
@@ -118,7 +118,7 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
       request: request.value,
       changed: request.value.messages !== drafted.messages,
     },
-    { promptParts: model.promptParts, log: runtime.log },
+    app,
   );
   const failed: FailedAttempt[] = [];
   const asked = {
@@ -128,26 +128,26 @@ async function think(turn: Turn, ports: Omit<RunPorts, 'people'>): Promise<void>
     signal: turn.signal,
     // A text that a hook may still change is shown when the hook has seen the whole of it; one that does not count, never.
     live: hooks.has('render') || afterAcceptance(refusalFacts(turn)) !== null ? withoutText(live) : live,
-    redact: runtime.redact,
+    redact,
     failed: (attempt: FailedAttempt) => void failed.push(attempt),
     before: unfinishedText(entries),
   };
   // A message that was edited during the wait for a slot is read first: null, and the next step asks again.
-  const waitedSince = runtime.clock.monotonic();
+  const waitedSince = clock.monotonic();
   const ask = async (): Promise<ModelOutcome | null> => {
-    call.attempts.waitedForPlace(runtime.clock.monotonic() - waitedSince);
+    call.attempts.waitedForPlace(clock.monotonic() - waitedSince);
     return (await isCorrected(turn)) ? null : await askModel(asked);
   };
-  const outcome = await limits.slots.run(ask, turn.signal, facts.turnId);
-  for (const attempt of failed) await model.bounds.failed(turn, attempt);
+  const outcome = await app.slots.run(ask, turn.signal, facts.turnId);
+  for (const attempt of failed) await bounds.failed(turn, attempt);
   if (outcome === null) return;
   await shortRound();
-  const cut = cutAgain(outcome, turn, runtime.redact);
+  const cut = cutAgain(outcome, turn, redact);
   if (cut !== null) {
     call.attempts.failed({ ...cut.error, reason: cut.error.message });
-    await model.bounds.failed(turn, cut);
+    await bounds.failed(turn, cut);
   }
-  await record(turn, ports, { outcome: cut?.error ?? outcome, last, call: await call.entry() });
+  await record(turn, app, { outcome: cut?.error ?? outcome, last, call: await call.entry() });
 }
 
 /**
@@ -177,17 +177,15 @@ function cutAgain(
 /** Appends the outcome of a model call to the tape; when the turn is done, its end in the same append. */
 async function record(
   turn: Turn,
-  ports: Pick<RunPorts, 'runtime' | 'model' | 'limits' | 'hooks'>,
+  app: App,
   { outcome, last, call }: { readonly outcome: ModelOutcome; readonly last: boolean; readonly call: EntryDraft },
 ): Promise<void> {
   const { session, facts, chosen } = turn;
-  const { runtime, model, limits } = ports;
-  const { bounds } = model;
-  const { maxIterations } = limits;
-  const { redact, log } = runtime;
+  const { bounds, redact, log } = app;
+  const { maxIterations, timezone } = app.config.agent;
   const entries = session.turn(facts.turnId);
-  const finish = finisher(turn, ports);
-  const render = renderer(facts, { hooks: ports.hooks, redact });
+  const finish = finisher(turn, app);
+  const render = renderer(facts, app);
   if (outcome.type === 'error') {
     const shown = render === null ? outcome.shown : '';
     if (turn.signal.aborted) {
@@ -215,10 +213,11 @@ async function record(
     const failed = outcome.about === 'image' ? { ...outcome, message: `${outcome.message} ${OWN_LEFT_OUT}` } : outcome;
     const end = afterFailure(entries, failed, {
       model: by,
-      now: runtime.clock.now(),
-      timezone: model.timezone,
+      now: app.clock.now(),
+      timezone,
       last,
       maxIterations,
+      hasReader: turn.origin.hasReader,
     });
     const partial = end.outcome === 'failed' ? shown : '';
     await session.append([
@@ -255,7 +254,7 @@ async function record(
     return;
   }
   const all = [...entries, ...asEntries(said)];
-  const next = nextStep(all, maxIterations);
+  const next = nextStep(all, { maxIterations, ...turn.origin });
   if (next.type !== 'finish') {
     const shown = render === null ? content : await renderContent(content, before, render);
     if (render !== null) showRendered(turn, before + joined(shown));
@@ -285,13 +284,14 @@ function showRendered({ live }: Turn, text: string): void {
 }
 
 /** What hooks make of the end of a turn. */
-function finisher({ facts }: Turn, { hooks, runtime }: Pick<RunPorts, 'hooks' | 'runtime'>): Finish {
-  const render = renderer(facts, { hooks, redact: runtime.redact });
+function finisher({ facts }: Turn, app: App): Finish {
+  const { hooks, redact } = app;
+  const render = renderer(facts, app);
   return async (end) => {
     const failed = end.kind === 'turn-end' && end.outcome === 'failed';
     const failure = { sentence: answerOf(end) };
     const sentence = failed ? await hooks.first('onError', (hook) => hook.onError?.(facts, failure)) : undefined;
-    const told = sentence === undefined ? end : withAnswer(end, runtime.redact(sentence));
+    const told = sentence === undefined ? end : withAnswer(end, redact(sentence));
     return render === null ? told : withAnswer(told, await render(answerOf(told)));
   };
 }
@@ -302,9 +302,10 @@ function asEntries(draft: EntryDraft): readonly TapeEntry[] {
 
 function requestOf(
   turn: Turn,
-  { reasoning, temperature }: Pick<ModelPorts, 'reasoning' | 'temperature'>,
   { last, maxOutputTokens }: { readonly last: boolean; readonly maxOutputTokens: number },
+  { config }: App,
 ): ModelRequest {
+  const { reasoning, temperature } = config.agent;
   const { tools } = turn;
   const entries = turn.session.turn(turn.facts.turnId);
   const history = turn.session.history();
@@ -345,16 +346,13 @@ function isJson({ facts }: Turn): boolean {
   return apiFactsOf(facts.messages.at(-1))?.json === true;
 }
 
-async function runTools(turn: Turn, ports: Omit<RunPorts, 'model'>, calls: readonly PendingCall[]): Promise<void> {
+async function runTools(turn: Turn, app: App, calls: readonly PendingCall[]): Promise<void> {
   const { session, facts, live } = turn;
-  const { runtime, store, tools, limits, hooks } = ports;
   await runCalls(calls, {
+    app,
     facts,
-    registry: tools.registry,
-    hooks,
     live,
-    media: tools.media,
-    context: await toolContexts(turn, ports),
+    context: await toolContexts(turn, app),
     append: async (drafts, durability) => {
       // When the process stops, calls stay without a result: the next start reports that their outcome is unknown.
       if (turn.signal.aborted && !(turn.signal.reason instanceof EndTurn)) throw turn.signal.reason;
@@ -364,13 +362,13 @@ async function runTools(turn: Turn, ports: Omit<RunPorts, 'model'>, calls: reado
         durability,
       );
     },
-    slot: (task) => limits.slots.run(task, turn.signal, facts.turnId),
+    slot: (task) => app.slots.run(task, turn.signal, facts.turnId),
     interrupted: async (callId, name) => {
       const target = facts.messages.at(-1);
       if (target === undefined) return;
       const text = `I was stopped while \`${name}\` was running, so I cannot tell whether it took effect. I will not run it again by myself.`;
       const notice = { id: `${callId}:interrupted`, kind: 'notice', text, turnId: facts.turnId } as const;
-      await store.bus.publishOutbound(outboundTo(target, notice, runtime.clock.now()));
+      await app.bus.publishOutbound(outboundTo(target, notice, app.clock.now()));
     },
   });
 }

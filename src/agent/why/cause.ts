@@ -1,3 +1,4 @@
+import { FROM } from '../../bus/messages.ts';
 import type { MessageLife, ReplyLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { oneLine, plural, sentences } from '../../util/text.ts';
@@ -32,8 +33,9 @@ export function causeOf(facts: WhyFacts): string {
 
 /** What began a turn that no person did. */
 function beganBy(message: MessageLife | undefined): string {
-  if (message?.origin === 'cron') return `The job ${String(message.metadata['job'])} began it.`;
-  return message?.origin === 'heartbeat' ? 'The heartbeat began it.' : '';
+  const from = message?.metadata[FROM];
+  if (typeof from !== 'string' || message?.origin === 'user' || message?.origin === 'system') return '';
+  return `${from.replace(/^./u, (letter) => letter.toUpperCase())} began it.`;
 }
 
 function running({ turn, questions, entries, waitsFor, now }: WhyFacts): string {

@@ -8,7 +8,7 @@ import type { TapeEntry } from '../../session/entry.ts';
 export interface ChannelNow {
   readonly name: string;
   readonly state: string;
-  readonly detail?: string | undefined;
+  readonly detail?: string;
 }
 
 /** A subagent that the turn started and that does not work any more. */

@@ -1,31 +1,20 @@
 import { outboundTo } from '../../agent/outgoing.ts';
-import type { MessageBus } from '../../bus/bus.ts';
 import type { Media } from '../../bus/messages.ts';
-import { Attachments, type AttachmentPorts } from '../../channels/inbound/attachments.ts';
+import { Attachments } from '../../channels/inbound/attachments.ts';
+import type { App } from '../../core/app.ts';
 import { GuestFiles } from '../../channels/inbound/guest-files.ts';
 import { speechToText, type Transcribe } from '../../providers/openai/speech.ts';
 import { hasServer, hearingServer } from '../../providers/speech-servers.ts';
 import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Base } from '../base.ts';
-import type { Stores } from '../storage/stores.ts';
 
 /** Creates the function that downloads the files of messages and transcribes voice messages. */
-export function createAttachments(
-  { config, paths, clock, random, log }: Base,
-  {
-    media,
-    outlets,
-    bus,
-  }: Pick<Stores, 'media'> & {
-    readonly outlets: AttachmentPorts['outlets'];
-    readonly bus: Pick<MessageBus, 'publishOutbound'>;
-  },
-): Attachments {
-  const speech = createSpeech({ config, clock, log });
+export function createAttachments(app: App): Attachments {
+  const { paths, clock, random, log, media, bus, channels } = app;
+  const speech = createSpeech(app);
   speech();
   return new Attachments({
-    outlets,
+    outlets: channels.manager,
     guestFiles: new GuestFiles(paths.media),
     folder: (sessionKey) => media.folder(sessionKey),
     keepImage: async (bytes) =>
@@ -47,10 +36,10 @@ export function createAttachments(
 }
 
 /** What turns speech into text as the configuration says now; null: nothing does, and the log says why where it was wanted. */
-function createSpeech({ config, clock, log }: Pick<Base, 'config' | 'clock' | 'log'>): () => Transcribe | null {
+function createSpeech({ config, program, clock, log }: App): () => Transcribe | null {
   let made: { readonly from: string; readonly speech: Transcribe | null } | undefined;
   return () => {
-    const server = hearingServer(config);
+    const server = hearingServer(config, program.presets);
     const from = JSON.stringify(server);
     if (made?.from === from) return made.speech;
     if (typeof server === 'string') log.warn(server);

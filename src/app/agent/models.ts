@@ -30,7 +30,7 @@ export interface Models {
 export function createModels(
   {
     config,
-    loaded: { keyVariables },
+    loaded: { keyVariables, program },
     clock,
     random,
     log,
@@ -46,6 +46,7 @@ export function createModels(
       keyVariables: variables,
       windowOf,
       plugged: plugged.providers,
+      program,
       permit,
       learned,
       clock,

@@ -1,16 +1,10 @@
 import { noUsage } from '../../util/token-usage.ts';
-import { API_CHANNEL } from '../../bus/api.ts';
-import type { SpeechPorts } from '../../agent/ports.ts';
-import type { Budget } from '../../agent/context/budget.ts';
-import type { ChannelManager } from '../../channels/manager.ts';
+import type { App } from '../../core/app.ts';
 import type { Speak } from '../../channels/speech.ts';
 import { textToSpeech, type Synthesize } from '../../providers/openai/speech.ts';
 import { hasServer, speakingPrice, speakingServer } from '../../providers/speech-servers.ts';
 import { deadline, DeadlineError, raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import { isOwnersChannel } from '../../util/owners-channels.ts';
-import type { Base } from '../base.ts';
-import type { Stores } from '../storage/stores.ts';
 
 const MEDIA_TYPES = {
   opus: { mediaType: 'audio/ogg', ending: 'ogg' },
@@ -23,29 +17,11 @@ const MEDIA_TYPES = {
 /** Of one text; below the time that delivery waits for it. */
 const SPEAKING_MS = 150_000;
 
-/** Which answers can be spoken, as the configuration says now. */
-export function speechPorts({ config }: Base, manager: Pick<ChannelManager, 'channel'>): SpeechPorts {
-  return {
-    isOffered: (name) => {
-      if (name === API_CHANNEL || !hasServer(speakingServer(config))) return false;
-      // What is not loaded yet is a platform, and all of those take files.
-      return manager.channel(name)?.capabilities.media ?? !isOwnersChannel(name);
-    },
-    answersVoice: () => config.voice.speech.when === 'voice',
-  };
-}
-
 /** Speaks texts by the server that the configuration names now, within the budgets, and counts what it costs. */
-export function createSpeaker(
-  { config, clock, log, storage }: Pick<Base, 'config' | 'clock' | 'log' | 'storage'>,
-  {
-    stores: { journal, media },
-    budget,
-  }: { readonly stores: Pick<Stores, 'journal' | 'media'>; readonly budget: Pick<Budget, 'refusal' | 'count'> },
-): Speak {
+export function createSpeaker({ config, program, clock, log, storage, journal, media, budget }: App): Speak {
   let made: { readonly from: string; readonly synthesize: Synthesize } | undefined;
   return async (text, { turnId = '', chat }, signal) => {
-    const server = speakingServer(config);
+    const server = speakingServer(config, program.presets);
     if (!hasServer(server)) return failed('speech is not set up any more (voice.speech)');
     const messages = journal.turns.messages(turnId);
     const spender = {

@@ -3,28 +3,11 @@ import type { EndedTask, WhyFacts, WhyStory } from '../../agent/why/facts.ts';
 import { neighbourCalls, promptChange } from '../../agent/why/prompt-change.ts';
 import { storyOf } from '../../agent/why/story.ts';
 import { ONLY_TO, type InboundMessage, type ReplyReference } from '../../bus/messages.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { App } from '../../core/app.ts';
 import type { MessageLife, SentLife } from '../../journal/lives.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { hasTape, readTape } from '../../session/reader.ts';
-import type { PromptParts } from '../../storage/prompt-parts.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
-import type { Clock } from '../../util/clock.ts';
-
-interface WhyPorts {
-  readonly journal: Pick<Journal, 'lives' | 'around' | 'channelLog' | 'pairing' | 'subagents'>;
-  /** The folder of the tapes. */
-  readonly folder: string;
-  /** State of the channels, by name. */
-  readonly channels: () => Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
-  readonly promptParts: Pick<PromptParts, 'read'>;
-  /** What a turn waits for or, without one, the messages of a session; null: for nothing that is known. */
-  readonly waitsFor: (session: string, turn: string | null) => WhyFacts['waitsFor'];
-  /** When this process started, milliseconds since 1970. */
-  readonly upSince: number;
-  readonly redact: (text: string) => string;
-  readonly clock: Clock;
-}
 
 /** What a story is about, and what is known beside the stores. */
 interface Asked extends Partial<Pick<WhyFacts, 'sent' | 'wasReceived' | 'passedOver' | 'unknownAt' | 'channelThen'>> {
@@ -43,10 +26,10 @@ const OF_A_MESSAGE = /^m:/u;
 
 /** Finds out what became of messages and turns. */
 export class Why {
-  readonly #ports: WhyPorts;
+  readonly #app: App;
 
-  constructor(ports: WhyPorts) {
-    this.#ports = ports;
+  constructor(app: App) {
+    this.#app = app;
   }
 
   /**
@@ -54,7 +37,7 @@ export class Why {
    * for the asker, who is no owner and did not write it.
    */
   async askedIn(message: InboundMessage): Promise<WhyStory | undefined> {
-    const { lives } = this.#ports.journal;
+    const { lives } = this.#app.journal;
     const { replyTo, role, sender } = message;
     const isOwner = role === 'owner';
     // In a group everybody reads the reply, but for one that is shown to the asker alone.
@@ -82,7 +65,7 @@ export class Why {
     message: InboundMessage,
     { externalId, author, sentAt: unknownAt }: ReplyReference,
   ): { readonly turn: string | null; readonly known: Partial<Asked> } {
-    const { lives, around, channelLog } = this.#ports.journal;
+    const { lives, around, channelLog } = this.#app.journal;
     const sent = lives.sentAs(message, externalId.replace(OF_A_MESSAGE, ''));
     if (sent !== undefined) return { turn: sent.turn, known: { sent } };
     if (author === 'assistant') return { turn: null, known: { sent: { kind: 'notice', text: '', from: null } } };
@@ -98,7 +81,7 @@ export class Why {
 
   /** For an owner: the story of a message, a turn or the newest message of a conversation, by its id; undefined: it is unknown. */
   async find(id: string): Promise<WhyStory | undefined> {
-    const { lives } = this.#ports.journal;
+    const { lives } = this.#app.journal;
     const [plain = id] = id.split(/(?<=^[0-9A-Z]{26}):/u);
     const message = lives.message(plain) ?? lives.newest(id, 1)[0];
     const turn = lives.turn(plain);
@@ -108,7 +91,7 @@ export class Why {
 
   /** The story of a person who is not let in, by their conversation; undefined: nobody waits there. */
   #strangers(session: string): WhyStory | undefined {
-    const asks = this.#ports.journal.pairing.pending().find(({ channel, id }) => `${channel}:${id}` === session);
+    const asks = this.#app.journal.pairing.pending().find(({ channel, id }) => `${channel}:${id}` === session);
     if (asks === undefined) return undefined;
     const cause = `I did not take what they wrote: nobody has let them in. They were sent a code; to let them in, run: ${assistantCommand(`pair approve ${asks.code}`)}`;
     return {
@@ -116,7 +99,7 @@ export class Why {
       cause,
       turn: null,
       session,
-      at: this.#ports.clock.now(),
+      at: this.#app.clock.now(),
       steps: [],
       cost: null,
     };
@@ -125,22 +108,22 @@ export class Why {
   /** For an owner: the stories of the messages since a time (milliseconds since 1970), newest first, at most `limit`. */
   async since(time: number, limit: number): Promise<readonly WhyStory[]> {
     const stories: WhyStory[] = [];
-    for (const message of this.#ports.journal.lives.since(time).slice(0, limit)) {
+    for (const message of this.#app.journal.lives.since(time).slice(0, limit)) {
       stories.push(await this.#story({ message, turn: message.turn }, true));
     }
     return stories;
   }
 
   async #story(asked: Asked, seesAll: boolean): Promise<WhyStory> {
-    const { journal, folder, promptParts, clock, channels, redact, waitsFor, upSince } = this.#ports;
+    const { journal, paths, promptParts, clock, channels, redact, startedAt } = this.#app;
     const { lives, around } = journal;
     const turn = asked.turn === null ? undefined : lives.turn(asked.turn);
     const received = asked.turn === null ? [] : lives.messagesOf(asked.turn);
     const message = asked.message ?? received[0];
     const session = turn?.session ?? message?.session ?? asked.session ?? '';
     const busyWith = lives.running(session);
-    const channel = channels()[asked.channel ?? message?.channel ?? ''];
-    const near = turn === undefined ? [] : await entriesAround(folder, turn);
+    const channel = channels.manager.health()[asked.channel ?? message?.channel ?? ''];
+    const near = turn === undefined ? [] : await entriesAround(paths.sessions, turn);
     const clockLag = message === undefined ? 0 : around.clockLag(message);
     const facts: WhyFacts = {
       message,
@@ -165,10 +148,10 @@ export class Why {
       cost: turn === undefined ? null : lives.cost(turn),
       chatType: asked.chatType ?? null,
       channel: channel === undefined ? undefined : { name: asked.channel ?? message?.channel ?? '', ...channel },
-      waitsFor: waitsFor(session, turn?.id ?? null),
+      waitsFor: this.#waitsFor(session, turn?.id ?? null),
       clockLag,
       outages: around.outages(),
-      upSince,
+      upSince: startedAt,
       now: clock.now(),
     };
     const story = storyOf(facts, { seesAll });
@@ -180,12 +163,18 @@ export class Why {
     };
   }
 
+  /** What a turn waits for or, without one, the messages of a session; null: for nothing that is known. */
+  #waitsFor(session: string, turn: string | null): WhyFacts['waitsFor'] {
+    if (turn === null) return this.#app.loop.waitsFor(session);
+    return this.#app.slots.isWaiting(turn) ? 'place' : null;
+  }
+
   /** What the channel of a message was when it was sent; undefined: not known. */
   #channelThen(message: MessageLife | undefined, clockLag: number): WhyFacts['channelThen'] {
     const sentAt = message?.metadata['sentAt'];
     if (message === undefined || typeof sentAt !== 'number') return undefined;
     // Some platforms tell the second only.
-    return this.#ports.journal.channelLog.at(message.channel, sentAt + clockLag + SECOND_MS - 1);
+    return this.#app.journal.channelLog.at(message.channel, sentAt + clockLag + SECOND_MS - 1);
   }
 
   /** Why the turn that /retry took back before this one gave no answer; null: there is none. */
@@ -193,13 +182,13 @@ export class Why {
     const back = near.findLast((entry) => entry.kind === 'retract' && entry.turns.length > 0);
     const [of] = back?.kind === 'retract' && (back.turn === null || back.turn === turn.id) ? back.turns : [];
     if (of === undefined) return null;
-    const entries = await entriesOfTurn(this.#ports.folder, { id: of, session: turn.session });
+    const entries = await entriesOfTurn(this.#app.paths.sessions, { id: of, session: turn.session });
     const end = entries.findLast((entry) => entry.kind === 'turn-end');
     return end?.kind === 'turn-end' && end.outcome === 'failed' ? end.answer : 'it had another answer.';
   }
 
   async #tasks(turn: string): Promise<readonly EndedTask[]> {
-    const { folder, journal } = this.#ports;
+    const { paths, journal } = this.#app;
     const tasks = journal.subagents.ofTurn(turn).flatMap(({ turnId, message }) => {
       const task = subagentOf(message);
       // What the turn waited for is a result of its own call.
@@ -207,7 +196,7 @@ export class Why {
     });
     return await Promise.all(
       tasks.map(async ({ label, ...place }) => {
-        const end = (await entriesOfTurn(folder, place)).findLast((entry) => entry.kind === 'turn-end');
+        const end = (await entriesOfTurn(paths.sessions, place)).findLast((entry) => entry.kind === 'turn-end');
         return end?.kind === 'turn-end'
           ? { label, outcome: end.outcome, answer: end.answer }
           : { label, outcome: 'running', answer: '' };

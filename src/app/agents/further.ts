@@ -157,7 +157,7 @@ export class FurtherAssistants implements RunningAssistants {
 
   /** Its channels that are connected. */
   #shared(name: string): readonly string[] {
-    const open = enabledChannels(this.#ports.loaded().config);
+    const open = enabledChannels(this.#ports.loaded());
     return this.shared.guests.channelsOf(name).filter((channel) => open[channel] !== undefined);
   }
 

@@ -93,7 +93,7 @@ export class Further {
     if (ports === null || this.#channels === null || !isWanted(ports)) return;
     this.#running = await ports.make();
     // From now on the connections are shared.
-    await this.#channels.update(Object.keys(enabledChannels(ports.loaded().config)));
+    await this.#channels.update(Object.keys(enabledChannels(ports.loaded())));
     await this.#running.open(this.#channels);
   }
 

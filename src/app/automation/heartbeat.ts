@@ -1,45 +1,25 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Budget } from '../../agent/context/budget.ts';
-import type { CallBounds } from '../../agent/context/call-bounds.ts';
 import {
   heartbeatCall,
   heartbeatQuestions,
   type HeartbeatQuestions,
 } from '../../agent/side-calls/heartbeat-questions.ts';
-import type { PeoplePorts } from '../../agent/ports.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
 import { SideCalls } from '../../agent/side-calls/side-calls.ts';
-import { ToolChoices } from '../../agent/side-calls/structured.ts';
+import type { TurnFacts } from '../../agent/hooks/hooks.ts';
+import type { EntryOf } from '../../session/entry.ts';
 import type { Heartbeat } from '../../automation/heartbeat.ts';
 import type { HeartbeatTarget } from '../../automation/heartbeat-message.ts';
-import type { MessageBus } from '../../bus/bus.ts';
+import type { App } from '../../core/app.ts';
 import { parseChat, sessionKeyOf } from '../../bus/messages.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
-import { roleNow } from './automation.ts';
-import type { Base } from '../base.ts';
-import { withoutSecrets } from '../agent/clean-model.ts';
-import type { Models } from '../agent/models.ts';
-import type { Stores } from '../storage/stores.ts';
-
-export interface HeartbeatParts {
-  readonly stores: Pick<Stores, 'journal' | 'origins'>;
-  readonly bus: MessageBus;
-  readonly models: Pick<Models, 'resolve'>;
-  readonly bounds: Pick<CallBounds, 'warm'>;
-  readonly budget: Budget;
-  /** Names of the channels that are connected. */
-  readonly channels: () => readonly string[];
-  /** The person's time zone. */
-  readonly zone: () => string;
-  /** Aborts when the process ends. */
-  readonly closing: AbortSignal;
-}
 
 /** Looking after open tasks, joined with what it reaches; loaded when it starts. */
 export interface HeartbeatService extends AsyncDisposable {
-  readonly holdBack: PeoplePorts['holdBack'];
+  /** Whether the answer of a turn of the heartbeat is not sent. */
+  readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
   /** One line for /status; null where it is switched off. */
   readonly state: () => string | null;
   /** Never throws. */
@@ -50,28 +30,21 @@ export interface HeartbeatService extends AsyncDisposable {
 const TELL_FAILED_AFTER = 3;
 const LONGEST_VERDICT = 400;
 
-export function createHeartbeat(base: Base, parts: HeartbeatParts): HeartbeatService {
-  const { config, log, redact, clock } = base;
-  const { stores, models, bounds, budget, closing } = parts;
-  const { journal } = stores;
+export function createHeartbeat(app: App): HeartbeatService {
+  const { config, log, journal, closing } = app;
   const ending = new AbortController();
-  const common = {
-    calls: new SideCalls({ budget, prepare: (name) => bounds.warm(name), source: 'heartbeat' }),
-    choices: new ToolChoices(),
-    clock,
-    model: () => withoutSecrets(models.resolve(config.heartbeat.model ?? journal.settings.model('heartbeat')), redact),
-  };
-  const { judge } = heartbeatQuestions({ ...common, signal: closing });
-  const { look } = heartbeatQuestions({ ...common, signal: AbortSignal.any([closing, ending.signal]) });
-  const budgetLeft = async (at: number): Promise<boolean> => (await common.calls.refusal(heartbeatCall(at))) === null;
+  const calls = new SideCalls(app, 'heartbeat');
+  const { judge } = heartbeatQuestions(app, calls, closing);
+  const { look } = heartbeatQuestions(app, calls, AbortSignal.any([closing, ending.signal]));
+  const budgetLeft = async (at: number): Promise<boolean> => (await calls.refusal(heartbeatCall(at))) === null;
   let heart: Heartbeat | undefined;
   return {
     holdBack: ({ messages }, end) => holdBack({ messages, end, judge, journal }),
     state: () => (heart === undefined ? null : stateOf(heart)),
     start: async () => {
-      if (!config.heartbeat.enabled || !base.serving) return;
+      if (!config.heartbeat.enabled || !app.serving) return;
       try {
-        heart = await openHeart(base, parts, { look, budgetLeft });
+        heart = await openHeart(app, { look, budgetLeft });
         await heart.start();
       } catch (error) {
         log.error('heartbeat: failed', { reason: errorMessage(error) });
@@ -85,59 +58,48 @@ export function createHeartbeat(base: Base, parts: HeartbeatParts): HeartbeatSer
 }
 
 async function openHeart(
-  base: Base,
-  parts: HeartbeatParts,
+  app: App,
   { look, budgetLeft }: Pick<HeartbeatQuestions, 'look'> & { readonly budgetLeft: (at: number) => Promise<boolean> },
 ): Promise<Heartbeat> {
-  const { config, paths, clock, log, newId, redact } = base;
-  const { stores, bus, zone } = parts;
-  const { journal, origins } = stores;
+  const { paths, clock, redact, bus, origins, people } = app;
   const { Heartbeat } = await import('../../automation/heartbeat.ts');
   const path = join(paths.workspace, 'HEARTBEAT.md');
-  const target = (): HeartbeatTarget | null => targetOf(base, parts);
-  return new Heartbeat({
-    path,
-    looks: journal.heartbeats,
-    clock,
-    log,
-    newId,
-    get settings() {
-      return config.heartbeat;
+  return new Heartbeat(app, {
+    target: () => targetOf(app),
+    budgetLeft,
+    fromStrangers: async (text) => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      return stat === undefined || (await origins.holds({ path, bytes: Buffer.from(text), stat }));
     },
-    zone,
-    gates: {
-      target,
-      busy: (sessions) => journal.turns.isBusy(sessions),
-      budgetLeft,
-      fromStrangers: async (text) => {
-        const stat = statSync(path, { throwIfNoEntry: false });
-        return stat === undefined || (await origins.holds({ path, bytes: Buffer.from(text), stat }));
-      },
-    },
-    ask: look,
+    look,
     tellOwner: async (id, text) => {
-      const chat = journal.questions.ownersChat(parts.channels()) ?? journal.questions.ownersChat();
+      const chat = people.ownersChat(connected(app)) ?? people.ownersChat();
       if (chat === undefined) return;
       await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now()));
     },
   });
 }
 
+/** Names of the channels that are connected. */
+function connected({ channels }: App): readonly string[] {
+  return Object.keys(channels.manager.health()).filter((name) => channels.isOpen(name));
+}
+
 /** The owner's most recent direct chat on a connected channel, or the configured one; null: there is none. */
-function targetOf(base: Base, { stores, channels }: HeartbeatParts): HeartbeatTarget | null {
-  const { target } = base.config.heartbeat;
-  const { questions } = stores.journal;
-  const connected = channels();
+function targetOf(app: App): HeartbeatTarget | null {
+  const { target } = app.config.heartbeat;
+  const { questions } = app.journal;
+  const channels = connected(app);
   if (target === 'owner') {
-    const words = questions.ownersChat(connected);
+    const words = questions.ownersChat(channels);
     if (words === undefined) return null;
     const { channel, account, chatId, threadId, chatType, sender, sessionKey } = words;
     const who = { channel, id: sender.id, chatType, chat: chatId };
-    if (roleNow(base, stores, who, 'owner') !== 'owner') return null;
+    if (app.people.roleNow(who, 'owner') !== 'owner') return null;
     return { channel, account, chatId, ...(threadId === undefined ? {} : { threadId }), chatType, sender, sessionKey };
   }
   const address = parseChat(target);
-  if (address === undefined || !connected.includes(address.channel)) return null;
+  if (address === undefined || !channels.includes(address.channel)) return null;
   const words = questions.ownersWords(address.channel, address.chatId);
   return {
     ...address,
@@ -149,7 +111,7 @@ function targetOf(base: Base, { stores, channels }: HeartbeatParts): HeartbeatTa
   };
 }
 
-type HoldBack = PeoplePorts['holdBack'];
+type HoldBack = HeartbeatService['holdBack'];
 
 /** Decided once for each heartbeat, also across restarts. */
 async function holdBack({
@@ -161,7 +123,7 @@ async function holdBack({
   readonly messages: Parameters<HoldBack>[0]['messages'];
   readonly end: Parameters<HoldBack>[1];
   readonly judge: HeartbeatQuestions['judge'];
-  readonly journal: Stores['journal'];
+  readonly journal: App['journal'];
 }): Promise<boolean> {
   const { heartbeats } = journal;
   const id = messages.at(-1)?.id ?? '';

@@ -2,13 +2,27 @@ import type { ChatCommand } from '../../agent/commands/command.ts';
 import { isBuiltInCommand } from '../../agent/commands/table.ts';
 import { ChannelError } from '../../channels/channel.ts';
 import { isBuiltIn, type PluggedKinds } from '../../channels/registry.ts';
-import type { PluginRoutes, ServedRoute } from '../../gateway/http/plugin-routes.ts';
-import type { Plugin, PluginChannel, PluginCommand } from '../../plugins/plugin.ts';
+import type { Plugin, PluginChannel, PluginCommand, RoutePart } from '../../plugins/plugin.ts';
 import type { PluggedProvider, PluggedProviders } from '../../providers/plugged.ts';
-import { findPreset } from '../../providers/presets.ts';
+import type { Presets } from '../../providers/presets.ts';
 import type { TapeStore } from '../../session/stored-tapes.ts';
 import type { AccessSettings } from '../../security/access/access.ts';
 import { errorMessage } from '../../util/errors.ts';
+
+/** A route that a plugin serves. */
+export interface ServedRoute {
+  /** The name of the plugin. */
+  readonly owner: string;
+  /** Only `true` lets a caller without a login in; null: no one is. */
+  readonly allows: ((request: Request, part: RoutePart) => unknown) | null;
+  readonly refusal: { readonly code: string; readonly message: string } | undefined;
+  readonly handle: (request: Request, part: RoutePart) => Response | Promise<Response>;
+  readonly part: RoutePart;
+}
+
+export interface PluginRoutes {
+  readonly find: (method: string, path: string) => ServedRoute | undefined;
+}
 
 /** What the running plugins bring, without what exists already. */
 export interface Contributions {
@@ -52,7 +66,10 @@ export const NO_CONTRIBUTIONS: Contributions = {
 /** Joins what plugins bring with what each part needs. The plugin that is listed first keeps a name. */
 export function contributionsOf(
   plugins: readonly Plugin[],
-  peopleOf: (channel: string) => AccessSettings | undefined,
+  {
+    presets,
+    peopleOf,
+  }: { readonly presets: Presets; readonly peopleOf: (channel: string) => AccessSettings | undefined },
 ): Contributions {
   const kinds: Record<string, PluggedKinds[string]> = {};
   const commands = new Map<string, ChatCommand>();
@@ -71,14 +88,14 @@ export function contributionsOf(
       if (isFree(isTaken, `the kind of channel "${kind}"`)) kinds[kind] = pluggedKind(channel, peopleOf);
     }
     for (const command of plugin.commands ?? []) {
-      const isTaken = isBuiltInCommand(command.name) || commands.has(command.name);
+      const isTaken = (plugin.isBuiltIn !== true && isBuiltInCommand(command.name)) || commands.has(command.name);
       if (isFree(isTaken, `the command /${command.name}`)) commands.set(command.name, chatCommand(command));
     }
     const { tapeStore: store } = plugin;
     if (store !== undefined && isFree(tapeStore !== null, 'a store of conversations'))
       tapeStore = { owner: name, store };
     for (const { kind, open } of plugin.providers ?? []) {
-      const isTaken = findPreset(kind) !== undefined || Object.hasOwn(providers, kind);
+      const isTaken = presets.has(kind) || Object.hasOwn(providers, kind);
       if (isFree(isTaken, `the kind of provider "${kind}"`)) providers[kind] = { owner: name, open };
     }
   }
@@ -93,7 +110,9 @@ export function contributionsOf(
   };
 }
 
-function chatCommand({ name, description, role = 'owner', run }: PluginCommand): ChatCommand {
+function chatCommand(given: PluginCommand | ChatCommand): ChatCommand {
+  if ('priority' in given) return given;
+  const { name, description, role = 'owner', run } = given;
   return {
     name,
     description,
@@ -116,13 +135,34 @@ function chatCommand({ name, description, role = 'owner', run }: PluginCommand):
 
 /** Routes by `METHOD /plugins/<package>/path`. */
 function routesOf(plugins: readonly Plugin[]): PluginRoutes {
-  const routes = new Map<string, ServedRoute>();
-  for (const { name, routes: its = [] } of plugins) {
-    for (const { method, path, allows, handle } of its) {
-      routes.set(`${method} /plugins/${name}${path}`, { owner: name, allows: allows ?? null, handle });
+  const routes: {
+    readonly method: string;
+    readonly parts: readonly string[];
+    readonly served: Omit<ServedRoute, 'part'>;
+  }[] = [];
+  for (const { name, routes: its = [], isBuiltIn: anywhere } of plugins) {
+    for (const { method, path, allows, refusal, handle } of its) {
+      const whole = anywhere === true ? path : `/plugins/${name}${path}`;
+      routes.push({
+        method,
+        parts: whole.split('/'),
+        served: { owner: name, allows: allows ?? null, refusal, handle },
+      });
     }
   }
-  return { find: (method, path) => routes.get(`${method} ${path}`) };
+  return {
+    find: (method, path) => {
+      const parts = path.split('/');
+      const found = routes.find((route) => route.method === method && fits(route.parts, parts));
+      if (found === undefined) return undefined;
+      const part = (key: string): string => decodeURIComponent(parts[found.parts.indexOf(`:${key}`)] ?? '');
+      return { ...found.served, part };
+    },
+  };
+}
+
+function fits(pattern: readonly string[], parts: readonly string[]): boolean {
+  return pattern.length === parts.length && pattern.every((one, at) => one.startsWith(':') || one === parts[at]);
 }
 
 function pluggedKind(

@@ -11,7 +11,7 @@ import { AppError } from '../../util/errors.ts';
 import { sentences } from '../../util/text.ts';
 import { guardKey } from './missing-guards.ts';
 import { changePluginPins } from './plugin-pins.ts';
-import { pluginFolders } from './plugins.ts';
+import { pluginFolders } from './packages.ts';
 
 /** A package that can become a plugin; nothing of it has run. */
 export interface PluginPlan {

@@ -1,18 +1,11 @@
-import { dirname, join } from 'node:path';
-import type { HookRunner } from '../../agent/hooks/hooks.ts';
-import { packageFile } from '../../config/version.ts';
 import { fingerprintOf, saysGuard } from '../../plugins/fingerprint.ts';
-import {
-  findPlugins,
-  installedBeside,
-  loadPlugin,
-  notRunning,
-  type FoundPlugin,
-  type LoadedPlugin,
-} from '../../plugins/loader.ts';
+import { findPlugins, loadPlugin, notRunning, type FoundPlugin, type LoadedPlugin } from '../../plugins/loader.ts';
+import type { Config } from '../../config/schema.ts';
+import type { App } from '../../core/app.ts';
+import { isOn, type Program } from '../../core/program.ts';
+import type { Contributions as Added, Extension } from '../../core/extension.ts';
 import type { Plugin } from '../../plugins/plugin.ts';
 import type { PluggedProviders } from '../../providers/plugged.ts';
-import type { AccessSettings } from '../../security/access/access.ts';
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -21,14 +14,24 @@ import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
 import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
 import { guardKey, guardStages, standIn, wayOut, type Missing } from './missing-guards.ts';
+import { pluginFolders, requirePartsOf } from './packages.ts';
 import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
-import type { TellOwner } from '../tell-owner.ts';
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
 export interface Plugins extends Contributions {
-  readonly running: readonly Plugin[];
+  readonly running: readonly Extension[];
   /** What stands in for listed guards that aren't running: it denies what they should have judged. */
-  readonly missingGuards: readonly Plugin[];
+  readonly missingGuards: readonly Extension[];
+  /** What those that run bring of this kind, with the name of each. */
+  each: PluginHost['each'];
+  open: PluginHost['open'];
+  openNew: PluginHost['openNew'];
+  /** Begins what runs beside the turns, and ends it. Never reject. */
+  start: PluginHost['start'];
+  stop: PluginHost['stop'];
+  close: PluginHost['close'];
+  /** Those of the program that run. */
+  readonly builtin: readonly Extension[];
   /** Every package that is there or listed, as they are now. */
   look: PluginHost['look'];
   /** One sentence each. */
@@ -57,10 +60,8 @@ export interface PluginsOptions {
   /** The file with what a person agreed to. */
   readonly pins: string;
   readonly log: Logger;
-  readonly config: {
-    readonly plugins: readonly string[];
-    readonly channels: Readonly<Record<string, AccessSettings>>;
-  };
+  readonly config: Config;
+  readonly program: Program;
   readonly plugged: PluggedModels;
   readonly clock: Clock;
   /** Those of the program that runs the assistant; they run in any case, before packages. */
@@ -75,19 +76,30 @@ export interface PluginsOptions {
 export class PluginHost implements Plugins {
   readonly #options: PluginsOptions;
   readonly #folders: readonly string[];
+  /** Those of the program that are not switched off, before all others. */
+  readonly builtin: readonly Extension[];
   #found: readonly FoundPlugin[] = [];
   #running: ReadonlyMap<string, LoadedPlugin> = new Map();
   #missingGuards: readonly Plugin[] = [];
   #contributions: Contributions = NO_CONTRIBUTIONS;
   #troubles: readonly string[] = [];
   #toolClashes: readonly Clash[] = [];
+  #app: App | undefined;
+  /** What `open` returned, by the extension. */
+  readonly #opened = new Map<Extension, Added>();
+  readonly #started = new Set<Extension>();
+  #isStarted = false;
   /** As it was at the start: the store of a running assistant is never exchanged. */
   #tapeStore: Contributions['tapeStore'] = null;
 
   private constructor(options: PluginsOptions) {
     this.#options = options;
+    const { program, config, safe } = options;
     this.#folders = pluginFolders(options.folder);
-    if (options.given.length > 0) this.#join();
+    this.builtin = program.extensions.filter((one) => !program.packages.has(one.name) && isOn(one, config));
+    const isGiven = (name: string): boolean => options.given.some((one) => one.name === name);
+    if (!safe) this.#running = new Map([...program.packages].filter(([name]) => !isGiven(name)));
+    this.#join();
   }
 
   /** Loads the plugins. Never throws for what is wrong with one. */
@@ -138,9 +150,65 @@ export class PluginHost implements Plugins {
     return missing.flatMap((name) => standIn(name, pins, failed.get(name) ?? UNLOADED) ?? []);
   }
 
+  /** Opens those that are not open yet. Never throws: one that cannot be opened is left out, and `troubles` says why. */
+  async open(app: App): Promise<void> {
+    this.#app = app;
+    const fresh = this.#listed.filter((one) => one.open !== undefined && !this.#opened.has(one));
+    for (const one of fresh) {
+      try {
+        this.#opened.set(one, (await one.open?.(app)) ?? {});
+      } catch (error) {
+        this.#opened.set(one, { troubles: () => [`The extension ${one.name} does not run: ${thrownLine(error)}.`] });
+        this.#options.log.error('extensions: not opened', { name: one.name, reason: errorMessage(error) });
+      }
+    }
+    if (fresh.length > 0) this.#join();
+  }
+
+  async start(): Promise<void> {
+    this.#isStarted = true;
+    for (const one of this.#listed.filter((candidate) => !this.#started.has(candidate))) {
+      this.#started.add(one);
+      const { start } = joined(one, this.#opened.get(one));
+      if (start !== undefined) await this.#try(one.name, start);
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const [name, stop] of this.each('stop').toReversed()) await this.#try(name, stop);
+  }
+
+  async close(): Promise<void> {
+    for (const [name, close] of this.each('close').toReversed()) await this.#try(name, close);
+  }
+
+  async #try(name: string, work: () => void | Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#options.log.error('extensions: failed', { name, reason: errorMessage(error) });
+    }
+  }
+
+  /** Opens and starts those that are new now, and stops those that are gone. What these have open ends with the process. */
+  async openNew(): Promise<void> {
+    if (this.#app === undefined) return;
+    for (const one of this.#started) {
+      if (this.#listed.includes(one)) continue;
+      this.#started.delete(one);
+      const { stop } = joined(one, this.#opened.get(one));
+      if (stop !== undefined) await this.#try(one.name, stop);
+    }
+    await this.open(this.#app);
+    if (this.#isStarted) await this.start();
+  }
+
   #join(): void {
-    const { config, plugged } = this.#options;
-    this.#contributions = contributionsOf(this.running, (channel) => config.channels[channel]);
+    const { config, program, plugged } = this.#options;
+    this.#contributions = contributionsOf(this.running, {
+      presets: program.presets,
+      peopleOf: (channel) => config.channels[channel],
+    });
     plugged.providers = this.#contributions.providers;
     plugged.running = new Set(this.#running.keys());
   }
@@ -151,7 +219,7 @@ export class PluginHost implements Plugins {
     readonly troubles: readonly string[];
     readonly failed: ReadonlyMap<string, Missing>;
   }> {
-    const { clock, pins: file, log, given } = this.#options;
+    const { clock, pins: file, log, given, program } = this.#options;
     const found = await findPlugins(this.#folders);
     const running = new Map<string, LoadedPlugin>();
     const troubles: string[] = [];
@@ -164,12 +232,10 @@ export class PluginHost implements Plugins {
         if (given.some((own) => own.name === name)) throw new Error('the program brings a plugin of this name itself');
         if (one === undefined) throw new Error(`there is no such package in ${this.#options.folder}`);
         const pins = readPluginPins(file);
-        if (before?.folder === one.folder && (await fingerprintOf(one.folder)) === before.fingerprint) {
-          running.set(name, before);
-          continue;
-        }
-        const agreed = ({ name: of }: FoundPlugin): string | undefined => pins.get(of);
-        const loaded = await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed });
+        const isSame = before?.folder === one.folder && (await fingerprintOf(one.folder)) === before.fingerprint;
+        const agreed = (): string | undefined => pins.get(name);
+        const loaded = isSame ? before : await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed });
+        requirePartsOf(program, loaded);
         running.set(name, loaded);
         if (pins.get(name) === undefined) fresh.set(name, loaded.fingerprint);
         const stages = guardStages(loaded.plugin);
@@ -195,12 +261,25 @@ export class PluginHost implements Plugins {
 
   /** Puts the tools of the running plugins into the registry, in place of those before. A tool that is there stays. */
   registerTools(registry: Pick<ToolRegistry, 'setPlugins'>): void {
-    const all = this.running.flatMap(({ name, tools = [] }) => tools.map((tool) => ({ owner: name, tool })));
+    const isOwn = (name: string): boolean => this.builtin.some((one) => one.name === name);
+    const all = this.running
+      .filter(({ name }) => !isOwn(name))
+      .flatMap(({ name, tools = [] }) => tools.map((tool) => ({ owner: name, tool })));
     this.#toolClashes = registry.setPlugins(all).map(({ owner, tool }) => ({ owner, what: `the tool "${tool.name}"` }));
   }
 
-  get running(): readonly Plugin[] {
-    return [...this.#options.given, ...Array.from(this.#running.values(), ({ plugin }) => plugin)];
+  get #listed(): readonly Extension[] {
+    const { config, given } = this.#options;
+    const packages = Array.from(this.#running.values(), ({ plugin }) => plugin);
+    return [...this.builtin, ...given, ...packages.filter((one) => isOn(one, config))];
+  }
+
+  get running(): readonly Extension[] {
+    return this.#listed.map((one) => joined(one, this.#opened.get(one)));
+  }
+
+  each<K extends keyof Added>(what: K): readonly (readonly [name: string, part: NonNullable<Added[K]>])[] {
+    return this.running.flatMap(({ name, [what]: part }) => (part === undefined ? [] : [[name, part] as const]));
   }
 
   get missingGuards(): readonly Plugin[] {
@@ -273,16 +352,19 @@ export class PluginHost implements Plugins {
 
   #stateOf(name: string): PluginState['state'] {
     if (this.running.some((one) => one.name === name)) return 'running';
-    if (!this.#options.config.plugins.includes(name)) return 'not enabled';
-    return this.#options.safe ? 'safe mode' : 'failed';
+    const { config, safe } = this.#options;
+    if (!config.plugins.includes(name) || config.extensions[name] === false) return 'not enabled';
+    return safe ? 'safe mode' : 'failed';
   }
 }
 
-/** Where packages of plugins lie: put there by hand, installed there by npm, and beside this program. */
-export function pluginFolders(folder: string): readonly string[] {
-  const own = packageFile('package.json');
-  const beside = own === undefined ? null : installedBeside(dirname(own));
-  return [folder, join(folder, 'node_modules'), ...(beside === null ? [] : [beside])];
+/** An extension with what it opened: lists one after the other, of everything else what was opened. */
+function joined(extension: Extension, opened: Added = {}): Extension {
+  const lists = (['tools', 'commands', 'routes', 'prompt'] as const).map((key) => [
+    key,
+    [...(extension[key] ?? []), ...(opened[key] ?? [])],
+  ]);
+  return { ...extension, ...opened, ...Object.fromEntries(lists) };
 }
 
 function otherStore(store: Contributions['tapeStore']): string {
@@ -302,14 +384,10 @@ function stillRunning(name: string, error: unknown): string {
 }
 
 /** Sends the owner a notice about each hook that does not answer, once for each start. */
-export function reportHungHooks(
-  hooks: HookRunner,
-  /** `startedAt`: when the process began, milliseconds since 1970. */
-  { startedAt, tellOwner }: { readonly startedAt: number; readonly tellOwner: TellOwner },
-): void {
+export function reportHungHooks({ hooks, startedAt, notices }: App): void {
   let told = 0;
   hooks.onHung((sentence) => {
     told += 1;
-    void tellOwner(`hook:${startedAt}:${told}`, `⚠ ${sentence}`);
+    void notices.warn(`hook:${startedAt}:${told}`, sentence);
   });
 }

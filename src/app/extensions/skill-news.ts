@@ -1,17 +1,11 @@
 import { lstatSync } from 'node:fs';
-import { outboundTo } from '../../agent/outgoing.ts';
-import type { MessageBus } from '../../bus/bus.ts';
 import { SAY_BUTTON, type Button } from '../../bus/messages.ts';
-import type { Journal } from '../../journal/journal.ts';
-import type { SkillCatalog } from '../../skills/catalog.ts';
+import type { App } from '../../core/app.ts';
 import { addPins, pinOf, readPins, shownKey, shownPin, type SkillPins } from '../../skills/pins.ts';
 import type { Skill } from '../../skills/skill.ts';
 import { shownDescription } from '../../skills/skills-index.ts';
-import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import { fenced, plural } from '../../util/text.ts';
-import type { Base } from '../base.ts';
 
 /** Lets a clone or an editor finish, so that skills that arrive together are told together. */
 const SETTLE_MS = 10_000;
@@ -22,41 +16,31 @@ const MOST_DESCRIBED = 20;
 /** Telegram's limit for the id of a button. */
 const LONGEST_BUTTON_BYTES = 64;
 
-export interface SkillNewsPorts {
-  readonly catalog: Pick<SkillCatalog, 'read' | 'survey'>;
-  /** The file with what a person was shown. */
-  readonly pins: string;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** False: this is the home's first start, so the owner isn't told of skills that were there before. */
-  readonly isUsed: boolean;
-  /** Queues a message to the owner. False: nobody knows yet where to tell them. */
-  readonly tell: (id: string, text: string, button?: Button) => Promise<boolean>;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /**
  * Tells the owner once of each skill that appears in the workspace, with the description that the model reads in every
- * prompt, and again when that description changes. Skills that were shown before they were installed aren't told.
+ * prompt, and again when that description changes. Skills that were shown before they were installed aren't told. Trials of
+ * skills and terminals without a gateway send nothing to chat platforms.
  */
 export class SkillNews implements Disposable {
-  readonly #ports: SkillNewsPorts;
+  readonly #app: App;
+  /** False: this is the home's first start, so the owner isn't told of skills that were there before. */
+  readonly #isUsed: boolean;
   #seen: readonly Skill[] | undefined;
   #timer: Disposable | undefined;
   #isClosed = false;
 
-  constructor(ports: SkillNewsPorts) {
-    this.#ports = ports;
+  constructor(app: App) {
+    this.#app = app;
+    this.#isUsed = app.people.ownersChat() !== undefined;
   }
 
   /** To be called with the skills of each turn; the same array costs nothing. */
   look(skills: readonly Skill[]): void {
     if (skills === this.#seen || this.#isClosed) return;
     this.#seen = skills;
-    const { clock, isUsed, log, pins: file } = this.#ports;
-    const news = newsIn(skills, readPins(file).pins);
-    const given = isUsed ? [] : news.filter((skill) => this.#wasThere(skill));
+    const { clock, log, paths } = this.#app;
+    const news = newsIn(skills, readPins(paths.skillPins).pins);
+    const given = this.#isUsed ? [] : news.filter((skill) => this.#wasThere(skill));
     const failed = (error: unknown): void => {
       this.#seen = undefined;
       log.warn('skills: the owner could not be told of new ones', { reason: errorMessage(error) });
@@ -75,9 +59,9 @@ export class SkillNews implements Disposable {
   }
 
   async #tell(): Promise<void> {
-    const { catalog, log, pins: file } = this.#ports;
-    const skills = await catalog.read();
-    const { pins } = readPins(file);
+    const { log, paths } = this.#app;
+    const skills = await this.#app.skills.read();
+    const { pins } = readPins(paths.skillPins);
     const news = newsIn(skills, pins);
     if (news.length === 0) return;
     if (!(await this.#send(news, pins))) {
@@ -90,10 +74,10 @@ export class SkillNews implements Disposable {
   }
 
   async #record(shown: readonly Skill[]): Promise<void> {
-    const { skills, disabled } = await this.#ports.catalog.survey();
+    const { skills, disabled } = await this.#app.skills.survey();
     const present = new Set([...skills, ...disabled].map(({ name }) => shownKey(name)));
     await addPins(
-      this.#ports.pins,
+      this.#app.paths.skillPins,
       new Map(shown.map((skill) => [shownKey(skill.name), shownPin(skill)])),
       (key) => key.startsWith(shownKey('')) && !present.has(key),
     );
@@ -102,45 +86,28 @@ export class SkillNews implements Disposable {
   async #send(told: readonly Skill[], pins: SkillPins): Promise<boolean> {
     if (told.length > MOST_SINGLE) {
       const id = pinOf(Buffer.from(told.map(shownPin).join()));
-      return await this.#ports.tell(`skills-new:${id}`, listText(told));
+      return await this.#queue(`skills-new:${id}`, listText(told));
     }
     for (const skill of told) {
       const words = `/skills off ${skill.name}`;
       const id = `${SAY_BUTTON}${words}`;
       const button = Buffer.byteLength(id) <= LONGEST_BUTTON_BYTES ? { id, label: 'Switch it off' } : undefined;
       const text = oneText(skill, { words, isKnown: pins.has(shownKey(skill.name)) });
-      if (!(await this.#ports.tell(`skill-new:${skill.name}:${shownPin(skill)}`, text, button))) return false;
+      if (!(await this.#queue(`skill-new:${skill.name}:${shownPin(skill)}`, text, button))) return false;
     }
     return true;
   }
 
+  async #queue(id: string, text: string, button?: Button): Promise<boolean> {
+    const { people, serving, notices } = this.#app;
+    const mayTell = serving || people.ownersChat()?.channel === 'terminal';
+    return mayTell && (await notices.queue(id, text, button));
+  }
+
   /** Whether the file is older than this start. Unpacking and copying can set a file's other times, but not this one. */
   #wasThere({ file }: Skill): boolean {
-    return (lstatSync(file, { throwIfNoEntry: false })?.ctimeMs ?? 0) < this.#ports.startedAt;
+    return (lstatSync(file, { throwIfNoEntry: false })?.ctimeMs ?? 0) < this.#app.startedAt;
   }
-}
-
-/** The news of a home. Trials of skills and terminals without a gateway send nothing to chat platforms. */
-export function createSkillNews(
-  base: Base,
-  { journal, bus, catalog }: { readonly journal: Journal; readonly bus: MessageBus; readonly catalog: SkillCatalog },
-): SkillNews {
-  const { paths, clock, log, redact, startedAt } = base;
-  return new SkillNews({
-    catalog,
-    pins: paths.skillPins,
-    startedAt,
-    isUsed: journal.questions.ownersChat() !== undefined,
-    tell: async (id, text, button) => {
-      const chat = journal.questions.ownersChat();
-      if (chat === undefined || !(base.serving || chat.channel === 'terminal')) return false;
-      const notice = outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now());
-      await bus.publishOutbound({ ...notice, ...(button === undefined ? {} : { buttons: [[button]] }) });
-      return true;
-    },
-    clock,
-    log,
-  });
 }
 
 /** Skills of the workspace by others that the owner has not been shown as they are. */

@@ -13,10 +13,8 @@ import type { SkillRoot } from '../../skills/walk.ts';
 import { silentLog, type Logger } from '../../util/log.ts';
 
 /** Where skills lie, in the order in which their names count. */
-function skillRoots({ tools }: Config, paths: HomePaths, env: Environment): readonly SkillRoot[] {
+function skillRoots(without: readonly string[], paths: HomePaths, env: Environment): readonly SkillRoot[] {
   const bundled = packageFile('skills');
-  // A skill for a tool that is not there would only take room in every prompt.
-  const without = tools.browser.enabled ? [] : ['browser'];
   return [
     { path: workspaceSkills(paths), source: 'workspace' },
     { path: join(env['HOME'] ?? homedir(), '.agents', 'skills'), source: 'user' },
@@ -37,9 +35,16 @@ export function openSkills(
     env,
     log = silentLog,
     plugins = { skills: [] },
-  }: { readonly env: Environment; readonly log?: Logger; readonly plugins?: Pick<Plugins, 'skills'> },
+    without = [],
+  }: {
+    readonly env: Environment;
+    readonly log?: Logger;
+    readonly plugins?: Pick<Plugins, 'skills'>;
+    /** Skills of the program that belong to what is switched off. @default none */
+    readonly without?: readonly string[];
+  },
 ): SkillCatalog {
-  const own = skillRoots(config, paths, env);
+  const own = skillRoots(without, paths, env);
   return new SkillCatalog({
     get roots() {
       return [...own, ...plugins.skills.map((path) => ({ path, source: 'package' as const }))];

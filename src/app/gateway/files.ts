@@ -1,16 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Media } from '../../bus/messages.ts';
-import type { FilePorts } from '../../gateway/http/files.ts';
-import type { ChatPorts } from '../../gateway/http/messages.ts';
+import type { App } from '../../core/app.ts';
+import type { ChatFiles } from '../../gateway/http/files.ts';
 import { ifThere } from '../../storage/files.ts';
 import { imageType } from '../../tools/files/file-text.ts';
-import type { Stores } from '../storage/stores.ts';
-
-type FileStores = Pick<Stores, 'journal' | 'media' | 'uploads'>;
 
 /** The files that the page sends and shows. The name of an upload is that of its file, then the media type that the page gave it. */
-export function filesOf({ journal, media, uploads }: FileStores): FilePorts & { readonly use: ChatPorts['file'] } {
+export function filesOf({ journal, media, uploads }: App): ChatFiles {
   return {
     keep: async (bytes, mediaType) => `${await uploads.put(bytes)}:${mediaType}`,
     use: async (upload, name) => {
@@ -38,7 +35,7 @@ export function filesOf({ journal, media, uploads }: FileStores): FilePorts & { 
 }
 
 /** The bytes of a file that the page sent; undefined: there is none, or it is not kept any more. */
-export async function uploaded({ uploads }: Pick<Stores, 'uploads'>, upload: string): Promise<Uint8Array | undefined> {
+export async function uploaded({ uploads }: App, upload: string): Promise<Uint8Array | undefined> {
   return await uploads.read(upload.split(':')[0] ?? '');
 }
 

@@ -1,10 +1,11 @@
+import type { App } from '../../core/app.ts';
 import type { HistoryPorts } from '../../gateway/http/history.ts';
 import type { EntryPage, HistoryItem, HistoryPage, HistoryUsage } from '../../gateway/http/wire.ts';
 import { saidIn, type EntryOf, type MessageEntry, type TapeEntry } from '../../session/entry.ts';
 import { hasTape, readTape } from '../../session/reader.ts';
 import { AppError } from '../../util/errors.ts';
 import { markOf, unknownSession } from '../requests/session-log.ts';
-import type { BesideTape } from './watching.ts';
+import { besideTape } from './watching.ts';
 import { cut } from '../../util/text.ts';
 
 const LONGEST_TEXT = 20_000;
@@ -24,11 +25,12 @@ const ALWAYS = { from: 0, to: Number.MAX_SAFE_INTEGER };
  * Reads the tapes of a home for the page, newest first, so that the end of a long conversation is there at once, and
  * what people read beside them.
  */
-export function historyOf(folder: string, beside: BesideTape): HistoryPorts {
+export function historyOf(app: App): HistoryPorts {
+  const folder = app.paths.sessions;
   return {
     page: async (session, { before, after, limit }) => {
       if (!(await hasTape(folder, session))) {
-        const rows = beside(session, ALWAYS);
+        const rows = besideTape(app, session, ALWAYS);
         if (rows.length === 0) throw unknownSession(session);
         return { items: [], rows, more: false };
       }
@@ -36,7 +38,7 @@ export function historyOf(folder: string, beside: BesideTape): HistoryPorts {
         after === undefined
           ? await pageBefore(folder, session, { before, limit })
           : await pageAfter(folder, session, { after, limit });
-      return { ...page, rows: beside(session, { from, to }) };
+      return { ...page, rows: besideTape(app, session, { from, to }) };
     },
     entry: async (session, { entry, item, offset }) => {
       if (!(await hasTape(folder, session))) throw unknownSession(session);

@@ -1,19 +1,18 @@
 import { FROM } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import type { FeedPorts } from '../../gateway/feed/feed.ts';
 import type { Row, WaitingQuestion } from '../../gateway/http/wire.ts';
 import type { FeedRow } from '../../journal/feed.ts';
-import type { Journal } from '../../journal/journal.ts';
 import type { QuestionRow } from '../../journal/questions.ts';
+import type { Redact } from '../../security/redact/redact.ts';
 import { cut as shortened, shellWord } from '../../util/text.ts';
 
 const LONGEST_TEXT = 20_000;
 /** Of each direction, for a page of a history. */
 const MOST_BESIDE = 200;
 
-type Redact = (text: string, options?: { readonly knownBy: 'value' }) => string;
-
 /** The durable messages as the page is shown them, without secrets. */
-export function rowsOf({ feed }: Pick<Journal, 'feed'>, redact: Redact): FeedPorts['journal'] {
+export function rowsOf({ journal: { feed }, redact }: App): FeedPorts['journal'] {
   return {
     newest: () => feed.newest(),
     after: (place, limit) => {
@@ -25,11 +24,13 @@ export function rowsOf({ feed }: Pick<Journal, 'feed'>, redact: Redact): FeedPor
 }
 
 /** What people read in a session beside its tape, between two times. */
-export function besideTape({ feed }: Pick<Journal, 'feed'>, redact: Redact): BesideTape {
-  return (session, between) => feed.besideTape(session, between, MOST_BESIDE).map((row) => toRow(row, redact));
+export function besideTape(
+  { journal, redact }: App,
+  session: string,
+  between: { readonly from: number; readonly to: number },
+): readonly Row[] {
+  return journal.feed.besideTape(session, between, MOST_BESIDE).map((row) => toRow(row, redact));
 }
-
-export type BesideTape = (session: string, between: { readonly from: number; readonly to: number }) => readonly Row[];
 
 function toRow({ session, state, turn, at, ...row }: FeedRow, redact: Redact): Row {
   const { id, channel, chatId: chat } = row.message;
@@ -75,8 +76,8 @@ function filesOf(media: FeedRow['message']['media'], urlOf: (n: number) => strin
 }
 
 /** The open turns of which people see the progress. */
-export function continuedTurns({ turns }: Pick<Journal, 'turns'>): ReturnType<FeedPorts['continued']> {
-  return turns.open().flatMap(({ id, session, isCommand, messages }) => {
+export function continuedTurns({ journal }: App): ReturnType<FeedPorts['continued']> {
+  return journal.turns.open().flatMap(({ id, session, isCommand, messages }) => {
     const target = messages.at(-1);
     const isSeen = !isCommand && target?.origin === 'user' && target.mentioned;
     return isSeen ? [{ session, turn: id }] : [];
@@ -84,10 +85,7 @@ export function continuedTurns({ turns }: Pick<Journal, 'turns'>): ReturnType<Fe
 }
 
 /** The questions that wait for a person, the oldest first. */
-export function waitingQuestions(
-  { questions }: Pick<Journal, 'questions'>,
-  redact: Redact,
-): readonly WaitingQuestion[] {
+export function waitingQuestions({ journal: { questions }, redact }: App): readonly WaitingQuestion[] {
   return [...questions.waiting('approval'), ...questions.waiting('ask')].map((row) => toWaiting(row, redact));
 }
 

@@ -1,4 +1,6 @@
 import type { AssistantInfo } from '../../gateway/assistant-info.ts';
+import type { OwnAssistant } from '../../gateway/assistant-port.ts';
+import { OperationTable } from '../../gateway/operations/call.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Assistant } from '../library/assistant.ts';
 
@@ -7,11 +9,12 @@ export function machinePort(
   info: () => Promise<AssistantInfo>,
   /** Says that one has to be named. */
   nameHome: () => string,
-): Omit<Assistant, 'close' | 'markCrashed' | 'alive' | 'reload' | 'log' | typeof Symbol.asyncDispose> {
+): Omit<Assistant & OwnAssistant, 'close' | 'markCrashed' | 'alive' | 'reload' | 'log' | typeof Symbol.asyncDispose> {
   const refuse = (): never => {
     throw new AppError('name-a-home', nameHome());
   };
   return {
+    operations: new OperationTable([]),
     info,
     tools: async () => refuse(),
     runTool: async () => refuse(),

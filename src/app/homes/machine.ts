@@ -130,7 +130,7 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
     ...(parts.boot === undefined ? {} : { boot: parts.boot }),
   };
   const shared = { store, told: new ToldPeople(), suspects: new OneAtATime(clock), learnSecrets: learn, clock, log };
-  const copies = { ...shared, machine: paths.home, env, settings, create: parts.create };
+  const copies = { ...shared, machine: paths.home, program: loaded.program, env, settings, create: parts.create };
   const { presence } = store;
   if (presence === undefined) throw new Error('a gateway of many homes is known to the others');
   const homes = stack.use(
@@ -188,7 +188,17 @@ async function storeOf(
   const url = store ?? '';
   const { leaseMs } = readStoreAddress(url);
   const gateway = { name: placeOf(paths), version, max: homes.max };
-  const parts = { url, leaseMs, folder: paths.home, home: null, gateway, migrations: journalMigrations, clock, log };
+  const parts = {
+    url,
+    leaseMs,
+    folder: paths.home,
+    home: null,
+    gateway,
+    migrations: journalMigrations,
+    tables: loaded.program.tables,
+    clock,
+    log,
+  };
   const since = clock.now();
   for (let tries = 1; ; tries += 1) {
     try {

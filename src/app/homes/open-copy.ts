@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Program } from '../../core/program.ts';
 import { hostedEnvironment } from '../../config/agents.ts';
 import type { Environment } from '../../config/environment.ts';
 import { homePaths, type HomePaths } from '../../config/home.ts';
@@ -23,6 +24,7 @@ import type { CreateAssistant, HomeCopy, WriteListeners } from './home-copy.ts';
 export interface CopyPorts extends Pick<HomeCopy, 'store' | 'told' | 'suspects' | 'learnSecrets'> {
   /** The folder of the machine. */
   readonly machine: string;
+  readonly program: Program;
   readonly env: Environment;
   /** What is the same for all homes of the process. */
   readonly settings: Pick<AssistantSettings, 'log' | 'logsToFile' | 'boot'>;
@@ -43,7 +45,7 @@ export async function openCopy(
   { restart, signal, failing }: CreateOptions,
   ports: CopyPorts,
 ): Promise<Assistant> {
-  const { store, machine, env, settings, create, told, suspects, learnSecrets, clock, log } = ports;
+  const { program, store, machine, env, settings, create, told, suspects, learnSecrets, clock, log } = ports;
   await using stack = new AsyncDisposableStack();
   let release: (() => Promise<void>) | null = () => lease.release();
   stack.defer(async () => await release?.().catch(() => {}));
@@ -54,7 +56,7 @@ export async function openCopy(
       `A home named ${JSON.stringify(name)} cannot have a folder. Rename it in the database.`,
     );
   const folder = homeOfMachine(machine, name);
-  const environment = hostedEnvironment(env);
+  const environment = hostedEnvironment(program, env);
   const paths = homePaths(folder, environment);
   await ensureDirectory(join(folder, '..'));
   await ensureDirectory(folder);
@@ -69,6 +71,7 @@ export async function openCopy(
       sessions: paths.sessions,
       config: 'stored',
       migrations: journalMigrations,
+      tables: program.tables,
       clock,
       log: log.with({ home: name }),
       onTrouble: (error) => listeners.onTrouble?.(error),
@@ -76,9 +79,18 @@ export async function openCopy(
     }),
   );
   release = null;
-  await readableConfig(paths, { environment, home, clock, failing, signal });
+  await readableConfig(paths, { program, environment, home, clock, failing, signal });
   const assistant = await create(
-    { ...settings, home: folder, environment, serve: 'gateway', clock, onRestart: restart, signal },
+    {
+      ...settings,
+      extensions: program.extensions,
+      home: folder,
+      environment,
+      serve: 'gateway',
+      clock,
+      onRestart: restart,
+      signal,
+    },
     { home, store, told, suspects, learnSecrets, onWrites: (those) => (listeners = those) },
   );
   const close = assistant.close.bind(assistant);
@@ -93,12 +105,14 @@ export async function openCopy(
 async function readableConfig(
   paths: HomePaths,
   {
+    program,
     environment,
     home,
     clock,
     failing,
     signal,
   }: Pick<CreateOptions, 'failing' | 'signal'> & {
+    readonly program: Program;
     readonly environment: Environment;
     readonly home: OpenHome;
     readonly clock: Clock;
@@ -109,7 +123,7 @@ async function readableConfig(
     const changed = Promise.withResolvers<void>();
     using _watching = watchEditedFile(paths.config, () => changed.resolve(), clock);
     try {
-      const loaded = await loadConfig({ home: paths.home, env: environment });
+      const loaded = await loadConfig({ program, home: paths.home, env: environment });
       const { config } = loaded;
       requireAlone(config);
       createModels({ config, loaded, clock, random: systemRandom, log: silentLog });

@@ -1,4 +1,5 @@
 import type { Hooks, HookSet } from '../../agent/hooks/hooks.ts';
+import type { Extension } from '../../core/extension.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { Effect } from '../../config/schema/values.ts';
 import type { AssistantPort } from '../../gateway/assistant-port.ts';
@@ -24,6 +25,8 @@ export interface Given {
 
 /** How an assistant is started in this process. */
 export interface AssistantSettings extends Given {
+  /** Those of the program that it is made of. @default all of this package */
+  readonly extensions?: readonly Extension[];
   /** The home folder. @default `ASSISTANT_HOME`, else `~/.assistant` */
   readonly home?: string;
   /** Settings over those of the home's config.json, in its shape. */

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { sessionKeyOf, type TurnSummary } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import type { AssistantPort } from '../../gateway/assistant-port.ts';
 import { externalIdOf, streamOf } from '../../gateway/local-assistant.ts';
 import { MODEL_ERROR_KINDS } from '../../providers/provider.ts';
@@ -7,28 +8,20 @@ import type { TapeEntry } from '../../session/entry.ts';
 import type { MediaStore } from '../../storage/media.ts';
 import { imageType } from '../../tools/files/file-text.ts';
 import { AppError } from '../../util/errors.ts';
-import type { IdFactory } from '../../util/ids.ts';
 import type { Stores } from '../storage/stores.ts';
 import type { RunErrorKind, RunOptions, RunResult, Runs, RunStream, SentFile } from './run.ts';
 import { CallTimes, toolCallsOf } from './tool-calls.ts';
 
-interface RunsPorts {
-  readonly port: Pick<AssistantPort, 'send'>;
-  readonly stores: Pick<Stores, 'sessions' | 'journal' | 'media'>;
-  readonly newId: IdFactory;
-  /** Milliseconds that only move forward. */
-  readonly monotonic: () => number;
-}
-
 /** Runs turns for a program, and tells it what they did. */
-export function createRuns({ port, stores, newId, monotonic }: RunsPorts): Runs {
+export function createRuns(app: App, port: Pick<AssistantPort, 'send'>): Runs {
+  const { sessions, journal, media, newId, clock } = app;
   const resultOf = async (
     summary: TurnSummary,
     { turnId, sessionKey }: Pick<RunResult, 'turnId' | 'sessionKey'>,
     times: CallTimes,
   ): Promise<RunResult> => {
     const hasTape = turnId !== null && summary.outcome !== 'command';
-    const entries = hasTape ? await entriesOf(stores.sessions, { turnId, sessionKey }) : [];
+    const entries = hasTape ? await entriesOf(sessions, { turnId, sessionKey }) : [];
     const { model, errorKind } = summary;
     return {
       ...summary,
@@ -36,15 +29,15 @@ export function createRuns({ port, stores, newId, monotonic }: RunsPorts): Runs 
       sessionKey,
       provider: model?.split('/', 1)[0] ?? null,
       errorKind: errorKind === null ? null : kindOf(errorKind),
-      media: turnId === null ? [] : filesOf(stores.journal, turnId),
+      media: turnId === null ? [] : filesOf(journal, turnId),
       toolCalls: toolCallsOf(entries, times),
     };
   };
 
   async function* stream(text: string, options: RunOptions = {}): RunStream {
     const { signal, onApproval, id = newId(), session = 'main', images = [], ...asked } = options;
-    const input = { ...asked, id, session, text, images: await pathsOf(images, stores.media) };
-    const times = new CallTimes(monotonic);
+    const input = { ...asked, id, session, text, images: await pathsOf(images, media) };
+    const times = new CallTimes(() => clock.monotonic());
     const watched: Pick<AssistantPort, 'send'> = {
       send: (message, { onEvent, ...others }) =>
         port.send(message, {

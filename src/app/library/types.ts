@@ -46,7 +46,6 @@ export type {
   InboundMessage,
   LiveBase,
   Media,
-  Origin,
   OutboundEvent,
   OutboundMessage,
   PairedRole,

@@ -1,10 +1,9 @@
-import type { Budget, Spender } from '../../agent/context/budget.ts';
+import type { Spender } from '../../agent/context/budget.ts';
+import type { App } from '../../core/app.ts';
 import type { Embedder, MeaningState } from '../../memory/meaning/meaning.ts';
 import { canEmbed, embeddingServer, meaningText, type EmbeddingServer } from '../../providers/embedding-server.ts';
 import { readFacts } from '../../providers/error-facts.ts';
 import { openEmbeddings, type Embed, type Embeddings } from '../../providers/openai/embeddings.ts';
-import type { ModelName } from '../../providers/provider.ts';
-import type { UsageStore } from '../../journal/usage.ts';
 import { DeadlineError } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { noUsage } from '../../util/token-usage.ts';
@@ -12,22 +11,13 @@ import { countText, literal } from '../../util/text.ts';
 import { startOfDay } from '../../util/time-zone.ts';
 import type { Base } from '../base.ts';
 
-interface EmbedderParts {
-  readonly budget: Pick<Budget, 'refusal' | 'record'>;
-  readonly ledger: Pick<UsageStore, 'day'>;
-  /** Loads the price of a model; must not throw. */
-  readonly prepare: (model: ModelName) => Promise<void>;
-}
-
 const SOURCE = 'embeddings';
 /** Under which the usage is summed: it belongs to no conversation. */
 const SESSION = 'system:embeddings';
 
 /** The model of `memory.embeddings` as the memory asks it: within the budgets, counted, and without secrets in the texts. */
-export function createEmbedder(
-  { config, clock, newId, redact }: Pick<Base, 'config' | 'clock' | 'newId' | 'redact'>,
-  { budget, ledger, prepare }: EmbedderParts,
-): () => Embedder | null {
+export function createEmbedder(app: App): () => Embedder | null {
+  const { config, program, clock, newId, redact, budget, journal } = app;
   const spender = (): Spender => {
     const nobody = { role: 'owner', messages: [], entries: [] } as const;
     return { turnId: newId(), sessionKey: SESSION, source: SOURCE, ...nobody };
@@ -35,7 +25,7 @@ export function createEmbedder(
   let made: { readonly from: string; readonly embedder: Embedder } | undefined;
   const refusal = async (): Promise<string | null> => {
     const { dayTokens } = config.memory.embeddings;
-    const used = ledger.day(startOfDay(clock.now(), config.agent.timezone)).of(SOURCE).usage.input;
+    const used = journal.usage.day(startOfDay(clock.now(), config.agent.timezone)).of(SOURCE).usage.input;
     if (used >= dayTokens) {
       return `today’s ${countText(dayTokens)} tokens for it are used (memory.embeddings.dayTokens), so the rest follows tomorrow`;
     }
@@ -44,13 +34,13 @@ export function createEmbedder(
       : 'a daily budget of agent.budget is used up, so the rest follows tomorrow';
   };
   return () => {
-    const server = embeddingServer(config);
+    const server = embeddingServer(config, program.presets);
     if (!canEmbed(server)) return null;
     const from = JSON.stringify(server);
     if (made?.from === from) return made.embedder;
     const { provider, model } = server;
     const count: Count = async ({ tokens, estimated }) => {
-      await prepare({ provider, model });
+      await app.bounds.warm({ provider, model });
       budget.record(spender(), { provider, model }, { ...noUsage, input: tokens, ...(estimated ? { estimated } : {}) });
     };
     const embedder = serverEmbedder(server, openEmbeddings(server, clock), { redact, count, refusal });
@@ -120,9 +110,12 @@ function statusOf(error: unknown): number | undefined {
 }
 
 /** How the memory is searched, where its texts go, and how far they are there, for the status; null: by words alone, as it is set. */
-export function searchText(config: Base['config'], state: MeaningState | null): string | null {
-  const text = meaningText(config);
-  if (text === null || state === null || !canEmbed(embeddingServer(config))) return text;
+export function searchText(
+  { config, program }: Pick<Base, 'config' | 'program'>,
+  state: MeaningState | null,
+): string | null {
+  const text = meaningText(config, program.presets);
+  if (text === null || state === null || !canEmbed(embeddingServer(config, program.presets))) return text;
   const { counts, trouble, paused } = state;
   const done = counts === null ? '' : `; ${countText(counts.embedded)} of ${countText(counts.total)} texts are there`;
   if (trouble !== null) return `by words only, because ${trouble}; it is asked again by itself${done}`;

@@ -1,14 +1,7 @@
-import type { HookRunner } from '../../agent/hooks/hooks.ts';
+import type { App } from '../../core/app.ts';
 import type { MetricFacts } from '../../gateway/metrics.ts';
-import type { UsageRow, UsageStore } from '../../journal/usage.ts';
+import type { UsageRow } from '../../journal/usage.ts';
 import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
-
-export interface ActivityPorts {
-  readonly hooks: Pick<HookRunner, 'register'>;
-  readonly usage: Pick<UsageStore, 'onRecord'>;
-  /** The name of the tool that a call of this name or alias runs; undefined: there is none. */
-  readonly toolNamed: (name: string) => string | undefined;
-}
 
 /** Counts turns, model calls and tool calls of this process. */
 export class Activity implements Disposable {
@@ -17,13 +10,13 @@ export class Activity implements Disposable {
   readonly #tools = new Map<string, MetricFacts['tools'][number]>();
   readonly #listening = new DisposableStack();
 
-  constructor({ hooks, usage, toolNamed }: ActivityPorts) {
-    this.#listening.use(usage.onRecord((row) => this.#called(row)));
+  constructor({ hooks, journal, tools }: App) {
+    this.#listening.use(journal.usage.onRecord((row) => this.#called(row)));
     this.#listening.use(
       // The last of all hooks, so that it sees each result as the model does.
       hooks.register('metrics', {
         afterTool: (_turn, { name }, { isError = false, refused = false }) => {
-          this.#used(toolNamed(name) ?? 'unknown', refused ? 'refused' : isError ? 'failed' : 'ok');
+          this.#used(tools.named(name)?.name ?? 'unknown', refused ? 'refused' : isError ? 'failed' : 'ok');
           return { type: 'proceed' };
         },
         turnEnd: (_turn, { outcome, durationMs }) => {

@@ -1,43 +1,32 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { App } from '../../core/app.ts';
 import type { MetricFacts } from '../../gateway/metrics.ts';
-import type { StoreFacts } from '../../gateway/assistant-info.ts';
-import type { HealthFacts } from '../../gateway/operations/health.ts';
-import type { Journal } from '../../journal/journal.ts';
-import type { Clock } from '../../util/clock.ts';
-import { Activity, type ActivityPorts } from './activity.ts';
+import { Activity } from './activity.ts';
 
 /** How often the delay of the event loop is looked at. */
 const LAG_EVERY_MS = 50;
 const NANO = 1e-9;
 
-export interface MetricsPorts extends Omit<ActivityPorts, 'usage'> {
-  readonly journal: Pick<Journal, 'usage' | 'messageCounts'>;
-  readonly health: () => Promise<HealthFacts>;
-  /** How PostgreSQL keeps the home; undefined: the folder alone has it. */
-  readonly store: (() => StoreFacts) | undefined;
-  readonly clock: Clock;
-}
-
 /** Gathers what `GET /metrics` tells. The delay of the event loop is measured from the first look on. */
 export class Metrics implements Disposable {
-  readonly #ports: MetricsPorts;
+  readonly #app: App;
   readonly #activity: Activity;
   #lag: ReturnType<typeof monitorEventLoopDelay> | undefined;
 
-  constructor(ports: MetricsPorts) {
-    this.#ports = ports;
-    this.#activity = new Activity({ ...ports, usage: ports.journal.usage });
+  constructor(app: App) {
+    this.#app = app;
+    this.#activity = new Activity(app);
   }
 
   async look(): Promise<MetricFacts> {
-    const { health, journal, store, clock } = this.#ports;
+    const { journal, stored, clock } = this.#app;
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
     return {
-      health: await health(),
+      health: await this.#app.health(),
       messages: journal.messageCounts(),
       ...this.#activity.facts(),
-      store: store === undefined ? null : { ...store(), now: clock.now() },
+      store: stored.facts === undefined ? null : { ...stored.facts(), now: clock.now() },
       process: { residentBytes: rss, heapBytes: heapUsed, cpuSeconds: (user + system) / 1e6, ...this.#lagSince() },
     };
   }

@@ -1,7 +1,6 @@
-import type { HookRunner } from '../../agent/hooks/hooks.ts';
 import type { Environment } from '../../config/environment.ts';
-import type { Sessions } from '../../session/sessions.ts';
-import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
+import type { App } from '../../core/app.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
 import { errorCode, errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { attributesOf, turnSpans, type Span } from './spans.ts';
@@ -55,21 +54,13 @@ function decoded(text: string): string {
   }
 }
 
-export interface TracesPorts {
-  readonly target: TraceTarget;
-  readonly hooks: Pick<HookRunner, 'register'>;
-  readonly sessions: Pick<Sessions, 'open'>;
-  readonly version: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /**
  * Sends the spans of each turn that ended to a collector (OTLP over HTTP, as JSON). What cannot be sent is dropped and
  * logged; no turn waits for it.
  */
 export class Traces implements AsyncDisposable {
-  readonly #ports: TracesPorts;
+  readonly #app: App;
+  readonly #target: TraceTarget;
   readonly #hook: Disposable;
   #waiting: Span[] = [];
   #timer: Disposable | undefined;
@@ -77,9 +68,10 @@ export class Traces implements AsyncDisposable {
   #toldAt: number | undefined;
   readonly #closed = new AbortController();
 
-  constructor(ports: TracesPorts) {
-    this.#ports = ports;
-    this.#hook = ports.hooks.register('traces', {
+  constructor(app: App, target: TraceTarget) {
+    this.#app = app;
+    this.#target = target;
+    this.#hook = app.hooks.register('traces', {
       turnEnd: ({ sessionKey, turnId }) => this.#ended(sessionKey, turnId),
     });
   }
@@ -87,21 +79,21 @@ export class Traces implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#hook[Symbol.dispose]();
     this.#send();
-    using limit = deadline(this.#ports.clock, LAST_MS, 'The collector of traces');
+    using limit = deadline(this.#app.clock, LAST_MS, 'The collector of traces');
     await raceAbort(this.#sending, limit.signal).catch(() => {});
     this.#closed.abort();
   }
 
   async #ended(sessionKey: string, turn: string): Promise<void> {
     try {
-      const session = await this.#ports.sessions.open(sessionKey, { turn });
+      const session = await this.#app.sessions.open(sessionKey, { turn });
       this.#waiting.push(...turnSpans(sessionKey, turn, session.turn(turn)));
     } catch (error) {
       this.#tell(errorMessage(error));
     }
     this.#waiting = this.#waiting.slice(-MOST_WAITING);
     if (this.#waiting.length >= BATCH) this.#send();
-    else if (this.#waiting.length > 0) this.#timer ??= this.#ports.clock.timer(SEND_AFTER_MS, () => this.#send());
+    else if (this.#waiting.length > 0) this.#timer ??= this.#app.clock.timer(SEND_AFTER_MS, () => this.#send());
   }
 
   /** Sends what waits, after what is being sent. */
@@ -116,7 +108,8 @@ export class Traces implements AsyncDisposable {
   }
 
   async #post(spans: readonly Span[]): Promise<void> {
-    const { target, clock, version } = this.#ports;
+    const { clock, version } = this.#app;
+    const target = this.#target;
     using limit = deadline(clock, SEND_MS, 'The collector of traces');
     try {
       const response = await fetch(target.url, {
@@ -134,11 +127,11 @@ export class Traces implements AsyncDisposable {
   }
 
   #tell(reason: string): void {
-    const { clock, log, target } = this.#ports;
+    const { clock, log } = this.#app;
     const now = clock.monotonic();
     if (this.#toldAt !== undefined && now - this.#toldAt < TELL_EVERY_MS) return;
     this.#toldAt = now;
-    log.warn('traces: not sent', { collector: new URL(target.url).host, reason });
+    log.warn('traces: not sent', { collector: new URL(this.#target.url).host, reason });
   }
 }
 

@@ -1,10 +1,8 @@
 import { outboundTo } from '../../agent/outgoing.ts';
-import type { MessageBus } from '../../bus/bus.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { App } from '../../core/app.ts';
 import { sha256 } from '../../storage/change-log.ts';
 import { isRememberable } from '../../tools/exec/remembered-commands.ts';
 import { oneLine, plural } from '../../util/text.ts';
-import type { Base } from '../base.ts';
 
 const MOST_NAMED = 10;
 const LONGEST_NAME = 120;
@@ -13,10 +11,7 @@ const LONGEST_NAME = 120;
  * Forgets commands that were allowed for good when more could be than now, and tells the owner once. Told first: after a
  * crash between the two it is the same message.
  */
-export async function dropOldAllowances(
-  { clock, log }: Pick<Base, 'clock' | 'log'>,
-  { journal, bus }: { readonly journal: Pick<Journal, 'allowances' | 'questions'>; readonly bus: MessageBus },
-): Promise<void> {
+export async function dropOldAllowances({ clock, log, journal, bus }: App): Promise<void> {
   const old = journal.allowances.list().filter(({ program }) => !isRememberable(program));
   if (old.length === 0) return;
   const named = old

@@ -1,6 +1,6 @@
+import type { App } from '../../core/app.ts';
 import type { PairingPort } from '../../agent/commands/pair.ts';
 import type { PairedRole } from '../../bus/messages.ts';
-import type { Journal } from '../../journal/journal.ts';
 import type { Person } from '../../journal/people.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Base } from '../base.ts';
@@ -9,17 +9,10 @@ import { configuredPeople, hasOwner, ownerTrouble } from './owners.ts';
 
 type Configured = ReturnType<typeof configuredPeople>[number];
 
-export interface PairingParts {
-  readonly journal: Pick<Journal, 'people' | 'pairing'>;
-  /** What only owners may use: tools, and chat commands with their slash. */
-  readonly ownersOnly: () => readonly string[];
-}
-
 /** Who is let in, for /pair and the command line. */
-export function createPairing(
-  { config, loaded }: Pick<Base, 'config' | 'loaded'>,
-  { journal: { people, pairing }, ownersOnly }: PairingParts,
-): PairingPort {
+export function createPairing(app: App): PairingPort {
+  const { config, loaded } = app;
+  const { people, pairing } = app.journal;
   const named = (text: string): { readonly channel: string; readonly id: string } => {
     const [channel = '', ...rest] = text.split(':');
     return { channel, id: rest.join(':') };
@@ -29,15 +22,15 @@ export function createPairing(
       case 'owner':
         return 'An owner may do everything, and is the one who is asked before something risky.';
       case 'trusted':
-        return `A trusted person may use everything but ${ownersOnly().join(', ')}.`;
+        return `A trusted person may use everything but ${ownersOnly(app).join(', ')}.`;
       case 'guest':
         return `A guest may use ${config.tools.guest.join(', ') || 'no tool'} (tools.guest), and sees nothing of your memory and files.`;
     }
   };
   const ownerless = (channel: string): string | null =>
-    ownerTrouble(channel, { config, people: people.list(), configPath: loaded.path });
+    ownerTrouble(channel, { config, program: app.program, people: people.list(), configPath: loaded.path });
   const byConfiguration = ({ channel, id }: Pick<Person, 'channel' | 'id'>): Configured | undefined =>
-    configuredPeople(config).find((one) => one.channel === channel && (one.id === id || one.id === '*'));
+    configuredPeople(app).find((one) => one.channel === channel && (one.id === id || one.id === '*'));
   const approved = (person: Person): Person & { readonly may: string } => {
     const configured = byConfiguration(person);
     if (configured === undefined || atLeast(person.role, configured.role)) return { ...person, may: may(person.role) };
@@ -49,10 +42,10 @@ export function createPairing(
   return {
     list: () => ({
       people: people.list(),
-      configured: configuredPeople(config),
+      configured: configuredPeople(app),
       pending: pairing.pending(),
       lockedUntil: pairing.lockedUntil(),
-      hasOwner: hasOwner(config, people.list()),
+      hasOwner: hasOwner(app, people.list()),
     }),
     approve: async (text, { by, role }) => {
       if (text.includes(':')) {
@@ -76,6 +69,14 @@ export function createPairing(
     },
     ownerless,
   };
+}
+
+/** What only owners may use: tools, and chat commands with their slash. */
+function ownersOnly({ tools, commands }: App): readonly string[] {
+  return [
+    ...tools.list().flatMap(({ tool }) => (tool.role === 'owner' ? [tool.name] : [])),
+    ...commands.ownersOnly().map((name) => `/${name}`),
+  ];
 }
 
 /** `role`: what they were to become; null: they were to be removed. */

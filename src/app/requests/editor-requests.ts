@@ -1,24 +1,17 @@
+import type { App } from '../../core/app.ts';
 import type { editors as operations } from '../../gateway/operations/editors.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { EditorSession, EditorSessions } from '../../storage/editor-sessions.ts';
-import type { ChangeLog } from '../../storage/change-log.ts';
-import type { EditorMcp } from '../tools/editor-servers.ts';
+import type { EditorSession } from '../../storage/editor-sessions.ts';
 import { changedTexts } from './changed-texts.ts';
 import { unknownSession } from './session-log.ts';
 
 /** What code editors ask about their conversations. */
-export function editorRequests(
-  editors: EditorSessions,
-  {
-    changes,
-    mcp,
-    redact,
-  }: {
-    readonly changes: Pick<ChangeLog, 'of' | 'copy'>;
-    readonly mcp: Pick<EditorMcp, 'started'>;
-    readonly redact: (text: string) => string;
-  },
-): Pick<RequestHandlers, keyof typeof operations> {
+export function editorRequests({
+  editors,
+  changes,
+  editorMcp,
+  redact,
+}: App): Pick<RequestHandlers, keyof typeof operations> {
   const known = (session: string, found: EditorSession | undefined): EditorSession => {
     if (found === undefined) throw unknownSession(session);
     return found;
@@ -41,7 +34,7 @@ export function editorRequests(
       return found.flat();
     },
     editorsServers: async ({ session }) =>
-      (await mcp.started(session)).map((one) => ({
+      (await editorMcp.started(session)).map((one) => ({
         ...one,
         trouble: one.trouble === null ? null : redact(one.trouble),
       })),

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import type { App } from '../../core/app.ts';
 import { FILE_NAMES, type FileFacts, type FileName } from '../../gateway/operations/files.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import { type MemoryText } from '../../memory/files/memory-file.ts';
@@ -6,8 +7,6 @@ import type { MemoryStore } from '../../memory/files/store.ts';
 import type { Version } from '../../memory/files/versions.ts';
 import { ifThere } from '../../storage/files.ts';
 import { AppError } from '../../util/errors.ts';
-import type { KeptFiles } from '../storage/kept-files.ts';
-import type { Stores } from '../storage/stores.ts';
 import { countText } from '../../util/text.ts';
 
 type FileRequests = 'filesList' | 'filesRead' | 'filesWrite' | 'filesLog' | 'filesVersion' | 'filesRestore';
@@ -38,21 +37,11 @@ interface VersionedFile {
 }
 
 /** What a person may ask about the files that say who the assistant is and what it knows. */
-export function fileRequests({
-  files,
-  memory,
-  search,
-  redact,
-}: {
-  readonly files: KeptFiles;
-  readonly memory: MemoryStore;
-  readonly search: Pick<Stores['search'], 'scheduleSync'>;
-  readonly redact: (text: string) => string;
-}): Pick<RequestHandlers, FileRequests> {
+export function fileRequests({ keptFiles, memory, search, redact }: App): Pick<RequestHandlers, FileRequests> {
   const fileFor = (name: FileName): VersionedFile | null => {
     if (name === 'HISTORY.md') return null;
     if (name === 'MEMORY.md') return versionedMemory(memory);
-    const file = files[name];
+    const file = keptFiles[name];
     return {
       path: file.path,
       read: () => file.read(),

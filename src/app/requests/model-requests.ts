@@ -1,16 +1,12 @@
+import type { App } from '../../core/app.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { Journal } from '../../journal/journal.ts';
-import { fullName, type Models } from '../agent/models.ts';
-import type { Base } from '../base.ts';
+import { fullName } from '../agent/models.ts';
 
 const RECENT_MS = 90 * 86_400_000;
 const MOST = 200;
 
 /** Which models there are to choose from. */
-export function modelRequests(
-  { config, clock }: Pick<Base, 'config' | 'clock'>,
-  { models, journal }: { readonly models: Models; readonly journal: Pick<Journal, 'settings' | 'usage'> },
-): Pick<RequestHandlers, 'modelsList'> {
+export function modelRequests({ config, clock, models, journal }: App): Pick<RequestHandlers, 'modelsList'> {
   return {
     modelsList: async ({ session }) => {
       const chosen = session === undefined ? null : journal.settings.model(session);

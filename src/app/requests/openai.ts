@@ -1,55 +1,38 @@
 import { textsOfEnded } from '../../agent/turn/answer-text.ts';
 import { apiFactsOf } from '../../bus/api.ts';
-import type { MessageBus } from '../../bus/bus.ts';
-import type { Embedder, OpenAiPorts, TurnRecord } from '../../gateway/openai/ports.ts';
+import type { App } from '../../core/app.ts';
+import type { ApiBackend, Embedder, TurnRecord } from '../../gateway/openai/backend.ts';
 import { embeddingServer } from '../../providers/embedding-server.ts';
 import { openEmbeddings } from '../../providers/openai/embeddings.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { readTape } from '../../session/reader.ts';
 import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
 import { errorCode, errorMessage } from '../../util/errors.ts';
-import type { Base } from '../base.ts';
-import type { Stores } from '../storage/stores.ts';
 
 /** What programs reach through the API in the shapes of OpenAI's. */
-export function createOpenAiPorts(
-  { config, paths, clock, newId, log, redact }: Pick<Base, 'config' | 'paths' | 'clock' | 'newId' | 'log' | 'redact'>,
-  {
-    bus,
-    stores: { journal, media },
-    closing,
-  }: {
-    readonly bus: MessageBus;
-    readonly stores: Pick<Stores, 'journal' | 'media'>;
-    readonly closing: AbortSignal;
-  },
-): OpenAiPorts {
+export function createApi(app: App): ApiBackend {
+  const { journal, media } = app;
   return {
-    bus,
     find: (key) => {
       const place = journal.places.find(key);
       if (place === undefined) return undefined;
       const { light = false, json = false } = apiFactsOf(journal.inbox.byId([place.id])[0]) ?? {};
       return { ...place, light, json };
     },
-    ended: (session, turnId) => endedTurn(paths.sessions, session, turnId),
+    ended: (session, turnId) => endedTurn(app.paths.sessions, session, turnId),
     keepImage: async (bytes) => {
       const mediaType = bytes.byteLength > MOST_IMAGE_BYTES ? undefined : imageType(bytes);
       if (mediaType === undefined) return null;
       const hash = await media.put(bytes);
       return { hash, mediaType, path: media.pathOf(hash) };
     },
-    embedder: () => embedderOf(config, { clock, redact }),
-    newId,
-    clock,
-    log,
-    closing,
+    embedder: () => embedderOf(app),
   };
 }
 
 /** The model of `memory.embeddings`; null: it is not set. What keeps it from being asked is told by its first call. */
-function embedderOf(config: Base['config'], { clock, redact }: Pick<Base, 'clock' | 'redact'>): Embedder | null {
-  const server = embeddingServer(config);
+function embedderOf({ config, program, clock, redact }: App): Embedder | null {
+  const server = embeddingServer(config, program.presets);
   if (server === null) return null;
   const { provider, model } = config.memory.embeddings;
   return {

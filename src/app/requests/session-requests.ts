@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { App } from '../../core/app.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import { searchByQuestion } from '../../memory/time/search-by-question.ts';
 import { tapeName } from '../../session/tape-name.ts';
@@ -7,27 +8,18 @@ import { ifThere } from '../../storage/files.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import { shellWord } from '../../util/text.ts';
-import type { Clock } from '../../util/clock.ts';
 import { exportSession } from './session-export.ts';
 import { SessionIndex } from './session-index.ts';
 import { unknownSession } from './session-log.ts';
-import type { Stores } from '../storage/stores.ts';
 
 const MOST_EXPORT_BYTES = 50_000_000;
 
-/** What a person may ask about conversations; `folder`: where their tapes are; `timezone`: IANA name, or null for the machine's. */
+/** What a person may ask about conversations. */
 export function sessionRequests(
-  {
-    journal,
-    search,
-    sessions,
-    editors,
-    forgetBrowser,
-  }: Pick<Stores, 'journal' | 'search' | 'sessions' | 'editors'> & {
-    readonly forgetBrowser: (sessionKey: string) => Promise<void>;
-  },
-  { folder, clock, timezone }: { readonly folder: string; readonly clock: Clock; readonly timezone: string | null },
+  app: App,
 ): Pick<RequestHandlers, 'sessionsList' | 'sessionsExport' | 'sessionsSearch' | 'sessionsDelete'> {
+  const { journal, search, editors } = app;
+  const folder = app.paths.sessions;
   const index = new SessionIndex(folder, () => new Set(journal.turns.open().map(({ session }) => session)));
   return {
     sessionsList: (page) => index.page(page),
@@ -35,12 +27,13 @@ export function sessionRequests(
       const tape = await ifThere(stat(join(folder, tapeName(session))));
       if (tape !== undefined && tape.size > MOST_EXPORT_BYTES) throw tooLarge(session);
       const name = `${tapeName(session).replace(/\.jsonl$/u, '')}.${format}`;
-      return { name, text: await exportSession(folder, { session, format, timezone }) };
+      return { name, text: await exportSession(folder, { session, format, timezone: app.config.agent.timezone }) };
     },
     sessionsSearch: async ({ text, count, session }) => {
       const scope = session === undefined ? ('all' as const) : [session];
       const query = { text, limit: count, scope };
-      const { hits, time } = await searchByQuestion(search, query, { now: clock.now(), timezone });
+      const { timezone } = app.config.agent;
+      const { hits, time } = await searchByQuestion(search, query, { now: app.clock.now(), timezone });
       return hits.map(({ source, session: in_ = null, at = null, role = null, snippet }) => ({
         source,
         session: in_,
@@ -61,9 +54,9 @@ export function sessionRequests(
       }
       const isEditors = editors.of(session) !== undefined;
       await editors.forget(session);
-      if ((await sessions.delete(session)) || isEditors) {
+      if ((await app.sessions.delete(session)) || isEditors) {
         await journal.feed.forget(session);
-        await forgetBrowser(session);
+        for (const [, forget] of app.plugins.each('forget')) await forget(session);
         search.scheduleSync();
         return null;
       }

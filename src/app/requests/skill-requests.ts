@@ -1,40 +1,26 @@
 import { createHash } from 'node:crypto';
 import { draftChange, writeConfig } from '../../config/change.ts';
+import type { App } from '../../core/app.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { HttpSlot } from '../../gateway/operations/ports.ts';
 import type { SkillFacts, SkillOffer } from '../../gateway/operations/skills.ts';
-import type { SkillCatalog } from '../../skills/catalog.ts';
 import type { InstallPlan } from '../../skills/install.ts';
 import type { Skill } from '../../skills/skill.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
-import type { Base } from '../base.ts';
 import type { SkillInstaller } from '../extensions/skill-installer.ts';
-import type { Reloader } from '../reload.ts';
 
-type SkillBase = Pick<Base, 'config' | 'paths' | 'env'>;
 export interface SkillRequests extends Pick<RequestHandlers, 'skillsList' | 'skillsInstall' | 'skillsRemove'> {
   readonly skillsSet: (change: { readonly name: string; readonly enabled: boolean }) => Promise<null>;
 }
 
 /** What a person may ask about skills. */
-export function skillRequests(
-  base: SkillBase,
-  {
-    catalog,
-    reload,
-    http,
-  }: {
-    readonly catalog: SkillCatalog;
-    readonly reload: Reloader['reload'];
-    readonly http: HttpSlot;
-  },
-): SkillRequests {
+export function skillRequests(app: App): SkillRequests {
+  const catalog = app.skills;
   // What reads skills with all their forms is loaded with the first call.
   const opened = async (): Promise<SkillInstaller> => {
     const { openSkillInstaller } = await import('../extensions/skill-installer.ts');
-    return openSkillInstaller(base.config, base.paths, { env: base.env, catalog });
+    return openSkillInstaller(app.config, app.paths, { env: app.env, catalog });
   };
   const find = async (name: string): Promise<Skill> => {
     const { skills, disabled, found } = await catalog.survey();
@@ -43,7 +29,7 @@ export function skillRequests(
     throw new AppError('unknown-skill', `There is no skill ${JSON.stringify(oneLine(name, 60))}.`);
   };
   const takeUp = async (): Promise<void> => {
-    const { refused } = await reload();
+    const { refused } = await app.reload();
     if (refused !== null) throw new AppError('config-invalid', refused);
   };
   // One after the other: each writes the whole list.
@@ -65,7 +51,7 @@ export function skillRequests(
       const set = last.then(async () => {
         // The list of the file, not an older one, is what the name is added to.
         await takeUp();
-        await setEnabled(base, skill.name, enabled);
+        await setEnabled(app, skill.name, enabled);
         await takeUp();
       });
       last = set.catch(() => undefined);
@@ -73,7 +59,7 @@ export function skillRequests(
       return null;
     },
     skillsInstall: async ({ upload, confirm, replace = false }) => {
-      const bytes = await http.upload?.(upload);
+      const bytes = await app.http.upload?.(upload);
       if (bytes === undefined) throw new AppError('upload-unknown', 'The file is not kept any more. Upload it again.');
       const installer = await opened();
       const plan = await installer.planArchive(bytes);
@@ -96,11 +82,11 @@ export function skillRequests(
 }
 
 /** Writes into config.json that a skill is used or not. */
-async function setEnabled({ paths, env, config }: SkillBase, name: string, enabled: boolean): Promise<void> {
+async function setEnabled({ program, paths, env, config }: App, name: string, enabled: boolean): Promise<void> {
   const { disabled, entries } = config.skills;
   const others = disabled.filter((other) => other !== name);
   const change = async (path: readonly string[], value: unknown): Promise<void> => {
-    const draft = await draftChange({ paths, env }, { path, value });
+    const draft = await draftChange({ program, paths, env }, { path, value });
     if (draft.text !== draft.before) await writeConfig(paths, draft);
   };
   await change(['skills', 'disabled'], enabled ? others : [...others, name]);

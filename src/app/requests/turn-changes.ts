@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { relative } from 'node:path';
 import type { ReceiptItem } from '../../agent/receipt/receipt.ts';
+import type { App } from '../../core/app.ts';
 import type { TurnChange } from '../../gateway/operations/traces.ts';
 import type { TurnRecord } from '../../journal/turn-records.ts';
 import type { ChangeLog, RecordedChange } from '../../storage/change-log.ts';
@@ -12,13 +13,6 @@ import { changedTexts } from './changed-texts.ts';
 const MOST = 50;
 const LONGEST = 20_000;
 
-export interface ChangesPorts {
-  readonly changes: Pick<ChangeLog, 'of' | 'jobsOf' | 'copy'>;
-  /** Absolute. */
-  readonly workspace: string;
-  readonly redact: (text: string) => string;
-}
-
 /**
  * The lines that a turn changed in files and jobs, each thing once, from its first to its last change. Taken from what is kept
  * for /undo, so after 90 days there are none.
@@ -26,7 +20,7 @@ export interface ChangesPorts {
 export async function turnChanges(
   { session, id }: Pick<TurnRecord, 'session' | 'id'>,
   did: readonly ReceiptItem[],
-  { changes, workspace, redact }: ChangesPorts,
+  { changes, paths, redact }: App,
 ): Promise<readonly TurnChange[]> {
   // A change is recorded before it is made; a call inside another has an id that begins with that of the outer one.
   const isDone = ({ call }: { readonly call: string }): boolean =>
@@ -34,7 +28,7 @@ export async function turnChanges(
     did.length === 0 ||
     did.some(({ callId, outcome }) => outcome === 'done' && (call === callId || call.startsWith(`${callId}.`)));
   const [files, jobs] = await Promise.all([changes.of(session, id), changes.jobsOf(session, id)]);
-  const root = await realpath(workspace).catch(() => workspace);
+  const root = await realpath(paths.workspace).catch(() => paths.workspace);
   const found: TurnChange[] = [];
   for (const made of byName(files.filter(isDone), ({ path }) => path).slice(0, MOST)) {
     const inside = relative(root, made.last.path);
@@ -64,7 +58,7 @@ function byName<Change>(all: readonly Change[], nameOf: (change: Change) => stri
 }
 
 /** Null: a text is not kept any more, or is none. */
-async function fileLines(made: Made<RecordedChange>, changes: ChangesPorts['changes']): Promise<string | null> {
+async function fileLines(made: Made<RecordedChange>, changes: ChangeLog): Promise<string | null> {
   const texts = await changedTexts(made, changes);
   return texts === null ? null : previewOf(texts.before, texts.after);
 }

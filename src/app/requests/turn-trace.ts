@@ -1,24 +1,21 @@
 import { receiptOf } from '../../agent/receipt/receipt.ts';
+import type { App } from '../../core/app.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import type { TraceStep, TraceTokens, TurnFacts, TurnTrace } from '../../gateway/operations/traces.ts';
-import type { Journal } from '../../journal/journal.ts';
 import type { TurnRecord } from '../../journal/turn-records.ts';
 import { type CallRecord, type EntryOf, saidIn, type TapeEntry } from '../../session/entry.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 import { entriesOfTurn } from '../agent/why.ts';
-import type { saveTurn } from '../traces/save-turn.ts';
 import { cut } from '../../util/text.ts';
-import { turnChanges, type ChangesPorts } from './turn-changes.ts';
+import { turnChanges } from './turn-changes.ts';
 
 const LONGEST_TEXT = 2_000;
 
-/** What a person may ask about turns; `folder`: where the tapes are. */
-export function turnRequests(
-  { turnRecords }: Pick<Journal, 'turnRecords'>,
-  folder: string,
-  { save, ...ports }: ChangesPorts & { readonly save: (record: TurnRecord) => ReturnType<typeof saveTurn> },
-): Pick<RequestHandlers, 'turnsList' | 'turnsTrace' | 'turnsSave'> {
+/** What a person may ask about turns. */
+export function turnRequests(app: App): Pick<RequestHandlers, 'turnsList' | 'turnsTrace' | 'turnsSave'> {
+  const { turnRecords } = app.journal;
+  const folder = app.paths.sessions;
   return {
     turnsList: async ({ count, before }) => turnRecords.newest(count, before).map(factsOf),
     turnsTrace: async ({ turn }) => {
@@ -26,13 +23,15 @@ export function turnRequests(
       if (record === undefined) throw unknownTurn(turn);
       const entries = await entriesOfTurn(folder, record);
       const did = receiptOf(entries);
-      return { ...traceOf(record, entries), did, changes: await turnChanges(record, did, ports) };
+      return { ...traceOf(record, entries), did, changes: await turnChanges(record, did, app) };
     },
     turnsSave: async ({ turn }) => {
       const record = turnRecords.find(turn);
       if (record === undefined) throw unknownTurn(turn);
-      if ((await entriesOfTurn(folder, record)).length > 0) return { turn, ...(await save(record)) };
-      throw new AppError('turn-gone', `Of the turn ${turn} nothing is left: its conversation was deleted.`);
+      if ((await entriesOfTurn(folder, record)).length === 0)
+        throw new AppError('turn-gone', `Of the turn ${turn} nothing is left: its conversation was deleted.`);
+      const { saveTurn } = await import('../traces/save-turn.ts');
+      return { turn, ...(await saveTurn(record, app)) };
     },
   };
 }
@@ -117,7 +116,7 @@ function attemptsOf(call: CallRecord | undefined): Extract<TraceStep, { kind: 'm
   }));
 }
 
-function statusOf({ status }: { readonly status?: number | undefined }): string {
+function statusOf({ status }: { readonly status?: number }): string {
   return status === undefined ? '' : ` (${status})`;
 }
 

@@ -1,16 +1,14 @@
 import { undoText } from '../../agent/undo/text.ts';
-import type { Undo, UndoPlan } from '../../agent/undo/undo.ts';
+import type { UndoPlan } from '../../agent/undo/undo.ts';
+import type { App } from '../../core/app.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import type { UndoneTurn } from '../../gateway/operations/undo.ts';
-import type { Journal } from '../../journal/journal.ts';
 import { AppError } from '../../util/errors.ts';
 import { unknownTurn } from './turn-trace.ts';
 
 /** What a person may ask about taking one turn back, whichever it is. */
-export function undoRequests(
-  undo: Undo,
-  { turnRecords, turns }: Pick<Journal, 'turnRecords' | 'turns'>,
-): Pick<RequestHandlers, 'undoTurn'> {
+export function undoRequests({ undo, journal }: App): Pick<RequestHandlers, 'undoTurn'> {
+  const { turnRecords, turns } = journal;
   return {
     undoTurn: async ({ turn, dry }) => {
       const record = turnRecords.find(turn);

@@ -1,9 +1,8 @@
-import type { Budget } from '../../agent/context/budget.ts';
+import type { App } from '../../core/app.ts';
 import type { RequestHandlers } from '../../gateway/operations/operations.ts';
 import type { UsageSums } from '../../gateway/operations/usage.ts';
-import { addSums, NOTHING, type UsageStore, type UsageSum } from '../../journal/usage.ts';
+import { addSums, NOTHING, type UsageSum } from '../../journal/usage.ts';
 import { localTime, startOfDay } from '../../util/time-zone.ts';
-import type { Base } from '../base.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -12,13 +11,16 @@ const MOST_NAMES = 11;
 const OTHER = 'other';
 
 /** What a person may ask about tokens and cost. */
-export function usageRequests(
-  { clock, config }: Pick<Base, 'clock' | 'config'>,
-  { usage, budget }: { readonly usage: UsageStore; readonly budget: Pick<Budget, 'today'> },
-): Pick<RequestHandlers, 'usage' | 'usageSeries'> {
-  const { timezone } = config.agent;
+export function usageRequests(app: App): Pick<RequestHandlers, 'usage' | 'usageSeries'> {
+  const { usage } = app.journal;
+  const { timezone } = app.config.agent;
+  const nameOf = (by: string, name: string): string => {
+    if (by !== 'job') return name;
+    const origin = app.program.origins.all.find((one) => one.hasJobs === true && name.startsWith(`${one.name}:`));
+    return origin === undefined ? name : name.slice(origin.name.length + 1);
+  };
   const sinceOf = (days: number): number => {
-    const today = startOfDay(clock.now(), timezone);
+    const today = startOfDay(app.clock.now(), timezone);
     // The day may begin an hour earlier or later by the clock: half a day before it lies within the day before.
     return days === 1 ? today : startOfDay(today - (days - 1) * DAY_MS + DAY_MS / 2, timezone);
   };
@@ -46,7 +48,7 @@ export function usageRequests(
           return { day, ...flat({ ...sum, name: name.join(' ') }) };
         }),
         cacheHitRate: all.input === 0 ? null : all.cached / all.input,
-        budgets: budget.today().map(({ key, limit, used }) => ({
+        budgets: app.budget.today().map(({ key, limit, used }) => ({
           name: `agent.budget.${key}`,
           unit: key === 'dayUsd' ? ('usd' as const) : ('tokens' as const),
           limit,
@@ -56,10 +58,6 @@ export function usageRequests(
       };
     },
   };
-}
-
-function nameOf(by: string, name: string): string {
-  return by === 'job' ? name.replace(/^cron:/u, '') : name;
 }
 
 function flat({ name, calls, usage: { input, cached, output }, costUsd, unpriced }: NamedSum): UsageSums {

@@ -1,3 +1,4 @@
+import type { Program } from '../../core/program.ts';
 import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,7 @@ import { agreedToolsFile } from '../tools/mcp.ts';
 const COPIED = { files: 20_000, bytes: 200_000_000, without: new Set(['.git', 'node_modules']) };
 
 export interface TrialHomeOptions {
+  readonly program: Program;
   readonly env: Environment;
   readonly clock: Pick<Clock, 'now'>;
   /** Copied into its workspace; null: it has none, or has it anyway. */
@@ -47,6 +49,7 @@ const OLD_MS = 24 * 3_600_000;
 export async function openTrialHome({
   env,
   clock,
+  program,
   skill,
   real,
   files,
@@ -60,7 +63,7 @@ export async function openTrialHome({
   const paths = homePaths(folder, env);
   const isCopied = workspace === 'copy' && existsSync(real.workspace);
   const left = isCopied ? await copyFolder(real.workspace, paths.workspace, COPIED) : 0;
-  if (!isCopied) await initHome(paths, { config: '{}\n' });
+  if (!isCopied) await initHome(paths, program, { config: '{}\n' });
   const agreed = await readIfExists(agreedToolsFile(real));
   if (agreed !== undefined) await replaceDurable(agreedToolsFile(paths), agreed);
   for (const [path, content] of Object.entries(files)) {

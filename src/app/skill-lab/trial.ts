@@ -1,3 +1,4 @@
+import type { Program } from '../../core/program.ts';
 import type { HookSet } from '../../agent/hooks/hooks.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { Config } from '../../config/schema.ts';
@@ -33,6 +34,7 @@ export interface Trial {
 
 /** What a trial takes of the process. */
 export interface TrialPorts {
+  readonly program: Program;
   readonly env: Environment;
   readonly clock: Clock;
   /** Ends the trial. */
@@ -96,9 +98,9 @@ export interface TrialLimits {
  */
 export async function runTrial(plan: TrialPlan, ports: TrialPorts): Promise<Trial> {
   const { skill, withSkill, limits } = plan;
-  const { env, clock } = ports;
+  const { program, env, clock } = ports;
   const isBrought = withSkill && (plan.workspace === 'new' ? skill.source !== 'package' : skill.source === 'user');
-  await using home = await openTrialHome({ env, clock, ...plan, skill: isBrought ? skill : null });
+  await using home = await openTrialHome({ program, env, clock, ...plan, skill: isBrought ? skill : null });
   const seen = watch(skill);
   const tools = new Set<string>();
   await using assistant = await ports.start({

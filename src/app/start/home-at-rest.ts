@@ -26,9 +26,16 @@ export interface HomeAtRest {
 
 /** Reads the journal, if there is one; starts nothing. */
 export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, loaded: LoadedConfig, clock: Clock): HomeAtRest {
-  const { config } = loaded;
-  const spoken = { voice: voiceText(config), speech: speechText(config), search: meaningText(config) };
-  const troubles = peopleTroubles(config, peopleOnDisk(paths.state), paths.config);
+  const {
+    config,
+    program: { presets },
+  } = loaded;
+  const spoken = {
+    voice: voiceText(config, presets),
+    speech: speechText(config, presets),
+    search: meaningText(config, presets),
+  };
+  const troubles = peopleTroubles(loaded, peopleOnDisk(paths.state), paths.config);
   try {
     const { standard } = createModels({ config, loaded, clock, random: systemRandom, log: silentLog });
     return { model: fullName(standard), ...spoken, troubles };

@@ -24,10 +24,12 @@ export async function openBase(
   const { config } = settings;
   const { plugged, clock } = ground;
   const { plugins: folder, pluginPins: pins } = ground.paths;
+  const { program } = ground;
   const plugins = await PluginHost.open({
     folder,
     pins,
     config,
+    program,
     plugged,
     clock,
     log: ground.log,

@@ -1,7 +1,6 @@
 import { closeUnseen } from '../../agent/recovery/give-up.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
 import { markRestored, readRestored, type Restoration } from '../../backup/restored.ts';
-import type { Journal } from '../../journal/journal.ts';
 import type { InboundMessage, Role } from '../../bus/messages.ts';
 import type { EndedByRestore } from '../../journal/restored.ts';
 import { asRole } from '../../security/access/access.ts';
@@ -10,41 +9,38 @@ import { errorMessage } from '../../util/errors.ts';
 import { machineZone, localText } from '../../util/time-zone.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { plural } from '../../util/text.ts';
-import type { Agent } from '../agent.ts';
-import type { Base } from '../base.ts';
+import type { Config } from '../../config/schema.ts';
+import type { App } from '../../core/app.ts';
 
 /**
  * The first start of a restored home: ends what was open at the time of the backup, because the program may have gone on
  * with it, and tells the owner once. Every step may be repeated after a crash. Does nothing in any other home.
  */
-export async function endWhatRestoreLeft(
-  { paths, clock, log, config, newId }: Pick<Base, 'paths' | 'clock' | 'log' | 'config' | 'newId'>,
-  { agent, journal }: { readonly agent: Pick<Agent, 'ports' | 'automation'>; readonly journal: Journal },
-): Promise<void> {
+export async function endWhatRestoreLeft(app: App): Promise<void> {
+  const { paths, clock, log, config, plugins, journal } = app;
   const restoration = await readRestored(paths.home);
   if (restoration === undefined || restoration.hasEnded) return;
   const known = journal.turns.open().map(({ id, session, messages }) => ({ id, sessionKey: session, messages }));
   const questions = journal.questions.countWaiting();
-  const open = [...known, ...(await adoptYoungerTurns({ agent, journal, newId, log, known }))];
-  for (const turn of open) await closeUnseen(turn, TURN_END, agent.ports);
+  const open = [...known, ...(await adoptYoungerTurns(known, app))];
+  for (const turn of open) await closeUnseen(turn, TURN_END, app);
   // What was due may have run until the restore, and what is due after it runs as usual.
   const until = restoration.at === 0 ? clock.now() : Math.min(restoration.at, clock.now());
-  const schedule = await agent.automation.restored();
-  const jobs = await schedule.dueUpTo(until);
+  const doubted = await Promise.all(plugins.each('restored').map(([, restored]) => restored(until)));
+  const says = doubted.map((one) => one.says).filter((text) => text !== '');
   const chat = journal.questions.ownersChat();
   const ended = await journal.endWaiting({
     id: `restored:${restoration.at}`,
     notice: (waited) => {
-      const text = noticeText({ ...waited, turns: open.length, questions, jobs }, restoration, config);
+      const text = noticeText({ ...waited, turns: open.length, questions, says }, restoration, config);
       return chat === undefined ? null : outboundTo(chat, { id: '', kind: 'notice', text }, clock.now());
     },
   });
-  await schedule.skipRestored(until);
+  for (const { end } of doubted) await end();
   await markRestored(paths.home, { ...restoration, hasEnded: true });
   log.warn('restore: what was open at the time of the backup is ended', {
     turns: open.length,
     questions,
-    jobs: jobs.length,
     ...ended,
   });
 }
@@ -54,18 +50,10 @@ export async function endWhatRestoreLeft(
  * would take its last question for the next thing to do, and run a command again. Their messages are put into the journal
  * where its newest message of the session shows who wrote them. A tape that can't be read is left to its next use.
  */
-async function adoptYoungerTurns({
-  agent,
-  journal,
-  newId,
-  log,
-  known,
-}: Pick<Base, 'newId' | 'log'> & {
-  readonly agent: Pick<Agent, 'ports'>;
-  readonly journal: Journal;
-  readonly known: readonly OpenTurn[];
-}): Promise<readonly OpenTurn[]> {
-  const { sessions } = agent.ports.store;
+async function adoptYoungerTurns(
+  known: readonly OpenTurn[],
+  { journal, sessions, newId, log }: App,
+): Promise<readonly OpenTurn[]> {
   const ids = new Set(known.map(({ id }) => id));
   const found: OpenTurn[] = [];
   for (const { key } of await sessions.list()) {
@@ -125,9 +113,9 @@ const TURN_END =
   '[This was not finished when the backup was made from which the assistant was restored. Whether it was done later is unknown.]';
 
 function noticeText(
-  ended: EndedByRestore & { readonly turns: number; readonly questions: number; readonly jobs: readonly string[] },
+  ended: EndedByRestore & { readonly turns: number; readonly questions: number; readonly says: readonly string[] },
   { backupAt }: Restoration,
-  { agent, cron }: Base['config'],
+  { agent }: Config,
 ): string {
   const zone = agent.timezone ?? machineZone();
   const when = backupAt === 0 ? 'a backup' : `the backup of ${localText(backupAt, zone)}`;
@@ -141,9 +129,6 @@ function noticeText(
     parts.length === 0
       ? 'Nothing was open then.'
       : `What was open then has ended, because it may have been done since: ${parts.join(', ')}. Ask again for what you still need; \`${assistantCommand('inbox')}\` lists the messages.`;
-  const due =
-    ended.jobs.length === 0
-      ? ''
-      : ` These jobs came due after it and may have run already, so I don't run them for those times: ${ended.jobs.map((id) => `\`${id}\``).join(', ')}.${cron.enabled ? ' `/cron run ID` runs one now.' : ''}`;
-  return `I was restored from ${when} and know nothing of what happened after it. ${open}${due}`;
+  const more = ended.says.map((text) => ` ${text}`).join('');
+  return `I was restored from ${when} and know nothing of what happened after it. ${open}${more}`;
 }

@@ -1,8 +1,6 @@
 import type { Config } from '../../config/schema.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { App } from '../../core/app.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Base } from '../base.ts';
-import type { TellOwner } from '../tell-owner.ts';
 
 /** A process that ran this long, ms, counts as healthy. */
 const CALM_MS = 30 * 60_000;
@@ -29,31 +27,21 @@ export function trialConfig(config: Config): Config {
 }
 
 /** Tells the owner, once for a row of starts. Never rejects. */
-export async function announceSafeMode(
-  { log, plugins }: Pick<Base, 'log' | 'plugins'>,
-  { starts, tellOwner }: Pick<Journal, 'starts'> & { readonly tellOwner: TellOwner },
-): Promise<void> {
+export async function announceSafeMode({ log, plugins, journal: { starts }, notices }: App): Promise<void> {
   log.error('safe mode: schedule, heartbeat, MCP servers and plugins are off', { starts: starts.recent });
   const off = plugins.missingGuards.map(({ name }) => JSON.stringify(name)).join(', ');
   const guards = off === '' ? '' : ` Guards that are off: ${off}. What they should judge is held back.`;
-  await tellOwner(`safe-mode:${starts.since}`, safeModeSentence(starts) + guards);
+  await notices.tell(`safe-mode:${starts.since}`, safeModeSentence(starts) + guards);
 }
 
 /**
  * After 30 minutes this start counts as a good one; in safe mode the program then starts anew, in order, as soon as no
  * turn is running. Disposing ends the waiting.
  */
-export function whenCalm(
-  { log, clock, safe }: Pick<Base, 'log' | 'clock' | 'safe'>,
-  {
-    journal,
-    running,
-    restart,
-  }: { readonly journal: Journal; readonly running: () => number; readonly restart: (() => void) | undefined },
-): Disposable {
+export function whenCalm({ log, clock, safe, journal, turns, restart }: App): Disposable {
   let timer: Disposable;
   const look = (): void => {
-    if (running() === 0) {
+    if (turns.running.length === 0) {
       log.info('safe mode: 30 minutes without a crash, restarting without it');
       restart?.();
     } else timer = clock.timer(IDLE_LOOK_MS, look);

@@ -108,9 +108,9 @@ async function openUntilWritable<T>(
  * that arrive stay unacknowledged with the platform.
  */
 function tellOwner(base: Ground): AsyncDisposable {
-  const { config, paths, storage, clock, random, log } = base;
+  const { paths, storage, clock, random, log } = base;
   const chat = ownersAddress(base);
-  const settings = chat === undefined ? undefined : enabledChannels(config)[chat.channel];
+  const settings = chat === undefined ? undefined : enabledChannels(base.loaded)[chat.channel];
   const sentence = storageSentence(storage.state, paths.home);
   if (chat === undefined || settings === undefined || sentence === null)
     return { [Symbol.asyncDispose]: async () => {} };
@@ -155,8 +155,8 @@ function tellOwner(base: Ground): AsyncDisposable {
   };
 }
 
-function ownersAddress({ config, paths }: Ground): ChatAddress | undefined {
+function ownersAddress({ loaded, paths }: Ground): ChatAddress | undefined {
   const known = ownersChatOnDisk(paths.state);
-  const channels = enabledChannels(config);
-  return known !== undefined && channels[known.channel] !== undefined ? known : configuredOwnersChat(config);
+  const channels = enabledChannels(loaded);
+  return known !== undefined && channels[known.channel] !== undefined ? known : configuredOwnersChat(loaded);
 }

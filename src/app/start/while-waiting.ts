@@ -1,4 +1,5 @@
-import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import { OperationTable } from '../../gateway/operations/call.ts';
+import type { OwnAssistant } from '../../gateway/assistant-port.ts';
 import { startControlServer } from '../../gateway/control.ts';
 import { enabledChannels } from '../../config/channels.ts';
 import type { StorageState } from '../../storage/storage-health.ts';
@@ -67,19 +68,20 @@ export async function openWhileWaiting(base: Ground, waiting: WhileWaiting): Pro
 function waitingAssistant(
   base: Ground,
   { sentence, code, isStandby, http }: WhileWaiting & { readonly http: () => string | null },
-): AssistantPort {
+): OwnAssistant {
   const { config, loaded, paths, version, startedAt } = base;
   const warnings = configWarnings(loaded, process.getuid?.());
   const refuse = (): never => {
     throw new AppError(code, sentence());
   };
   return {
+    operations: new OperationTable([]),
     info: async () => ({
       version,
       pid: process.pid,
       home: paths.home,
       model: config.agent.model,
-      channels: Object.fromEntries(Object.keys(enabledChannels(config)).map((name) => [name, { state: 'stopped' }])),
+      channels: Object.fromEntries(Object.keys(enabledChannels(loaded)).map((name) => [name, { state: 'stopped' }])),
       warnings: isStandby() ? warnings : [sentence(), ...warnings],
       waiting: sentence(),
       startedAt,

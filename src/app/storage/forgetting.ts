@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import type { MentionsFound } from '../../agent/commands/memory.ts';
 import { outboundTo } from '../../agent/outgoing.ts';
-import type { MessageBus } from '../../bus/bus.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { parseInbound } from '../../journal/rows.ts';
-import { JOURNAL_TEXTS } from '../../journal/texts.ts';
+import { journalTexts } from '../../journal/texts.ts';
 import { backupsIn, forgetInHome } from '../../memory/forget/home.ts';
 import { Mention } from '../../memory/forget/mention.ts';
 import { forgetJson } from '../../memory/forget/texts.ts';
@@ -14,7 +13,8 @@ import { listTapes } from '../../session/reader.ts';
 import { readIfExists, replaceDurable } from '../../storage/files.ts';
 import { countTexts, rewriteTexts } from '../../storage/rewrite-texts.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Base, Ground } from '../base.ts';
+import type { App } from '../../core/app.ts';
+import type { Ground } from '../base.ts';
 
 /** Lies in a home of which something is to be forgotten, until all of it is done. */
 const requestSchema = z.object({
@@ -38,11 +38,13 @@ type Place = Pick<Ground, 'paths'>;
 
 const fileOf = ({ paths }: Place): string => join(paths.home, 'forget.json');
 
-/** Looks for what a person wants forgotten; changes nothing. Throws `forget-words` for words that could be anywhere. */
-export async function lookFor(words: string, { paths }: Place): Promise<MentionsFound> {
+export async function lookFor(
+  words: string,
+  { paths, program }: Pick<App, 'paths' | 'program'>,
+): Promise<MentionsFound> {
   const mention = new Mention(words);
   const { tapes: _, ...found } = await forgetInHome(paths, mention, { erases: false });
-  const rows = countTexts(paths.state, JOURNAL_TEXTS, (text) => {
+  const rows = countTexts(paths.state, journalTexts(program.tables), (text) => {
     forgetJson(text, mention);
     return mention.taken().length > 0;
   });
@@ -62,31 +64,43 @@ async function askToForget(
   await put(place, { id, words, asked: bare === null ? null : JSON.stringify(bare), sessions: [], backups: [] });
 }
 
-/** Notes it, and starts the program anew where something would start it again. */
-export async function forgetThen(
-  restart: (() => void) | undefined,
-  base: Pick<Base, 'paths' | 'clock' | 'newId'>,
-  request: { readonly words: string; readonly asked: InboundMessage | null },
-): Promise<'restarts' | 'later'> {
-  await askToForget(base, { id: base.newId(), ...request });
-  if (restart === undefined) return 'later';
-  base.clock.timer(RESTART_DELAY_MS, restart);
-  return 'restarts';
+/** What a person may have erased for good. */
+export interface Forgetting {
+  /** Looks for these words; changes nothing. Throws `forget-words` for words that could be anywhere. */
+  readonly lookFor: (words: string) => Promise<MentionsFound>;
+  /**
+   * Has the next start erase them. `restarts`: that follows at once; `later`: nothing starts the program again by itself.
+   * `asked`: the message that is answered when it is done.
+   */
+  readonly forget: (words: string, asked: InboundMessage | null) => Promise<'restarts' | 'later'>;
+}
+
+export function createForgetting(app: App): Forgetting {
+  return {
+    lookFor: (words) => lookFor(words, app),
+    forget: async (words, asked) => {
+      const { restart } = app;
+      await askToForget(app, { id: app.newId(), words, asked });
+      if (restart === undefined) return 'later';
+      app.clock.timer(RESTART_DELAY_MS, restart);
+      return 'restarts';
+    },
+  };
 }
 
 /**
  * Forgets what was asked for, in a home that nothing else uses yet. A start that is cut off does it again from the beginning.
  * False: nothing was to be forgotten.
  */
-export async function forgetBeforeStart(place: Pick<Ground, 'paths' | 'log'>): Promise<boolean> {
+export async function forgetBeforeStart(place: Pick<Ground, 'paths' | 'log' | 'program'>): Promise<boolean> {
   const request = await read(place);
   if (request === undefined || request.words === null) return false;
-  const { paths, log } = place;
+  const { paths, log, program } = place;
   const mention = new Mention(request.words);
   const { tapes } = await forgetInHome(paths, mention, { erases: true });
   const rewritten = new Set(tapes.map((name) => join(paths.sessions, name)));
   const sessions = (await listTapes(paths.sessions)).filter(({ path }) => rewritten.has(path)).map(({ key }) => key);
-  const rows = rewriteTexts(paths.state, JOURNAL_TEXTS, (text) => forgetJson(text, mention));
+  const rows = rewriteTexts(paths.state, journalTexts(program.tables), (text) => forgetJson(text, mention));
   // It is built again from what is left.
   for (const end of ['', '-wal', '-shm']) await rm(`${paths.search}${end}`, { force: true });
   await put(place, { ...request, words: null, sessions, backups: [...(await backupsIn(paths.backups))] });
@@ -100,8 +114,8 @@ export async function forgottenSessions(place: Place): Promise<readonly string[]
 }
 
 /** Tells who asked that it is forgotten. Call it when a store of tapes has what is left. */
-export async function tellForgotten(base: Pick<Base, 'paths' | 'clock' | 'log'>, bus: MessageBus): Promise<void> {
-  const request = await read(base);
+export async function tellForgotten(app: App): Promise<void> {
+  const request = await read(app);
   if (request === undefined || request.words !== null) return;
   const { id, asked, backups } = request;
   const target = asked === null ? undefined : parseInbound(asked);
@@ -110,10 +124,10 @@ export async function tellForgotten(base: Pick<Base, 'paths' | 'clock' | 'log'>,
       backups.length === 0 ? '' : ` It is still in these backups, which you can delete: ${backups.join(', ')}.`;
     const text = `It is forgotten for good: it cannot be brought back.${old} The chat platform keeps its own copy of our messages; delete those there.`;
     const notice = { id: `forget:${id}`, kind: 'notice', text } as const;
-    await bus.publishOutbound(outboundTo(target, notice, base.clock.now()));
+    await app.bus.publishOutbound(outboundTo(target, notice, app.clock.now()));
   }
-  await rm(fileOf(base), { force: true }).catch((error: unknown) =>
-    base.log.warn('forget: mark not removed', { reason: errorMessage(error) }),
+  await rm(fileOf(app), { force: true }).catch((error: unknown) =>
+    app.log.warn('forget: mark not removed', { reason: errorMessage(error) }),
   );
 }
 

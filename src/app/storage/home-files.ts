@@ -4,7 +4,7 @@ import { damageText, type FileDamage, HomeFiles } from '../../storage/home-files
 import type { Clock } from '../../util/clock.ts';
 import { machineZone } from '../../util/time-zone.ts';
 import type { Ground } from '../base.ts';
-import type { TellOwner } from '../tell-owner.ts';
+import type { Notices } from '../notices.ts';
 
 /** The jobs and the databases report their own damage; tapes are compared with the journal. */
 const FILES: readonly string[] = [
@@ -26,7 +26,7 @@ export class DamageReports implements Disposable {
   readonly #clock: Clock;
   readonly #all: string[] = [];
   readonly #untold: { readonly id: string; readonly text: string }[] = [];
-  #tellOwner: TellOwner | undefined;
+  #notices: Notices | undefined;
   #isTelling = false;
   #again: Disposable | undefined;
   #isClosed = false;
@@ -52,8 +52,8 @@ export class DamageReports implements Disposable {
   }
 
   /** Tells what was found and what will be. */
-  tellBy(tellOwner: TellOwner): void {
-    this.#tellOwner = tellOwner;
+  tellBy(notices: Notices): void {
+    this.#notices = notices;
     this.#tell();
   }
 
@@ -63,9 +63,9 @@ export class DamageReports implements Disposable {
   }
 
   #tell(): void {
-    if (this.#tellOwner === undefined || this.#isTelling) return;
+    if (this.#notices === undefined || this.#isTelling) return;
     this.#isTelling = true;
-    void this.#tellAll(this.#tellOwner).finally(() => {
+    void this.#tellAll(this.#notices).finally(() => {
       this.#isTelling = false;
       this.#again?.[Symbol.dispose]();
       if (this.#untold.length === 0 || this.#isClosed) return;
@@ -73,9 +73,9 @@ export class DamageReports implements Disposable {
     });
   }
 
-  async #tellAll(tellOwner: TellOwner): Promise<void> {
+  async #tellAll(notices: Notices): Promise<void> {
     for (let next = this.#untold[0]; next !== undefined && !this.#isClosed; next = this.#untold[0]) {
-      if (!(await tellOwner(next.id, `⚠ ${next.text}`))) return;
+      if (!(await notices.warn(next.id, next.text))) return;
       this.#untold.shift();
     }
   }

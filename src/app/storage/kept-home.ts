@@ -135,7 +135,7 @@ async function openOwn(
   const { leaseMs } = readStoreAddress(url);
   const name = storedHomeName(paths);
   const gateway = { name: placeOf(paths), version, max: 1 };
-  const parts = { folder: paths.home, migrations: journalMigrations, clock, log };
+  const parts = { folder: paths.home, migrations: journalMigrations, tables: ground.program.tables, clock, log };
   await using standby = new Standby(ground, standbyPorts);
   const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
   const onUnreachable = (error: AppError): void => standby.unreachable(error);

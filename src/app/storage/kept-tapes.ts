@@ -1,28 +1,19 @@
+import type { App } from '../../core/app.ts';
 import { StoredTapes, type TapeStore } from '../../session/stored-tapes.ts';
-import type { Sessions } from '../../session/sessions.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Base } from '../base.ts';
 import { forgottenSessions } from './forgetting.ts';
 import type { KeptHome } from './kept-home.ts';
 
-interface KeptTapesParts {
-  /** What the program that runs the assistant gave. */
-  readonly own: TapeStore | undefined;
-  /** What keeps the whole home; then it keeps the tapes too. */
-  readonly kept: Pick<KeptHome, 'tapes' | 'probe'> | null;
-  readonly closing: AbortSignal;
-}
-
 /**
  * Keeps the tapes in a store too: first the home gets what only the store has, and while the assistant works the store gets what
- * only the home has. Rejects with `tape-store-failed` when the store cannot be read.
+ * only the home has. `own`: what the program that runs the assistant gave; `kept`: what keeps the whole home, and then the
+ * tapes too. Rejects with `tape-store-failed` when the store cannot be read.
  */
 export async function keepTapes(
-  base: Pick<Base, 'paths' | 'clock' | 'log' | 'plugins' | 'stored' | 'storage'>,
-  sessions: Sessions,
-  { own, kept, closing }: KeptTapesParts,
+  app: App,
+  { own, kept }: { readonly own: TapeStore | undefined; readonly kept: Pick<KeptHome, 'tapes' | 'probe'> | null },
 ): Promise<void> {
-  const { paths, clock, log, plugins, stored, storage } = base;
+  const { paths, clock, log, plugins, stored, storage, sessions, closing } = app;
   const { tapeStore } = plugins;
   const store = kept?.tapes ?? own ?? tapeStore?.store;
   if (store === undefined) return;
@@ -39,7 +30,7 @@ export async function keepTapes(
     log,
   });
   // What was taken out of tapes here must not come back from there: it gets them anew.
-  for (const key of await forgottenSessions(base)) await stored.tapes.remove(key);
+  for (const key of await forgottenSessions(app)) await stored.tapes.remove(key);
   await sessions.keepIn(stored.tapes);
   storage
     .untilWritten(() => sessions.catchUp(closing), { signal: closing, what: 'session: bring tapes to their store' })

@@ -1,3 +1,4 @@
+import type { Program } from '../../core/program.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HomePaths } from '../../config/home.ts';
@@ -11,6 +12,7 @@ import { silentLog } from '../../util/log.ts';
 import { placeOf, storedHomeName } from './kept-home.ts';
 
 export interface MoveHome {
+  readonly program: Program;
   readonly paths: HomePaths;
   readonly to: 'database' | 'folder';
   /** As the setting `store` has it, with variables resolved. */
@@ -29,7 +31,7 @@ export interface MoveHome {
  * was cut off is repeated by another call. A home that was set up and never started is moved too. Throws `no-home`, `home-locked`
  * when an assistant uses the folder, and as `moveIn` and `moveOut`.
  */
-export async function moveHome({ paths, to, store, isConfigured, ...rest }: MoveHome): Promise<Moved> {
+export async function moveHome({ program, paths, to, store, isConfigured, ...rest }: MoveHome): Promise<Moved> {
   if (to === 'database' && ![paths.state, paths.config, paths.workspace].some((path) => existsSync(path)))
     throw new AppError('no-home', `There is no home in ${paths.home}. Name it with --home.`);
   const { clock } = rest;
@@ -44,6 +46,7 @@ export async function moveHome({ paths, to, store, isConfigured, ...rest }: Move
     sessions: paths.sessions,
     place: placeOf(paths),
     migrations: journalMigrations,
+    tables: program.tables,
     backupPath: (from: number) => join(paths.backups, `state-v${from}-${clock.now()}.db`),
     log: silentLog,
   };

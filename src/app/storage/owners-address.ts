@@ -1,5 +1,5 @@
 import { enabledChannels } from '../../config/channels.ts';
-import type { Config } from '../../config/schema.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { configuredOwners } from '../../security/access/access.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
 
@@ -7,8 +7,8 @@ import type { ChatAddress } from '../../tools/tool.ts';
 const ID_IS_CHAT = new Set(['telegram', 'slack']);
 
 /** The direct chat of an owner by the configuration alone, for when the journal cannot say it; undefined: it names none. */
-export function configuredOwnersChat(config: Config): ChatAddress | undefined {
-  for (const [name, settings] of Object.entries(enabledChannels(config))) {
+export function configuredOwnersChat(looked: Pick<LoadedConfig, 'config' | 'program'>): ChatAddress | undefined {
+  for (const [name, settings] of Object.entries(enabledChannels(looked))) {
     const [owner] = ID_IS_CHAT.has(settings.kind ?? name) ? configuredOwners(settings) : [];
     if (owner !== undefined) return { channel: name, chatId: owner };
   }

@@ -1,15 +1,15 @@
 import { outboundTo } from '../../agent/outgoing.ts';
-import { durationText } from '../../automation/durations.ts';
-import type { MessageBus } from '../../bus/bus.ts';
+import { durationText } from '../../util/durations.ts';
+import type { App } from '../../core/app.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import { partsOf, SendError } from '../../channels/channel.ts';
 import type { Outlets } from '../../channels/delivery/next-part.ts';
-import { storagePlace, storageSentence, type StorageHealth, type StorageState } from '../../storage/storage-health.ts';
+import { storagePlace, storageSentence, type StorageState } from '../../storage/storage-health.ts';
 import type { ChatAddress } from '../../tools/tool.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
+import { configuredOwnersChat } from './owners-address.ts';
 
 /** What is sent around the journal gets this long. */
 const SEND_DEADLINE_MS = 30_000;
@@ -24,33 +24,27 @@ const CALM_MS = 60 * 60_000;
 const AGAIN_MS = 1_000;
 const MOST_TRIES = 5;
 
-export interface StorageNoticePorts {
-  readonly storage: StorageHealth;
-  readonly home: string;
-  readonly bus: Pick<MessageBus, 'publishOutbound'>;
-  readonly outlets: Outlets;
-  /** Where the owner is told; undefined: nowhere yet. */
-  readonly ownersChat: () => InboundMessage | undefined;
-  /** The same while the journal cannot be read. */
-  readonly configuredChat: () => ChatAddress | undefined;
-  /** What other homes of the process told their owners; null: there is no other. */
-  readonly others: ToldPeople | null;
-  /** As the platform knows the person at this address, on any bot: for `others`. */
-  readonly personAt: (chat: ChatAddress & { readonly sender?: { readonly id: string } }) => string;
-  /** The start waited for the disk, which the owner was told; milliseconds since 1970. */
-  readonly waitedSince: number | null;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /**
  * Sends the owner one notice when the home cannot be written, through a running channel and past the journal, which cannot
  * be written either; and one through the outbox when it can be written again.
  */
-export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
-  const { storage, home, bus, outlets, others, personAt, clock, log } = ports;
+export function reportStorageTrouble(
+  app: App,
+  {
+    others,
+    waitedSince,
+  }: {
+    /** What other homes of the process told their owners; null: there is no other. */
+    readonly others: ToldPeople | null;
+    /** The start waited for the disk, which the owner was told; milliseconds since 1970. */
+    readonly waitedSince: number | null;
+  },
+): Disposable {
+  const { storage, bus, clock, log } = app;
+  const { home } = app.paths;
+  const outlets = app.channels.manager;
   const ended = new AbortController();
-  let began = ports.waitedSince ?? undefined;
+  let began = waitedSince ?? undefined;
   /** From when to when it lasted, by the monotonic clock: a board without a battery gets its time late. */
   let lastsFrom = clock.monotonic() - (began === undefined ? 0 : clock.now() - began);
   let lastsTo = clock.monotonic();
@@ -68,10 +62,11 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
   const tell = (): void => {
     const { state } = storage;
     const sentence = storageSentence(state, home);
-    const chat = sentence === null || isNotified ? undefined : (readChat(ports) ?? ports.configuredChat());
+    const chat = sentence === null || isNotified ? undefined : (readChat(app) ?? configuredOwnersChat(app.loaded));
     if (sentence === null || chat === undefined) return;
     isNotified = true;
-    isOthers = state.state === 'no-database' && others?.tells(personAt(chat), { home, since: state.since }) === false;
+    isOthers =
+      state.state === 'no-database' && others?.tells(personAt(chat, app), { home, since: state.since }) === false;
     if (isOthers) return;
     const rest =
       state.state === 'damaged'
@@ -106,7 +101,7 @@ export function reportStorageTrouble(ports: StorageNoticePorts): Disposable {
     tries = 1;
     overAt = clock.monotonic();
     others?.over(home, clock.now());
-    const chat = isSilent ? undefined : readChat(ports);
+    const chat = isSilent ? undefined : readChat(app);
     if (chat === undefined) return;
     // By its id, `why` finds from when to when nothing could be written.
     const id = `storage:${since}:${storage.state.since}`;
@@ -180,6 +175,14 @@ export async function sendDirectly(
   return true;
 }
 
+/** As the platform knows the person at this address, on any bot. */
+function personAt(
+  { channel, chatId, sender }: ChatAddress & { readonly sender?: { readonly id: string } },
+  { config }: App,
+): string {
+  return `${config.channels[channel]?.kind ?? channel} ${sender?.id ?? chatId}`;
+}
+
 /** What takes writes again, at the beginning of a sentence. */
 function placeOf(trouble: StorageState['state'], home: string): string {
   if (trouble === 'no-database') return 'The database of this home';
@@ -187,9 +190,9 @@ function placeOf(trouble: StorageState['state'], home: string): string {
 }
 
 /** The journal may not even be readable, on a disk that fails or when it is damaged. */
-function readChat({ ownersChat, log }: StorageNoticePorts): InboundMessage | undefined {
+function readChat({ people, log }: App): InboundMessage | undefined {
   try {
-    return ownersChat();
+    return people.ownersChat();
   } catch (error) {
     log.warn('storage: the owner is not known', { reason: errorMessage(error) });
     return undefined;

@@ -54,7 +54,18 @@ export interface Stores {
 
 export type StoresBase = Pick<
   Ground,
-  'paths' | 'clock' | 'random' | 'newId' | 'log' | 'config' | 'startedAt' | 'redact' | 'boot' | 'storage'
+  | 'program'
+  | 'paths'
+  | 'clock'
+  | 'random'
+  | 'newId'
+  | 'log'
+  | 'config'
+  | 'startedAt'
+  | 'redact'
+  | 'boot'
+  | 'storage'
+  | 'starts'
 >;
 
 /**
@@ -90,6 +101,9 @@ export async function openStores(
       boot,
       watermark,
       interpret: readAnswer,
+      origins: base.program.origins,
+      tables: base.program.tables,
+      starts: base.starts,
       ...listeners,
     }),
   );

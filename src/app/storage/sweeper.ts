@@ -4,8 +4,8 @@ import { sweepFolder, type OldFiles } from '../../storage/old-files.ts';
 import { sleep } from '../../util/clock.ts';
 import { isEphemeral } from '../../util/ephemeral-session.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Base } from '../base.ts';
-import type { Stores } from './stores.ts';
+import type { App } from '../../core/app.ts';
+import type { Contributions } from '../../core/extension.ts';
 
 const DAY_MS = 86_400_000;
 /** After the start, so that it holds up no one's first message. */
@@ -49,25 +49,20 @@ const AUDIT_KEPT_MS = 400 * DAY_MS;
 /** Folders that are only measured. */
 const MEASURED = { conversations: 'sessions', 'undo copies': 'versions' } as const;
 
-type SweeperBase = Pick<Base, 'clock' | 'log' | 'paths' | 'storage'>;
-type SweptStores = Pick<Stores, 'journal' | 'sessions' | 'changes' | 'undone' | 'audit' | 'promptParts'>;
-
 /**
  * Removes what is older than its store keeps it, in slices that no one notices, an hour after the last time. While the
  * disk is in trouble it waits.
  */
 export class Sweeper implements AsyncDisposable {
-  readonly #base: SweeperBase;
-  readonly #stores: SweptStores;
+  readonly #app: App;
   readonly #closed = new AbortController();
   #timer: Disposable | undefined;
   /** When parts of prompts were looked through last, which reads tapes from their beginning; by the monotonic clock. */
   #partsAt: number | undefined;
   #sweeping: Promise<void> | undefined;
 
-  constructor(base: SweeperBase, stores: SweptStores) {
-    this.#base = base;
-    this.#stores = stores;
+  constructor(app: App) {
+    this.#app = app;
   }
 
   start(): void {
@@ -76,7 +71,7 @@ export class Sweeper implements AsyncDisposable {
 
   /** What the last sweep did, also one of an earlier process; undefined: there was none. */
   get last(): SweepReport | undefined {
-    return this.#stores.journal.retention.last();
+    return this.#app.journal.retention.last();
   }
 
   /** Sweeps now; resolves when that is done or was stopped. Never rejects. */
@@ -97,12 +92,11 @@ export class Sweeper implements AsyncDisposable {
   #plan(ms: number): void {
     if (this.#closed.signal.aborted) return;
     this.#timer?.[Symbol.dispose]();
-    this.#timer = this.#base.clock.timer(ms, () => void this.sweep());
+    this.#timer = this.#app.clock.timer(ms, () => void this.sweep());
   }
 
   async #sweepAll(): Promise<void> {
-    const { clock, log } = this.#base;
-    const { journal } = this.#stores;
+    const { clock, log, journal } = this.#app;
     const removed: Record<string, number> = {};
     const bytes: Record<string, number> = {};
     const count = (store: string | null, more: number): void => {
@@ -115,16 +109,16 @@ export class Sweeper implements AsyncDisposable {
         count(folder.store, state.removed);
         bytes[folder.store] = state.bytes;
       }
-      count('audit files', await this.#stores.audit.prune(clock.now() - AUDIT_KEPT_MS));
+      count('audit files', await this.#app.audit.prune(clock.now() - AUDIT_KEPT_MS));
       count('conversations', await this.#tapes());
-      await this.#stores.changes.prune(clock.now());
-      await this.#stores.undone.prune(clock.now());
+      await this.#app.changes.prune(clock.now());
+      await this.#app.undone.prune(clock.now());
       count('parts of prompts', await this.#parts());
       for (const [store, place] of Object.entries(MEASURED)) {
-        bytes[store] = (await sweepFolder(this.#base.paths[place], null)).bytes;
+        bytes[store] = (await sweepFolder(this.#app.paths[place], null)).bytes;
       }
-      bytes['journal'] = await sizeOf(this.#base.paths.state);
-      bytes['search index'] = await sizeOf(this.#base.paths.search);
+      bytes['journal'] = await sizeOf(this.#app.paths.state);
+      bytes['search index'] = await sizeOf(this.#app.paths.search);
       await journal.retention.remember({ at: clock.now(), removed, bytes });
       log.debug('sweep: done', removed);
       if (Object.keys(removed).length > 0) log.info('sweep: old data removed', removed);
@@ -136,9 +130,9 @@ export class Sweeper implements AsyncDisposable {
 
   /** Slice by slice, each as large as fits into its time. */
   async #rows(sweep: Sweep): Promise<number> {
-    const { storage, clock } = this.#base;
+    const { storage, clock } = this.#app;
     const { signal } = this.#closed;
-    const { retention } = this.#stores.journal;
+    const { retention } = this.#app.journal;
     let limit = FIRST_ROWS;
     let pauseMs = PAUSE_MS;
     let blocked: number[] = [];
@@ -163,18 +157,22 @@ export class Sweeper implements AsyncDisposable {
   }
 
   async #folder({ place, keptMs, spared = 0 }: SweptFolder): ReturnType<typeof sweepFolder> {
-    const { paths, clock } = this.#base;
+    const { paths, clock } = this.#app;
     return await sweepFolder(paths[place], { before: clock.now() - keptMs, spared, pace: this.#pace() });
   }
 
   async #tapes(): Promise<number> {
-    const { clock } = this.#base;
-    const { sessions, journal } = this.#stores;
-    const active = new Set(journal.cron.jobs().map(({ id }) => `cron:${id}`));
+    const { clock, sessions, journal } = this.#app;
+    const kinds = Object.assign({}, ...this.#app.plugins.each('sessions').map(([, part]) => part)) as NonNullable<
+      Contributions['sessions']
+    >;
     const pace = this.#pace();
     let removed = 0;
     for (const { key, changedAt } of await sessions.list()) {
-      const ends = isEphemeral(key) || key.startsWith('subagent:') || (key.startsWith('cron:') && !active.has(key));
+      const ends =
+        isEphemeral(key) ||
+        key.startsWith('subagent:') ||
+        (kinds[key.slice(0, key.indexOf(':'))]?.isOver(key) ?? false);
       const before = clock.now() - (isEphemeral(key) ? EPHEMERAL_KEPT_MS : TAPES_KEPT_MS);
       if (!ends || changedAt >= before || journal.turns.isBusy([key])) continue;
       await pace();
@@ -184,15 +182,15 @@ export class Sweeper implements AsyncDisposable {
   }
 
   async #parts(): Promise<number> {
-    const now = this.#base.clock.monotonic();
+    const now = this.#app.clock.monotonic();
     if (this.#partsAt !== undefined && now - this.#partsAt < DAY_MS) return 0;
     this.#partsAt = now;
-    const tapes = this.#base.paths.sessions;
-    return (await this.#stores.promptParts.prune({ tapes, signal: this.#closed.signal })).files;
+    const tapes = this.#app.paths.sessions;
+    return (await this.#app.promptParts.prune({ tapes, signal: this.#closed.signal })).files;
   }
 
   #pace(): OldFiles['pace'] {
-    const { storage, clock } = this.#base;
+    const { storage, clock } = this.#app;
     const { signal } = this.#closed;
     let files = 0;
     return async () => {

@@ -1,19 +1,12 @@
 import { join } from 'node:path';
-import type { InboundMessage } from '../../bus/messages.ts';
+import { FROM, type InboundMessage } from '../../bus/messages.ts';
 import { BackgroundProcesses } from '../../tools/exec/background/background-processes.ts';
 import type { Addressee } from '../../tools/exec/background/records.ts';
-import { roleNow } from '../automation/automation.ts';
-import type { Base } from '../base.ts';
-import type { Stores } from '../storage/stores.ts';
-
-export interface BackgroundParts {
-  readonly stores: Pick<Stores, 'journal' | 'spill' | 'origins'>;
-}
+import type { App } from '../../core/app.ts';
 
 /** The commands in the background, joined with the sessions that they wake and with /stop. */
-export function createBackground(base: Base, { stores }: BackgroundParts): BackgroundProcesses {
-  const { paths, clock, random, log, redact, newId } = base;
-  const { journal, spill, origins } = stores;
+export function createBackground(app: App): BackgroundProcesses {
+  const { paths, clock, random, log, redact, newId, journal, spill, origins, people } = app;
   const processes = new BackgroundProcesses({
     outputs: (sessionKey) => spill.folder(sessionKey),
     records: join(paths.home, 'processes'),
@@ -24,7 +17,7 @@ export function createBackground(base: Base, { stores }: BackgroundParts): Backg
     },
     wake: async ({ id, addressee, text, untrusted }) => {
       const { threadId, sender, ...place } = addressee;
-      const role = roleNow(base, stores, { ...place, id: sender.id, chat: place.chatId }, place.role);
+      const role = people.roleNow({ ...place, id: sender.id, chat: place.chatId }, place.role);
       if (role === null) {
         log.warn(
           'background: result of a command not reported, because the person who started it is no longer allowed',
@@ -48,7 +41,7 @@ export function createBackground(base: Base, { stores }: BackgroundParts): Backg
         externalId: externalIdOf(id),
         origin: 'system',
         untrusted,
-        metadata: { process: id },
+        metadata: { process: id, [FROM]: 'a command in the background' },
       });
     },
     withdraw: async ({ id, addressee }) => {

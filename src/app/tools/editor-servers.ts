@@ -1,9 +1,7 @@
 import type { EditorServer, EditorServerReport } from '../../bus/editor.ts';
 import { collectSecrets } from '../../config/secrets.ts';
 import type { EditorServers } from '../../tools/mcp/editor-servers.ts';
-import type { ToolRegistry } from '../../tools/registry/registry.ts';
-import type { Base } from '../base.ts';
-import type { Stores } from '../storage/stores.ts';
+import type { App } from '../../core/app.ts';
 import { mcpParts } from './mcp.ts';
 
 /** The MCP servers that editors bring; nothing of them is loaded where none does. */
@@ -14,28 +12,18 @@ export interface EditorMcp extends AsyncDisposable {
   readonly started: (session: string) => Promise<readonly EditorServerReport[]>;
 }
 
-export function createEditorMcp(
-  base: Base,
-  {
-    spill,
-    editors,
-    learnSecrets,
-  }: Pick<Stores, 'spill' | 'editors'> & {
-    /** These texts are taken out of all that is shown from now on. */
-    readonly learnSecrets: (secrets: readonly string[]) => void;
-  },
-  registry: ToolRegistry,
-): EditorMcp {
+/** `learnSecrets`: these texts are taken out of all that is shown from now on. */
+export function createEditorMcp(app: App, learnSecrets: (secrets: readonly string[]) => void): EditorMcp {
   let loaded: Promise<EditorServers> | undefined;
   const load = async (): Promise<EditorServers> => {
     const { EditorServers } = await import('../../tools/mcp/editor-servers.ts');
-    const folderOf = (session: string): string => editors.folderOf(session) ?? base.paths.workspace;
-    return new EditorServers({ ...mcpParts(base, { spill }), registry, folderOf });
+    const folderOf = (session: string): string => app.editors.folderOf(session) ?? app.paths.workspace;
+    return new EditorServers({ ...mcpParts(app), registry: app.tools, folderOf });
   };
   return {
     attach: (session, servers) => {
       const attached = new DisposableStack();
-      if (servers.length === 0 || base.safe) return attached;
+      if (servers.length === 0 || app.safe) return attached;
       // What they are given counts as a secret by the rules for servers of the configuration.
       learnSecrets(collectSecrets({ mcpServers: servers }, {}, []));
       loaded ??= load();
@@ -43,7 +31,7 @@ export function createEditorMcp(
         (all) => {
           if (!attached.disposed) attached.use(all.attach(session, servers));
         },
-        (error: unknown) => base.log.error('mcp: the servers of an editor could not be loaded', { error }),
+        (error: unknown) => app.log.error('mcp: the servers of an editor could not be loaded', { error }),
       );
       return attached;
     },

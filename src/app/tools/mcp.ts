@@ -1,41 +1,24 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { execEnvironment, type Environment } from '../../config/environment.ts';
+import type { App } from '../../core/app.ts';
 import type { HomePaths } from '../../config/home.ts';
 import type { McpServerSettings } from '../../config/schema/tools.ts';
 import { createStreamingFetch, type StreamingFetch } from '../../security/fetch/stream-fetch.ts';
 import { ensureDirectory, replaceDurable } from '../../storage/files.ts';
 import type { McpClients, McpClientsOptions } from '../../tools/mcp/client-pool.ts';
-import type { Difference, ServerFacts, ServerReport } from '../../tools/mcp/server-facts.ts';
-import type { ToolRegistry } from '../../tools/registry/registry.ts';
+import type { Mcp, ServerFacts } from '../../tools/mcp/server-facts.ts';
 import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { fileEnding } from '../../util/file-ending.ts';
-import type { Base } from '../base.ts';
-import type { Stores } from '../storage/stores.ts';
-
-/** The MCP servers of the configuration; nothing of them is loaded where there are none. */
-export interface Mcp extends AsyncDisposable {
-  /** Registers the tools that were agreed to earlier; to be awaited before the first turn. Starts no server. */
-  readonly open: () => Promise<void>;
-  /** Takes up what the configuration says now of these servers; each of them starts anew, the others are not touched. */
-  readonly update: (names: readonly string[]) => Promise<void>;
-  /** Connects to servers that are new in the configuration, in the background. */
-  readonly connectNew: () => void;
-  readonly list: () => readonly ServerFacts[];
-  readonly test: (name: string) => Promise<ServerReport>;
-  readonly trust: (name: string, hash: string) => Promise<Difference>;
-  /** One sentence each. */
-  readonly troubles: () => readonly string[];
-}
 
 /** Beside what commands see, as the protocol's own clients have it. */
 const MORE_ENVIRONMENT = ['LOGNAME', 'SHELL', 'TERM'];
 const MOST_BYTES = 20_000_000;
 
-export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry: ToolRegistry): Mcp {
-  const { config, paths, redact } = base;
-  const all = (): readonly [string, McpServerSettings][] => Object.entries(config.mcpServers);
+export function createMcp(app: App): Mcp {
+  const { paths, redact } = app;
+  const all = (): readonly [string, McpServerSettings][] => Object.entries(app.config.mcpServers);
   const used = (): Readonly<Record<string, McpServerSettings>> =>
     Object.fromEntries(all().filter(([, { enabled }]) => enabled));
   let clients: McpClients | undefined;
@@ -50,10 +33,10 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
     const { McpClients } = await import('../../tools/mcp/client-pool.ts');
     clients = await McpClients.open({
       servers,
-      registry,
+      registry: app.tools,
       pins: { path: agreedToolsFile(paths), quarantine: paths.quarantine },
       workspace: paths.workspace,
-      ...mcpParts(base, { spill }),
+      ...mcpParts(app),
     });
   };
   return {
@@ -63,7 +46,7 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
       for (const name of names) await clients.replace(name, used()[name]);
     },
     connectNew: () => {
-      if (!base.safe) clients?.connectNew();
+      if (!app.safe) clients?.connectNew();
     },
     list: () => {
       const facts = new Map(clients?.list().map((one) => [one.name, one]));
@@ -77,10 +60,15 @@ export function createMcp(base: Base, { spill }: Pick<Stores, 'spill'>, registry
 }
 
 /** What all MCP servers are run with, those of editors too. */
-export function mcpParts(
-  { env, clock, random, log, redact, version }: Base,
-  { spill }: Pick<Stores, 'spill'>,
-): Omit<McpClientsOptions, 'servers' | 'registry' | 'pins' | 'workspace' | 'settleMs'> {
+export function mcpParts({
+  env,
+  clock,
+  random,
+  log,
+  redact,
+  version,
+  spill,
+}: App): Omit<McpClientsOptions, 'servers' | 'registry' | 'pins' | 'workspace' | 'settleMs'> {
   return {
     environment: mcpEnvironment(env),
     version,

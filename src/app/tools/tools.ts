@@ -1,49 +1,29 @@
 import { execEnvironment } from '../../config/environment.ts';
 import { createGuardedFetch } from '../../security/fetch/fetch.ts';
 import { PathGuard } from '../../security/paths/guard.ts';
-import { createSandbox, type Sandbox } from '../../security/sandbox/sandbox.ts';
-import type { SkillCatalog } from '../../skills/catalog.ts';
-import { builtinTools, PAGE_MARGIN } from '../../tools/registry/builtin.ts';
-import type { BackgroundProcesses } from '../../tools/exec/background/background-processes.ts';
-import type { FactStore } from '../../tools/memory-write.ts';
+import { createSandbox } from '../../security/sandbox/sandbox.ts';
+import { builtinTools } from '../../tools/registry/builtin.ts';
 import { batchTool } from '../../tools/batch.ts';
 import { withFolders } from '../../tools/files/taint.ts';
 import { ToolRegistry, type KeepWhole } from '../../tools/registry/registry.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { Base } from '../base.ts';
+import type { App } from '../../core/app.ts';
 import { ownerTrouble } from '../people/owners.ts';
 import { losesMoreThanHalf } from '../../memory/files/facts.ts';
 import { realFile } from '../../memory/files/memory-file.ts';
 import type { FileAccess, VersionedFile } from '../../tools/files/access.ts';
-import type { Stores } from '../storage/stores.ts';
-import type { BrowserPart, OpenBrowser } from './browser.ts';
 
-export interface Tools {
-  readonly registry: ToolRegistry;
-  readonly guard: PathGuard;
-  /** Null when `tools.exec` does not use a sandbox. */
-  readonly sandbox: Sandbox | null;
-  /** Null: it is not enabled. */
-  readonly browser: BrowserPart | null;
-}
-
-interface ToolParts {
-  readonly stores: Stores;
-  readonly catalog: Pick<SkillCatalog, 'read'>;
-  readonly background: BackgroundProcesses;
-  /** Each tool as it is registered, for a trial. */
-  readonly wrapTool: ((tool: Tool) => Tool) | undefined;
-  readonly openBrowser: OpenBrowser | null;
-}
-
-/** Builds the registry with the built-in tools, and the path guard and sandbox that they use. */
-export function createTools(base: Base, { stores, catalog, background, wrapTool, openBrowser }: ToolParts): Tools {
-  const { journal, spill, media, changes, memory, origins: marks, audit } = stores;
-  const { config, loaded, paths, env, redact, clock, random } = base;
+/** Builds the registry with the built-in tools, and the path guard and sandbox that they use. `wrapTool`: each tool as it is registered, for a trial. */
+export function createTools(
+  app: App,
+  wrapTool: ((tool: Tool) => Tool) | undefined,
+): Pick<App, 'tools' | 'guard' | 'sandbox' | 'files' | 'fetch'> {
+  const { journal, spill, media, changes, origins: marks, audit, background } = app;
+  const { config, loaded, paths, env, redact, clock, random } = app;
   const { tools, agent } = config;
   const foreignSkillFolders = async (): Promise<readonly string[]> =>
-    (await catalog.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
+    (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
   const origins = withFolders(marks, foreignSkillFolders);
   const maxOutput = agent.toolResultChars;
   const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
@@ -69,11 +49,13 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool,
     ownerless: (who) =>
       ownerTrouble(who.slice(0, Math.max(0, who.indexOf(':'))), {
         config,
+        program: loaded.program,
         people: journal.people.list(),
         configPath: loaded.path,
       }),
   });
   const guard = new PathGuard({
+    paths: loaded.program.paths,
     workspace: paths.workspace,
     home: paths.home,
     host: paths.host,
@@ -85,6 +67,7 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool,
     tools.exec.sandbox === 'off' || tools.exec.mode === 'full' || tools.exec.mode === 'off'
       ? null
       : createSandbox({
+          protectedFolders: loaded.program.paths.folders,
           home: paths.home,
           host: paths.host,
           workspace: paths.workspace,
@@ -110,31 +93,21 @@ export function createTools(base: Base, { stores, catalog, background, wrapTool,
     guard,
     changes,
     origins,
-    versioned: versionedFiles(stores),
+    versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
-  const facts: FactStore = {
-    change: (change, { sessionKey, turnId, id: callId }) =>
-      memory.change(change, {
-        by: { how: 'memory_write', session: sessionKey, turn: turnId },
-        record: (made) => changes.recordChange({ sessionKey, turnId, callId, ...made, keepAfter: true }),
-      }),
-  };
-  const builtin = builtinTools({ ...files, maxOutput, clock, exec, memory: facts, fetch, search });
+  const builtin = builtinTools({ ...files, maxOutput, clock, exec, fetch, search });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
-  const shown = { maxChars: maxOutput - PAGE_MARGIN, spill: keepWhole, keepImage: files.keepImage };
-  const browser = openBrowser?.(base, { stores, fetch, files, ...shown }) ?? null;
-  if (browser?.tool != null) registry.register(browser.tool);
-  return { registry, guard, sandbox, browser };
+  return { tools: registry, guard, sandbox, files, fetch };
 }
 
 /** MEMORY.md and the owner's other files: each change has a version. */
-function versionedFiles({ memory, files }: Stores): FileAccess['versioned'] {
+function versionedFiles({ memory, keptFiles }: App): FileAccess['versioned'] {
   const losesTooMuch = async (after: string): Promise<boolean> => losesMoreThanHalf((await memory.read()).text, after);
   const all: readonly (VersionedFile & { readonly path: string })[] = [
     { path: memory.path, keepPresent: (reason) => memory.keepPresent(reason), losesTooMuch },
-    ...Object.values(files).map((file) => ({
+    ...Object.values(keptFiles).map((file) => ({
       path: file.path,
       keepPresent: (reason: string) => file.keepPresent(reason),
     })),

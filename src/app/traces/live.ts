@@ -101,7 +101,7 @@ export async function replayLive(text: string, { loaded, model, clock, signal }:
   return {
     turn: trace.head.turn,
     recorded: before,
-    now: { ...now, model: now.model ?? fullName(chosen), costUsd: await costOf(now.usage, chosen, config) },
+    now: { ...now, model: now.model ?? fullName(chosen), costUsd: await costOf(now.usage, chosen, loaded) },
     held: now.outcome === before.outcome && now.calls.every(({ onBoth }) => onBoth),
   };
 }
@@ -179,9 +179,9 @@ function sideOf(
 async function costOf(
   usage: Usage,
   { providerName, model }: ChosenModel,
-  { models, providers }: LoadedConfig['config'],
+  { config: { models, providers }, program }: LoadedConfig,
 ): Promise<number | null> {
-  const pricing = new Pricing({ models, providers, log: silentLog });
+  const pricing = new Pricing({ models, providers, presets: program.presets, log: silentLog });
   const name = { provider: providerName, model };
   await pricing.prepare(name);
   return pricing.costOf(name, usage);

@@ -1,5 +1,6 @@
 import type { ModelEvent, ModelRequest, Provider } from '../../providers/provider.ts';
 import { createProviders, type Providers } from '../../providers/registry.ts';
+import type { Program } from '../../core/program.ts';
 import { changedAsSent } from '../../agent/turn/rebuild-request.ts';
 import { createRedactor } from '../../security/redact/redact.ts';
 import type { EntryDraft } from '../../session/entry.ts';
@@ -41,11 +42,14 @@ export interface Replay {
  * clock, no network and no home. Compares each request with the recorded one. Throws an error of one sentence for a text
  * that is no trace.
  */
-export async function replayTrace(text: string, clock: Clock): Promise<Replay> {
+export async function replayTrace(
+  text: string,
+  { program, clock }: { readonly program: Program; readonly clock: Clock },
+): Promise<Replay> {
   const trace = parseTrace(text);
   const { head } = trace;
   const turn = recordedTurn(trace);
-  const providers = providersOf(trace, clock);
+  const providers = providersOf(trace, program, clock);
   const requests: ReplayedRequest[] = [];
   const wasStopped = turn.entries.some((entry) => entry.kind === 'turn-end' && entry.outcome === 'stopped');
   let calls = 0;
@@ -82,11 +86,11 @@ export async function replayTrace(text: string, clock: Clock): Promise<Replay> {
   return { turn: head.turn, version: head.version, requests, missing: head.missing };
 }
 
-function providersOf({ head }: TraceFile, clock: Clock): Providers {
+function providersOf({ head }: TraceFile, { presets }: Program, clock: Clock): Providers {
   const configs = Object.fromEntries(
     Object.entries(head.providers).map(([name, facts]) => [name, { ...facts, apiKey: 'not-needed' }]),
   );
-  return createProviders({ configs, clock });
+  return createProviders({ configs, program: { presets, vendors: {} }, clock });
 }
 
 interface Comparison {

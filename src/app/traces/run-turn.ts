@@ -2,11 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
+import type { App } from '../../core/app.ts';
 import { HookRunner } from '../../agent/hooks/hooks.ts';
-import type { RunPorts } from '../../agent/ports.ts';
 import type { ChosenModel, Turn } from '../../agent/turn/current-turn.ts';
 import { runTurn } from '../../agent/turn/turn.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
+import { originsOf } from '../../bus/origins.ts';
 import type { ModelRequest, StoredImage, ToolSpec } from '../../providers/provider.ts';
 import { asRole } from '../../security/access/access.ts';
 import { createRedactor } from '../../security/redact/redact.ts';
@@ -17,7 +18,6 @@ import { readTail } from '../../session/tape-tail.ts';
 import { MediaStore } from '../../storage/media.ts';
 import { PromptParts } from '../../storage/prompt-parts.ts';
 import { SpillStore } from '../../storage/spill.ts';
-import { StorageHealth } from '../../storage/storage-health.ts';
 import { ToolRegistry } from '../../tools/registry/registry.ts';
 import { NO_SKILLS } from '../../tools/tool.ts';
 import { createIds } from '../../util/ids.ts';
@@ -70,10 +70,10 @@ export async function runGivenTurn(plan: TurnPlan): Promise<readonly TapeEntry[]
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const session = await openSession(plan, folder);
   stack.defer(() => session.close());
-  const ports = portsOf(plan, { folder, session, stack });
   const messages = sources.map((id) => messageOf(id, plan));
   const turn: Turn = {
     facts: { turnId: plan.turn, sessionKey: plan.sessionKey, messages },
+    origin: ORIGINS.of('user'),
     role: asRole(plan.role),
     session,
     chosen: plan.chosen,
@@ -96,7 +96,7 @@ export async function runGivenTurn(plan: TurnPlan): Promise<readonly TapeEntry[]
     corrections: { inPlaceOf: async () => [], after: async () => [] },
     replace: () => {},
   };
-  await runTurn(turn, ports);
+  await runTurn(turn, appOf(plan, { folder, session }));
   return session.turn(plan.turn);
 }
 
@@ -133,81 +133,60 @@ async function openSession(plan: TurnPlan, folder: string): Promise<GivenSession
   return new GivenSession({ key, tape, tail, onUse: () => {}, image: images }, plan);
 }
 
-function portsOf(
-  plan: TurnPlan,
-  { folder, session, stack }: { folder: string; session: Session; stack: AsyncDisposableStack },
-): RunPorts {
+/** An app with the few services that a turn uses: there is no assistant. */
+function appOf(plan: TurnPlan, { folder, session }: { folder: string; session: Session }): App {
   const { clock } = plan;
-  const media = new MediaStore(join(folder, 'media'), clock);
-  const spill = new SpillStore(join(folder, 'spill'));
   const noOne = { approved: false, reason: 'No one is asked in a replay.' } as const;
   const meanwhile = async (): Promise<number> => {
     const entries = plan.meanwhile?.() ?? [];
     if (entries.length > 0) await session.append(entries);
     return entries.length;
   };
-  return {
-    runtime: {
-      clock,
-      log: silentLog,
-      newId: createIds(clock, { bytes: (length) => new Uint8Array(length), fraction: () => 0 }),
-      redact: createRedactor([]),
-      storage: stack.use(
-        new StorageHealth({ clock, log: silentLog, startedAt: clock.now(), journal: folder, probe: async () => {} }),
-      ),
+  const { temperature, reasoning, maxIterations } = plan;
+  const few = {
+    clock,
+    log: silentLog,
+    redact: createRedactor([]),
+    config: { agent: { temperature, reasoning, maxIterations, timezone: null } },
+    paths: { workspace: folder },
+    program: { origins: ORIGINS },
+    journal: {
+      inbox: { correct: async () => false },
+      turns: { absorb: async () => [] },
+      reactions: { toldWith: () => [] },
     },
-    store: {
-      journal: {
-        inbox: { correct: async () => false },
-        turns: { absorb: async () => [] },
-        reactions: { toldWith: () => [] },
+    bus: { publishOutbound: async () => {} },
+    promptParts: new PromptParts(join(folder, 'prompts'), clock),
+    bounds: {
+      before: async () => {
+        await meanwhile();
+        return { maxOutputTokens: plan.maxOutputTokens() };
       },
-      bus: { publishOutbound: async () => {} },
+      over: () => {},
+      sending: () => {},
+      answered: async () => {},
+      failed: async () => {},
+      tighten: async () => (await meanwhile()) > 0,
+      loss: () => null,
     },
-    model: {
-      promptParts: new PromptParts(join(folder, 'prompts'), clock),
-      temperature: plan.temperature,
-      reasoning: plan.reasoning,
-      timezone: null,
-      bounds: {
-        before: async () => {
-          await meanwhile();
-          return { maxOutputTokens: plan.maxOutputTokens() };
-        },
-        over: () => {},
-        sending: () => {},
-        answered: async () => {},
-        failed: async () => {},
-        tighten: async () => (await meanwhile()) > 0,
-        loss: () => null,
-      },
-    },
-    tools: {
-      registry: registryOf(plan),
-      skills: { called: async () => [], active: async () => NO_SKILLS, folders: async () => [] },
-      workspace: folder,
-      media,
-      attachments: async () => ({ media: [], spoken: [], heard: [], notes: [] }),
-      spill,
-      editorFolder: () => undefined,
-      editorFiles: { of: () => undefined },
-    },
-    limits: {
-      slots: new Slots(1),
-      maxIterations: plan.maxIterations,
-      toolResultChars: Number.MAX_SAFE_INTEGER,
-      turnTimeoutMs: Number.MAX_SAFE_INTEGER,
-      bursts: { whenBusy: () => 'steer', debounceMs: 0, groupDebounceMs: () => 0 },
-    },
-    people: {
-      questions: {
-        approve: async () => noOne,
-        ask: async () => ({ answered: false, reason: noOne.reason }),
-      },
-    },
+    tools: registryOf(plan),
+    turnSkills: { called: async () => [], active: async () => NO_SKILLS, folders: async () => [] },
+    media: new MediaStore(join(folder, 'media'), clock),
+    attachments: { fetch: async () => ({ media: [], spoken: [], heard: [], notes: [] }) },
+    spill: new SpillStore(join(folder, 'spill')),
+    editors: { folderOf: () => undefined },
+    editorFiles: { of: () => undefined },
+    slots: new Slots(1),
+    questions: { approve: async () => noOne, ask: async () => ({ answered: false, reason: noOne.reason }) },
     hooks: new HookRunner(silentLog, clock),
-  };
+  } satisfies Few<App>;
+  return few as unknown as App;
 }
+
+/** An object in which any part may be missing, at any depth. */
+type Few<T> = { readonly [K in keyof T]?: T[K] extends (...given: never) => unknown ? T[K] : Few<T[K]> };
+
+const ORIGINS = originsOf([]);
 
 /** The tools by name; none of them does anything, because what came of each call is given. */
 function registryOf({ tools, effects, clock }: TurnPlan): ToolRegistry {

@@ -1,23 +1,12 @@
 import { rebuildRequest } from '../../agent/turn/rebuild-request.ts';
+import type { App } from '../../core/app.ts';
 import { presetOf } from '../../providers/open-provider.ts';
-import type { Providers } from '../../providers/registry.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { readTape } from '../../session/reader.ts';
 import { readTail } from '../../session/tape-tail.ts';
-import type { MediaStore } from '../../storage/media.ts';
-import type { PromptParts } from '../../storage/prompt-parts.ts';
-import type { Base } from '../base.ts';
 import { callsOf, rebuildFromLines, type RecordedCall } from './rebuild.ts';
 import { redactDeep, redactJson } from './redact-lines.ts';
 import { formatTrace, type LineOf, type TraceLine, type TraceProviders } from './trace-file.ts';
-
-export interface SaveStores {
-  readonly media: Pick<MediaStore, 'image'>;
-  readonly promptParts: Pick<PromptParts, 'read'>;
-  readonly body: Providers['body'];
-}
-
-type SaveBase = Pick<Base, 'config' | 'paths' | 'redact' | 'version'>;
 
 /**
  * One turn as the text of a trace file, made from the tape and the stored prompts, without secrets. `missing`: what
@@ -25,16 +14,16 @@ type SaveBase = Pick<Base, 'config' | 'paths' | 'redact' | 'version'>;
  */
 export async function saveTurn(
   record: { readonly id: string; readonly session: string; readonly startedAt: number },
-  { config, paths, redact, version }: SaveBase,
-  stores: SaveStores,
+  app: App,
 ): Promise<{ readonly text: string; readonly missing: readonly string[] }> {
+  const { config, program, paths, redact, version, promptParts, models } = app;
   const { id: turn, session, startedAt } = record;
   const original = await entriesOf(paths.sessions, session, turn);
   const calls = callsOf(original, turn);
   const providers = redactDeep(providersOf(config.providers, calls), redact);
   const lines: TraceLine[] = [
-    ...(await partsOf(calls, stores)).map((line) => redactDeep(line, redact)),
-    ...(await imagesOf(original, stores)),
+    ...(await partsOf(calls, app)).map((line) => redactDeep(line, redact)),
+    ...(await imagesOf(original, app)),
     ...original.map((entry): TraceLine => ({ kind: 'entry', entry: redactDeep(entry, redact) })),
   ];
   const missing = calls.length === 0 ? ['The turn has no recorded model call.'] : [];
@@ -46,19 +35,22 @@ export async function saveTurn(
         backwards: async function* () {
           yield* original.toReversed();
         },
-        promptParts: stores.promptParts,
-        image: (hash) => stores.media.image(hash),
-        body: stores.body,
+        promptParts,
+        image: (hash) => app.media.image(hash),
+        body: models.body,
       });
       if (!exact.ok) {
         missing.push(where + exact.reason);
         continue;
       }
-      if (presetOf(provider, config.providers[provider] ?? {}).api === 'ollama') {
+      if (
+        program.vendors[presetOf(program.presets, provider, config.providers[provider] ?? {}).api]?.isNotReplayed ===
+        true
+      ) {
         missing.push(`${where}Its request depends on what the server says of the model, so it is not replayed.`);
         continue;
       }
-      const built = await rebuildFromLines({ call, attempt }, lines, stores.body);
+      const built = await rebuildFromLines({ call, attempt }, lines, models.body);
       if ('body' in built) lines.push({ kind: 'request', note, attempt, body: redactJson(built.body, redact) });
       else missing.push(where + built.reason);
     }
@@ -90,7 +82,7 @@ async function entriesOf(folder: string, session: string, turn: string): Promise
   return [...entries.slice(windowFrom), ...during.reverse()];
 }
 
-function providersOf(configs: Base['config']['providers'], calls: readonly RecordedCall[]): TraceProviders {
+function providersOf(configs: App['config']['providers'], calls: readonly RecordedCall[]): TraceProviders {
   const names = new Set(calls.flatMap(({ call }) => call.attempts.map(({ provider }) => provider)));
   return Object.fromEntries(
     [...names].map((name) => {
@@ -108,10 +100,7 @@ function providersOf(configs: Base['config']['providers'], calls: readonly Recor
   );
 }
 
-async function partsOf(
-  calls: readonly RecordedCall[],
-  { promptParts }: SaveStores,
-): Promise<readonly LineOf<'part'>[]> {
+async function partsOf(calls: readonly RecordedCall[], { promptParts }: App): Promise<readonly LineOf<'part'>[]> {
   const hashes = [...new Set(calls.flatMap(({ call }) => [...call.layers, call.tools]))];
   const texts = await Promise.all(hashes.map((hash) => promptParts.read(hash)));
   return hashes.flatMap((hash, index) => {
@@ -120,7 +109,7 @@ async function partsOf(
   });
 }
 
-async function imagesOf(entries: readonly TapeEntry[], { media }: SaveStores): Promise<readonly LineOf<'image'>[]> {
+async function imagesOf(entries: readonly TapeEntry[], { media }: App): Promise<readonly LineOf<'image'>[]> {
   const hashes = new Set(
     entries.flatMap((entry) => {
       if (entry.kind !== 'message' || entry.role === 'assistant') return [];

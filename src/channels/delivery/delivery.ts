@@ -1,15 +1,12 @@
-import type { MessageBus } from '../../bus/bus.ts';
 import type { OutboundMessage } from '../../bus/messages.ts';
-import type { Outbox } from '../../journal/outbox.ts';
+import type { App } from '../../core/app.ts';
 import type { Durability } from '../../storage/files.ts';
 import { Wake } from '../../util/wake.ts';
 import { classifyFailure } from '../../storage/storage-failure.ts';
-import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import { raceAbort, sleep } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
-import type { Random } from '../../util/random.ts';
 import { OwnerNotices } from './notices.ts';
-import { deliverNext, type LaneState, type Outlets, type PartPorts } from './next-part.ts';
+import { deliverNext, type LaneState, type Delivering, type Outlets } from './next-part.ts';
 
 const TROUBLE_WAIT_MS = 1_000;
 const NEVER_THREW: LaneState['thrown'] = { times: 0, reason: '' };
@@ -32,24 +29,14 @@ interface Lane extends LaneState {
   changed: boolean;
 }
 
-export interface DeliveryPorts {
-  readonly bus: Pick<MessageBus, 'consumeOutbound'>;
-  readonly outbox: Outbox;
-  readonly outlets: Outlets;
-  readonly storage: PartPorts['storage'];
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
-
 /**
  * Sends the messages of the outbox to the channels: in order within a chat, chats independent of each other. Each part is
  * marked in the journal before and after it is sent, so a new process continues where this one ended. In each chat at most
  * one mark is not durable, so after a power loss only the oldest waiting message can have been sent without a mark.
  */
 export class Delivery {
-  readonly #ports: PartPorts;
-  readonly #bus: DeliveryPorts['bus'];
+  readonly #app: App;
+  readonly #delivering: Delivering;
   readonly #lanes = new Map<string, Lane>();
   readonly #queued = new Set<string>();
   /** Lane key → the newest mark of the chat, while a power loss could undo it; kept also when the lane has ended. */
@@ -61,12 +48,12 @@ export class Delivery {
   readonly #reachable: Disposable;
   readonly #notices: OwnerNotices;
 
-  constructor({ bus, ...ports }: DeliveryPorts) {
-    this.#bus = bus;
+  constructor(app: App, outlets: Outlets) {
+    this.#app = app;
     const signals = { stopping: this.#stopping.signal, aborted: this.#aborted.signal };
-    this.#notices = new OwnerNotices(ports);
-    this.#ports = { ...ports, ...signals, ended: () => this.#notices.tell() };
-    this.#reachable = ports.outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
+    this.#notices = new OwnerNotices(app, outlets);
+    this.#delivering = { app, outlets, ...signals, ended: () => this.#notices.tell() };
+    this.#reachable = outlets.onReachable((channel, chatId) => this.#onReachable(channel, chatId));
   }
 
   /** The number of chats and threads with messages to send. */
@@ -85,7 +72,7 @@ export class Delivery {
     this.#stopping.abort();
     this.#reachable[Symbol.dispose]();
     this.#notices[Symbol.dispose]();
-    using _ = this.#ports.clock.timer(graceMs, () => this.#aborted.abort(), { keepAlive: true });
+    using _ = this.#app.clock.timer(graceMs, () => this.#aborted.abort(), { keepAlive: true });
     while (this.#workers.size > 0) await Promise.all(this.#workers);
     await this.#notices.settled;
   }
@@ -94,7 +81,7 @@ export class Delivery {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
-        const messages = this.#bus.consumeOutbound()[Symbol.asyncIterator]();
+        const messages = this.#app.bus.consumeOutbound()[Symbol.asyncIterator]();
         for (;;) {
           const next = await raceAbort(messages.next(), signal);
           if (next.done === true) return;
@@ -102,8 +89,8 @@ export class Delivery {
         }
       } catch (error) {
         if (signal.aborted) return;
-        this.#ports.log.error('delivery: journal not read', { reason: errorMessage(error) });
-        await sleep(this.#ports.clock, TROUBLE_WAIT_MS, signal).catch(() => {});
+        this.#app.log.error('delivery: journal not read', { reason: errorMessage(error) });
+        await sleep(this.#app.clock, TROUBLE_WAIT_MS, signal).catch(() => {});
       }
     }
   }
@@ -135,7 +122,7 @@ export class Delivery {
       pausedUntil: 0,
       changed: false,
     };
-    lane.wallOffset.set(id, this.#ports.clock.now() - this.#ports.clock.monotonic());
+    lane.wallOffset.set(id, this.#app.clock.now() - this.#app.clock.monotonic());
     (kind === 'notice' || kind === 'approval' ? lane.urgent : lane.ordinary).push(id);
     if (isNew) {
       this.#lanes.set(key, lane);
@@ -146,9 +133,9 @@ export class Delivery {
   }
 
   #warnIfUnknown(channel: string): void {
-    if (this.#unknown.has(channel) || this.#ports.outlets.outlet(channel) !== 'unknown') return;
+    if (this.#unknown.has(channel) || this.#delivering.outlets.outlet(channel) !== 'unknown') return;
     this.#unknown.add(channel);
-    this.#ports.log.warn('delivery: messages wait for a channel that is not enabled', { channel });
+    this.#app.log.warn('delivery: messages wait for a channel that is not enabled', { channel });
   }
 
   async #work(lane: Lane): Promise<void> {
@@ -159,7 +146,7 @@ export class Delivery {
         this.#lanes.delete(lane.key);
         return;
       }
-      const pause = lane.pausedUntil - this.#ports.clock.monotonic();
+      const pause = lane.pausedUntil - this.#app.clock.monotonic();
       if (pause > 0) await this.#pause(lane, pause);
       else if (await this.#step(lane, id)) {
         queue.shift();
@@ -175,7 +162,7 @@ export class Delivery {
   async #step(lane: Lane, id: string): Promise<boolean> {
     lane.changed = false;
     try {
-      const step = await deliverNext(id, lane, this.#ports);
+      const step = await deliverNext(id, lane, this.#delivering);
       if (step.type !== 'wait') {
         lane.failures = 0;
         lane.thrown = NEVER_THREW;
@@ -183,7 +170,7 @@ export class Delivery {
       }
       if (step.why !== 'not-yet') lane.failures += 1;
       if (lane.changed) return false;
-      if (step.why === 'throttled') lane.pausedUntil = this.#ports.clock.monotonic() + step.ms;
+      if (step.why === 'throttled') lane.pausedUntil = this.#app.clock.monotonic() + step.ms;
       await this.#pause(lane, step.ms);
     } catch (error) {
       if (this.#stopping.signal.aborted) return false;
@@ -196,7 +183,7 @@ export class Delivery {
   /** Counts an error of the program at the head message; trouble of the disk does not count. Logs each error once. */
   #threw(lane: Lane, id: string, error: unknown): void {
     const reason = errorMessage(error);
-    if (lane.thrown.reason !== reason) this.#ports.log.error('delivery: failed', { id, reason });
+    if (lane.thrown.reason !== reason) this.#app.log.error('delivery: failed', { id, reason });
     const kind = classifyFailure(error);
     const counts = kind === 'bug' || kind === 'item';
     lane.thrown = { times: lane.thrown.times + (counts ? 1 : 0), reason };
@@ -204,7 +191,7 @@ export class Delivery {
 
   /** Waits for `ms`, or until the lane is woken. */
   async #pause(lane: Lane, ms: number): Promise<void> {
-    using _ = this.#ports.clock.timer(ms, () => lane.wake.wake());
+    using _ = this.#app.clock.timer(ms, () => lane.wake.wake());
     await lane.wake.wait(this.#stopping.signal);
   }
 
@@ -215,7 +202,7 @@ export class Delivery {
     }
     const mark = {};
     this.#unsynced.set(key, mark);
-    this.#ports.outbox.settled().then(
+    this.#app.journal.outbox.settled().then(
       () => void (this.#unsynced.get(key) === mark && this.#unsynced.delete(key)),
       () => {},
     );
@@ -230,9 +217,9 @@ export class Delivery {
 
   async #retryNow(channel: string, chatId: string): Promise<void> {
     try {
-      await this.#ports.outbox.retryNow(channel, chatId);
+      await this.#app.journal.outbox.retryNow(channel, chatId);
     } catch (error) {
-      this.#ports.log.error('delivery: journal not written', { reason: errorMessage(error) });
+      this.#app.log.error('delivery: journal not written', { reason: errorMessage(error) });
     }
     this.#wakeLanes(channel, chatId);
   }

@@ -1,13 +1,11 @@
 import { stat } from 'node:fs/promises';
-import { FROM, ONLY_TO } from '../../bus/messages.ts';
+import { FROM, ONLY_TO, RESEND_MARK } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import type { OutboundState, Outbox, OutboxPart } from '../../journal/outbox.ts';
 import type { DeliveryFailure } from '../../journal/undelivered.ts';
 import type { Durability } from '../../storage/files.ts';
-import type { StorageHealth } from '../../storage/storage-health.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
-import type { Random } from '../../util/random.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { shortRound } from '../../util/wake.ts';
 import { partsOf, SendError, type Channel, type OutgoingPart } from '../channel.ts';
@@ -22,8 +20,6 @@ const MAX_RESENDS = 1;
 /** After this many failures of the program at one message it is sent as plain text; after one more it is given up. */
 const MAX_THROWS = 3;
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
-/** Prefix of a text that was sent again although the platform may have the first copy. */
-export const RESEND_MARK = '↻ ';
 
 /** What delivery needs of the channels; `ChannelManager` implements it. */
 export interface Outlets {
@@ -55,15 +51,12 @@ export interface LaneState {
   readonly thrown: { readonly times: number; readonly reason: string };
 }
 
-export interface PartPorts {
-  readonly outbox: Outbox;
+/** What is running while messages are delivered. */
+export interface Delivering {
+  readonly app: App;
   readonly outlets: Outlets;
-  readonly storage: Pick<StorageHealth, 'untilWritten'>;
   /** Called when a message was given up or expired. */
   readonly ended: () => void;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   /** Aborted when nothing new may start. */
   readonly stopping: AbortSignal;
   /** Aborted when what is in flight has to end too. */
@@ -85,8 +78,10 @@ const finished: DeliveryStep = { type: 'finished' };
  * Takes the next step of an outbound message: expires it, renders it, or sends one part. Rejects when `stopping` or
  * `aborted` aborts, or on an error of the program or the disk.
  */
-export async function deliverNext(id: string, lane: LaneState, ports: PartPorts): Promise<DeliveryStep> {
-  const { outbox, outlets, clock, log } = ports;
+export async function deliverNext(id: string, lane: LaneState, delivering: Delivering): Promise<DeliveryStep> {
+  const { app, outlets } = delivering;
+  const { clock, log } = app;
+  const { outbox } = app.journal;
   await shortRound();
   const row = outbox.open(id);
   if (row === undefined) return finished;
@@ -95,7 +90,7 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
   const now = offset === undefined ? clock.now() : clock.monotonic() + offset;
   const left = (message.expiresAt ?? row.createdAt + DEFAULT_EXPIRY_MS) - now;
   if (left <= 0) {
-    await end(row, 'expired', { reason: 'it could not be sent in time' }, ports);
+    await end(row, 'expired', { reason: 'it could not be sent in time' }, delivering);
     log.warn('delivery: message expired before it could be sent', {
       id,
       channel: message.channel,
@@ -104,20 +99,20 @@ export async function deliverNext(id: string, lane: LaneState, ports: PartPorts)
     return finished;
   }
   if (lane.thrown.times > MAX_THROWS || (lane.thrown.times === MAX_THROWS && row.parts.length > 0)) {
-    return giveUp(row, { reason: `an error inside the assistant: ${lane.thrown.reason}` }, ports);
+    return giveUp(row, { reason: `an error inside the assistant: ${lane.thrown.reason}` }, delivering);
   }
   const channel = outlets.outlet(message.channel);
   // A channel that is not enabled may be enabled at the next start; until then its messages wait and can expire.
   if (channel === 'unknown' || channel === 'waiting') return { type: 'wait', ms: left, why: 'not-yet' };
   const waitMs = plannedWait(row, lane, clock);
   if (waitMs > 0) return { type: 'wait', ms: Math.min(waitMs, left), why: 'not-yet' };
-  if (row.parts.length === 0) return renderParts(row, { channel, plain: lane.thrown.times === MAX_THROWS }, ports);
+  if (row.parts.length === 0) return renderParts(row, { channel, plain: lane.thrown.times === MAX_THROWS }, delivering);
   const part = row.parts.find(({ state }) => state !== 'delivered');
   if (part === undefined) {
-    await persist(() => outbox.finish(id, 'delivered', { reason: 'all parts were delivered' }), ports);
+    await persist(() => outbox.finish(id, 'delivered', { reason: 'all parts were delivered' }), delivering);
     return finished;
   }
-  return ports.outlets.sending(row.message.channel, sendPart({ row, part, channel, lane }, ports));
+  return delivering.outlets.sending(row.message.channel, sendPart({ row, part, channel, lane }, delivering));
 }
 
 /** Ms until the next attempt of a message, 0 or less: now. A time that an earlier process planned is capped at `RETRY.maxMs`. */
@@ -132,14 +127,14 @@ function plannedWait({ message, nextAt }: OutboundState, { retryAt }: LaneState,
 async function renderParts(
   row: OutboundState,
   { channel, plain }: { readonly channel: Channel; readonly plain: boolean },
-  ports: PartPorts,
+  delivering: Delivering,
 ): Promise<DeliveryStep> {
   const { id, text, media } = row.message;
   const rendered = plain ? channel.plain(text) : partsOf(channel, row.message);
   const texts = rendered.length === 0 && media.length > 0 ? [''] : rendered;
-  if (texts.length === 0) return giveUp(row, { reason: 'there is nothing to send' }, ports);
-  if (plain) ports.log.warn('delivery: message sent without markup, which could not be rendered', { id });
-  await persist(() => ports.outbox.render(id, texts), ports);
+  if (texts.length === 0) return giveUp(row, { reason: 'there is nothing to send' }, delivering);
+  if (plain) delivering.app.log.warn('delivery: message sent without markup, which could not be rendered', { id });
+  await persist(() => delivering.app.journal.outbox.render(id, texts), delivering);
   return again;
 }
 
@@ -150,22 +145,23 @@ interface Sending {
   readonly lane: LaneState;
 }
 
-async function sendPart(sending: Sending, ports: PartPorts): Promise<DeliveryStep> {
+async function sendPart(sending: Sending, delivering: Delivering): Promise<DeliveryStep> {
   const { row, part, channel, lane } = sending;
   const { id, chatId } = row.message;
-  const { outbox, log } = ports;
+  const { log } = delivering.app;
+  const { outbox } = delivering.app.journal;
   const place = channel.edit === undefined ? null : part.platformId;
   const settles = channel.settlesResends === true;
   const mayBeThere = part.state !== 'pending' || isInDoubt(row, channel);
   // Editing a message to the same text once more does no harm, so only a new message counts as a resend.
   const resend = place === null && mayBeThere;
   if (resend && part.resends >= MAX_RESENDS && !settles) {
-    return giveUp(row, { reason: 'it was sent twice and never confirmed' }, ports);
+    return giveUp(row, { reason: 'it was sent twice and never confirmed' }, delivering);
   }
   // The mark of a resend must be durable: without it the part would be sent a third time.
   const durability = settles || (!resend && !lane.hasUnsyncedMark) ? 'lazy' : 'durable';
   const keepsDoubt = settles || part.state !== 'pending';
-  const open = await persist(() => outbox.sending(id, part.n, { resend, keepsDoubt, durability }), ports);
+  const open = await persist(() => outbox.sending(id, part.n, { resend, keepsDoubt, durability }), delivering);
   if (!open) return finished;
   lane.marked(durability);
   let platformId: string;
@@ -173,19 +169,19 @@ async function sendPart(sending: Sending, ports: PartPorts): Promise<DeliverySte
     ({ platformId } = await sendInTime(
       channel,
       outgoing(row, part, { again: resend || part.resends > 0, channel, outbox }),
-      ports,
+      delivering,
       place,
     ));
   } catch (thrown) {
-    ports.aborted.throwIfAborted();
+    delivering.aborted.throwIfAborted();
     if (place !== null && toSendError(thrown).failure === 'permanent') {
       log.info('delivery: message to replace is gone, sending a new one', { id, reason: errorMessage(thrown) });
-      await persist(() => outbox.forgetPlace(id, part.n), ports);
+      await persist(() => outbox.forgetPlace(id, part.n), delivering);
       return again;
     }
-    return recordFailure(sending, toSendError(thrown), ports);
+    return recordFailure(sending, toSendError(thrown), delivering);
   }
-  await persist(() => outbox.delivered(id, part.n, platformId), ports);
+  await persist(() => outbox.delivered(id, part.n, platformId), delivering);
   const last = row.parts.every(({ n, state }) => n === part.n || state === 'delivered');
   if (last) log.debug('delivery: message delivered', { id, channel: channel.name, chat: chatId });
   return last ? finished : again;
@@ -199,16 +195,17 @@ function isInDoubt({ doubt }: OutboundState, channel: Channel): boolean {
 async function recordFailure(
   { row, part, channel: outlet, lane }: Sending,
   failure: SendError,
-  ports: PartPorts,
+  delivering: Delivering,
 ): Promise<DeliveryStep> {
   const { failures } = lane;
   const { id, channel, chatId } = row.message;
-  const { outbox, clock, log, random } = ports;
+  const { clock, log, random } = delivering.app;
+  const { outbox } = delivering.app.journal;
   const reason = failure.message;
   const postpone = async (state: 'pending' | 'uncertain', ms: number): Promise<DeliveryStep> => {
     log.info('delivery: send failed, trying again', { id, channel, chat: chatId, failure: failure.failure, reason });
     lane.retryAt.set(id, clock.monotonic() + ms);
-    await persist(() => outbox.postpone(id, part.n, state, clock.now() + ms, reason), ports);
+    await persist(() => outbox.postpone(id, part.n, state, clock.now() + ms, reason), delivering);
     return { type: 'wait', ms, why: failure.retryAfterMs === undefined ? 'failed' : 'throttled' };
   };
   switch (failure.failure) {
@@ -220,11 +217,14 @@ async function recordFailure(
       return postpone('uncertain', failure.retryAfterMs ?? waitMs);
     }
     case 'revoked':
-      ports.outlets.revoked(channel, reason);
+      delivering.outlets.revoked(channel, reason);
       return postpone('pending', 0);
     case 'blocked': {
-      const ended = await persist(() => outbox.endChat(channel, chatId, { reason, refused: { id, n: part.n } }), ports);
-      ports.ended();
+      const ended = await persist(
+        () => outbox.endChat(channel, chatId, { reason, refused: { id, n: part.n } }),
+        delivering,
+      );
+      delivering.ended();
       log.warn('delivery: chat takes no messages any more', { channel, chat: chatId, reason, ended });
       return finished;
     }
@@ -235,11 +235,11 @@ async function recordFailure(
         const instead = filesAlone(row.message);
         await persist(
           () => outbox.finish(id, 'delivered', { reason: 'its files are sent one by one', instead }),
-          ports,
+          delivering,
         );
         return finished;
       }
-      return giveUp(row, { reason, refused: { id, n: part.n } }, ports);
+      return giveUp(row, { reason, refused: { id, n: part.n } }, delivering);
   }
 }
 
@@ -253,16 +253,16 @@ async function end(
   { message }: OutboundState,
   state: 'dead' | 'expired',
   ending: DeliveryFailure,
-  ports: PartPorts,
+  delivering: Delivering,
 ): Promise<void> {
-  await persist(() => ports.outbox.finish(message.id, state, ending), ports);
-  ports.ended();
+  await persist(() => delivering.app.journal.outbox.finish(message.id, state, ending), delivering);
+  delivering.ended();
 }
 
-async function giveUp(row: OutboundState, ending: DeliveryFailure, ports: PartPorts): Promise<DeliveryStep> {
+async function giveUp(row: OutboundState, ending: DeliveryFailure, delivering: Delivering): Promise<DeliveryStep> {
   const { id, channel, chatId } = row.message;
-  await end(row, 'dead', ending, ports);
-  ports.log.warn('delivery: message given up', { id, channel, chat: chatId, reason: ending.reason });
+  await end(row, 'dead', ending, delivering);
+  delivering.app.log.warn('delivery: message given up', { id, channel, chat: chatId, reason: ending.reason });
   return finished;
 }
 
@@ -300,11 +300,11 @@ function factsOf({ metadata }: OutboundState['message']): Pick<OutgoingPart, 'fr
 async function sendInTime(
   channel: Channel,
   part: OutgoingPart,
-  ports: PartPorts,
+  delivering: Delivering,
   place: string | null,
 ): Promise<{ platformId: string }> {
-  using limit = deadline(ports.clock, await deadlineMs(part, channel), 'Sending');
-  const signal = AbortSignal.any([ports.aborted, limit.signal]);
+  using limit = deadline(delivering.app.clock, await deadlineMs(part, channel), 'Sending');
+  const signal = AbortSignal.any([delivering.aborted, limit.signal]);
   if (place === null || channel.edit === undefined) return await raceAbort(channel.send(part, signal), signal);
   await raceAbort(channel.edit({ ...part, platformId: place }, signal), signal);
   return { platformId: place };
@@ -328,6 +328,6 @@ function toSendError(thrown: unknown): SendError {
 }
 
 /** Writes to the journal and waits while the disk takes no writes. Rejects when `stopping` aborts. */
-function persist<T>(work: () => Promise<T>, { storage, stopping }: PartPorts): Promise<T> {
+function persist<T>(work: () => Promise<T>, { app: { storage }, stopping }: Delivering): Promise<T> {
   return storage.untilWritten(work, { signal: stopping, what: 'delivery: journal' });
 }

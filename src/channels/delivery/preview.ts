@@ -1,11 +1,9 @@
-import type { MessageBus } from '../../bus/bus.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
-import { previewNonce, type PreviewStore, type PreviewPlace } from '../../journal/previews.ts';
-import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
+import type { App } from '../../core/app.ts';
+import { previewNonce, type PreviewPlace } from '../../journal/previews.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import { SendError, type Channel } from '../channel.ts';
-import type { Outlets } from './next-part.ts';
 
 /** An answer that is complete before this time gets no preview. */
 const FIRST_MS = 1_000;
@@ -47,16 +45,6 @@ interface Preview {
   readonly textlessUntil: number;
 }
 
-export interface PreviewPorts {
-  readonly bus: Pick<MessageBus, 'listen'>;
-  readonly ledger: PreviewStore;
-  readonly outlets: Pick<Outlets, 'outlet' | 'sending'>;
-  /** Whether previews are enabled for a channel. */
-  readonly isShown: (channel: string) => boolean;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /**
  * Shows an answer while the model writes it: as a draft if the channel has drafts, else as one message that grows by edits
  * (`EDIT_MS`), with the title of the running tool, or what keeps the model from answering, as its last line. If the turn
@@ -64,13 +52,13 @@ export interface PreviewPorts {
  * also after a crash, because previews are in the journal. An error here never affects the answer.
  */
 export class Previews implements Disposable {
-  readonly #ports: PreviewPorts;
+  readonly #app: App;
   readonly #previews = new Map<string, Preview>();
   readonly #listening: Disposable;
 
-  constructor(ports: PreviewPorts) {
-    this.#ports = ports;
-    this.#listening = ports.bus.listen((event) => this.#hear(event));
+  constructor(app: App) {
+    this.#app = app;
+    this.#listening = app.bus.listen((event) => this.#hear(event));
   }
 
   /**
@@ -129,13 +117,14 @@ export class Previews implements Disposable {
   }
 
   #open({ turnId, channel, chatId, threadId }: OutboundEvent): Preview | undefined {
-    if (!this.#ports.isShown(channel) || this.#channel(channel)?.edit === undefined) return undefined;
+    const isShown = this.#app.config.channels[channel]?.stream ?? true;
+    if (!isShown || this.#channel(channel)?.edit === undefined) return undefined;
     const place = { channel, chatId, ...(threadId === undefined ? {} : { threadId }) };
-    return this.#fresh(turnId, place, this.#ports.ledger.platformId(turnId));
+    return this.#fresh(turnId, place, this.#app.journal.previews.platformId(turnId));
   }
 
   #fresh(turnId: string, place: PreviewPlace, platformId?: string): Preview {
-    const { clock } = this.#ports;
+    const { clock } = this.#app;
     const preview: Preview = {
       turnId,
       place,
@@ -163,12 +152,12 @@ export class Previews implements Disposable {
   #beginText(preview: Preview): void {
     preview.timer?.[Symbol.dispose]();
     preview.timer = undefined;
-    preview.notBefore = Math.max(preview.notBefore, this.#ports.clock.monotonic() + FIRST_MS);
+    preview.notBefore = Math.max(preview.notBefore, this.#app.clock.monotonic() + FIRST_MS);
   }
 
   /** Ends a preview that has another message of the turn below it, so that the next text gets a new one at the end of the chat. */
   #current(preview: Preview | undefined): Preview | undefined {
-    if (preview?.isOver !== true || !this.#ports.ledger.isOvertaken(preview.turnId)) return preview;
+    if (preview?.isOver !== true || !this.#app.journal.previews.isOvertaken(preview.turnId)) return preview;
     // Nothing of it is to stay.
     if (preview.text.trim() === '') return preview;
     end(preview);
@@ -182,7 +171,8 @@ export class Previews implements Disposable {
 
   /** Makes a preview final: its whole text, without the line about a tool. Never rejects. */
   async #seal(preview: Preview): Promise<void> {
-    const { ledger, log } = this.#ports;
+    const { log } = this.#app;
+    const { previews: ledger } = this.#app.journal;
     await preview.busy;
     preview.status = '';
     try {
@@ -194,7 +184,7 @@ export class Previews implements Disposable {
   }
 
   #schedule(preview: Preview): void {
-    const { clock } = this.#ports;
+    const { clock } = this.#app;
     if (preview.over || preview.busy !== undefined || preview.timer !== undefined) return;
     const at = preview.text === '' ? Math.max(preview.notBefore, preview.textlessUntil) : preview.notBefore;
     preview.timer = clock.timer(Math.max(0, at - clock.monotonic()), () => {
@@ -214,7 +204,7 @@ export class Previews implements Disposable {
     preview.lease?.[Symbol.dispose]();
     preview.lease = undefined;
     if (preview.as !== 'draft' || preview.over) return;
-    preview.lease = this.#ports.clock.timer(KEEP_MS, () => {
+    preview.lease = this.#app.clock.timer(KEEP_MS, () => {
       preview.shown = '';
       this.#schedule(preview);
     });
@@ -222,7 +212,7 @@ export class Previews implements Disposable {
 
   /** Sends or edits the preview, if its text changed; a new message not before those that wait for the chat. Never rejects. */
   async #show(preview: Preview): Promise<void> {
-    const { log } = this.#ports;
+    const { log } = this.#app;
     const channel = this.#channel(preview.place.channel);
     const last = preview.wait || preview.status;
     // A tool alone opens no preview; it takes the place of a wait that was shown.
@@ -235,14 +225,14 @@ export class Previews implements Disposable {
     try {
       if (preview.platformId !== undefined) await this.#edit(preview, channel, preview.platformId, text);
       else if (!(await this.#draft(preview, channel, text))) {
-        if (this.#ports.ledger.isBehind(preview.place)) return;
-        await this.#ports.outlets.sending(preview.place.channel, this.#begin(preview, channel, text));
+        if (this.#app.journal.previews.isBehind(preview.place)) return;
+        await this.#app.channels.manager.sending(preview.place.channel, this.#begin(preview, channel, text));
       }
       preview.shown = text;
     } catch (error) {
       log.debug('preview: update failed', { reason: errorMessage(error) });
       const waitMs = error instanceof SendError ? error.retryAfterMs : undefined;
-      if (waitMs !== undefined) preview.notBefore = this.#ports.clock.monotonic() + waitMs;
+      if (waitMs !== undefined) preview.notBefore = this.#app.clock.monotonic() + waitMs;
       if (preview.as === 'message' && preview.platformId === undefined) preview.over = true;
     }
   }
@@ -257,7 +247,7 @@ export class Previews implements Disposable {
   }
 
   async #begin(preview: Preview, channel: Channel, text: string): Promise<void> {
-    const { ledger } = this.#ports;
+    const { previews: ledger } = this.#app.journal;
     preview.as = 'message';
     const id = await ledger.begin(preview.turnId, preview.place);
     if (id === undefined) throw new Error('it was begun before');
@@ -293,12 +283,12 @@ export class Previews implements Disposable {
   }
 
   async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    using limit = deadline(this.#ports.clock, CALL_DEADLINE_MS, 'Showing an answer');
+    using limit = deadline(this.#app.clock, CALL_DEADLINE_MS, 'Showing an answer');
     return await raceAbort(work(limit.signal), limit.signal);
   }
 
   #channel(name: string): Channel | undefined {
-    const found = this.#ports.outlets.outlet(name);
+    const found = this.#app.channels.manager.outlet(name);
     return typeof found === 'string' ? undefined : found;
   }
 }

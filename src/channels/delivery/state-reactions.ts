@@ -1,12 +1,11 @@
-import type { MessageBus } from '../../bus/bus.ts';
 import type { InboundMessage } from '../../bus/messages.ts';
 import type { StateReactions } from '../../bus/reactions.ts';
-import type { ReachedState, ReactionPlace, ShownReactions as ShownStore } from '../../journal/shown-reactions.ts';
-import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
+import type { Config } from '../../config/schema.ts';
+import type { App } from '../../core/app.ts';
+import type { ReachedState, ReactionPlace } from '../../journal/shown-reactions.ts';
+import { deadline, raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import { SendError, type Channel, type ReactionChange } from '../channel.ts';
-import type { Outlets } from './next-part.ts';
 
 /** A message that is done before this time gets no reaction. */
 const FIRST_MS = 1_000;
@@ -49,16 +48,6 @@ interface Lane {
   lookAt: number;
 }
 
-export interface StateReactionPorts {
-  readonly bus: Pick<MessageBus, 'listen' | 'onAccepted'>;
-  readonly store: Pick<ShownStore, 'stateOf' | 'note' | 'forget' | 'of'>;
-  readonly outlets: Pick<Outlets, 'outlet' | 'onReachable'>;
-  /** The reactions of a channel; null: it shows none. */
-  readonly reactionsOf: (channel: Channel) => StateReactions | null;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /**
  * Shows by a reaction how far a person's message has come. Events only say when to look: the state is read from the
  * journal, and the latest wins. One call at a time on each channel, at most one in `PACE_MS`. When the platform asks to wait
@@ -66,19 +55,19 @@ export interface StateReactionPorts {
  * process takes it away. An error here never affects a message. Disposing ends it.
  */
 export class ShownStates implements Disposable {
-  readonly #ports: StateReactionPorts;
+  readonly #app: App;
   readonly #lanes = new Map<string, Lane>();
   readonly #over = new AbortController();
   readonly #listening: readonly Disposable[];
 
-  constructor(ports: StateReactionPorts) {
-    this.#ports = ports;
+  constructor(app: App) {
+    this.#app = app;
     this.#listening = [
-      ports.bus.onAccepted((message) => this.#accepted(message)),
-      ports.bus.listen(({ type, channel, sessionKey }) => {
+      app.bus.onAccepted((message) => this.#accepted(message)),
+      app.bus.listen(({ type, channel, sessionKey }) => {
         if (type === 'typing' || type === 'turn-end') this.#look(channel, sessionKey);
       }),
-      ports.outlets.onReachable((channel, chatId) => {
+      app.channels.manager.onReachable((channel, chatId) => {
         if (chatId === undefined) this.#resume(channel);
       }),
     ];
@@ -100,7 +89,7 @@ export class ShownStates implements Disposable {
     const thread = threadId === undefined ? {} : { threadId };
     const place = { id, channel, chatId, ...thread, sessionKey, messageId };
     lane.messages.set(id, { place, shown: [], isUnsure: false, failures: 0, isDue: false });
-    this.#ports.clock.timer(FIRST_MS, () => this.#later(lane, id));
+    this.#app.clock.timer(FIRST_MS, () => this.#later(lane, id));
   }
 
   #later(lane: Lane, id: string): void {
@@ -121,7 +110,7 @@ export class ShownStates implements Disposable {
 
   /** Takes up what an earlier process, or an earlier run of this channel, may have left, and what came while it did not run. */
   #resume(channel: string): void {
-    const found = this.#ports.store.of(channel);
+    const found = this.#app.journal.shownReactions.of(channel);
     if (found.length === 0 && !this.#lanes.has(channel)) return;
     const lane = this.#lane(channel);
     for (const { place, emojis } of found) {
@@ -133,7 +122,7 @@ export class ShownStates implements Disposable {
 
   #lookAtAll(lane: Lane): void {
     for (const [id, { isDue }] of lane.messages) if (isDue) lane.due.add(id);
-    lane.lookAt = this.#ports.clock.monotonic() + LOOK_MS;
+    lane.lookAt = this.#app.clock.monotonic() + LOOK_MS;
   }
 
   #lane(channel: string): Lane {
@@ -146,7 +135,7 @@ export class ShownStates implements Disposable {
       working: undefined,
       timer: undefined,
       notBefore: 0,
-      lookAt: this.#ports.clock.monotonic() + LOOK_MS,
+      lookAt: this.#app.clock.monotonic() + LOOK_MS,
     };
     this.#lanes.set(channel, lane);
     return lane;
@@ -158,7 +147,7 @@ export class ShownStates implements Disposable {
     lane.timer?.[Symbol.dispose]();
     lane.timer = undefined;
     if (lane.messages.size === 0) return;
-    const now = this.#ports.clock.monotonic();
+    const now = this.#app.clock.monotonic();
     if (now >= lane.lookAt) this.#lookAtAll(lane);
     const waitMs = (lane.due.size === 0 ? lane.lookAt : lane.notBefore) - now;
     if (waitMs <= 0) {
@@ -168,7 +157,7 @@ export class ShownStates implements Disposable {
       });
       return;
     }
-    lane.timer = this.#ports.clock.timer(waitMs, () => {
+    lane.timer = this.#app.clock.timer(waitMs, () => {
       lane.timer = undefined;
       this.#wake(lane);
     });
@@ -183,7 +172,7 @@ export class ShownStates implements Disposable {
       try {
         if (await this.#show(lane, followed)) return;
       } catch (error) {
-        this.#ports.log.debug('reactions: journal failed', { reason: errorMessage(error) });
+        this.#app.log.debug('reactions: journal failed', { reason: errorMessage(error) });
         return;
       }
     }
@@ -191,7 +180,8 @@ export class ShownStates implements Disposable {
 
   /** Makes a message show its state. True: the platform was called. */
   async #show(lane: Lane, followed: Followed): Promise<boolean> {
-    const { store, clock } = this.#ports;
+    const { clock } = this.#app;
+    const { shownReactions: store } = this.#app.journal;
     const { place } = followed;
     const channel = this.#channel(lane.channel);
     // When the channel runs again, `#resume` looks at it again.
@@ -235,7 +225,7 @@ export class ShownStates implements Disposable {
   async #call(channel: Channel, place: ReactionPlace, change: ReactionChange): Promise<SendError | undefined> {
     const { chatId, threadId, messageId: platformId } = place;
     const target = { chatId, platformId, ...(threadId === undefined ? {} : { threadId }) };
-    using limit = deadline(this.#ports.clock, CALL_DEADLINE_MS, 'Showing a reaction');
+    using limit = deadline(this.#app.clock, CALL_DEADLINE_MS, 'Showing a reaction');
     const signal = AbortSignal.any([limit.signal, this.#over.signal]);
     try {
       await raceAbort(channel.react?.(target, change, signal) ?? Promise.resolve(), signal);
@@ -246,7 +236,8 @@ export class ShownStates implements Disposable {
   }
 
   #failed(lane: Lane, followed: Followed, { failure, retryAfterMs, message }: SendError): void {
-    const { store, clock, log } = this.#ports;
+    const { clock, log } = this.#app;
+    const { shownReactions: store } = this.#app.journal;
     const { id, channel } = followed.place;
     if (this.#over.signal.aborted) return;
     log.debug('reactions: reaction not shown', { channel, failure, reason: message });
@@ -271,17 +262,17 @@ export class ShownStates implements Disposable {
   }
 
   #emojiOf(channel: Channel, state: ReachedState): string | undefined {
-    const emoji = state === 'over' ? false : this.#ports.reactionsOf(channel)?.[state];
+    const emoji = state === 'over' ? false : chosenReactions(channel, this.#app.config)?.[state];
     return emoji === false ? undefined : emoji;
   }
 
   #reactionsOf(name: string): StateReactions | null {
     const channel = this.#channel(name);
-    return channel?.react === undefined ? null : this.#ports.reactionsOf(channel);
+    return channel?.react === undefined ? null : chosenReactions(channel, this.#app.config);
   }
 
   #channel(name: string): Channel | undefined {
-    const found = this.#ports.outlets.outlet(name);
+    const found = this.#app.channels.manager.outlet(name);
     return typeof found === 'string' ? undefined : found;
   }
 }
@@ -298,4 +289,17 @@ function changeTo(
   const remove = shown.filter((one) => one !== emoji);
   if (emoji === undefined) return remove.length === 0 ? null : { remove };
   return shown.length === 1 && remove.length === 0 && !isUnsure ? null : { add: emoji, remove };
+}
+
+/** The reactions of a channel by its setting and by what is usual on its platform; null: it shows none. */
+function chosenReactions({ name, stateReactions: platform }: Channel, config: Config): StateReactions | null {
+  const setting = config.channels[name]?.reactions;
+  if (platform === undefined || !(setting?.show ?? platform.isOn)) return null;
+  const { usual } = platform;
+  return {
+    seen: setting?.seen ?? usual.seen,
+    working: setting?.working ?? setting?.seen ?? usual.working,
+    done: setting?.done ?? usual.done,
+    failed: setting?.failed ?? usual.failed,
+  };
 }

@@ -1,5 +1,5 @@
-import type { MessageBus } from '../../bus/bus.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import type { Outlets } from './next-part.ts';
 
@@ -22,14 +22,8 @@ interface Lease {
   timer: Disposable | undefined;
 }
 
-export interface TypingPorts {
-  readonly bus: Pick<MessageBus, 'listen'>;
-  readonly outlets: Pick<Outlets, 'outlet'>;
-  readonly clock: Clock;
-}
-
 /** Shows "typing" in a chat from a turn's first live event until it ends, or is silent for 5 minutes. Disposing ends all. */
-export function startTyping({ bus, outlets, clock }: TypingPorts): Disposable {
+export function startTyping({ bus, channels, clock }: App): Disposable {
   const leases = new Map<string, Lease>();
   const ended = new Set<string>();
 
@@ -45,7 +39,7 @@ export function startTyping({ bus, outlets, clock }: TypingPorts): Disposable {
       return;
     }
     lease.timer = clock.timer(EVERY_MS, () => beat(key, lease));
-    const channel = outlets.outlet(lease.chat.channel);
+    const channel = channels.manager.outlet(lease.chat.channel);
     if (typeof channel !== 'string') void showTyping(channel, lease, clock);
   };
 

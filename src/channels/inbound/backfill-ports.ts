@@ -25,7 +25,7 @@ export interface Missed<Data> {
 /** How a request to the platform failed. */
 export interface AskFailure {
   readonly reason: string;
-  readonly retryAfterMs?: number | undefined;
+  readonly retryAfterMs?: number;
   /** The bot has no access to the place, so a retry is useless. */
   readonly isRefused: boolean;
 }

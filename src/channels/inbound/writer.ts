@@ -26,7 +26,7 @@ export type Received =
   | {
       readonly raw: unknown;
       readonly failure: unknown;
-      /** Where it is known. */ readonly chatId?: string | undefined;
+      /** Where it is known. */ readonly chatId?: string;
     };
 
 /** Calls `read` for one update of a chat, where that is known. Null: the update has no message for the assistant. An error of `read` becomes `failure`. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { APPROVAL_BUTTONS } from '../../bus/buttons.ts';
+import { RESEND_MARK } from '../../bus/messages.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { timeOfId } from '../../util/ids.ts';
 import { cut } from '../../util/text.ts';
@@ -15,8 +16,6 @@ const PAGE = 200;
 const MOST_PAGES = 5;
 /** Allowed difference between Slack's clock and ours when history is searched. */
 const MARGIN_MS = 600_000;
-/** Begins the text of a message that is sent again because the bot cannot check whether the first copy arrived. */
-const RESEND_MARK = '↻ ';
 /** Begins the platform id of an ephemeral message, which cannot be edited. */
 const PRIVATE = 'e:';
 

@@ -31,7 +31,7 @@ export type SlackClient = webApi.WebClient;
 
 type ClientSettings = Pick<SlackOptions, 'apiUrl'> & {
   /** @default always permitted */
-  readonly permit?: Permit | undefined;
+  readonly permit?: Permit;
 };
 
 /** What goes wrong is told by errors; the SDK's own words may hold what people wrote. */

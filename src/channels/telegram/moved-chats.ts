@@ -131,8 +131,8 @@ export class MovedChats {
 interface MessagePlace {
   readonly chat: { readonly id: number };
   readonly message_id: number;
-  readonly message_thread_id?: number | undefined;
-  readonly reply_to_message?: { readonly message_id: number } | undefined;
+  readonly message_thread_id?: number;
+  readonly reply_to_message?: { readonly message_id: number };
 }
 
 interface SentPlace {

@@ -104,10 +104,10 @@ export async function traceTestCommand(
   return failed === 0 && files.size > 0 ? 0 : 1;
 }
 
-async function replayOf(file: string, { clock }: CliContext): Promise<Replay> {
+async function replayOf(file: string, context: CliContext): Promise<Replay> {
   const text = await readTrace(resolve(file));
   const { replayTrace } = await import('../../app/traces/replay.ts');
-  return replayTrace(text, clock);
+  return replayTrace(text, context);
 }
 
 /** Replays with the configured or the named model; Ctrl-C ends the turn that runs. */
@@ -115,8 +115,8 @@ async function openLive(
   { model, home }: LiveFlags & HomeFlag,
   context: CliContext,
 ): Promise<{ readonly replay: (file: string) => Promise<LiveReplay> } & AsyncDisposable> {
-  const { env, clock } = context;
-  const loaded = await loadConfig({ home: pathsOf(context, home).home, env });
+  const { program, env, clock } = context;
+  const loaded = await loadConfig({ program, home: pathsOf(context, home).home, env });
   const { replayLive } = await import('../../app/traces/live.ts');
   const stop = new AbortController();
   const listening = context.onSignal(() => stop.abort(new AppError('stopped', 'Stopped.')));

@@ -8,7 +8,7 @@ import { plural } from '../../util/text.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
 import { print } from '../print.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf, programOfHome } from '../open.ts';
 import type { OutputFlags } from '../table/command.ts';
 
 /** Of the shape of `--json`; a change that readers would notice gets another number. */
@@ -34,7 +34,17 @@ export async function doctorCommand(
   const gateway = running === undefined ? null : await gatewayOf(running, context);
   const host = context.host();
   const ports = doctorPorts(paths, { env, clock });
-  using scene = await openScene({ paths, env, clock, random: systemRandom, host, ports, gateway, homeFlag: home });
+  using scene = await openScene({
+    program: await programOfHome(context, paths),
+    paths,
+    env,
+    clock,
+    random: systemRandom,
+    host,
+    ports,
+    gateway,
+    homeFlag: home,
+  });
   const examination = await examine(scene, { offline, fix });
   const isFine = examination.findings.every(({ state }) => state !== 'failed');
   const checks = examination.findings.map(({ check, state, evidence, remedy }) => ({

@@ -54,10 +54,9 @@ export async function gatewayCommand(
   });
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
   // The start reads it too: a service has no use for it before.
-  const loaded = isTerminal ? await loadConfig({ home: paths.home, env: context.env }) : null;
+  const loaded = isTerminal ? await loadConfig({ program: context.program, home: paths.home, env: context.env }) : null;
   const isMachine = loaded?.config.homes.enabled === true;
-  const talks =
-    loaded !== null && !isMachine && (wantsTalk || Object.keys(enabledChannels(loaded.config)).length === 0);
+  const talks = loaded !== null && !isMachine && (wantsTalk || Object.keys(enabledChannels(loaded)).length === 0);
   // A log line would stand in the middle of the conversation.
   const logsToFile = talks && context.stderr.isTTY === true;
   let assistant: Assistant;
@@ -123,6 +122,10 @@ export async function gatewayCommand(
     const status =
       announced.homes === null ? `${announced.model}, ${platforms.join(', ') || 'no chat platform'}` : 'Runs homes';
     up(status, () => assistant.alive());
+    if (announced.homes === null && platforms.length === 0)
+      log.info(
+        `no channel is configured: people reach the assistant in the terminal and on the page (${assistantCommand('init')} adds one)`,
+      );
     if (isTerminal) await showPage(assistant, context);
     if (loaded !== null && !isMachine && (wantsTalk || platforms.length === 0)) {
       const [{ greeting }, { talk }, { openHistory }] = await Promise.all([

@@ -91,7 +91,7 @@ async function install(
   const { person } = world;
   const keys = await keysForService(
     supervisor.places,
-    world.env,
+    world,
     async (question) => copyKeys || (person !== null && person.agree(question)),
   );
   const notes = await installService(supervisor, { host: host(), env, added: keys.copied });

@@ -3,7 +3,7 @@ import type { Given, SetupWorld } from '../../setup/setup.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { CliContext } from '../context.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf, programOfHome } from '../open.ts';
 import { chooseRunning, type Running } from './init-running.ts';
 import { terminalText } from '../format.ts';
 import type { HomeFlag } from '../table/command.ts';
@@ -15,7 +15,12 @@ const INTERRUPTED = 130;
 type InitFlags = HomeFlag & Given & { readonly yes: boolean; readonly service: boolean; readonly copyKeys: boolean };
 
 /** `assistant init`: asks for what is missing, tries it, writes it, and starts the assistant where the person wants it. */
-export async function initCommand(flags: InitFlags, context: CliContext): Promise<number> {
+export async function initCommand(given: Omit<InitFlags, 'ofChannels'>, context: CliContext): Promise<number> {
+  const names = context.program.extensions.flatMap(({ channels = [] }) =>
+    channels.flatMap(({ setup }) => Object.keys(setup?.options ?? {})),
+  );
+  const ofChannels = Object.fromEntries(names.map((name) => [name, Reflect.get(given, name) as string | undefined]));
+  const flags: InitFlags = { ...given, ofChannels };
   if (!flags.yes && (context.stdin.isTTY !== true || context.stdout.isTTY !== true)) {
     throw usageError(
       `There is no terminal to ask in. Give the answers: ${assistantCommand('init')} --yes --provider anthropic --key-env ANTHROPIC_API_KEY (or --provider demo).`,
@@ -31,7 +36,7 @@ export async function initCommand(flags: InitFlags, context: CliContext): Promis
  * that was set up, or as before if the person stopped. The conversation has to be over.
  */
 export async function setUpHere(
-  { home, port }: { readonly home: string | undefined; readonly port?: number | undefined },
+  { home, port }: { readonly home: string | undefined; readonly port?: number },
   context: CliContext,
 ): Promise<number> {
   const running = (await setUpBetween(home, context))?.running;
@@ -77,8 +82,7 @@ const NOTHING_GIVEN = {
   noCheck: false,
   telegramTokenEnv: undefined,
   telegramOwner: undefined,
-  discordTokenEnv: undefined,
-  discordOwner: undefined,
+  ofChannels: {},
   slackBotTokenEnv: undefined,
   slackAppTokenEnv: undefined,
   slackOwner: undefined,
@@ -116,7 +120,10 @@ async function setUpAll(
   const person = yes ? null : terminalAsker(context, terminalText);
   const tell = person ?? { say: line, good: line, bad: line };
   const { env, clock } = context;
-  const world: SetupWorld = { paths, env, clock, person, tell, tryWhole: wholeTrial(context), signal: stopped.signal };
+  const program = await programOfHome(context, paths);
+  const kinds = program.extensions.flatMap(({ channels = [] }) => channels);
+  const tryWhole = wholeTrial(context);
+  const world: SetupWorld = { program, kinds, paths, env, clock, person, tell, tryWhole, signal: stopped.signal };
   person?.title(`Setting up the assistant in ${terminalText(paths.home)}`);
   let hasChanged = false;
   const show = (written: readonly string[]): void => {

@@ -27,7 +27,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     print(context, json, { facts, lines, escape: terminalText });
     return 0;
   }
-  const loaded = await loadConfig({ home: paths.home, env: context.env });
+  const loaded = await loadConfig({ program: context.program, home: paths.home, env: context.env });
   const { config, warnings, path, exists } = loaded;
   if (config.homes.enabled) return await machineAtRest({ paths, loaded, json }, context);
   const { homeAtRest } = await import('../../app/start/home-at-rest.ts');
@@ -45,7 +45,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     voice,
     speech,
     search,
-    channels: Object.keys(enabledChannels(config)),
+    channels: Object.keys(enabledChannels(loaded)),
     ...(agents.length === 0 ? {} : { agents }),
     ...stored?.facts,
     warnings: troubles,
@@ -84,13 +84,13 @@ async function storedPart(
     store,
     loaded,
   }: { readonly paths: HomePaths; readonly store: StoreFacts | undefined; readonly loaded?: LoadedConfig },
-  { env, clock }: CliContext,
+  { program, env, clock }: CliContext,
 ): Promise<StoredPart | undefined> {
   // For a home of a machine the machine has the setting.
   const machine = machineOf(paths.home);
   const config =
     (machine === null ? loaded : undefined) ??
-    (await loadConfig({ home: machine ?? paths.home, env }).catch(() => undefined));
+    (await loadConfig({ program, home: machine ?? paths.home, env }).catch(() => undefined));
   if (config === undefined || config.config.store === null) return undefined;
   const { readFleetReport, storedName } = await import('../../app/storage/fleet-report.ts');
   const fleet = await readFleetReport(config, clock);

@@ -23,9 +23,9 @@ export async function storeMigrateCommand(
 ): Promise<number> {
   const value = settingOf(to);
   const paths = pathsOf(context, home);
-  const now = await loadConfig({ home: paths.home, env: context.env });
+  const now = await loadConfig({ program: context.program, home: paths.home, env: context.env });
   requireMovable(paths, now);
-  const draft = await draftChange({ paths, env: context.env }, { path: SETTING, value });
+  const draft = await draftChange({ program: context.program, paths, env: context.env }, { path: SETTING, value });
   const store = value === undefined ? now.config.store : addressIn(draft, value);
   if (store === null) {
     print(context, json, {
@@ -46,6 +46,7 @@ export async function storeMigrateCommand(
   using progress = openProgress(context);
   const moved = await withoutPassword(store, () =>
     moveHome({
+      program: context.program,
       paths,
       to: value === undefined ? 'folder' : 'database',
       store,

@@ -34,7 +34,10 @@ export async function converse(
       if (plain && signal === 'SIGINT') interrupts.dispatchEvent(new Event('interrupt'));
       else ended.abort();
     });
-    await using history = await openHistory(paths, (await loadConfig({ home: paths.home, env: context.env })).secrets);
+    await using history = await openHistory(
+      paths,
+      (await loadConfig({ program: context.program, home: paths.home, env: context.env })).secrets,
+    );
     context.stdout.write(wrapped(await greeting(assistant.port, assistant.attached, session), context.stdout));
     const options = {
       session,

@@ -27,7 +27,7 @@ const HELP = `In this terminal:
 export interface TalkOptions {
   readonly assistant: AssistantPort;
   readonly session: string;
-  readonly model?: string | undefined;
+  readonly model?: string;
   /** Go with the first message. */
   readonly images?: readonly string[];
   /** Tells what becomes of the connection to the assistant. @default it is in this process */

@@ -19,7 +19,7 @@ export async function openInstaller(
   context: CliContext,
 ): Promise<SkillInstaller & { readonly config: Config; readonly paths: HomePaths }> {
   const paths = pathsOf(context, home);
-  const { config, warnings } = await loadConfig({ home: paths.home, env: context.env });
+  const { config, warnings } = await loadConfig({ program: context.program, home: paths.home, env: context.env });
   for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
   return { ...openSkillInstaller(config, paths, { env: context.env }), config, paths };
 }

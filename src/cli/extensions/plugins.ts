@@ -131,7 +131,11 @@ function aboutPlan({
 }
 
 async function listedIn(context: CliContext, home: string | undefined): Promise<readonly string[]> {
-  const { config } = await loadConfig({ home: pathsOf(context, home).home, env: context.env });
+  const { config } = await loadConfig({
+    program: context.program,
+    home: pathsOf(context, home).home,
+    env: context.env,
+  });
   return config.plugins;
 }
 
@@ -144,7 +148,7 @@ async function changeListed(
   const listed = await listedIn(context, home);
   const value = change(listed);
   if (JSON.stringify(value) === JSON.stringify(listed)) return;
-  const draft = await draftChange({ paths, env: context.env }, { path: ['plugins'], value });
+  const draft = await draftChange({ program: context.program, paths, env: context.env }, { path: ['plugins'], value });
   if (draft.text !== draft.before) await writeConfig(paths, draft);
 }
 

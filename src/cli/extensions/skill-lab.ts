@@ -162,7 +162,7 @@ function stopper(context: CliContext): { readonly signal: AbortSignal } & Dispos
   return { signal: controller.signal, [Symbol.dispose]: () => listening[Symbol.dispose]() };
 }
 
-async function portsOf({ app, env, clock }: CliContext, signal: AbortSignal) {
+async function portsOf({ program, app, env, clock }: CliContext, signal: AbortSignal) {
   const { createAssistant } = await app();
-  return { env, clock, signal, start: createAssistant };
+  return { program, env, clock, signal, start: createAssistant };
 }

@@ -1,6 +1,6 @@
 import { command, type Group } from './command.ts';
 import { copyKeys } from './service.ts';
-import { flag, number, text, texts, wholeNumber } from './values.ts';
+import { flag, number, text, texts, wholeNumber, type Option } from './values.ts';
 
 // The commands about the assistant itself: run it, talk to it, see how it is.
 
@@ -43,32 +43,33 @@ export const acp = command({
   load: async () => (await import('../conversation/acp.ts')).acpCommand,
 });
 
-export const init = command({
-  name: 'init',
-  description: 'set the assistant up: model, key, chat platform, how it runs; may be run again at any time',
-  options: {
-    yes: flag('ask nothing: use these options, the saved settings and the defaults'),
-    provider: text('<name>', 'who provides the model, e.g. anthropic, openai, ollama, demo'),
-    model: text('<name>', 'the model, as the provider calls it'),
-    keyEnv: text('<variable>', 'the environment variable that holds the API key'),
-    baseUrl: text('<address>', 'the address of a server that speaks OpenAI’s API'),
-    timezone: text('<zone>', 'your time zone, e.g. Europe/Vienna'),
-    telegramTokenEnv: text('<variable>', 'the environment variable that holds the token of your bot on Telegram'),
-    telegramOwner: text('<id>', 'your numeric Telegram id: it makes you the owner there'),
-    discordTokenEnv: text('<variable>', 'the environment variable that holds the token of your bot on Discord'),
-    discordOwner: text('<id>', 'your Discord user id: it makes you the owner there'),
-    slackBotTokenEnv: text('<variable>', 'the environment variable that holds the bot token of your app in Slack'),
-    slackAppTokenEnv: text(
-      '<variable>',
-      'the environment variable that holds the app-level token of your app in Slack',
-    ),
-    slackOwner: text('<id>', 'your Slack member id: it makes you the owner there'),
-    noCheck: flag('save without asking the model for an answer'),
-    service: flag('install the service and start it, without asking'),
-    copyKeys,
-  },
-  load: async () => (await import('../assistant/init.ts')).initCommand,
-});
+/** `more`: the options of kinds of channels. */
+export const init = (more: Readonly<Record<string, Option<string | undefined>>>) =>
+  command({
+    name: 'init',
+    description: 'set the assistant up: model, key, chat platform, how it runs; may be run again at any time',
+    options: {
+      yes: flag('ask nothing: use these options, the saved settings and the defaults'),
+      provider: text('<name>', 'who provides the model, e.g. anthropic, openai, ollama, demo'),
+      model: text('<name>', 'the model, as the provider calls it'),
+      keyEnv: text('<variable>', 'the environment variable that holds the API key'),
+      baseUrl: text('<address>', 'the address of a server that speaks OpenAI’s API'),
+      timezone: text('<zone>', 'your time zone, e.g. Europe/Vienna'),
+      telegramTokenEnv: text('<variable>', 'the environment variable that holds the token of your bot on Telegram'),
+      telegramOwner: text('<id>', 'your numeric Telegram id: it makes you the owner there'),
+      slackBotTokenEnv: text('<variable>', 'the environment variable that holds the bot token of your app in Slack'),
+      slackAppTokenEnv: text(
+        '<variable>',
+        'the environment variable that holds the app-level token of your app in Slack',
+      ),
+      slackOwner: text('<id>', 'your Slack member id: it makes you the owner there'),
+      ...more,
+      noCheck: flag('save without asking the model for an answer'),
+      service: flag('install the service and start it, without asking'),
+      copyKeys,
+    },
+    load: async () => (await import('../assistant/init.ts')).initCommand,
+  });
 
 export const status = command({
   name: 'status',

@@ -91,12 +91,6 @@ export const memory: Group = {
       load: async () => (await import('../data/memory.ts')).memorySearchCommand,
     }),
     command({
-      name: 'eval',
-      description: 'measure how well the search finds invented memories again; reads nothing of yours',
-      options: { json },
-      load: async () => (await import('../data/memory-eval.ts')).memoryEvalCommand,
-    }),
-    command({
       name: 'log',
       description: 'list the earlier versions, newest first',
       options: { json },
@@ -148,77 +142,6 @@ export const pair: Group = {
       arguments: { person: argument('channel and id, such as telegram:123456789') },
       options: { json },
       load: async () => (await import('../data/pair.ts')).pairRemoveCommand,
-    }),
-  ],
-};
-
-export const cron: Group = {
-  name: 'cron',
-  description: 'reminders and scheduled tasks',
-  commands: [
-    command({
-      name: 'list',
-      description: 'list the jobs',
-      isDefault: true,
-      options: { json },
-      load: async () => (await import('../data/cron.ts')).cronListCommand,
-    }),
-    command({
-      name: 'add',
-      description: 'add a job',
-      arguments: {
-        when: argument('"in 20m", "tomorrow at 9", "2027-03-01T09:00", "every 2h" or "0 9 * * 1-5"'),
-        text: argument('the message, or with --kind the task or command'),
-      },
-      options: {
-        kind: choice('<kind>', 'message: the text is sent; agent: it is a task; command: a comma command', {
-          choices: ['message', 'agent', 'command'],
-          fallback: 'message',
-        }),
-        id: text('<id>', 'id of the job (default: made from the text)'),
-        zone: text('<zone>', 'time zone, e.g. Europe/Vienna'),
-        chat: text('<chat>', 'the chat it writes to, e.g. telegram:123456789 (default: where the owner last wrote)'),
-        session: choice('<which>', 'own: a conversation of its own; main: that of the chat', {
-          choices: ['own', 'main'],
-        }),
-        json,
-      },
-      load: async () => (await import('../data/cron.ts')).cronAddCommand,
-    }),
-    command({
-      name: 'show',
-      description: 'show a job and its last 20 runs',
-      arguments: { id },
-      options: { json },
-      load: async () => (await import('../data/cron.ts')).cronOneCommand('show'),
-    }),
-    command({
-      name: 'remove',
-      description: 'remove a job',
-      arguments: { id },
-      options: { json },
-      load: async () => (await import('../data/cron.ts')).cronOneCommand('remove'),
-    }),
-    command({
-      name: 'disable',
-      description: 'switch a job off',
-      arguments: { id },
-      options: { json },
-      load: async () => (await import('../data/cron.ts')).cronOneCommand('disable'),
-    }),
-    command({
-      name: 'run',
-      description: 'run a job now, and wait for its end',
-      arguments: { id },
-      options: { json },
-      load: async () => (await import('../data/cron.ts')).cronRunCommand,
-    }),
-    command({
-      name: 'enable',
-      description: 'switch a job on; asks first if the job was only found in cron/jobs.json',
-      arguments: { id },
-      options: { yes: flag('do not ask'), json },
-      load: async () => (await import('../data/cron.ts')).cronEnableCommand,
     }),
   ],
 };

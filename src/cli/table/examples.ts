@@ -32,7 +32,6 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'memory show': ['memory', 'memory show 20261121T051000000Z'],
   'memory facts': ['memory facts', 'memory facts --past'],
   'memory search': ['memory search dentist', 'memory search "train to Graz" --last 3'],
-  'memory eval': ['memory eval', 'memory eval --json'],
   'memory forget': ['memory forget "the surprise party"'],
   'memory restore': ['memory restore 20261121T051000000Z'],
   'pair approve': [

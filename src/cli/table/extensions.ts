@@ -25,14 +25,6 @@ export const tools: Group = {
       options: { dryRun: flag('only decide, run nothing') },
       load: async () => (await import('../extensions/tools.ts')).toolsRunCommand,
     }),
-    command({
-      name: 'install',
-      description: 'install what a tool needs beside the program: browser is the only one',
-      exits: { 0: 'all that it needs is there', 1: 'something is missing; it is named' },
-      arguments: { what: argument('the tool: browser') },
-      options: { yes },
-      load: async () => (await import('../extensions/install-browser.ts')).toolsInstallCommand,
-    }),
   ],
 };
 

@@ -1,27 +1,29 @@
 import { audit, inbox, logs, outbox, trace, undo, usage, why } from './activity.ts';
 import { acp, chat, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
+import type { Program } from '../../core/program.ts';
 import { command, type CliCommand, type Group } from './command.ts';
 import { config } from './config.ts';
 import { backup, restore, uninstall, upgrade } from './backup.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
-import { argument } from './values.ts';
-import { approvals, cron, memory, pair, sessions } from './data.ts';
+import { argument, type Option } from './values.ts';
+import { approvals, memory, pair, sessions } from './data.ts';
 
-const completion = command({
-  name: 'completion',
-  description: 'print a script with which your shell completes commands and options',
-  worksOn: 'any folder',
-  arguments: { shell: argument('bash, zsh or fish') },
-  load: async () => (await import('../completion.ts')).completionCommand(COMMANDS),
-});
+const completion = (commands: () => readonly (CliCommand | Group)[]) =>
+  command({
+    name: 'completion',
+    description: 'print a script with which your shell completes commands and options',
+    worksOn: 'any folder',
+    arguments: { shell: argument('bash, zsh or fish') },
+    load: async () => (await import('../completion.ts')).completionCommand(commands()),
+  });
 
-/** Every command of the terminal, in the order in which `--help` lists them. */
-export const COMMANDS: readonly (CliCommand | Group)[] = [
+/** Those of the core, in the order in which `--help` lists them. */
+const core = (setups: Readonly<Record<string, Option<string | undefined>>>): readonly (CliCommand | Group)[] => [
   gateway,
   chat,
   acp,
-  init,
+  init(setups),
   status,
   page,
   config,
@@ -37,7 +39,6 @@ export const COMMANDS: readonly (CliCommand | Group)[] = [
   sessions,
   memory,
   pair,
-  cron,
   approvals,
   plugins,
   outbox,
@@ -50,5 +51,22 @@ export const COMMANDS: readonly (CliCommand | Group)[] = [
   audit,
   mcp,
   skills,
-  completion,
 ];
+
+/** Every command of the terminal: those of the core, then those of extensions; what they add to a word that is there stands behind it. */
+export function commandsOf({ extensions }: Pick<Program, 'extensions'>): readonly (CliCommand | Group)[] {
+  const setups = extensions.flatMap(({ channels = [] }) => channels.map(({ setup }) => setup?.options ?? {}));
+  const all: (CliCommand | Group)[] = [...core(Object.assign({}, ...setups))];
+  const rows = extensions.flatMap(({ cli = [], isBuiltIn }) => cli.map((row) => ({ row, isBuiltIn })));
+  for (const { row, isBuiltIn } of rows) {
+    const at = all.findIndex(({ name }) => name === row.name);
+    const there = all[at];
+    if (there === undefined) all.push({ description: '', ...row });
+    else if ('commands' in there && 'commands' in row)
+      all[at] = { ...there, commands: [...there.commands, ...row.commands] };
+    // What the program has itself stays, and of two packages the first keeps a name.
+    else if (isBuiltIn === true) throw new Error(`two commands have the name ${row.name}`);
+  }
+  const whole: readonly (CliCommand | Group)[] = [...all, completion(() => whole)];
+  return whole;
+}

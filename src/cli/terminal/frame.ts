@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { textWidth } from '../../channels/markup/terminal-text.ts';
 
 /** A terminal that is written to; it tells its size and emits `resize`. */
-export type TerminalOut = Writable & { readonly columns?: number | undefined; readonly rows?: number | undefined };
+export type TerminalOut = Writable & { readonly columns?: number; readonly rows?: number };
 
 export interface ScreenPlace {
   readonly row: number;

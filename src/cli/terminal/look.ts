@@ -20,10 +20,7 @@ export function lookOf(
 }
 
 /** Lines for a terminal of this width, each word whole and each line ended; elsewhere the text as it is. */
-export function wrapped(
-  text: string,
-  out: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
-): string {
+export function wrapped(text: string, out: { readonly isTTY?: boolean; readonly columns?: number }): string {
   const width = out.isTTY === true ? (out.columns ?? DEFAULT_COLUMNS) : Number.MAX_SAFE_INTEGER;
   return wrapWords([{ text }], width)
     .map((row) => `${paint(row, { style: 'plain', hyperlinks: false })}\n`)

@@ -48,7 +48,7 @@ const reactions = z
   .describe('Reactions on a person’s message that show how far it has come.');
 
 const base = {
-  kind: text().optional().describe('`telegram`, `discord`, `slack` or a plugin’s; left out: the entry’s own name.'),
+  kind: text().optional().describe('The platform, such as `telegram`, or a plugin’s; left out: the entry’s own name.'),
   enabled: flag(true, 'Whether this channel is connected.'),
   allowFrom: ids(
     'Ids of the people who may write to the assistant, in addition to those who were paired. Empty: no one else. `"*"`: everybody, as guests.',
@@ -59,49 +59,86 @@ const base = {
   groups,
 };
 
-const secret = (doc: string) => text().nullish().describe(doc);
-const server = (doc: string) => httpUrl().nullish().describe(doc);
-
-const platforms = {
-  telegram: {
-    token: secret('Telegram, Discord: the bot’s token.'),
-    apiRoot: server('Telegram: another Bot API server; null: Telegram’s own.'),
-  },
-  discord: {
-    token: secret('Telegram, Discord: the bot’s token.'),
-    apiBase: server('Discord: another API server; null: Discord’s own.'),
-  },
-  slack: {
-    botToken: secret('Slack: the bot token (`xoxb-…`).'),
-    appToken: secret('Slack: the app token (`xapp-…`).'),
-    apiUrl: server('Slack: another API server; null: Slack’s own.'),
-  },
-} as const;
-
-const platformKeys: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.entries(platforms).map(([kind, keys]) => [kind, Object.keys(keys)]),
-);
-
-const channel = z
-  .looseObject({ ...base, ...platforms.telegram, ...platforms.discord, ...platforms.slack })
-  .describe('One bot on one platform.');
-
-export const channelsSchema = z
-  .record(z.string().regex(/^[\w.-]+$/u, { error: 'expected a name of letters, digits, ".", "-" and "_"' }), channel)
-  .default({})
-  .describe(
-    'Chat platforms by name. `TELEGRAM_BOT_TOKEN`, `DISCORD_BOT_TOKEN`, `SLACK_BOT_TOKEN` with `SLACK_APP_TOKEN` enable theirs without an entry.',
-  );
-
-export type ChannelSettings = z.output<typeof channel>;
-
-/** The keys that a channel of this kind knows; undefined when the kind is not one of ours. */
-export function channelKeys(kind: string): readonly string[] | undefined {
-  const own = Object.hasOwn(platformKeys, kind) ? platformKeys[kind] : undefined;
-  return own === undefined ? undefined : [...Object.keys(base), ...own];
+/** What a kind of channel has of its own in an entry of `config.channels`. */
+export interface ChannelSettingsKind {
+  readonly kind: string;
+  /** How people call the platform, for the documentation of its keys. */
+  readonly title: string;
+  /** The keys that only this kind has. */
+  readonly keys: Readonly<Record<string, z.ZodType>>;
+  /** The keys without which it cannot connect. They are never shown. */
+  readonly secrets: readonly string[];
+  /** The form of a person's id there, and what it is called. @default every text is one */
+  readonly ids?: { readonly form: RegExp; readonly what: string };
+  /** The key that names another server, and the usual one. */
+  readonly address?: { readonly key: string; readonly usual: string };
+  /** The usual variables of its keys; the first enables it without an entry. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
-/** The secrets without which a channel of this kind cannot connect. */
-export function channelSecrets(kind: string): readonly string[] {
-  return channelKeys(kind)?.filter((key) => key === 'token' || key.endsWith('Token')) ?? [];
+/** A token, for `ChannelSettingsKind.keys`. */
+export const channelSecret = (doc: string) => text().nullish().describe(doc);
+/** An address of a server, for `ChannelSettingsKind.keys`. */
+export const channelServer = (doc: string) => httpUrl().nullish().describe(doc);
+
+/** Those that are no extensions yet. */
+export const PLATFORMS: readonly ChannelSettingsKind[] = [
+  {
+    kind: 'telegram',
+    title: 'Telegram',
+    ids: { form: /^\d+$/u, what: 'numeric user ids' },
+    address: { key: 'apiRoot', usual: 'https://api.telegram.org' },
+    keys: {
+      token: channelSecret('the bot’s token.'),
+      apiRoot: channelServer('another Bot API server; null: Telegram’s own.'),
+    },
+    secrets: ['token'],
+    variables: { token: 'TELEGRAM_BOT_TOKEN', allowFrom: 'TELEGRAM_ALLOW_FROM' },
+  },
+  {
+    kind: 'slack',
+    title: 'Slack',
+    ids: { form: /^[UW][A-Z0-9]{2,}$/u, what: 'member ids (U…)' },
+    address: { key: 'apiUrl', usual: 'https://slack.com/api' },
+    keys: {
+      botToken: channelSecret('the bot token (`xoxb-…`).'),
+      appToken: channelSecret('the app token (`xapp-…`).'),
+      apiUrl: channelServer('another API server; null: Slack’s own.'),
+    },
+    secrets: ['botToken', 'appToken'],
+    variables: { botToken: 'SLACK_BOT_TOKEN', appToken: 'SLACK_APP_TOKEN', allowFrom: 'SLACK_ALLOW_FROM' },
+  },
+];
+
+const channelName = z.string().regex(/^[\w.-]+$/u, { error: 'expected a name of letters, digits, ".", "-" and "_"' });
+
+/** Chat platforms by name, with the keys of these kinds. */
+export function channelsSchema(kinds: readonly ChannelSettingsKind[]) {
+  const own: Record<string, z.ZodType> = {};
+  for (const key of new Set(kinds.flatMap(({ keys }) => Object.keys(keys)))) {
+    const having = kinds.filter(({ keys }) => Object.hasOwn(keys, key));
+    const schema = having[0]?.keys[key];
+    if (schema === undefined) continue;
+    own[key] = schema.clone().describe(`${having.map(({ title }) => title).join(', ')}: ${schema.description ?? ''}`);
+  }
+  const variables = kinds.map((kind) => kind.secrets.map((key) => `\`${kind.variables[key]}\``).join(' with '));
+  return z
+    .record(channelName, z.looseObject({ ...base, ...own }).describe('One bot on one platform.'))
+    .default({})
+    .describe(`Chat platforms by name. ${variables.join(', ')} enable theirs without an entry.`);
+}
+
+export type ChannelSettings = z.output<typeof entry>;
+
+const entry = z.looseObject(base);
+
+/** A text that a kind has of its own in an entry, such as an address; null: it is not set. */
+export function textIn(settings: ChannelSettings | undefined, key: string): string | null {
+  const value = settings?.[key];
+  return typeof value === 'string' ? value : null;
+}
+
+/** The keys that an entry of this kind knows. */
+export function keysOfKind({ keys }: ChannelSettingsKind): readonly string[] {
+  return [...Object.keys(base), ...Object.keys(keys)];
 }

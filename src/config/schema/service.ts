@@ -22,19 +22,6 @@ export const heartbeatSchema = z
   .prefault({})
   .describe('The heartbeat: turns that the assistant starts by itself to look after open tasks.');
 
-export const cronSchema = z
-  .object({
-    enabled: takes('restart', flag(true, 'Whether scheduled jobs run.')),
-    catchUp: z
-      .enum(['once', 'skip'])
-      .default('once')
-      .describe('For runs that were missed while the assistant was off: `once` makes one late run, `skip` none.'),
-    graceMinutes: count(720, 0, 'How late a missed run may still start, in minutes.'),
-    maxConcurrent: count(2, 1, 'Maximum number of jobs that run at the same time.'),
-  })
-  .prefault({})
-  .describe('Scheduled jobs.');
-
 export const homesSchema = z
   .object({
     enabled: flag(
@@ -60,34 +47,6 @@ export const gatewaySchema = z
   })
   .prefault({})
   .describe('The HTTP server.');
-
-const hookName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/iu, {
-  error: 'expected a name of at most 64 letters, digits, _ and - that begins with a letter or digit',
-});
-
-export const hooksSchema = z
-  .record(
-    hookName,
-    z
-      .object({
-        secret: z
-          .string()
-          .min(16, { error: 'expected a secret of at least 16 characters' })
-          .describe('What a caller has to know: sent as a bearer token, or used to sign the body.'),
-        session: hookName.nullable().default(null).describe('Name of its conversation; null: as the webhook.'),
-        template: optionalText(
-          'The message that the assistant gets; `{{path.to.field}}` is a field of the body. Null: the whole body.',
-        ),
-        chat: optionalText('The chat that the answer is sent to, such as `telegram:123456789`; null: none.'),
-        role: z
-          .enum(['owner', 'trusted', 'guest'])
-          .default('guest')
-          .describe('What the assistant may do for it; the texts of the body count as those of strangers in any case.'),
-      })
-      .describe('One webhook, served at `/hooks/<name>`.'),
-  )
-  .default({})
-  .describe('Webhooks by name.');
 
 export const sessionSchema = z
   .object({ unified: flag(false, 'Whether the owner’s direct chats share one conversation.') })

@@ -25,7 +25,7 @@ export const agentChecks: readonly Check[] = [
 async function valid(scene: Scene): Promise<readonly Finding[]> {
   const { loaded, paths, command } = scene;
   if (loaded === null) return [];
-  const connected = enabledChannels(loaded.config);
+  const connected = enabledChannels(loaded);
   const findings = Object.entries(loaded.config.agents).map(async ([name, { enabled, routes }]): Promise<Finding> => {
     if (!enabled) return note(`The assistant "${name}" is switched off; nobody answers its chats.`);
     const lost = routes.find((route) => connected[routeOf(route).channel] === undefined);
@@ -39,7 +39,12 @@ async function valid(scene: Scene): Promise<readonly Finding[]> {
         command(`chat --agent ${name}`),
       );
     try {
-      const own = await loadConfig({ home: agentHome(paths.home, name), env: scene.env, host: loaded });
+      const own = await loadConfig({
+        program: scene.program,
+        home: agentHome(paths.home, name),
+        env: scene.env,
+        host: loaded,
+      });
       const { mode, sandbox } = own.config.tools.exec;
       if (mode === 'full' || (mode !== 'off' && sandbox === 'off')) {
         const sentence = `Commands of the assistant "${name}" run without a sandbox, so they can read the homes of the others.`;

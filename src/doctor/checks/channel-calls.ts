@@ -1,5 +1,5 @@
 import { enabledChannels } from '../../config/channels.ts';
-import type { ChannelSettings } from '../../config/schema/channels.ts';
+import { textIn, type ChannelSettings } from '../../config/schema/channels.ts';
 import type { Checked } from '../../setup/channels/token.ts';
 import { failed, ok, warning, type Check, type Finding } from '../check.ts';
 import { isConflict } from './channels.ts';
@@ -9,11 +9,10 @@ export const channelCallChecks: readonly Check[] = [
   {
     id: 'channel.token',
     subject: 'channels',
-    about: 'Telegram, Discord and Slack take each token',
+    about: 'Telegram and Slack take each token',
     live: true,
     run: tokens,
   },
-  { id: 'channel.intents', subject: 'channels', about: 'Discord lets the bot read messages', live: true, run: intents },
   {
     id: 'channel.poller',
     subject: 'channels',
@@ -25,15 +24,14 @@ export const channelCallChecks: readonly Check[] = [
 ];
 
 /** The enabled channels of one platform. */
-function channelsOf({ loaded }: Scene, platform: string): readonly (readonly [string, ChannelSettings])[] {
+export function channelsOf({ loaded }: Scene, platform: string): readonly (readonly [string, ChannelSettings])[] {
   if (loaded === null) return [];
-  return Object.entries(enabledChannels(loaded.config)).filter(([name, { kind }]) => (kind ?? name) === platform);
+  return Object.entries(enabledChannels(loaded)).filter(([name, { kind }]) => (kind ?? name) === platform);
 }
 
 async function tokens(scene: Scene): Promise<readonly Finding[]> {
   const found = await Promise.all([
     ...channelsOf(scene, 'telegram').map((channel) => telegram(scene, channel)),
-    ...channelsOf(scene, 'discord').map((channel) => discord(scene, channel)),
     ...channelsOf(scene, 'slack').flatMap(([name, settings]) => [
       slack(scene, { name, settings, key: 'botToken', prefix: 'xoxb-' }),
       slack(scene, { name, settings, key: 'appToken', prefix: 'xapp-' }),
@@ -46,15 +44,9 @@ async function telegram(scene: Scene, [name, settings]: readonly [string, Channe
   const { askTelegram, openBot } = await import('../../setup/channels/telegram.ts');
   const { openTransport } = await import('../../channels/telegram/transport.ts');
   using transport = openTransport(scene.clock);
-  const open = (token: string): ReturnType<typeof openBot> => openBot(token, settings.apiRoot, transport);
+  const open = (token: string): ReturnType<typeof openBot> => openBot(token, textIn(settings, 'apiRoot'), transport);
   const answer = await askTelegram(open, String(settings['token']), scene.clock);
   return tokenFinding(scene, { name, key: 'token', answer, who: ({ username }) => `@${username}` });
-}
-
-async function discord(scene: Scene, [name, settings]: readonly [string, ChannelSettings]): Promise<Finding> {
-  const { askDiscord } = await import('../../setup/channels/discord.ts');
-  const answer = await askDiscord(String(settings['token']), settings.apiBase);
-  return tokenFinding(scene, { name, key: 'token', answer, who: (app) => app.name || app.id });
 }
 
 interface SlackToken {
@@ -70,7 +62,8 @@ async function slack(scene: Scene, { name, settings, key, prefix }: SlackToken):
   return tokenFinding(scene, { name, key, answer, who: (user) => user || 'the app' });
 }
 
-function tokenFinding<Facts>(
+/** What a platform said of a token. */
+export function tokenFinding<Facts>(
   { paths, command }: Scene,
   { name, key, answer, who }: { name: string; key: string; answer: Checked<Facts>; who: (facts: Facts) => string },
 ): Finding {
@@ -83,27 +76,6 @@ function tokenFinding<Facts>(
     `${setting}: ${answer}`,
     `Put the new one into ${setting} in ${paths.config}, or run: ${command('init')}`,
   );
-}
-
-async function intents(scene: Scene): Promise<readonly Finding[]> {
-  const channels = channelsOf(scene, 'discord');
-  if (channels.length === 0) return [];
-  const { askDiscord, mayReadMessages } = await import('../../setup/channels/discord.ts');
-  const found = await Promise.all(
-    channels.map(async ([name, settings]): Promise<readonly Finding[]> => {
-      const answer = await askDiscord(String(settings['token']), settings.apiBase);
-      // That the token is refused is what channel.token says.
-      if (typeof answer === 'string' || !('facts' in answer)) return [];
-      if (mayReadMessages(answer.facts)) return [ok(`The bot of ${name} may read messages.`)];
-      return [
-        failed(
-          `The bot of ${name} may not read messages: Message Content Intent is off.`,
-          `Switch it on at https://discord.com/developers/applications/${answer.facts.id}/bot`,
-        ),
-      ];
-    }),
-  );
-  return found.flat();
 }
 
 async function pollers(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
@@ -128,7 +100,7 @@ async function poller(
   const { openBot } = await import('../../setup/channels/telegram.ts');
   const { forGrammy, openTransport } = await import('../../channels/telegram/transport.ts');
   using transport = openTransport(scene.clock);
-  const api = openBot(String(settings['token']), settings.apiRoot, transport);
+  const api = openBot(String(settings['token']), textIn(settings, 'apiRoot'), transport);
   // That it does not answer is what channel.token says.
   const info = await api.raw.getWebhookInfo(forGrammy(signal)).catch(() => null);
   if (info === null) return [];
@@ -136,7 +108,7 @@ async function poller(
   return [
     failed(
       `The bot of ${name} has a webhook, so its messages go there and not here.`,
-      `With its token in TELEGRAM_BOT_TOKEN: curl "${settings.apiRoot ?? 'https://api.telegram.org'}/bot$TELEGRAM_BOT_TOKEN/deleteWebhook"`,
+      `With its token in TELEGRAM_BOT_TOKEN: curl "${textIn(settings, 'apiRoot') ?? 'https://api.telegram.org'}/bot$TELEGRAM_BOT_TOKEN/deleteWebhook"`,
     ),
   ];
 }

@@ -24,7 +24,7 @@ export const channelChecks: readonly Check[] = [
 ];
 
 function channelsOf({ loaded }: Scene): readonly (readonly [string, ChannelSettings])[] {
-  return loaded === null ? [] : Object.entries(enabledChannels(loaded.config));
+  return loaded === null ? [] : Object.entries(enabledChannels(loaded));
 }
 
 function peopleOf(scene: Scene): ReturnType<Scene['ports']['people']> {

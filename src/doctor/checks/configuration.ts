@@ -42,9 +42,13 @@ function valid({ loaded, isMachine, configTroubles, paths, command }: Scene): re
 }
 
 /** What the configuration is warned of, by subject: each sentence belongs to one. */
-function remarks({ loaded, paths }: Scene): Readonly<Record<'mode' | 'unused' | 'missing', readonly string[]>> {
+function remarks({
+  program,
+  loaded,
+  paths,
+}: Scene): Readonly<Record<'mode' | 'unused' | 'missing', readonly string[]>> {
   const warnings = loaded?.warnings ?? [];
-  const idle = new Set(unknownKeys(documentOf(paths.config)?.value ?? {}));
+  const idle = new Set(unknownKeys(program, documentOf(paths.config)?.value ?? {}));
   const isMode = (sentence: string): boolean => / Run: chmod 600 /u.test(sentence);
   return {
     mode: warnings.filter(isMode),

@@ -23,13 +23,6 @@ export const extensionChecks: readonly Check[] = [
     about: 'each plugin of the configuration is installed, and runs in the gateway',
     run: plugins,
   },
-  {
-    id: 'browser.works',
-    subject: 'extensions',
-    about: 'the tool browser, if it is enabled, has its library, a browser and a sandbox',
-    live: true,
-    run: browser,
-  },
 ];
 
 async function skills({ loaded, ports, command }: Scene): Promise<readonly Finding[]> {
@@ -93,10 +86,4 @@ async function plugins({ loaded, ports, paths, gateway, command }: Scene): Promi
     if (broken.has(name)) return failed(`The plugin ${name} does not run.`, command('plugins list'));
     return ok(`The plugin ${name} is there.`);
   });
-}
-
-async function browser({ loaded, ports }: Scene): Promise<readonly Finding[]> {
-  const found = loaded === null ? null : await ports.browser(loaded);
-  if (found === null) return [];
-  return 'works' in found ? [ok(found.works)] : [failed(found.trouble, found.remedy)];
 }

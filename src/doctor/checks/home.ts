@@ -126,10 +126,10 @@ function owner({ paths, host }: Scene): readonly Finding[] {
   ];
 }
 
-async function workspace({ paths, command }: Scene): Promise<readonly Finding[]> {
+async function workspace({ program, paths, command }: Scene): Promise<readonly Finding[]> {
   if (!existsSync(paths.home)) return [];
   const repair = async (): Promise<string> => {
-    const { created } = await initHome(paths);
+    const { created } = await initHome(paths, program);
     return `Added what was missing: ${created.join(', ') || 'folders'}.`;
   };
   const remedy = command('doctor --fix');

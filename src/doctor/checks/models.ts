@@ -1,15 +1,9 @@
 import type { Config } from '../../config/schema.ts';
 import { asksWindowOf, hasBaseUrl, keysOf, presetOf } from '../../providers/open-provider.ts';
 import { canEmbed, embeddingServer, meaningText } from '../../providers/embedding-server.ts';
-import { findPreset } from '../../providers/presets.ts';
 import { configuredWindow, LEAST_WINDOW, SMALL_WINDOW } from '../../providers/context-window-registry.ts';
 import { factText } from '../../providers/learned.ts';
-import {
-  askContextWindow,
-  loadedOllamaWindow,
-  type ServerFacts,
-  type WindowQuestion,
-} from '../../providers/probe-context-window.ts';
+import { askContextWindow, type ServerFacts } from '../../providers/probe-context-window.ts';
 import { quirkNote } from '../../providers/quirks.ts';
 import { hearingServer, speakingServer, speechText, voiceText } from '../../providers/speech-servers.ts';
 import { listModels } from '../../setup/models.ts';
@@ -75,32 +69,32 @@ function answers({ loaded, ports, command }: Scene): readonly Finding[] {
   }
 }
 
-function voice({ loaded, command }: Scene): readonly Finding[] {
+function voice({ program: { presets }, loaded, command }: Scene): readonly Finding[] {
   if (loaded === null) return [];
   const { config } = loaded;
   return [
-    ...serverFinding(hearingServer(config), {
-      does: `Voice messages are ${voiceText(config)}.`,
+    ...serverFinding(hearingServer(config, presets), {
+      does: `Voice messages are ${voiceText(config, presets)}.`,
       off: 'To switch that off, set voice.provider to null.',
       remedy: command('config set voice.provider auto'),
     }),
-    ...serverFinding(speakingServer(config), {
-      does: `Answers are ${speechText(config)}.`,
+    ...serverFinding(speakingServer(config, presets), {
+      does: `Answers are ${speechText(config, presets)}.`,
       off: 'To switch that off, set voice.speech.provider to null.',
       remedy: command('config set voice.speech.provider auto'),
     }),
   ];
 }
 
-function embeddings({ loaded, command }: Scene): readonly Finding[] {
+function embeddings({ program: { presets }, loaded, command }: Scene): readonly Finding[] {
   if (loaded === null) return [];
-  const server = embeddingServer(loaded.config);
+  const server = embeddingServer(loaded.config, presets);
   if (server === null) return [];
   if (!canEmbed(server)) return [failed(server, command('config unset memory.embeddings'))];
   return [
     note(
-      `The memory is searched ${meaningText(loaded.config)}. To switch that off, set memory.embeddings.model and its server to null.`,
-      command('memory eval'),
+      `The memory is searched ${meaningText(loaded.config, presets)}. To switch that off, set memory.embeddings.model and its server to null.`,
+      command('config unset memory.embeddings'),
     ),
   ];
 }
@@ -153,18 +147,19 @@ interface AskedKey {
 }
 
 async function keyFinding(
-  { loaded, env, clock, command, paths, service }: Scene,
+  { program, loaded, env, clock, command, paths, service }: Scene,
   { name, entry, apiKey, label }: AskedKey,
   signal: AbortSignal,
 ): Promise<Finding | null> {
   if (loaded === null) return null;
   const { config, keyVariables } = loaded;
-  const kind = entry.kind ?? (findPreset(name) === undefined ? 'openai' : name);
-  const needsKey = findPreset(kind)?.keyVariable !== null && entry.baseUrl === null;
+  const kind = entry.kind ?? (program.presets.has(name) ? name : 'openai');
+  const preset = program.presets.get(kind);
+  const needsKey = preset?.keyVariable !== null && entry.baseUrl === null;
   // That no model can be called is what model.answers says.
   if (apiKey === null && needsKey) return null;
-  const baseUrl = localAddress(name, config, env);
-  const listed = await listModels({ provider: kind, baseUrl, apiKey, clock, signal });
+  const baseUrl = localAddress(name, config, { program, env });
+  const listed = await listModels({ presets: program.presets, provider: kind, baseUrl, apiKey, clock, signal });
   const variable = keyVariables[name];
   const place = service?.opened.supervisor.places.variables;
   const newKey =
@@ -182,10 +177,11 @@ async function keyFinding(
     if (listed.status === 404 || listed.status === 405 || listed.why.includes('no list of models')) {
       return skipped(`${label} has no list of models, so its key could not be tried.`);
     }
-    const isLocal = findPreset(kind)?.keyVariable === null;
+    const isLocal = preset?.keyVariable === null;
     const isUsed = modelOf(name, config) !== null;
     const remedy =
-      kind === 'ollama' ? 'ollama serve' : `Start the server, or correct providers.${name}.baseUrl in ${paths.config}`;
+      program.vendors[kind]?.hints?.start ??
+      `Start the server, or correct providers.${name}.baseUrl in ${paths.config}`;
     if (listed.status !== null) return warning(`${label} does not work now: ${listed.why}.`, command('doctor'));
     const say = isUsed ? failed : warning;
     return say(
@@ -199,36 +195,43 @@ async function keyFinding(
     listed.names.length === 0 ||
     listed.names.some((one) => one === model || one === `${model}:latest`);
   if (hasModel) return ok(apiKey === null ? `${label} answers.` : `${label} takes the key.`);
-  const remedy = kind === 'ollama' ? `ollama pull ${model}` : command(`init --provider ${name}`);
+  const hints = program.vendors[kind]?.hints;
+  const remedy = hints?.pull(model ?? '') ?? command(`init --provider ${name}`);
   // A local server lists all that it has; others leave out aliases.
-  const say = kind === 'ollama' ? failed : note;
+  const say = hints === undefined ? note : failed;
   return say(`${label} does not list the model ${model}.`, remedy);
 }
 
-async function window({ loaded, env, clock, ports, command }: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function window(
+  { program, loaded, env, clock, ports, command }: Scene,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
   const ref = answeringModel(loaded, ports);
   if (loaded === null || ref === null) return [];
   const { config } = loaded;
+  const { vendors, presets } = program;
   const [name = ''] = ref.split('/');
   const model = ref.slice(name.length + 1);
   const entry = Object.hasOwn(config.providers, name) ? config.providers[name] : undefined;
-  const preset = entry !== undefined && hasBaseUrl(entry) ? presetOf(name, entry) : findPreset(entry?.kind ?? name);
-  const baseUrl = localAddress(name, config, env) ?? preset?.baseUrl ?? null;
-  const server = preset === undefined ? undefined : asksWindowOf(entry ?? {}, preset);
-  if (server === undefined || baseUrl === null) return [];
+  const preset =
+    entry !== undefined && hasBaseUrl(entry) ? presetOf(presets, name, entry) : presets.get(entry?.kind ?? name);
+  const baseUrl = localAddress(name, config, { program, env }) ?? preset?.baseUrl ?? null;
+  const vendor = preset === undefined ? undefined : vendors[preset.api];
+  const isAsked = vendor?.window !== undefined || (preset !== undefined && asksWindowOf(entry ?? {}, preset));
+  if (!isAsked || baseUrl === null) return [];
   const apiKey = entry === undefined ? null : (keysOf(entry)[0] ?? null);
   const set = configuredWindow(config, ref);
   let hasTools = true;
   const onServer = (facts: ServerFacts): void => void (hasTools = facts.hasTools);
   const asked = { baseUrl, model, apiKey, headers: entry?.headers, clock, deadlineMs: WINDOW_MS, onServer };
   const [tokens, now] = await Promise.all([
-    askContextWindow({ ...asked, server, configured: set }),
-    server === 'ollama' ? loadedOllamaWindow(asked) : null,
+    vendor?.window?.({ ...asked, configured: set }) ?? askContextWindow(asked, vendors),
+    vendor?.loadedWindow?.(asked) ?? null,
   ]);
   signal.throwIfAborted();
   const noTools = hasTools ? null : quirkNote('no tools', model);
   return [
-    ...windowFindings({ name, model, ref, server, set, tokens, now, command }),
+    ...windowFindings({ name, model, ref, isTold: vendor !== undefined, set, tokens, now, command }),
     ...(noTools === null ? [] : [warning(noTools, command(`init --provider ${name}`))]),
   ];
 }
@@ -237,7 +240,7 @@ function windowFindings({
   name,
   model,
   ref,
-  server,
+  isTold,
   set,
   tokens,
   now,
@@ -246,26 +249,26 @@ function windowFindings({
   readonly name: string;
   readonly model: string;
   readonly ref: string;
-  readonly server: WindowQuestion['server'];
+  /** The server is told how many tokens to load. */
+  readonly isTold: boolean;
   /** Tokens that are configured. */
   readonly set: number | null;
   /** What the server says. */
   readonly tokens: number | null;
-  /** What Ollama has loaded. */
+  /** What it has loaded at present. */
   readonly now: number | null;
   readonly command: Scene['command'];
 }): readonly Finding[] {
   if (tokens === null) return [skipped(`${name} does not say how many tokens of ${model} it loads.`)];
   if (set !== null && set > tokens) {
-    const rest = server === 'ollama' ? ' and cuts off what is longer without a word' : ', so no more is sent';
+    const rest = isTold ? ' and cuts off what is longer without a word' : ', so no more is sent';
     const evidence = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens}${rest}.`;
     return [failed(evidence, command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${tokens}`))];
   }
   if (tokens < SMALL_WINDOW) {
-    const raise =
-      server === 'ollama'
-        ? command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${WANTED_TOKENS}`)
-        : `Start the server with a window of ${WANTED_TOKENS} tokens (llama-server -c ${WANTED_TOKENS}, vllm serve --max-model-len ${WANTED_TOKENS}, LM Studio: context length)`;
+    const raise = isTold
+      ? command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${WANTED_TOKENS}`)
+      : `Start the server with a window of ${WANTED_TOKENS} tokens (llama-server -c ${WANTED_TOKENS}, vllm serve --max-model-len ${WANTED_TOKENS}, LM Studio: context length)`;
     const [say, why] =
       tokens < LEAST_WINDOW
         ? [failed, 'too few for any use']

@@ -59,11 +59,11 @@ async function linger({ service, host }: Scene): Promise<readonly Finding[]> {
 }
 
 /** What works in this terminal and not in the service, for want of a variable. */
-async function keys({ service, loaded, paths, ownEnv }: Scene): Promise<readonly Finding[]> {
+async function keys({ program, service, loaded, paths, ownEnv }: Scene): Promise<readonly Finding[]> {
   if (service?.variables == null || loaded === null) return [];
   const { PATH, HOME } = ownEnv;
   const load = (env: Scene['env']): Promise<LoadedConfig | null> =>
-    loadConfig({ home: paths.home, env }).catch(() => null);
+    loadConfig({ program, home: paths.home, env }).catch(() => null);
   const [here, there] = await Promise.all([load(ownEnv), load({ PATH, HOME, ...service.variables })]);
   if (here === null || there === null) return [];
   const has = new Set(usable(there));
@@ -77,9 +77,9 @@ async function keys({ service, loaded, paths, ownEnv }: Scene): Promise<readonly
   ];
 }
 
-function usable({ config }: LoadedConfig): readonly string[] {
-  const providers = Object.entries(config.providers).flatMap(([name, entry]) =>
+function usable(loaded: LoadedConfig): readonly string[] {
+  const providers = Object.entries(loaded.config.providers).flatMap(([name, entry]) =>
     keysOf(entry).length > 0 ? [`providers.${name}`] : [],
   );
-  return [...providers, ...Object.keys(enabledChannels(config)).map((name) => `channels.${name}`)];
+  return [...providers, ...Object.keys(enabledChannels(loaded)).map((name) => `channels.${name}`)];
 }

@@ -1,3 +1,4 @@
+import { ownWork } from '../../bus/origins.ts';
 import { plural } from '../../util/text.ts';
 import { startOfDay } from '../../util/time-zone.ts';
 import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
@@ -22,12 +23,10 @@ export const spendingChecks: readonly Check[] = [
 const SMALLEST_REQUEST = 6_000;
 /** A turn with tools has several requests, so this many should fit into a budget. */
 const ENOUGH_REQUESTS = 20;
-/** As the agent has it: what no one waits for. */
-const SELF_SOURCES = ['cron', 'heartbeat', 'subagent', 'memory'];
 /** Model calls that are looked at, and the share of their input that should come from a cache. */
 const CACHE = { calls: 60, enough: 20, share: 0.3, smallTokens: 2_000 };
 
-async function budget({ loaded, journal, gateway, clock, command }: Scene): Promise<readonly Finding[]> {
+async function budget({ program, loaded, journal, gateway, clock, command }: Scene): Promise<readonly Finding[]> {
   if (loaded === null) return [];
   const { budget: limits, timezone } = loaded.config.agent;
   const request = await smallestRequest({ gateway, journal });
@@ -54,7 +53,7 @@ async function budget({ loaded, journal, gateway, clock, command }: Scene): Prom
   if (journal === null) return findings.length === 0 ? [ok('A turn fits into each budget.')] : findings;
   const since = startOfDay(clock.now(), timezone);
   const all = journal.spentSince(since);
-  const self = journal.spentSince(since, SELF_SOURCES);
+  const self = journal.spentSince(since, ownWork(program.origins));
   const used: readonly (readonly [string, number | null, number])[] = [
     ['dayTokens', limits.dayTokens, all.tokens],
     ['dayUsd', limits.dayUsd, all.costUsd],

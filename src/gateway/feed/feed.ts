@@ -1,7 +1,7 @@
 import type { MessageBus } from '../../bus/bus.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { Changed, Row, RunningTurn, ServerFrame, WaitingQuestion } from '../http/wire.ts';
+import type { Row, RunningTurn, ServerFrame, WaitingQuestion } from '../http/wire.ts';
 import { RunningTurns } from './running-turns.ts';
 
 /** Who missed more messages than this fetches anew what is shown. */
@@ -28,6 +28,8 @@ export interface FeedPorts {
   /** Turns of an earlier process that this one continues; asked for once. */
   readonly continued: () => readonly Pick<RunningTurn, 'session' | 'turn'>[];
   readonly questions: () => readonly WaitingQuestion[];
+  /** What tools of extensions may change. */
+  readonly ownChanges: readonly string[];
   /** Changes when something about the health does. */
   readonly health: () => string;
   /** The session that messages to the chat `main` of the page belong to. */
@@ -82,7 +84,7 @@ export class Feed implements Disposable {
   }
 
   /** Says that something may be different now. */
-  changed(...what: readonly Changed[]): void {
+  changed(...what: readonly string[]): void {
     for (const one of what) this.#all({ type: 'changed', what: one });
   }
 
@@ -155,7 +157,7 @@ export class Feed implements Disposable {
     this.#running.take(event);
     if (this.#open === undefined) return;
     for (const watcher of this.#watchers) watcher.live(event);
-    if (event.type === 'tool-end') this.changed(...CHANGED_BY_TOOLS);
+    if (event.type === 'tool-end') this.changed('memory', 'files', 'skills', ...this.#ports.ownChanges);
     if (event.type === 'turn-end') this.changed('sessions', 'usage');
     if (event.type === 'tool-start' || event.type === 'tool-end' || event.type === 'turn-end') this.lookSoon();
   }
@@ -176,9 +178,6 @@ export class Feed implements Disposable {
     for (const watcher of this.#watchers) watcher.frame(frame);
   }
 }
-
-/** What a tool of a turn may change. */
-const CHANGED_BY_TOOLS: readonly Changed[] = ['memory', 'files', 'schedule', 'skills'];
 
 function cursorOf({ inbound, outbound }: Place): string {
   return `${inbound}.${outbound}`;

@@ -4,7 +4,6 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
-import { mountHooks, type WrongSecrets } from '../hooks/mount.ts';
 import { mountOpenAi } from '../openai/mount.ts';
 import { AppError } from '../../util/errors.ts';
 import { failure, jsonBody, refused, statusOf, type HttpEnv } from './answer.ts';
@@ -17,7 +16,7 @@ import { LOGIN_HEADER, type Login } from './login.ts';
 import { serveMessages } from './messages.ts';
 import { serveOperations } from './operations.ts';
 import type { HttpOptions, Inside } from './options.ts';
-import { isPublicRoute, servePublicRoutes, serveRoutes } from './plugin-routes.ts';
+import { isPublicRoute, servePublicRoutes, serveRoutes, type WrongSecrets } from './plugin-routes.ts';
 import type { Sockets } from './socket.ts';
 import { addressOf, isOwnHost, SAFE_HEADERS, unsafe } from './safety.ts';
 
@@ -26,7 +25,7 @@ const LARGEST_BODY = 1_000_000;
 
 /** Routes that set a limit of their own, and those whose body need not be JSON. */
 const OWN_LIMIT = /^\/(?:v1\/|api\/uploads$)/u;
-const OWN_TYPE = /^\/(?:hooks\/|api\/uploads$|v1\/responses\/[^/]+\/cancel$)/u;
+const OWN_TYPE = /^\/(?:api\/uploads$|v1\/responses\/[^/]+\/cancel$)/u;
 
 /** What answers requests, and connections that are to become WebSockets. */
 export interface HttpApp {
@@ -65,7 +64,7 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
     const { method, path } = context.req;
     const type = context.req.header('content-type') ?? '';
     if (method === 'GET' || method === 'HEAD' || OWN_TYPE.test(path)) return await next();
-    if (inside !== null && isPublicRoute(inside.routes, context)) return await next();
+    if (inside !== null && isPublicRoute(inside.app, context)) return await next();
     if (/^application\/json *(?:;.*)?$/iu.test(type)) return await next();
     return failure(context, 415, 'json-needed', 'Send the header Content-Type: application/json, and JSON.');
   });
@@ -82,15 +81,13 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
       return context.body(null, 204, { 'Set-Cookie': cookie });
     });
     serveAssets(app, inside.page);
-    mountHooks(app, inside.hooks, wrongSecrets(options));
-    const plugins = { routes: inside.routes, clock: options.clock, log };
-    servePublicRoutes(app, plugins, wrongSecrets(options));
+    servePublicRoutes(app, inside.app, wrongSecrets(options));
     app.use(async (context, next) => {
       const reason = login.refusal(context.env.incoming);
       return reason === null ? await next() : refused(context, reason);
     });
     serveInside(app, inside);
-    serveRoutes(app, plugins);
+    serveRoutes(app, inside.app);
   }
   app.notFound((context) => failure(context, 404, 'not-found', 'There is nothing here.'));
   app.onError((error, context) => {
@@ -104,9 +101,9 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
 function serveInside(app: Hono<HttpEnv>, inside: Inside): void {
   serveReady(app, inside.ready);
   serveMetrics(app, inside.metrics);
-  mountOpenAi(app, inside.openai);
+  mountOpenAi(app, inside.app);
   serveOperations(app, inside);
-  serveMessages(app, inside.chats);
+  serveMessages(app, inside);
   serveFiles(app, inside.files);
   serveHistory(app, inside.history);
 }
@@ -143,7 +140,7 @@ function webSockets(options: HttpOptions, login: Login | null): WebSockets {
 }
 
 /** Calls of webhooks with a wrong secret are slowed like failed logins, and apart from them. */
-function wrongSecrets(options: HttpOptions): WrongSecrets<HttpEnv> {
+function wrongSecrets(options: HttpOptions): WrongSecrets {
   const failures = new Failures(options.clock);
   return {
     waitFor: ({ env }) => failures.waitFor(addressOf(env.incoming, options)),

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import type { Media } from '../../bus/messages.ts';
 import { AppError } from '../../util/errors.ts';
 import { failure, type HttpContext, type HttpEnv } from './answer.ts';
 import type { UploadReply } from './wire.ts';
@@ -12,7 +13,9 @@ const HARMLESS = "default-src 'none'; sandbox";
 /** The types of sounds that the page plays. */
 const SOUNDS: ReadonlySet<string> = new Set(['audio/ogg', 'audio/mpeg', 'audio/aac', 'audio/flac', 'audio/wav']);
 
-export interface FilePorts {
+export interface ChatFiles {
+  /** An uploaded file for a message. Undefined: it is not kept any more. */
+  readonly use: (upload: string, name: string | undefined) => Promise<Media | undefined>;
   /** Stores a file until a message uses it; returns the name by which it does. */
   readonly keep: (bytes: Uint8Array, mediaType: string) => Promise<string>;
   /** An image of a conversation by its hash, with the type that its bytes have; undefined: there is none. */
@@ -25,7 +28,7 @@ export interface FilePorts {
 }
 
 /** Files to and from the page. Only images are shown and sounds are played in place; everything else is for saving. */
-export function serveFiles(app: Hono<HttpEnv>, { keep, image, sent }: FilePorts): void {
+export function serveFiles(app: Hono<HttpEnv>, { keep, image, sent }: ChatFiles): void {
   const onError = (context: HttpContext): Response =>
     failure(context, 413, 'upload-too-large', 'A file has at most 20 MB.');
   app.post('/api/uploads', bodyLimit({ maxSize: LARGEST_UPLOAD, onError }), async (context) => {

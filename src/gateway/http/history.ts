@@ -10,7 +10,7 @@ export interface HistoryPorts {
   /** Throws `session-unknown`. */
   page(
     session: string,
-    which: { readonly before?: string | undefined; readonly after?: string | undefined; readonly limit: number },
+    which: { readonly before?: string; readonly after?: string; readonly limit: number },
   ): Promise<HistoryPage>;
   /** Throws `session-unknown` or `entry-unknown`. */
   entry(

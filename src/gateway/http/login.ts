@@ -94,7 +94,7 @@ export class Login {
   /** Exchanges a login code or the token for both halves of a login. `cookie`: the value of `Set-Cookie`. */
   enter(
     request: IncomingMessage,
-    { code, token }: { readonly code?: string | undefined; readonly token?: string | undefined },
+    { code, token }: { readonly code?: string; readonly token?: string },
   ): Refusal | { readonly cookie: string; readonly key: string } {
     const isRight = (): boolean =>
       (code !== undefined && this.#use(code)) || (token !== undefined && isSame(token, this.#ports.token));

@@ -1,37 +1,19 @@
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import type { MessageBus } from '../../bus/bus.ts';
 import { APPROVAL_BUTTONS, CHOICE_BUTTON, TEXT_OF_CHOICE } from '../../bus/buttons.ts';
 import type { InboundDraft, Media } from '../../bus/messages.ts';
-import type { Clock } from '../../util/clock.ts';
+import type { App } from '../../core/app.ts';
+import type { QuestionKind } from '../../journal/questions.ts';
 import { AppError } from '../../util/errors.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { jsonBody, type HttpContext, type HttpEnv } from './answer.ts';
+import type { Inside } from './options.ts';
 import { webDraft } from './web-draft.ts';
 import type { AnswerReply, MessageReply } from './wire.ts';
 
 const MOST_FILES = 10;
 const LONGEST_TEXT = 400_000;
 const REPLIES = 100;
-
-/** A question to a person, as far as its answer needs it. */
-export interface AskedQuestion {
-  readonly kind: 'approval' | 'ask';
-  readonly state: string;
-  readonly channel: string;
-  readonly chat: string;
-}
-
-export interface ChatPorts {
-  readonly bus: Pick<MessageBus, 'publishInbound' | 'sessionOf'>;
-  readonly clock: Pick<Clock, 'now'>;
-  /** The question with this code, in any state; undefined: there is none. */
-  readonly question: (code: string) => AskedQuestion | undefined;
-  /** Calls back with what a message decided about a question, before its acceptance is known. */
-  readonly onAnswer: (listener: (externalId: string, reply: string) => void) => void;
-  /** Keeps an uploaded file for a message. Undefined: it is gone. */
-  readonly file: (upload: string, name: string | undefined) => Promise<Media | undefined>;
-}
 
 const id = z.string().regex(/^[\w-]{8,64}$/u, 'expected 8 to 64 letters, digits, _ or -, new for each message');
 const chat = z.string().regex(/^[\w-]{1,64}$/u, 'expected 1 to 64 letters, digits, _ or -');
@@ -53,14 +35,18 @@ const answerInput = z.object({
 });
 
 /** What a person says on the page: each is a message of the channel `web`, taken once for each id. */
-export function serveMessages(app: Hono<HttpEnv>, ports: ChatPorts): void {
+export function serveMessages(hono: Hono<HttpEnv>, { app, files }: Inside): void {
+  const { bus, journal } = app;
   const replies = new RecentMap<string, string>(REPLIES);
-  ports.onAnswer((externalId, reply) => replies.set(externalId, reply));
-  app.post('/api/messages', async (context) => {
+  // What a message decided about a question, before its acceptance is known.
+  journal.inbox.onAnswer(({ message, reply }) => {
+    if (message.channel === 'web') replies.set(message.externalId, reply);
+  });
+  hono.post('/api/messages', async (context) => {
     const input = await jsonBody(context, messageInput);
     const media: Media[] = [];
     for (const one of input.media) {
-      const file = await ports.file(one.upload, one.name);
+      const file = await files.use(one.upload, one.name);
       if (file === undefined) throw new AppError('upload-unknown', 'This file is not kept any more. Send it again.');
       media.push(file);
     }
@@ -68,28 +54,28 @@ export function serveMessages(app: Hono<HttpEnv>, ports: ChatPorts): void {
       throw new AppError('input-invalid', 'text: expected a text that is not empty, or a file.');
     }
     const metadata = input.model === undefined ? {} : { model: input.model };
-    return await accept(context, ports, webDraft(ports, { ...input, media, metadata }));
+    return await accept(context, app, webDraft(app, { ...input, media, metadata }));
   });
-  app.post('/api/stop', async (context) => {
+  hono.post('/api/stop', async (context) => {
     const input = await jsonBody(context, stopInput);
-    return await accept(context, ports, webDraft(ports, { ...input, text: '/stop' }));
+    return await accept(context, app, webDraft(app, { ...input, text: '/stop' }));
   });
-  app.post('/api/answers', async (context) => {
+  hono.post('/api/answers', async (context) => {
     const input = await jsonBody(context, answerInput);
-    const question = ports.question(input.code);
+    const question = journal.questions.byCode(input.code);
     if (question === undefined) throw new AppError('question-unknown', 'There is no such question.');
-    const draft = webDraft(ports, {
+    const draft = webDraft(app, {
       id: input.id,
       chat: question.channel === 'web' ? question.chat : 'main',
       ...saying(question.kind, input),
     });
-    const [accepted = 'refused'] = await ports.bus.publishInbound(draft);
+    const [accepted = 'refused'] = await bus.publishInbound(draft);
     const reply: AnswerReply = { accepted, reply: replies.get(draft.externalId) ?? '' };
     return context.json(reply, 202);
   });
 }
 
-async function accept(context: HttpContext, { bus }: ChatPorts, draft: InboundDraft): Promise<Response> {
+async function accept(context: HttpContext, { bus }: App, draft: InboundDraft): Promise<Response> {
   const [accepted = 'refused'] = await bus.publishInbound(draft);
   const reply: MessageReply = { accepted, session: bus.sessionOf(draft) };
   return context.json(reply, 202);
@@ -97,7 +83,7 @@ async function accept(context: HttpContext, { bus }: ChatPorts, draft: InboundDr
 
 /** A decision as the press of a button under the question, or as the command with a reason. */
 function saying(
-  kind: AskedQuestion['kind'],
+  kind: QuestionKind,
   { decision, code, text: words }: z.output<typeof answerInput>,
 ): Pick<InboundDraft, 'text' | 'action'> {
   if ((kind === 'ask') !== (decision === 'answer')) {

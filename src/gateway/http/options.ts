@@ -1,19 +1,14 @@
 import type { ChannelHealth } from '../../channels/channel.ts';
+import type { App } from '../../core/app.ts';
 import type { StorageState } from '../../storage/storage-health.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
-import type { Random } from '../../util/random.ts';
+import type { OwnAssistant } from '../assistant-port.ts';
 import type { Feed } from '../feed/feed.ts';
 import type { MetricFacts } from '../metrics.ts';
-import type { HookPorts } from '../hooks/ports.ts';
-import type { OpenAiPorts } from '../openai/ports.ts';
 import type { PageFiles } from './assets.ts';
-import type { FilePorts } from './files.ts';
+import type { ChatFiles } from './files.ts';
 import type { HistoryPorts } from './history.ts';
-import type { EndedLogins } from './login.ts';
-import type { ChatPorts } from './messages.ts';
-import type { OperationPorts } from './operations.ts';
-import type { PluginRoutes } from './plugin-routes.ts';
 
 export interface HttpOptions {
   readonly host: string;
@@ -50,20 +45,13 @@ export interface HomesHealth {
 export interface Inside {
   /** The token of this gateway, chosen or made. */
   readonly token: string;
-  readonly random: Random;
-  readonly ended: EndedLogins;
   /** Loads the page; null: `gateway.ui` is off. */
   readonly page: (() => Promise<PageFiles>) | null;
   readonly ready: () => Promise<Readiness>;
   readonly metrics: () => Promise<MetricFacts>;
-  readonly openai: OpenAiPorts;
-  readonly hooks: HookPorts;
-  /** Of plugins. */
-  readonly routes: PluginRoutes;
-  readonly assistant: OperationPorts['assistant'];
-  readonly redact: OperationPorts['redact'];
-  readonly chats: ChatPorts;
-  readonly files: FilePorts;
+  readonly app: App;
+  readonly assistant: Pick<OwnAssistant, 'request' | 'operations'>;
+  readonly files: ChatFiles;
   readonly history: HistoryPorts;
   readonly feed: Feed;
 }

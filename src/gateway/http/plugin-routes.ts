@@ -1,80 +1,69 @@
 import type { Context, Hono } from 'hono';
 import type { StatusCode } from 'hono/utils/http-status';
-import { deadline, DeadlineError, raceAbort, type Clock } from '../../util/clock.ts';
-import type { Logger } from '../../util/log.ts';
+import type { ServedRoute } from '../../app/extensions/contributions.ts';
+import type { App } from '../../core/app.ts';
+import { deadline, DeadlineError, raceAbort } from '../../util/clock.ts';
 import { thrownLine } from '../../util/misfit.ts';
-import type { WrongSecrets } from '../hooks/mount.ts';
 import { failure, type HttpEnv } from './answer.ts';
 import { SAFE_HEADERS } from './safety.ts';
 
-/** A route that a plugin serves. */
-export interface ServedRoute {
-  /** The name of the plugin. */
-  readonly owner: string;
-  /** Only `true` lets a caller without a login in; null: no one is. */
-  readonly allows: ((request: Request) => unknown) | null;
-  readonly handle: (request: Request) => Response | Promise<Response>;
+/** How requests of those who do not know a secret are slowed. */
+export interface WrongSecrets {
+  /** Seconds until it may try again; 0: it may now. */
+  readonly waitFor: (context: Context<HttpEnv>) => number;
+  readonly failed: (context: Context<HttpEnv>) => void;
 }
 
-export interface PluginRoutes {
-  /** `path`: `/plugins/<package>/…`. */
-  readonly find: (method: string, path: string) => ServedRoute | undefined;
-}
-
-interface RoutePorts {
-  readonly routes: PluginRoutes;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+const REFUSED = { code: 'route-refused', message: 'The secret of this call is missing or wrong.' };
 
 /** A route that does not answer within this time has failed. */
 const ROUTE_MS = 30_000;
 
 /** Whether these may be called without a login, with a body of any kind. */
-export function isPublicRoute(routes: PluginRoutes, { req }: Pick<Context<HttpEnv>, 'req'>): boolean {
-  return (routes.find(req.method, req.path)?.allows ?? null) !== null;
+export function isPublicRoute({ plugins }: App, { req }: Pick<Context<HttpEnv>, 'req'>): boolean {
+  return (plugins.routes.find(req.method, req.path)?.allows ?? null) !== null;
 }
 
 /** Serves the public routes of plugins; to be mounted before the login. */
-export function servePublicRoutes(app: Hono<HttpEnv>, ports: RoutePorts, wrong: WrongSecrets<HttpEnv>): void {
-  app.use('/plugins/*', async (context, next) => {
-    const route = ports.routes.find(context.req.method, context.req.path);
+export function servePublicRoutes(hono: Hono<HttpEnv>, app: App, wrong: WrongSecrets): void {
+  hono.use(async (context, next) => {
+    const route = app.plugins.routes.find(context.req.method, context.req.path);
     if (route === undefined || route.allows === null) return await next();
-    const { allows } = route;
+    const { allows, refusal = REFUSED, part } = route;
     const given = await withoutLogin(context, { isPublic: true });
-    const isAllowed = await within(ports, async () => (await allows(given.clone())) === true).catch(
+    const isAllowed = await within(app, async () => (await allows(given.clone(), part)) === true).catch(
       (error: unknown) => {
-        ports.log.error('plugins: a route failed', { plugin: route.owner, reason: thrownLine(error) });
+        app.log.error('plugins: a route failed', { plugin: route.owner, reason: thrownLine(error) });
         return false;
       },
     );
-    if (isAllowed) return await answer(context, { route, given }, ports);
+    if (isAllowed) return await answer(context, { route, given }, app);
     const wait = wrong.waitFor(context);
     if (wait > 0) {
       context.header('Retry-After', String(wait));
       return failure(context, 429, 'too-many', 'Too many calls with a wrong secret. Wait a minute.');
     }
     wrong.failed(context);
-    return failure(context, 401, 'route-refused', 'The secret of this call is missing or wrong.');
+    return failure(context, 401, refusal.code, refusal.message);
   });
 }
 
 /** Serves the other routes of plugins; to be mounted behind the login. */
-export function serveRoutes(app: Hono<HttpEnv>, ports: RoutePorts): void {
-  app.use('/plugins/*', async (context, next) => {
-    const route = ports.routes.find(context.req.method, context.req.path);
+export function serveRoutes(hono: Hono<HttpEnv>, app: App): void {
+  hono.use(async (context, next) => {
+    const route = app.plugins.routes.find(context.req.method, context.req.path);
     if (route === undefined || route.allows !== null) return await next();
-    return await answer(context, { route, given: await withoutLogin(context, { isPublic: false }) }, ports);
+    return await answer(context, { route, given: await withoutLogin(context, { isPublic: false }) }, app);
   });
 }
 
 async function answer(
   context: Context<HttpEnv>,
   { route, given }: { readonly route: ServedRoute; readonly given: Request },
-  ports: RoutePorts,
+  app: App,
 ): Promise<Response> {
   try {
-    const response = await within(ports, async () => await route.handle(given));
+    const response = await within(app, async () => await route.handle(given, route.part));
     if (!(response instanceof Response)) throw new Error('it gave no Response');
     // What keeps browsers safe is said by this server alone.
     const own = [...response.headers].filter(([name]) => !SAFE.has(name) && name !== 'set-cookie');
@@ -82,14 +71,14 @@ async function answer(
     context.status(response.status as StatusCode);
     return response.body === null ? context.body(null) : context.body(response.body);
   } catch (error) {
-    ports.log.error('plugins: a route failed', { plugin: route.owner, reason: thrownLine(error) });
+    app.log.error('plugins: a route failed', { plugin: route.owner, reason: thrownLine(error) });
     const isLate = error instanceof DeadlineError;
     const why = isLate ? 'did not answer in time' : 'failed; the log says why';
     return failure(context, isLate ? 504 : 500, 'route-failed', `The plugin "${route.owner}" ${why}.`);
   }
 }
 
-async function within<T>({ clock }: RoutePorts, work: () => Promise<T>): Promise<T> {
+async function within<T>({ clock }: App, work: () => Promise<T>): Promise<T> {
   using limit = deadline(clock, ROUTE_MS, 'the route');
   return await raceAbort(work(), limit.signal);
 }

@@ -7,7 +7,7 @@ import { requireTokenBeyondLoopback } from '../token.ts';
 import type { HttpApp } from './app.ts';
 import { capConnections } from './connections.ts';
 import { Login } from './login.ts';
-import type { HttpOptions } from './options.ts';
+import type { HttpOptions, Inside } from './options.ts';
 
 /** How long a client may take for its headers, and for all of its request, milliseconds. */
 const TIMES = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 2_000 };
@@ -28,7 +28,16 @@ export async function startHttpServer(options: HttpOptions, times: Partial<typeo
   requireTokenBeyondLoopback(host, options.token);
   const startedAt = clock.monotonic();
   let port = options.port;
-  const login = inside === null ? null : new Login({ ...inside, places: options, clock, port: () => port });
+  const loginOf = ({ app, token }: Inside): Login =>
+    new Login({
+      token,
+      places: options,
+      clock,
+      random: app.random,
+      ended: app.journal.endedLogins,
+      port: () => port,
+    });
+  const login = inside === null ? null : loginOf(inside);
   let app: Promise<HttpApp> | undefined;
   const loaded = async (use: (app: HttpApp) => void, drop: () => void): Promise<void> => {
     app ??= import('./app.ts').then(({ createApp }) => createApp({ ...options, startedAt }, login));

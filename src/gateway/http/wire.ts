@@ -200,9 +200,6 @@ export interface WaitingQuestion {
   readonly deadline: number;
 }
 
-/** What may be different now, for those who show it. */
-export type Changed = 'sessions' | 'memory' | 'files' | 'schedule' | 'skills' | 'people' | 'usage' | 'health' | 'mail';
-
 /** What someone who connects is told first. */
 export interface Hello {
   readonly type: 'hello';
@@ -227,4 +224,5 @@ export type ServerFrame =
   /** `text` and `reasoning` are cumulative; events in between may be left out. */
   | { readonly type: 'live'; readonly event: OutboundEvent }
   | { readonly type: 'questions'; readonly questions: readonly WaitingQuestion[] }
-  | { readonly type: 'changed'; readonly what: Changed };
+  /** `what` may be different now, such as `memory`, for those who show it. */
+  | { readonly type: 'changed'; readonly what: string };

@@ -1,3 +1,4 @@
+import type { App } from '../../core/app.ts';
 import { API_CHANNEL, type GivenMessage } from '../../bus/api.ts';
 import type { InboundDraft, Media } from '../../bus/messages.ts';
 import { localRole } from '../../security/access/access.ts';
@@ -5,7 +6,6 @@ import { storeImages, textOf, type StoredMessage } from './content.ts';
 import { ApiError } from './errors.ts';
 import { FollowedTurn } from './followed-turn.ts';
 import { keyOf, sessionOf, type MessageRef } from './identity.ts';
-import type { OpenAiPorts } from './ports.ts';
 import type { ReadRequest, RequestFacts } from './request.ts';
 
 /** Characters of all texts of a request. */
@@ -22,9 +22,9 @@ export interface Asked extends Pick<RequestFacts, 'ask'> {
  * Publishes the message of a request and returns the turn that answers it. Of a session with a name the conversation is
  * what is on its tape; any other gets the one that the program brings. The same message twice is one turn.
  */
-export async function beginTurn({ ref, request, ask, light }: Asked, ports: OpenAiPorts): Promise<FollowedTurn> {
+export async function beginTurn({ ref, request, ask, light }: Asked, app: App): Promise<FollowedTurn> {
   const brought = ref.isEphemeral ? request.conversation : request.results;
-  const messages = await storeImages([...brought, request.newest], ports.keepImage);
+  const messages = await storeImages([...brought, request.newest], app.api.keepImage);
   const newest = messages.at(-1);
   const chars = messages.reduce((sum, message) => sum + textOf(message).length, request.instructions.length);
   if (chars > MOST_CHARS) {
@@ -38,13 +38,13 @@ export async function beginTurn({ ref, request, ask, light }: Asked, ports: Open
   const { instructions, json } = request;
   const conversation = messages.slice(0, -1).map(givenOf);
   const draft: InboundDraft = {
-    ...draftOf(ref, textOf(newest), ports),
+    ...draftOf(ref, textOf(newest), app),
     media: newest.images.map(mediaOf),
     metadata: { [API_CHANNEL]: { instructions, json, conversation, light, ask } },
   };
-  const turn = new FollowedTurn(ref, ports.bus.sessionOf(draft), ports, { json });
+  const turn = new FollowedTurn(ref, app.bus.sessionOf(draft), app, { json });
   try {
-    const [accepted] = await ports.bus.publishInbound(draft);
+    const [accepted] = await app.bus.publishInbound(draft);
     if (accepted === 'duplicate') turn.isLate();
     if (accepted !== 'refused') return turn;
   } catch (error) {
@@ -60,14 +60,14 @@ export async function beginTurn({ ref, request, ask, light }: Asked, ports: Open
 /** Stops the turn that answers a message; `isWhole`: also everything else in its session. */
 export async function stopTurn(
   { ref, isWhole = false }: { readonly ref: MessageRef; readonly isWhole?: boolean },
-  ports: OpenAiPorts,
+  app: App,
 ): Promise<void> {
-  const draft = draftOf(ref, '/stop', ports);
+  const draft = draftOf(ref, '/stop', app);
   const metadata = { [API_CHANNEL]: { stop: true, only: isWhole ? null : draft.externalId } };
-  await ports.bus.publishInbound({ ...draft, externalId: `${draft.externalId}:stop`, metadata });
+  await app.bus.publishInbound({ ...draft, externalId: `${draft.externalId}:stop`, metadata });
 }
 
-function draftOf(ref: MessageRef, text: string, { clock }: OpenAiPorts): InboundDraft {
+function draftOf(ref: MessageRef, text: string, { clock }: App): InboundDraft {
   const sessionKey = sessionOf(ref);
   return {
     ...keyOf(ref),

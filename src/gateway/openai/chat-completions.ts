@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import type { App } from '../../core/app.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { beginTurn, stopTurn } from './begin-turn.ts';
 import { chatSchema, readChat } from './chat-request.ts';
@@ -7,7 +8,7 @@ import { eventOf, STREAM_HEADERS, streamOf } from './event-stream.ts';
 import type { FollowedTurn } from './followed-turn.ts';
 import { ephemeralConversation, messageId } from './identity.ts';
 import { LIGHT, modelNamed } from './models.ts';
-import type { OpenAiPorts, TurnRecord } from './ports.ts';
+import type { TurnRecord } from './backend.ts';
 import { readFacts } from './request.ts';
 import { chatUsage } from './usage.ts';
 
@@ -15,29 +16,29 @@ import { chatUsage } from './usage.ts';
  * Answers `POST /v1/chat/completions`. The turn of a client that goes away is stopped, unless its session has a name: of
  * any other nobody can fetch the answer.
  */
-export async function chatCompletion(context: Context, json: unknown, ports: OpenAiPorts): Promise<Response> {
+export async function chatCompletion(context: Context, json: unknown, app: App): Promise<Response> {
   const body = parsed(chatSchema, json);
   const { id: model } = modelNamed(body.model);
   const request = readChat(body);
   const header = (name: string): string | undefined => context.req.header(name);
   const { named, ask } = readFacts(header, body.metadata);
-  const id = messageId(header('Idempotency-Key'), ports.newId);
+  const id = messageId(header('Idempotency-Key'), app.newId);
   const ref = { id, ...(named ?? ephemeralConversation(id)) };
-  const turn = await beginTurn({ ref, request, ask, light: model === LIGHT }, ports);
-  const answer = new Completion({ id: `chatcmpl-${id}`, model, created: Math.floor(ports.clock.now() / 1000) });
+  const turn = await beginTurn({ ref, request, ask, light: model === LIGHT }, app);
+  const answer = new Completion({ id: `chatcmpl-${id}`, model, created: Math.floor(app.clock.now() / 1000) });
   const gone = new AbortController();
   const leave = (): void => {
     gone.abort(new Error('the client is gone'));
     if (ref.isEphemeral) {
-      stopTurn({ ref, isWhole: true }, ports).catch((error: unknown) =>
-        ports.log.warn('api: turn of a client that is gone not stopped', { reason: errorMessage(error) }),
+      stopTurn({ ref, isWhole: true }, app).catch((error: unknown) =>
+        app.log.warn('api: turn of a client that is gone not stopped', { reason: errorMessage(error) }),
       );
     }
   };
   if (body.stream === true) {
     const withUsage = body.stream_options?.include_usage === true;
-    const events = answer.events(turn, { withUsage, signal: gone.signal, log: ports.log });
-    return context.body(streamOf(events, { clock: ports.clock, onGone: leave }), 200, STREAM_HEADERS);
+    const events = answer.events(turn, { withUsage, signal: gone.signal, log: app.log });
+    return context.body(streamOf(events, { clock: app.clock, onGone: leave }), 200, STREAM_HEADERS);
   }
   const { signal } = context.req.raw;
   signal.addEventListener('abort', leave, { once: true });
@@ -71,7 +72,7 @@ class Completion {
 
   async *events(
     followed: FollowedTurn,
-    options: { readonly withUsage: boolean; readonly signal: AbortSignal; readonly log: OpenAiPorts['log'] },
+    options: { readonly withUsage: boolean; readonly signal: AbortSignal; readonly log: App['log'] },
   ): AsyncGenerator<string, void, void> {
     using turn = followed;
     const none = options.withUsage ? { usage: null } : {};

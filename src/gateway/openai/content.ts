@@ -1,6 +1,6 @@
 import type { GivenMessage } from '../../bus/api.ts';
 import { ApiError } from './errors.ts';
-import type { KeptImage, OpenAiPorts } from './ports.ts';
+import type { ApiBackend, KeptImage } from './backend.ts';
 import * as z from 'zod';
 
 /** One part of a message, before its image is stored. */
@@ -59,14 +59,14 @@ function partOf(part: { readonly type: string }, param: string): Part {
 /** Stores the images of messages. Throws when one is no image that models read, or lies elsewhere. */
 export async function storeImages(
   messages: readonly ReadMessage[],
-  keepImage: OpenAiPorts['keepImage'],
+  keepImage: ApiBackend['keepImage'],
 ): Promise<readonly StoredMessage[]> {
   const count = messages.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'image').length, 0);
   if (count > MOST_IMAGES) throw new ApiError(400, `A request may have at most ${MOST_IMAGES} images, not ${count}.`);
   return await Promise.all(messages.map((message) => stored(message, keepImage)));
 }
 
-async function stored(message: ReadMessage, keepImage: OpenAiPorts['keepImage']): Promise<StoredMessage> {
+async function stored(message: ReadMessage, keepImage: ApiBackend['keepImage']): Promise<StoredMessage> {
   const { role, untrusted } = message;
   const images: KeptImage[] = [];
   const content: GivenMessage['content'] = [];

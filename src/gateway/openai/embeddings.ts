@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
+import type { App } from '../../core/app.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { ApiError, parsed } from './errors.ts';
-import type { OpenAiPorts } from './ports.ts';
 
 const MOST_TEXTS = 2_048;
 
@@ -16,9 +16,9 @@ const schema = z.looseObject({
 });
 
 /** Answers `POST /v1/embeddings` by the model of `memory.embeddings`; whatever model the request names is ignored. */
-export async function createEmbeddings(context: Context, json: unknown, ports: OpenAiPorts): Promise<Response> {
+export async function createEmbeddings(context: Context, json: unknown, app: App): Promise<Response> {
   const { input, dimensions, encoding_format } = parsed(schema, json);
-  const embedder = ports.embedder();
+  const embedder = app.api.embedder();
   if (embedder === null) {
     throw new ApiError(
       404,
@@ -27,7 +27,7 @@ export async function createEmbeddings(context: Context, json: unknown, ports: O
     );
   }
   const texts = typeof input === 'string' ? [input] : input;
-  const signal = AbortSignal.any([context.req.raw.signal, ports.closing]);
+  const signal = AbortSignal.any([context.req.raw.signal, app.closing]);
   const { vectors, tokens } = await embedder
     .embed(texts, { ...(typeof dimensions === 'number' ? { dimensions } : {}), signal })
     .catch((error: unknown) => {

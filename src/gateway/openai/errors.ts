@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { TurnRecord } from './ports.ts';
+import type { TurnRecord } from './backend.ts';
 
 /** The body of an error in the shape of OpenAI's API. */
 export interface OpenAiError {

@@ -1,3 +1,4 @@
+import type { App } from '../../core/app.ts';
 import type { OutboundEvent, TurnSummary } from '../../bus/messages.ts';
 import { sleep } from '../../util/clock.ts';
 import { noUsage } from '../../util/token-usage.ts';
@@ -5,7 +6,7 @@ import { AnswerText } from './answer-text.ts';
 import { asJson } from './bare-json.ts';
 import { ApiError } from './errors.ts';
 import { keyOf, type MessageRef } from './identity.ts';
-import type { MessagePlace, OpenAiPorts, TurnRecord } from './ports.ts';
+import type { MessagePlace, TurnRecord } from './backend.ts';
 
 /** A turn whose end was missed is found in the journal after this time. */
 const LOOK_MS = 5_000;
@@ -14,7 +15,7 @@ const LOOK_MS = 5_000;
 export class FollowedTurn implements Disposable {
   readonly ref: MessageRef;
   readonly session: string;
-  readonly #ports: OpenAiPorts;
+  readonly #app: App;
   readonly #json: boolean;
   readonly #text = new AnswerText();
   readonly #others = new Set<string>();
@@ -26,18 +27,13 @@ export class FollowedTurn implements Disposable {
   #wake = Promise.withResolvers<void>();
 
   /** `json`: the answer is JSON, of which pieces that were sent can't be taken back, so it comes as a whole at the end. */
-  constructor(
-    ref: MessageRef,
-    session: string,
-    ports: OpenAiPorts,
-    { json = false }: { readonly json?: boolean } = {},
-  ) {
+  constructor(ref: MessageRef, session: string, app: App, { json = false }: { readonly json?: boolean } = {}) {
     this.ref = ref;
     this.session = session;
-    this.#ports = ports;
+    this.#app = app;
     this.#json = json;
     this.#isLive = !json;
-    this.#listener = ports.bus.listen((event) => this.#hear(event));
+    this.#listener = app.bus.listen((event) => this.#hear(event));
   }
 
   /** Call it when the message was accepted before: its text is then given at the end only, because its beginning was missed. */
@@ -51,7 +47,7 @@ export class FollowedTurn implements Disposable {
    * reason of the signal when that aborts, and with `ApiError` 503 when the process stops.
    */
   async *pieces(signal: AbortSignal): AsyncGenerator<string, TurnRecord, void> {
-    const { closing } = this.#ports;
+    const { closing } = this.#app;
     const ended = AbortSignal.any([signal, closing]);
     while (!this.#isOver) {
       const piece = this.#text.take();
@@ -82,7 +78,7 @@ export class FollowedTurn implements Disposable {
 
   async #event(signal: AbortSignal): Promise<void> {
     const done = new AbortController();
-    const late = sleep(this.#ports.clock, LOOK_MS, AbortSignal.any([signal, done.signal])).then(
+    const late = sleep(this.#app.clock, LOOK_MS, AbortSignal.any([signal, done.signal])).then(
       () => this.#look(),
       () => {},
     );
@@ -111,14 +107,14 @@ export class FollowedTurn implements Disposable {
   #isOurs(turnId: string): boolean {
     if (this.#turnId !== null) return turnId === this.#turnId;
     if (this.#others.has(turnId)) return false;
-    const place = this.#ports.find(keyOf(this.ref));
+    const place = this.#app.api.find(keyOf(this.ref));
     if (place?.turnId === turnId) this.#turnId = turnId;
     else this.#others.add(turnId);
     return this.#turnId === turnId;
   }
 
   #look(): void {
-    const place = this.#ports.find(keyOf(this.ref));
+    const place = this.#app.api.find(keyOf(this.ref));
     if (place !== undefined && !isOver(place)) return;
     this.#turnId = place?.turnId ?? null;
     this.#isOver = true;
@@ -126,8 +122,8 @@ export class FollowedTurn implements Disposable {
   }
 
   async #record(): Promise<TurnRecord> {
-    const kept = this.#turnId === null ? null : await this.#ports.ended(this.session, this.#turnId);
-    const record = kept ?? recordOf(this.#summary, this.#ports.find(keyOf(this.ref)));
+    const kept = this.#turnId === null ? null : await this.#app.api.ended(this.session, this.#turnId);
+    const record = kept ?? recordOf(this.#summary, this.#app.api.find(keyOf(this.ref)));
     return this.#json ? asJson(record) : record;
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { API_CHANNEL } from '../../bus/api.ts';
 import { ephemeralSession } from '../../util/ephemeral-session.ts';
 import { ApiError } from './errors.ts';
-import type { MessageKey } from './ports.ts';
+import type { MessageKey } from './backend.ts';
 
 const ACCOUNT = 'local';
 /** In front of the chat id of an ephemeral session, which no client can choose. */

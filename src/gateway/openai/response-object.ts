@@ -1,9 +1,10 @@
+import type { App } from '../../core/app.ts';
 import { asJson } from './bare-json.ts';
 import { ApiError } from './errors.ts';
 import { isOver, recordOf } from './followed-turn.ts';
 import { keyOf, parseResponseId, responseId, type MessageRef } from './identity.ts';
 import { ASSISTANT, LIGHT } from './models.ts';
-import type { OpenAiPorts, TurnRecord } from './ports.ts';
+import type { TurnRecord } from './backend.ts';
 import { responseUsage } from './usage.ts';
 
 /** What the object of a response says beside its answer. */
@@ -71,9 +72,9 @@ export function textPart(text: string): object {
 }
 
 /** Answers `GET /v1/responses/ID` from the journal and the tape. Throws 404 when nothing of it is kept. */
-export async function storedResponse(id: string, ports: Pick<OpenAiPorts, 'find' | 'ended'>): Promise<object> {
+export async function storedResponse(id: string, app: App): Promise<object> {
   const ref = parseResponseId(id);
-  const place = ref === undefined ? undefined : ports.find(keyOf(ref));
+  const place = ref === undefined ? undefined : app.api.find(keyOf(ref));
   if (ref === undefined || place === undefined) {
     const named = JSON.stringify(id.slice(0, 200));
     throw new ApiError(404, `There is no response with the id ${named}. One without a session is kept for a day.`);
@@ -81,7 +82,7 @@ export async function storedResponse(id: string, ports: Pick<OpenAiPorts, 'find'
   const model = place.light ? LIGHT : ASSISTANT;
   const facts = { ref, model, createdAt: Math.floor(place.receivedAt / 1000) };
   if (!isOver(place)) return responseObject(facts, place.state === 'accepted' ? 'queued' : 'in_progress');
-  const kept = place.turnId === null ? null : await ports.ended(place.session, place.turnId);
+  const kept = place.turnId === null ? null : await app.api.ended(place.session, place.turnId);
   const record = kept ?? recordOf(null, place);
   return responseObject(facts, 'ended', place.json ? asJson(record) : record);
 }

@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import type { App } from '../../core/app.ts';
 import { deadline } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { beginTurn, stopTurn } from './begin-turn.ts';
@@ -14,7 +15,6 @@ import {
   type Conversation,
 } from './identity.ts';
 import { LIGHT, modelNamed } from './models.ts';
-import type { OpenAiPorts } from './ports.ts';
 import { readFacts } from './request.ts';
 import {
   itemId,
@@ -30,16 +30,16 @@ import { readResponses, responsesSchema } from './responses-request.ts';
 const CANCEL_MS = 10_000;
 
 /** Answers `POST /v1/responses`. The turn of a client that goes away goes on: its answer is fetched by its id. */
-export async function createResponse(context: Context, json: unknown, ports: OpenAiPorts): Promise<Response> {
+export async function createResponse(context: Context, json: unknown, app: App): Promise<Response> {
   const body = parsed(responsesSchema, json);
   const { id: model } = modelNamed(body.model);
   const request = readResponses(body);
   const header = (name: string): string | undefined => context.req.header(name);
   const { named, ask } = readFacts(header, body.metadata);
   const previous = body.previous_response_id ?? null;
-  const id = messageId(header('Idempotency-Key'), ports.newId);
+  const id = messageId(header('Idempotency-Key'), app.newId);
   const conversation =
-    (previous === null ? null : conversationOf(previous, ports)) ??
+    (previous === null ? null : conversationOf(previous, app)) ??
     named ??
     (typeof body.conversation === 'string' ? namedConversation(body.conversation, 'conversation') : null) ??
     ephemeralConversation(id);
@@ -48,18 +48,18 @@ export async function createResponse(context: Context, json: unknown, ports: Ope
   const facts: ResponseFacts = {
     ref,
     model,
-    createdAt: Math.floor(ports.clock.now() / 1000),
+    createdAt: Math.floor(app.clock.now() / 1000),
     instructions: body.instructions ?? null,
     previous,
     metadata: body.metadata ?? {},
     background,
   };
-  const turn = await beginTurn({ ref, request, ask, light: model === LIGHT }, ports);
+  const turn = await beginTurn({ ref, request, ask, light: model === LIGHT }, app);
   const gone = new AbortController();
   const leave = (): void => gone.abort(new Error('the client is gone'));
   if (body.stream === true) {
-    const events = eventsOf(turn, facts, { signal: gone.signal, log: ports.log });
-    return context.body(streamOf(events, { clock: ports.clock, onGone: leave }), 200, STREAM_HEADERS);
+    const events = eventsOf(turn, facts, { signal: gone.signal, log: app.log });
+    return context.body(streamOf(events, { clock: app.clock, onGone: leave }), 200, STREAM_HEADERS);
   }
   using followed = turn;
   if (background) return context.json(responseObject(facts, 'queued'));
@@ -80,23 +80,24 @@ export async function createResponse(context: Context, json: unknown, ports: Ope
  * Answers `POST /v1/responses/ID/cancel`: stops the turn and returns the response as it is then. A response that has ended
  * is returned unchanged.
  */
-export async function cancelResponse(id: string, ports: OpenAiPorts): Promise<object> {
+export async function cancelResponse(id: string, app: App): Promise<object> {
   const ref = parseResponseId(id);
-  const place = ref === undefined ? undefined : ports.find(keyOf(ref));
+  const place = ref === undefined ? undefined : app.api.find(keyOf(ref));
   if (ref !== undefined && place !== undefined && !isOver(place)) {
-    using turn = new FollowedTurn(ref, place.session, ports);
+    using turn = new FollowedTurn(ref, place.session, app);
     turn.isLate();
-    using limit = deadline(ports.clock, CANCEL_MS, 'stopping the turn');
-    await stopTurn({ ref }, ports);
+    using limit = deadline(app.clock, CANCEL_MS, 'stopping the turn');
+    await stopTurn({ ref }, app);
     await turn.end(limit.signal);
   }
-  return await storedResponse(id, ports);
+  return await storedResponse(id, app);
 }
 
 /** The conversation of an earlier response. Throws when nothing of it is kept. */
-function conversationOf(previous: string, { find }: Pick<OpenAiPorts, 'find'>): Conversation {
+function conversationOf(previous: string, { api }: App): Conversation {
   const ref = parseResponseId(previous);
-  if (ref !== undefined && find(keyOf(ref)) !== undefined) return { chatId: ref.chatId, isEphemeral: ref.isEphemeral };
+  if (ref !== undefined && api.find(keyOf(ref)) !== undefined)
+    return { chatId: ref.chatId, isEphemeral: ref.isEphemeral };
   const named = JSON.stringify(previous.slice(0, 200));
   throw new ApiError(400, `There is no response with the id ${named}. One without a session is kept for a day.`, {
     param: 'previous_response_id',
@@ -107,7 +108,7 @@ function conversationOf(previous: string, { find }: Pick<OpenAiPorts, 'find'>): 
 async function* eventsOf(
   followed: FollowedTurn,
   facts: ResponseFacts,
-  options: { readonly signal: AbortSignal; readonly log: OpenAiPorts['log'] },
+  options: { readonly signal: AbortSignal; readonly log: App['log'] },
 ): AsyncGenerator<string, void, void> {
   using turn = followed;
   const { ref } = facts;

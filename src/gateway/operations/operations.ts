@@ -7,9 +7,9 @@ import { files } from './files.ts';
 import { health } from './health.ts';
 import { mail } from './mail.ts';
 import { memory } from './memory.ts';
-import type { Operation } from './operation.ts';
+import type { ExtensionOperations } from '../../core/api.ts';
+import type { AnswerOf, Caller, Operation, ParamsOf } from './operation.ts';
 import { people } from './people.ts';
-import { schedule } from './schedule.ts';
 import { sessions } from './sessions.ts';
 import { skills } from './skills.ts';
 import { traces } from './traces.ts';
@@ -23,7 +23,6 @@ export const OPERATIONS = {
   ...memory,
   ...files,
   ...skills,
-  ...schedule,
   ...people,
   ...approvals,
   ...mail,
@@ -37,25 +36,25 @@ export const OPERATIONS = {
   ...system,
 } satisfies Readonly<Record<string, Operation>>;
 
+/** Those of the core by name. */
+export type CoreOperations = typeof OPERATIONS;
 /** Every operation by its name. */
-export type Operations = typeof OPERATIONS;
+export type Operations = CoreOperations & ExtensionOperations;
 
 export type RequestName = keyof Operations;
-export type RequestParams<Name extends RequestName> = z.output<Operations[Name]['params']>;
-export type RequestResult<Name extends RequestName> =
-  Operations[Name] extends Operation<z.ZodObject, infer Result> ? Result : never;
+export type RequestParams<Name extends RequestName> = ParamsOf<Operations[Name]>;
+export type RequestResult<Name extends RequestName> = Name extends keyof CoreOperations
+  ? CoreOperations[Name] extends Operation<z.ZodObject, infer Result>
+    ? Result
+    : never
+  : AnswerOf<Operations[Name]>;
 
-/** Who calls an operation. */
-export interface Caller {
-  /** The channel that they came in by, such as `terminal` or `web`, and who they are there. */
-  readonly door: string;
-}
+export type { Caller };
 
-/** One handler for each operation. */
+/** One handler for each operation of the core. */
 export type RequestHandlers = {
-  readonly [Name in RequestName]: (params: RequestParams<Name>, caller: Caller) => Promise<RequestResult<Name>>;
+  readonly [Name in keyof CoreOperations]: (
+    params: RequestParams<Name>,
+    caller: Caller,
+  ) => Promise<RequestResult<Name>>;
 };
-
-export function isRequestName(name: string): name is RequestName {
-  return Object.hasOwn(OPERATIONS, name);
-}

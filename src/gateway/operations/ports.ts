@@ -1,5 +1,3 @@
-import type { Changed } from '../http/wire.ts';
-
 /** What HTTP lends the operations; each is null until it is served. */
 export interface HttpSlot {
   /** Makes an address that logs a browser in once, within 10 minutes; null: no page is served. */
@@ -7,5 +5,5 @@ export interface HttpSlot {
   /** The bytes of a file that was uploaded; undefined: there is none, or it is not kept any more. */
   upload: ((id: string) => Promise<Uint8Array | undefined>) | null;
   /** Tells every open page that something may be different now. */
-  changed: ((what: Changed) => void) | null;
+  changed: ((what: string) => void) | null;
 }

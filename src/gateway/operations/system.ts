@@ -10,7 +10,14 @@ export const system = {
     changes: true,
     params: z.object({}),
   }),
-  info: answers<AssistantInfo & { /** Voice messages are transcribed. */ readonly transcription: boolean }>()({
+  info: answers<
+    AssistantInfo & {
+      /** Voice messages are transcribed. */
+      readonly transcription: boolean;
+      /** The names of all operations that there are now. */
+      readonly operations: readonly string[];
+    }
+  >()({
     description: 'Returns which assistant this is: version, home, model, channels, warnings and where HTTP is served.',
     role: 'owner',
     changes: false,

@@ -2,7 +2,7 @@ import { added, changed } from '../../storage/open-database.ts';
 
 /**
  * Migration: what retention needs to remove old rows. Indexes by age; tables for the dedupe keys of removed messages (as
- * hashes), the newest pruned run of each job, the owners' chats, usage totals, and the report of the last sweep; and columns
+ * hashes), the owners' chats, usage totals, and the report of the last sweep; and columns
  * that let rows of `usage` stand for an hour or a day.
  */
 export const retentionTables = changed(`
@@ -12,8 +12,6 @@ export const retentionTables = changed(`
   CREATE INDEX outbound_undelivered ON outbound (seq)
     WHERE state NOT IN ('delivered', 'streaming') AND payload IS NOT NULL;
   CREATE INDEX parts_platform ON parts (platform_id) WHERE platform_id IS NOT NULL;
-  CREATE INDEX cron_run_at ON cron_run (at);
-  CREATE INDEX cron_run_claimed ON cron_run (job, at) WHERE state = 'claimed';
 
   CREATE INDEX inbound_payload_age ON inbound (updated_at)
     WHERE payload IS NOT NULL AND state IN ('done', 'refused', 'dead');
@@ -32,12 +30,6 @@ export const retentionTables = changed(`
     at  INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX dedupe_age ON dedupe (at);
-
-  CREATE TABLE cron_pruned (
-    job    TEXT PRIMARY KEY,
-    due_at INTEGER NOT NULL,
-    at     INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE owner_chats (
     channel TEXT NOT NULL,

@@ -24,13 +24,13 @@ export interface Told {
 export interface Writer {
   readonly how: FactOrigin;
   /** @default none */
-  readonly session?: string | undefined;
+  readonly session?: string;
   /** @default none */
-  readonly turn?: string | undefined;
+  readonly turn?: string;
   /** The fact that takes the place of all that leave. @default the nearest one of those that come */
-  readonly replacement?: string | undefined;
+  readonly replacement?: string;
   /** Turns of single facts, which win over `turn`. @default none */
-  readonly told?: readonly Told[] | undefined;
+  readonly told?: readonly Told[];
 }
 
 /** A fact for the time in which it stands in MEMORY.md. */

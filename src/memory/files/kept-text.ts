@@ -43,9 +43,9 @@ export interface PutReason {
   /** For the list of versions. */
   readonly reason: string;
   /** Keeps what is needed to take the change back; when it rejects, nothing is written. @default nothing is kept */
-  readonly record?: ((replacement: Replacement) => Promise<void>) | undefined;
+  readonly record?: (replacement: Replacement) => Promise<void>;
   /** What replaces it. @default a person */
-  readonly by?: Writer | undefined;
+  readonly by?: Writer;
 }
 
 const BY_A_PERSON: Writer = { how: 'edit' };

@@ -7,7 +7,7 @@ import { shown } from '../text/shown.ts';
 
 /** Which model answers here; another choice holds for this conversation, also elsewhere. */
 export function ModelChoice({ session, chat }: { readonly session: string; readonly chat: string }): VNode | null {
-  const { value } = useLoaded(() => operation('modelsList', { session }), [session, changes.sessions.value]);
+  const { value } = useLoaded(() => operation('modelsList', { session }), [session, changes('sessions').value]);
   if (value === undefined || value.models.length < 2) return null;
   const others = value.models.filter((name) => value.chosen !== null || name !== value.current);
   return (

@@ -49,7 +49,7 @@ export function Sessions({ id }: { readonly id: string }): VNode {
   const isOnline = connection.value === 'online';
   useEffect(() => {
     if (isOnline) void load();
-  }, [isOnline, changes.sessions.value]);
+  }, [isOnline, changes('sessions').value]);
   const begin = (): void => {
     close();
     go({ session: `web:${newId()}` });

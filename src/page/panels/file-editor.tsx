@@ -30,7 +30,7 @@ export function FileEditor({ name }: { readonly name: FileName }): VNode {
   // Somebody else may have written it; what is being written here is not lost for that.
   useEffect(() => {
     if (!isChanged) void load();
-  }, [changes.files.value, changes.memory.value]);
+  }, [changes('files').value, changes('memory').value]);
 
   const save = async (hash: string): Promise<void> => {
     try {

@@ -11,7 +11,7 @@ import { Mail } from './mail.tsx';
 
 /** How the assistant is, part by part. */
 export function Health(): VNode {
-  const { value, problem, again } = useLoaded(() => operation('health', {}), [changes.health.value, minute.value]);
+  const { value, problem, again } = useLoaded(() => operation('health', {}), [changes('health').value, minute.value]);
   if (value === undefined) return problem === undefined ? <Loading /> : <Problem text={problem} again={again} />;
   const { channels, providers, queues, sandbox, versions, disk, storage, warnings } = value;
   return (

@@ -19,7 +19,7 @@ export function Mail(): VNode {
       ...sent.map((item) => ({ direction: 'outbox' as const, ...item })),
       ...received.map((item) => ({ direction: 'inbox' as const, ...item })),
     ];
-  }, [changes.mail.value, minute.value]);
+  }, [changes('mail').value, minute.value]);
   if (problem !== undefined) return <Problem text={problem} again={again} />;
   if (value?.length === 0) return <Empty>No message waits, and none was lost.</Empty>;
   return (

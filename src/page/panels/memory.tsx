@@ -13,7 +13,7 @@ import { FileEditor } from './file-editor.tsx';
 export function Memory(): VNode {
   const { value, problem, again } = useLoaded(
     () => operation('filesList', {}),
-    [changes.files.value, changes.memory.value],
+    [changes('files').value, changes('memory').value],
   );
   const [chosen, choose] = useState<FileName>('MEMORY.md');
   if (value === undefined) return problem === undefined ? <Loading /> : <Problem text={problem} again={again} />;

@@ -25,7 +25,7 @@ function isRole(text: string): text is Role {
 
 /** Who may write to the assistant on a chat platform. */
 export function People(): VNode {
-  const { value, problem, again } = useLoaded(() => operation('pairList', {}), [changes.people.value]);
+  const { value, problem, again } = useLoaded(() => operation('pairList', {}), [changes('people').value]);
   if (value === undefined) return problem === undefined ? <Loading /> : <Problem text={problem} again={again} />;
   const { people, configured, pending, lockedUntil, hasOwner } = value;
   return (

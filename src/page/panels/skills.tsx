@@ -13,7 +13,7 @@ import { droppedFolder, zipOfChosen, zipOfEntry } from './skill-folder.ts';
 
 /** What the assistant has learned to do from skill folders. */
 export function Skills(): VNode {
-  const { value, problem, again } = useLoaded(() => operation('skillsList', {}), [changes.skills.value]);
+  const { value, problem, again } = useLoaded(() => operation('skillsList', {}), [changes('skills').value]);
   const usable = value?.filter(({ enabled, missing }) => enabled && missing.length === 0).length ?? 0;
   return (
     <div class="column">

@@ -13,7 +13,10 @@ import { duration } from '../text/time.ts';
 
 /** What happened in one turn: what it did, with the lines that it changed, then step by step. */
 export function TurnStory({ turn }: { readonly turn: string }): VNode {
-  const { value, problem, again } = useLoaded(() => operation('turnsTrace', { turn }), [turn, changes.sessions.value]);
+  const { value, problem, again } = useLoaded(
+    () => operation('turnsTrace', { turn }),
+    [turn, changes('sessions').value],
+  );
   return (
     <div class="column">
       {problem === undefined ? null : <Problem text={problem} again={again} />}
@@ -24,7 +27,7 @@ export function TurnStory({ turn }: { readonly turn: string }): VNode {
 
 /** Why it came out so, from all that is known of its message, and what became of its answer. */
 function Cause({ trace: { turn, unfinished } }: { readonly trace: TurnTrace }): VNode {
-  const { value } = useLoaded(() => operation('why', { count: 1, about: turn }), [turn, changes.sessions.value]);
+  const { value } = useLoaded(() => operation('why', { count: 1, about: turn }), [turn, changes('sessions').value]);
   const story = value?.stories[0];
   const isTold = unfinished === null || (story !== undefined && plain(story.cause).includes(plain(unfinished)));
   return (

@@ -21,7 +21,7 @@ export function Usage(): VNode {
   const [days, span] = useState<number>(30);
   const { value, problem, again } = useLoaded(
     () => operation('usageSeries', { by, days }),
-    [by, days, changes.usage.value],
+    [by, days, changes('usage').value],
   );
   return (
     <div class="column">

@@ -28,7 +28,7 @@ function Overview(): VNode {
 
 /** What became of each message of the last day, with the cause. */
 function Messages(): VNode | null {
-  const { value } = useLoaded(() => operation('why', { count: 50, since: now() - DAY }), [changes.sessions.value]);
+  const { value } = useLoaded(() => operation('why', { count: 50, since: now() - DAY }), [changes('sessions').value]);
   if (value === undefined || value.stories.length === 0) return null;
   return (
     <>
@@ -58,7 +58,7 @@ function Messages(): VNode | null {
 function OwnSteps(): VNode {
   const { value, problem, again } = useLoaded(
     () => operation('why', { count: 100 }).then(({ own }) => own),
-    [changes.schedule.value],
+    [changes('schedule').value],
   );
   return (
     <>

@@ -1,5 +1,5 @@
-import { batch, effect, signal } from '@preact/signals';
-import type { Changed, Row, ServerFrame, WaitingQuestion } from '../../gateway/http/wire.ts';
+import { batch, effect, signal, type Signal } from '@preact/signals';
+import type { Row, ServerFrame, WaitingQuestion } from '../../gateway/http/wire.ts';
 import { after } from '../clock.ts';
 import { openFeed } from '../net/feed.ts';
 import { loggedIn, operation } from '../net/http.ts';
@@ -12,13 +12,14 @@ import { forget, sendWaiting } from './unsent.ts';
 /** What waits for a person, in all conversations. */
 export const questions = signal<readonly WaitingQuestion[]>([]);
 
-/** Counts up when a subject may be different now; what shows it loads it again. */
-export const changes = Object.fromEntries(
-  (['sessions', 'memory', 'files', 'schedule', 'skills', 'people', 'usage', 'health', 'mail'] as const).map((what) => [
-    what,
-    signal(0),
-  ]),
-) as Readonly<Record<Changed, ReturnType<typeof signal<number>>>>;
+const counts = new Map<string, Signal<number>>();
+
+/** Counts up when `what` may be different now; what shows it loads it again. */
+export function changes(what: string): Signal<number> {
+  const count = counts.get(what) ?? signal(0);
+  counts.set(what, count);
+  return count;
+}
 
 /** Read out once by screen readers, after a turn. */
 export const announcement = signal('');
@@ -89,15 +90,15 @@ function hear(frame: ServerFrame): void {
   }
 }
 
-const planned = new Set<Changed>();
+const planned = new Set<string>();
 
 /** Many changes in a moment are one. */
-function bump(what: Changed): void {
+function bump(what: string): void {
   if (planned.has(what)) return;
   planned.add(what);
   after(300, () => {
     planned.delete(what);
-    changes[what].value = (changes[what].peek() ?? 0) + 1;
+    changes(what).value += 1;
   });
 }
 

@@ -145,7 +145,7 @@ async function fetchPage(
   where: { readonly before?: string; readonly after?: string },
 ): Promise<HistoryPage> {
   // A conversation of the page begins with its first message.
-  const mayBeNew = chatOf(session) === undefined ? {} : { new: 'yes' };
+  const mayBeNew: Record<string, string> = chatOf(session) === undefined ? {} : { new: 'yes' };
   const query = new URLSearchParams({ ...where, ...mayBeNew, limit: String(PAGE) });
   const path = `/api/sessions/${encodeURIComponent(session)}/history?${query}`;
   return await ask<HistoryPage>(path, { signal: AbortSignal.timeout(LOAD_MS) });

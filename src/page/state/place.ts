@@ -1,16 +1,7 @@
 import { computed, signal } from '@preact/signals';
+import { panelNamed } from './panels.ts';
 
-export const PANELS = {
-  memory: 'Memory & identity',
-  skills: 'Skills',
-  schedule: 'Schedule',
-  usage: 'Usage',
-  people: 'People',
-  health: 'Health',
-  why: 'Why',
-} as const;
-
-export type PanelName = keyof typeof PANELS;
+export type PanelName = string;
 
 /** What is shown: a conversation, or one of the panels. */
 export type Place =
@@ -49,8 +40,8 @@ function read(hash: string): Place {
   return { session: session === '' ? main.value : session };
 }
 
-function isPanel(name: string): name is PanelName {
-  return Object.hasOwn(PANELS, name);
+function isPanel(name: string): boolean {
+  return panelNamed(name) !== undefined;
 }
 
 function decoded(text: string): string {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../util/clock.ts';
 import type { EmbeddingServer } from '../embedding-server.ts';
-import { endpointOf } from '../open-provider.ts';
+import { keysOf, toEndpoint } from '../open-provider.ts';
 import { readUsage } from '../read-usage.ts';
 import { tokensOfText } from '../token-estimate.ts';
 import { clientsFor } from '../wrappers/stream-call.ts';
@@ -17,16 +17,17 @@ export interface Embeddings {
 /** Makes vectors of texts by OpenAI's API, there or at a compatible server. Rejects with a sentence when the server does not. */
 export type Embed = (
   texts: readonly string[],
-  options: { readonly dimensions?: number | undefined; readonly signal: AbortSignal },
+  options: { readonly dimensions?: number; readonly signal: AbortSignal },
 ) => Promise<Embeddings>;
 
 /** Opens a model. Throws an `AppError` for one that cannot be called. */
 export function openEmbeddings(
-  { provider, model, settings }: Pick<EmbeddingServer, 'provider' | 'model' | 'settings'>,
+  { provider, model, settings, preset }: Pick<EmbeddingServer, 'provider' | 'model' | 'settings' | 'preset'>,
   clock: Clock,
 ): Embed {
-  const { preset, endpoint } = endpointOf(provider, settings, { clock });
-  const baseUrl = preset.api === 'ollama' ? `${endpoint.baseUrl}/v1` : endpoint.baseUrl;
+  const [apiKey = null] = keysOf(settings);
+  const endpoint = toEndpoint(provider, settings, { preset, apiKey, clock });
+  const baseUrl = preset.hasRoot === true ? `${endpoint.baseUrl}/v1` : endpoint.baseUrl;
   const client = clientsFor({ ...endpoint, baseUrl }, openClient);
   return async (texts, { dimensions, signal }) => {
     const asked = { model, input: [...texts], encoding_format: 'float' as const };

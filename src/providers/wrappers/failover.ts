@@ -12,16 +12,16 @@ export interface Candidate {
   /** The provider's own name of the model; replaces the request's. */
   readonly model: string;
   /** What cools down. @default `providerName/model` */
-  readonly id?: string | undefined;
+  readonly id?: string;
 }
 
 export interface FailoverOptions {
   readonly clock: Clock;
-  readonly log?: Logger | undefined;
+  readonly log?: Logger;
   /** Shared by all that use the same keys. @default its own */
-  readonly cooldowns?: Cooldowns | undefined;
+  readonly cooldowns?: Cooldowns;
   /** After which errors the next candidate is tried. @default all that another model may not have */
-  readonly leaveOn?: ReadonlySet<ModelErrorKind> | undefined;
+  readonly leaveOn?: ReadonlySet<ModelErrorKind>;
 }
 
 /** Errors that say something of the key or the server, and nothing of the request. */

@@ -22,11 +22,11 @@ const WORDS: Readonly<Record<ModelErrorKind, string>> = {
 export interface RetryOptions {
   readonly clock: Clock;
   readonly random: Random;
-  readonly log?: Logger | undefined;
+  readonly log?: Logger;
   /** Waits before the attempts after the first. @default 1, 2, 4 and 8 s */
-  readonly waitsMs?: readonly number[] | undefined;
+  readonly waitsMs?: readonly number[];
   /** A server that asks for a longer wait is not waited for. @default 60_000 */
-  readonly longestWaitMs?: number | undefined;
+  readonly longestWaitMs?: number;
 }
 
 const WAITS_MS = [1000, 2000, 4000, 8000];

@@ -207,7 +207,7 @@ function errorContext(endpoint: EndpointOptions, request: ModelRequest): ErrorCo
     host: endpoint.baseUrl === null ? null : (URL.parse(endpoint.baseUrl)?.host ?? endpoint.baseUrl),
     model: request.model,
     toolChoice: request.toolChoice,
-    ollama: endpoint.ollama ?? false,
+    hints: endpoint.hints,
     keyVariable: endpoint.keyVariable ?? null,
     secrets: [endpoint.apiKey ?? '', ...Object.values(endpoint.headers ?? {})].filter((secret) => secret.length >= 6),
     now: endpoint.clock.now(),

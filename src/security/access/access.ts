@@ -28,10 +28,10 @@ export function webhookSender(name: string): string {
 
 /** Whether memory and the owner's private files may be shown: to the owner in a direct chat, never to a webhook. */
 export function seesPrivate(where: {
-  readonly role?: Role | undefined;
-  readonly chatType?: 'direct' | 'group' | null | undefined;
+  readonly role?: Role;
+  readonly chatType?: 'direct' | 'group' | null;
   /** `channel:id` of the sender. */
-  readonly who?: string | null | undefined;
+  readonly who?: string | null;
 }): boolean {
   const sender = where.who?.slice(where.who.indexOf(':') + 1);
   return where.role === 'owner' && where.chatType === 'direct' && sender?.startsWith(WEBHOOK) !== true;
@@ -40,19 +40,17 @@ export function seesPrivate(where: {
 /** The part of a channel's configuration that says who may write. */
 export interface AccessSettings {
   /** Ids of people, `*` for everybody as a guest. */
-  readonly allowFrom?: readonly string[] | undefined;
+  readonly allowFrom?: readonly string[];
   /** Ids of owners. Empty or missing: a single id in `allowFrom` is the owner. */
-  readonly owners?: readonly string[] | undefined;
-  readonly groups?:
-    | {
-        /** `open`: members of the groups named in `allow` are guests. */
-        readonly policy?: 'mention' | 'open' | 'off' | undefined;
-        /** Ids of the groups in which the assistant takes part; empty or `*`: every group. */
-        readonly allow?: readonly string[] | undefined;
-        /** Ids of other bots that may write, in groups only and as guests. */
-        readonly allowBots?: readonly string[] | undefined;
-      }
-    | undefined;
+  readonly owners?: readonly string[];
+  readonly groups?: {
+    /** `open`: members of the groups named in `allow` are guests. */
+    readonly policy?: 'mention' | 'open' | 'off' | undefined;
+    /** Ids of the groups in which the assistant takes part; empty or `*`: every group. */
+    readonly allow?: readonly string[] | undefined;
+    /** Ids of other bots that may write, in groups only and as guests. */
+    readonly allowBots?: readonly string[] | undefined;
+  };
 }
 
 /** Facts about a message for `decideAccess`: how it came, who sent it, in which chat. A missing fact denies access. */
@@ -61,20 +59,18 @@ export type AccessQuestion =
   | { readonly via: 'terminal' | 'control-socket' | 'gateway-token' }
   | {
       readonly via: 'channel';
-      readonly settings?: AccessSettings | undefined;
+      readonly settings?: AccessSettings;
       /** The role that a person was paired with; undefined: not paired. @default no one is paired */
-      readonly pairedRole?: ((senderId: string, chatId?: string) => PairedRole | undefined) | undefined;
-      readonly chatType?: 'direct' | 'group' | undefined;
-      readonly chatId?: string | undefined;
-      readonly sender?:
-        | {
-            /** The platform's immutable id, as text. */
-            readonly id?: string | undefined;
-            readonly isBot?: boolean | undefined;
-            /** True for the assistant's own account. */
-            readonly isSelf?: boolean | undefined;
-          }
-        | undefined;
+      readonly pairedRole?: (senderId: string, chatId?: string) => PairedRole | undefined;
+      readonly chatType?: 'direct' | 'group';
+      readonly chatId?: string;
+      readonly sender?: {
+        /** The platform's immutable id, as text. */
+        readonly id?: string | undefined;
+        readonly isBot?: boolean | undefined;
+        /** True for the assistant's own account. */
+        readonly isSelf?: boolean | undefined;
+      };
     };
 
 export type AccessDecision =

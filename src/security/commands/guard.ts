@@ -1,9 +1,26 @@
 import { parse } from 'unbash';
 import { withoutMarks } from './placeholders.ts';
-import { newScope, Refusal, type CommandPlace } from './scope.ts';
+import type { HostPort } from '../fetch/host-list.ts';
+import { newScope, Refusal } from './scope.ts';
 import { runNode } from './script.ts';
 
-export type { CommandPlace } from './scope.ts';
+/** What a command can get at: enclosed without and with the network, or not enclosed at all. */
+export type CommandReach = 'workspace' | 'network' | 'anywhere';
+
+/** Where a command will run. Paths are absolute; what is left out is not known, and not asked about. */
+export interface CommandPlace {
+  /** @default anywhere */
+  readonly reach?: CommandReach;
+  /** The folder it starts in. @default somewhere in the workspace */
+  readonly cwd?: string;
+  readonly workspace?: string;
+  /** The assistant's home. */
+  readonly home?: string;
+  /** What `~` means. */
+  readonly userHome?: string;
+  /** Whether the configuration opens a host on purpose. @default none is */
+  readonly opened?: (target: HostPort) => boolean;
+}
 
 export type CommandDecision =
   | { readonly decision: 'allow' }

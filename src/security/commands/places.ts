@@ -1,7 +1,8 @@
 import { posix } from 'node:path';
 import { folded, START_NAMES, startKind } from '../paths/names.ts';
 import { ANY, isUndecided, patternOf, STAR, UNKNOWN } from './placeholders.ts';
-import { noteRisk, Refusal, type CommandPlace, type Scope, type Simple } from './scope.ts';
+import type { CommandPlace } from './guard.ts';
+import { noteRisk, Refusal, type Scope, type Simple } from './scope.ts';
 import { HOME, isRawDevice, START } from './targets.ts';
 
 const MOST_PIECES = 64;

@@ -1,25 +1,7 @@
+import type { CommandPlace } from './guard.ts';
 import type { Function as FunctionNode, ParsedScript, ProcessSubstitutionPart, SyntaxNode } from 'unbash';
-import type { HostPort } from '../fetch/host-list.ts';
 import { UNKNOWN } from './placeholders.ts';
 import { START } from './targets.ts';
-
-/** What a command can get at: enclosed without and with the network, or not enclosed at all. */
-export type CommandReach = 'workspace' | 'network' | 'anywhere';
-
-/** Where a command will run. Paths are absolute; what is left out is not known, and not asked about. */
-export interface CommandPlace {
-  /** @default anywhere */
-  readonly reach?: CommandReach;
-  /** The folder it starts in. @default somewhere in the workspace */
-  readonly cwd?: string | undefined;
-  readonly workspace?: string | undefined;
-  /** The assistant's home. */
-  readonly home?: string | undefined;
-  /** What `~` means. */
-  readonly userHome?: string | undefined;
-  /** Whether the configuration opens a host on purpose. @default none is */
-  readonly opened?: ((target: HostPort) => boolean) | undefined;
-}
 
 /** What must be there for a thing to happen, so that a person has to be asked about it. */
 export type CommandRisk = 'network' | 'outside';

@@ -19,9 +19,9 @@ const DEFAULTS = { accept: '*/*', 'user-agent': 'assistant' };
 
 /** Checks the method, headers and body of a request and adds defaults. Throws `fetch-refused` with the reason. */
 export function readRequest(options: {
-  readonly method?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly body?: string | Uint8Array | undefined;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
 }): FetchRequest {
   const method = (options.method ?? 'GET').toUpperCase();
   if (!METHODS.has(method)) throw fetchRefused('This request was refused: its HTTP method is not allowed.');

@@ -15,10 +15,12 @@ import {
   type PathAccess,
   type PathCaller,
   type PathDecision,
+  type OwnPaths,
   type PathRoots,
 } from './rules.ts';
 
 export interface PathGuardOptions {
+  readonly paths: OwnPaths;
   /** Relative paths are resolved from here. */
   readonly workspace: string;
   /** The assistant's home; closed to tools except for the workspace and read roots in it. */
@@ -58,8 +60,8 @@ export interface ListedEntry {
 
 /** Folders that are open to a caller alone. */
 interface OwnFolders {
-  readonly readRoots?: readonly string[] | undefined;
-  readonly roots?: readonly string[] | undefined;
+  readonly readRoots?: readonly string[];
+  readonly roots?: readonly string[];
 }
 
 const LONGEST_LIST = 10_000;
@@ -287,7 +289,7 @@ export class PathGuard {
   }
 
   async #roots({ readRoots: readable = [], roots = [] }: OwnFolders): Promise<PathRoots> {
-    const { workspace, home, host = null, readRoots, restrictToWorkspace } = this.#options;
+    const { paths, workspace, home, host = null, readRoots, restrictToWorkspace } = this.#options;
     const [realWorkspace, realHome, realHost, own, opened] = await Promise.all([
       this.#realRoot(workspace),
       this.#realRoot(home),
@@ -295,7 +297,7 @@ export class PathGuard {
       Promise.all(roots.map((root) => this.#realRoot(root))),
       Promise.all([...readRoots, ...readable].map((root) => this.#realRoot(root))),
     ]);
-    const places = { workspace: realWorkspace, home: realHome, host: realHost };
+    const places = { paths, workspace: realWorkspace, home: realHome, host: realHost };
     const links = linksOf(places);
     const ownRoots = own.filter((root) => !within(realHost ?? realHome, root));
     const all = [...opened, ...ownRoots];

@@ -33,7 +33,7 @@ export interface WalkOptions {
   /** Whether a file is wanted, by its path below the base; `stop` ends the walk. */
   readonly want: (below: string) => 'yes' | 'no' | 'stop';
   /** Leaves out what the files named `.gitignore` name. @default nothing is left out */
-  readonly ignoreRules?: ReadIgnoreRules | undefined;
+  readonly ignoreRules?: ReadIgnoreRules;
 }
 
 /** A regular file of a walk; valid until the next one is requested. */

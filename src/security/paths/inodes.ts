@@ -85,11 +85,12 @@ export function linksOf({
   home,
   host,
   workspace,
-}: Pick<PathRoots, 'home' | 'host' | 'workspace'>): readonly PlaceLink[] {
+  paths,
+}: Pick<PathRoots, 'home' | 'host' | 'workspace' | 'paths'>): readonly PlaceLink[] {
   const homes = host === undefined ? [home] : [home, host];
   const places = [
     ...homes.flatMap((folder) => homeNames().map((name) => join(folder, name))),
-    ...WORKSPACE_NAMES.map((name) => join(workspace, name)),
+    ...[...WORKSPACE_NAMES, ...paths.folders].map((name) => join(workspace, name)),
   ];
   return places.flatMap((place) => {
     try {

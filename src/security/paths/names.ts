@@ -17,7 +17,7 @@ export function folded(name: string): string {
 
 const PROTECTED_FILES = new Set(['soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md']);
 
-/** Names in the workspace that have a meaning for the assistant; each may be a link. */
+/** Names in the workspace that have a meaning for the core; each may be a link. */
 export const WORKSPACE_NAMES: readonly string[] = [
   'SOUL.md',
   'AGENTS.md',
@@ -26,7 +26,6 @@ export const WORKSPACE_NAMES: readonly string[] = [
   'HEARTBEAT.md',
   'memory',
   'skills',
-  'cron',
   '.git',
 ];
 

@@ -25,13 +25,22 @@ export type PathDecision =
   | { readonly decision: 'ask'; readonly path: string; readonly reason: string }
   | { readonly decision: 'deny'; readonly reason: string };
 
+/** Places in the workspace that have a meaning for an extension, also while it is switched off. Names in lower case. */
+export interface OwnPaths {
+  /** Folders; commands in the sandbox cannot change them. */
+  readonly folders: readonly string[];
+  /** Files that tools may read but not write, each with the sentence that says why. */
+  readonly closed: Readonly<Record<string, string>>;
+}
+
 /** Real paths, without links. */
 export interface PathRoots {
+  readonly paths: OwnPaths;
   readonly workspace: string;
   /** The assistant's home: configuration, state, secrets. */
   readonly home: string;
   /** The home of the main assistant that `home` lies in; of it only `home` can be open. @default it lies in none */
-  readonly host?: string | undefined;
+  readonly host?: string;
   readonly readRoots: readonly string[];
   /** Those that the caller may change too; never inside the home. @default none */
   readonly ownRoots?: readonly string[];
@@ -173,13 +182,13 @@ function decidePlace(
   path: string,
   access: PathAccess,
   caller: PathCaller,
-  { workspace, readRoots, ownRoots = [] }: PathRoots,
+  { paths, workspace, readRoots, ownRoots = [] }: PathRoots,
 ): PathDecision {
   const inWorkspace = within(workspace, place);
   const open = access === 'read' ? [...ownRoots, ...readRoots] : ownRoots;
   const root = inWorkspace ? workspace : open.find((one) => within(one, place));
   const parts = root === undefined ? ['', ...partsOf(place)] : partsOf(relative(root, place));
-  const decision = inWorkspace ? decideInWorkspace(path, parts, access, caller) : undefined;
+  const decision = inWorkspace ? decideInWorkspace(path, parts, access, { ...caller, ...paths }) : undefined;
   if (decision !== undefined) return decision;
   if (
     access === 'write' &&
@@ -200,16 +209,15 @@ function decideInWorkspace(
   path: string,
   parts: readonly string[],
   access: PathAccess,
-  caller: PathCaller,
+  caller: PathCaller & Pick<OwnPaths, 'closed'>,
 ): PathDecision | undefined {
-  const [first = '', second = ''] = parts;
+  const [first = ''] = parts;
   if (!seesPrivate(caller) && (first === 'memory' || (first === 'user.md' && parts.length === 1))) {
     return deny(`${basename(path)} is private to the owner.`);
   }
   if (access === 'read') return undefined;
-  if (first === 'cron' && second === 'jobs.json') {
-    return deny('cron/jobs.json is only changed with the cron tool.');
-  }
+  const closed = Object.keys(caller.closed).find((one) => `${parts.join('/')}/`.startsWith(`${one}/`));
+  if (closed !== undefined) return deny(caller.closed[closed] ?? '');
   const target = protectedAs(parts);
   if (target === undefined) return undefined;
   if (caller.role !== 'owner') {

@@ -40,7 +40,7 @@ export interface SandboxEngine {
 /** What one command sees. All paths are real and absolute. */
 export interface SandboxProfile {
   /** The home of the main assistant that `home` lies in: never visible, but for `home`. @default it lies in none */
-  readonly host?: string | undefined;
+  readonly host?: string;
   /** The assistant's home: never visible, but for what is named here. */
   readonly home: string;
   /** May be written, but for its protected places, which must exist. */

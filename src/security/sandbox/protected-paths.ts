@@ -4,10 +4,10 @@ import { AppError, errorCode } from '../../util/errors.ts';
 import type { ProtectedPaths } from './profile.ts';
 
 const FILES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
-const FOLDERS = ['memory', 'skills', 'cron'];
+const FOLDERS = ['memory', 'skills'];
 
 /**
- * The protected places of a workspace, ready to be bound. What cannot be there yet cannot be mounted over, and a
+ * The protected places of a workspace, ready to be bound; `own`: further folders. What cannot be there yet cannot be mounted over, and a
  * command could then make it: so missing files are made empty and missing folders with them. A place that is a link cannot
  * be held and throws `sandbox-place`; so does one of the wrong kind.
  *
@@ -17,11 +17,11 @@ const FOLDERS = ['memory', 'skills', 'cron'];
  * A file that is replaced by renaming another over it, while a command runs, loses its protection in that command (the
  * kernel drops mounts on the replaced name): change the files in place, or while no command runs. Folders have no such gap.
  */
-export async function ensureProtectedPaths(workspace: string): Promise<ProtectedPaths> {
+export async function ensureProtectedPaths(workspace: string, own: readonly string[]): Promise<ProtectedPaths> {
   const git = join(workspace, '.git');
   const [files, folders, kind] = await Promise.all([
     Promise.all(FILES.map((name) => ensure(join(workspace, name), 'file'))),
-    Promise.all(FOLDERS.map((name) => ensure(join(workspace, name), 'folder'))),
+    Promise.all([...FOLDERS, ...own].map((name) => ensure(join(workspace, name), 'folder'))),
     kindOf(git),
   ]);
   const paths = [...files, ...folders];

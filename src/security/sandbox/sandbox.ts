@@ -11,6 +11,8 @@ import { probeSandbox, type ProbeOptions, type SandboxProbe } from './probe.ts';
 import type { HiddenPlace } from './profile.ts';
 
 export interface SandboxOptions extends ProbeOptions {
+  /** Folders of the workspace that commands cannot change, beside those of the core. */
+  readonly protectedFolders: readonly string[];
   /** The assistant's home; nothing of it is visible inside but the workspace and read roots that lie in it. */
   readonly home: string;
   /** The home of the main assistant that `home` lies in, not visible either; null: it lies in none. @default null */
@@ -85,7 +87,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         throw new AppError('sandbox-folder', `${cwd} is outside the workspace; commands start only inside it.`);
       }
       const roots = await existing([...options.readRoots, ...readRoots]);
-      const protectedPaths = await ensureProtectedPaths(workspace);
+      const protectedPaths = await ensureProtectedPaths(workspace, options.protectedFolders);
       const hidden = (await Promise.all(roots.map(secretsIn))).flat();
       const profile = {
         home,

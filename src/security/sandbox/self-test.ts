@@ -81,7 +81,7 @@ export async function buildEscapeWorld(folder: string, clock: Clock, random: Ran
     network: false,
     readRoots: [process.execPath, engine.program],
     hidden: [],
-    protectedPaths: await ensureProtectedPaths(workspace),
+    protectedPaths: await ensureProtectedPaths(workspace, []),
     environment: { ...environment, BWRAP: engine.program, ...extra },
   });
 
@@ -170,7 +170,7 @@ async function untouched(workspace: string): Promise<boolean> {
     for (const [name, text] of Object.entries(texts)) {
       if ((await readFile(join(workspace, name), 'utf8')) !== text) return false;
     }
-    for (const name of ['memory', 'skills', 'cron', '.git/hooks']) {
+    for (const name of ['memory', 'skills', '.git/hooks']) {
       if ((await readdir(join(workspace, name))).length > 0) return false;
     }
     return true;

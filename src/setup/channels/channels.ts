@@ -4,15 +4,12 @@ import type { ChannelSettings } from '../../config/schema/channels.ts';
 import type { Choice } from '../asker.ts';
 import { saveSettings, type Saved, type Setting } from '../save.ts';
 import type { Given, SetupWorld } from '../world.ts';
-import type { ReadyChannel } from './telegram.ts';
+import type { ReadyChannel } from './ready.ts';
 
 const NOTHING = '(nothing)';
 
-type Platform = 'telegram' | 'discord' | 'slack';
-
-const PLATFORMS: readonly { readonly name: Platform; readonly title: string; readonly variable: string }[] = [
+const PLATFORMS: readonly { readonly name: string; readonly title: string; readonly variable: string }[] = [
   { name: 'telegram', title: 'Telegram', variable: 'TELEGRAM_BOT_TOKEN' },
-  { name: 'discord', title: 'Discord', variable: 'DISCORD_BOT_TOKEN' },
   { name: 'slack', title: 'Slack', variable: 'SLACK_BOT_TOKEN' },
 ];
 
@@ -22,16 +19,16 @@ const PLATFORMS: readonly { readonly name: Platform; readonly title: string; rea
  * of the platform is written then.
  */
 export async function setUpChannel(world: SetupWorld, given: Given): Promise<Saved | undefined> {
-  const { paths, env, tell } = world;
-  const { config } = await loadConfig({ home: paths.home, env });
-  const platform = await choosePlatform(world, Object.keys(enabledChannels(config)), given);
+  const { program, paths, env, tell } = world;
+  const { config } = await loadConfig({ program, home: paths.home, env });
+  const platform = await choosePlatform(world, Object.keys(enabledChannels({ config, program })), given);
   if (platform === undefined) return undefined;
   const before = Object.hasOwn(config.channels, platform) ? config.channels[platform] : undefined;
   const ready = await prepare(platform, { world, before, given });
   if (ready === null) return undefined;
   const switchedOn: readonly Setting[] =
     before?.enabled === false ? [{ path: ['channels', platform, 'enabled'], value: true }] : [];
-  const saved = await saveSettings(paths, [...ready.settings, ...switchedOn]);
+  const saved = await saveSettings(world, [...ready.settings, ...switchedOn]);
   if (saved.written.length === 0) return saved;
   const isThere = await ready.greet('This is your assistant. You are my owner here. I answer as soon as I am running.');
   if (isThere) tell.good('I wrote to you there.');
@@ -40,7 +37,7 @@ export async function setUpChannel(world: SetupWorld, given: Given): Promise<Sav
 }
 
 async function prepare(
-  platform: Platform,
+  platform: string,
   { world, before, given }: { world: SetupWorld; before: ChannelSettings | undefined; given: Given },
 ): Promise<ReadyChannel | null> {
   switch (platform) {
@@ -48,37 +45,41 @@ async function prepare(
       const { setUpTelegram } = await import('./telegram.ts');
       return setUpTelegram(world, before, { tokenEnv: given.telegramTokenEnv, owner: given.telegramOwner });
     }
-    case 'discord': {
-      const { setUpDiscord } = await import('./discord.ts');
-      return setUpDiscord(world, before, { tokenEnv: given.discordTokenEnv, owner: given.discordOwner });
-    }
     case 'slack': {
       const { setUpSlack } = await import('./slack.ts');
       const { slackBotTokenEnv: botTokenEnv, slackAppTokenEnv: appTokenEnv, slackOwner: owner } = given;
       return setUpSlack(world, before, { botTokenEnv, appTokenEnv, owner });
     }
+    default: {
+      const setup = world.kinds.find(({ kind }) => kind === platform)?.setup;
+      return setup === undefined ? null : await setup.prepare(world, before, given.ofChannels);
+    }
   }
 }
 
 async function choosePlatform(
-  { person, env }: SetupWorld,
+  { person, env, kinds }: SetupWorld,
   configured: readonly string[],
   given: Given,
-): Promise<Platform | undefined> {
-  const { telegramTokenEnv, telegramOwner, discordTokenEnv, discordOwner } = given;
+): Promise<string | undefined> {
+  const { telegramTokenEnv, telegramOwner } = given;
   const { slackBotTokenEnv, slackAppTokenEnv, slackOwner } = given;
   if ((telegramTokenEnv ?? telegramOwner) !== undefined) return 'telegram';
-  if ((discordTokenEnv ?? discordOwner) !== undefined) return 'discord';
   if ((slackBotTokenEnv ?? slackAppTokenEnv ?? slackOwner) !== undefined) return 'slack';
+  const own = kinds.flatMap(({ kind: name, setup }) => (setup === undefined ? [] : [{ name, ...setup }]));
+  const named = own.find(({ options }) => Object.keys(options).some((key) => given.ofChannels[key] !== undefined));
+  if (named !== undefined) return named.name;
   if (person === null) return undefined;
+  // In the order of the list of extensions, once these two are in it.
+  const all = [...PLATFORMS.slice(0, 1), ...own, ...PLATFORMS.slice(1)];
   const hint = (name: string, variable: string): Pick<Choice, 'hint'> => {
     if (env[variable] !== undefined) return { hint: `${variable} is set` };
     return configured.includes(name) ? { hint: 'is set up' } : {};
   };
   const choices: Choice[] = [
     { value: NOTHING, label: configured.length === 0 ? 'in this terminal only' : 'as it is' },
-    ...PLATFORMS.map(({ name, title, variable }) => ({ value: name, label: title, ...hint(name, variable) })),
+    ...all.map(({ name, title, variable }) => ({ value: name, label: title, ...hint(name, variable) })),
   ];
   const chosen = await person.choose('Where do you want to talk to it?', choices, NOTHING);
-  return PLATFORMS.find(({ name }) => name === chosen)?.name;
+  return all.find(({ name }) => name === chosen)?.name;
 }

@@ -9,7 +9,7 @@ import { deadline, raceAbort } from '../../util/clock.ts';
 import { Cancelled } from '../asker.ts';
 import type { SetupWorld } from '../world.ts';
 import { CODE_MS, isCode, newCode } from './code.ts';
-import type { ReadyChannel } from './telegram.ts';
+import type { ReadyChannel } from './ready.ts';
 import { channelError, chooseToken, ownerSettings, type Checked } from './token.ts';
 
 /** Sets up an app in Slack: shows the manifest to paste, asks for both tokens, and finds the owner by a code that they send to the bot. Null: the person skipped it. */
@@ -159,7 +159,8 @@ function isMember(text: string): boolean {
 
 /** The address of the Web API with the slash at its end that the SDK needs. */
 function apiUrlOf(before: ChannelSettings | undefined): string | null {
-  return before?.apiUrl == null ? null : `${before.apiUrl.replace(/\/+$/u, '')}/`;
+  const address = before?.['apiUrl'];
+  return typeof address === 'string' ? `${address.replace(/\/+$/u, '')}/` : null;
 }
 
 /** Tries a token with Slack: for a bot token (`xoxb-`) returns the bot's name, for an app-level token (`xapp-`) ''. */

@@ -2,10 +2,10 @@ import { Api } from 'grammy/web';
 import * as z from 'zod';
 import { callFailure, isTokenRefused } from '../../channels/telegram/errors.ts';
 import { forGrammy, openTransport, type Transport } from '../../channels/telegram/transport.ts';
-import type { ChannelSettings } from '../../config/schema/channels.ts';
+import { textIn, type ChannelSettings } from '../../config/schema/channels.ts';
 import { deadline, DeadlineError, sleep, type Clock } from '../../util/clock.ts';
 import { Cancelled } from '../asker.ts';
-import type { Setting } from '../save.ts';
+import type { ReadyChannel } from './ready.ts';
 import type { SetupWorld } from '../world.ts';
 import { CODE_MS, isCode, newCode } from './code.ts';
 import { channelError, chooseToken, ownerSettings, type Checked } from './token.ts';
@@ -28,13 +28,6 @@ const updates = z.array(
   }),
 );
 
-/** What is to be written, and the words that are said in the chat afterwards. */
-export interface ReadyChannel {
-  readonly settings: readonly Setting[];
-  /** Rejects never; false: the words did not arrive. */
-  readonly greet: (words: string) => Promise<boolean>;
-}
-
 /** Sets a bot on Telegram up: its token, and its owner by a code that the person sends to it. Null: it was left out, or no code came. */
 export async function setUpTelegram(
   world: SetupWorld,
@@ -46,7 +39,7 @@ export async function setUpTelegram(
     throw channelError('telegram', 'An id on Telegram is a number, never a name.');
   }
   using transport = openTransport(clock);
-  const open = (token: string, by: Transport): Api => openBot(token, before?.apiRoot, by);
+  const open = (token: string, by: Transport): Api => openBot(token, textIn(before, 'apiRoot'), by);
   const apiFor = (token: string): Api => open(token, transport);
   const known = typeof before?.token === 'string' || world.env['TELEGRAM_BOT_TOKEN'] !== undefined;
   if (person !== null && !known) {
@@ -96,7 +89,7 @@ export async function setUpTelegram(
 }
 
 /** The Bot API for one bot. `apiRoot`: another server of it. */
-export function openBot(token: string, apiRoot: ChannelSettings['apiRoot'], { call }: Transport): Api {
+export function openBot(token: string, apiRoot: string | null | undefined, { call }: Transport): Api {
   return new Api(token, { ...(apiRoot == null ? {} : { apiRoot }), fetch: call });
 }
 

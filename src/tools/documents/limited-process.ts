@@ -18,7 +18,7 @@ export interface LimitedProcess {
   /** Written to its standard input, piece by piece. */
   readonly input: readonly Uint8Array[];
   /** A file that this process has opened; the child has it as descriptor 3. @default none */
-  readonly descriptor?: number | undefined;
+  readonly descriptor?: number;
   /** Asked again and again while the child runs: bytes that it may hold at this moment. */
   readonly mostBytes: () => number;
   /** After which the kernel ends it, even when this process is gone. */

@@ -5,7 +5,7 @@ export interface PageWish {
   /** From 1. */
   readonly offset: number;
   /** The first character of the line at `offset`, from 1; for lines that are longer than a page. @default 1 */
-  readonly column?: number | undefined;
+  readonly column?: number;
   /** Most lines. */
   readonly limit: number;
   /** Most characters; one line comes in any case. */

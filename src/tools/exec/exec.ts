@@ -5,6 +5,7 @@ import { Execution } from './execution.ts';
 import { onlyReads } from './only-reads.ts';
 import type { ExecOptions } from './options.ts';
 import { descriptionOf, LONGEST_SECONDS, parametersFor } from './spec.ts';
+import { OUTPUT_SOURCE } from './taint.ts';
 
 /** Room to end a command that ran into its own limit. */
 const TOOL_TIMEOUT_MS = (LONGEST_SECONDS + 5) * 1000;
@@ -16,6 +17,8 @@ export function createExecTool(options: ExecOptions): Tool {
   const execution = new Execution(options, enclosure, decisions);
   return defineTool({
     name: 'exec',
+    fits: 'tiny',
+    source: OUTPUT_SOURCE,
     description: descriptionOf(options),
     parameters: parametersFor(Math.min(options.timeoutSeconds, LONGEST_SECONDS)),
     effect: 'effect',

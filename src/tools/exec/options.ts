@@ -31,10 +31,10 @@ export interface ExecOptions {
   /** Whether a person allowed the command with this hash for good. @default none */
   readonly isRemembered?: (hash: string) => boolean;
   /** Which files have content of strangers. @default unknown */
-  readonly origins?: FileOrigins | undefined;
+  readonly origins?: FileOrigins;
   /** Limits that end a command early. @default `DEFAULT_COMMAND_LIMITS` */
   readonly limits?: Partial<CommandLimits>;
   /** Runs commands in the background. @default none: the tool does not offer it */
-  readonly background?: Pick<BackgroundProcesses, 'start' | 'seen' | 'kill'> | undefined;
+  readonly background?: Pick<BackgroundProcesses, 'start' | 'seen' | 'kill'>;
   readonly clock: Clock;
 }

@@ -17,6 +17,7 @@ import {
   type ToolDecision,
   type ToolResult,
 } from '../tool.ts';
+import { OUTPUT_SOURCE } from './taint.ts';
 
 export interface ProcessToolOptions {
   readonly processes: Pick<BackgroundProcesses, 'of' | 'seen' | 'kill'>;
@@ -69,6 +70,7 @@ export function processTool(options: ProcessToolOptions): Tool {
 
   return defineTool({
     name: NAME,
+    source: OUTPUT_SOURCE,
     description:
       'Look after the commands that exec started in the background here. When one ends by itself, you get a new turn: use waitSeconds only for short waits.',
     parameters,

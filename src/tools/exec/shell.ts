@@ -27,7 +27,7 @@ export interface ShellOptions {
   /** Told all that it writes; while it is busy nothing more is read. @default the ends are kept */
   readonly sink?: (piece: Piece) => Promise<void> | undefined;
   /** Asked in the moment in which it starts. @default always permitted */
-  readonly permit?: Pick<Permit, 'check' | 'isGranted'> | undefined;
+  readonly permit?: Pick<Permit, 'check' | 'isGranted'>;
   readonly clock: Clock;
 }
 

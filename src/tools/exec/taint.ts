@@ -1,6 +1,9 @@
 import type { FileOrigins, ResultBits } from '../files/taint.ts';
 
 /** What a command can get at: enclosed without and with the network, or not enclosed at all. */
+/** Where untrusted output of a command comes from. */
+export const OUTPUT_SOURCE = 'the output of a command that may contain text by others';
+
 export type Reach = 'workspace' | 'network' | 'anywhere';
 
 const TOOLS = 'curl|wget|aria2c|yt-dlp|ssh|scp|sftp|rsync|nc|ncat|telnet|ftp|lynx|links|w3m|gh|glab';

@@ -14,17 +14,17 @@ export interface VersionedFile {
   /** Keeps the present text. */
   readonly keepPresent: (reason: string) => Promise<void>;
   /** True for a change that loses so much that the owner is asked. @default never */
-  readonly losesTooMuch?: ((after: string) => Promise<boolean>) | undefined;
+  readonly losesTooMuch?: (after: string) => Promise<boolean>;
 }
 
 /** What a tool that changes files is given. */
 export interface FileAccess {
   /** The versioned file at a path; undefined for any other. @default no file has versions */
-  readonly versioned?: ((path: string) => Promise<VersionedFile | undefined>) | undefined;
+  readonly versioned?: (path: string) => Promise<VersionedFile | undefined>;
   readonly guard: PathGuard;
   readonly changes: ChangeRecorder;
   /** Remembers what strangers had a part in. @default it is forgotten */
-  readonly origins?: FileOrigins | undefined;
+  readonly origins?: FileOrigins;
 }
 
 /** The tools that change files, all through `writeThrough`: what they did can be undone. */

@@ -16,6 +16,7 @@ export function editFileTool(files: FileAccess): Tool {
   const { guard } = files;
   return defineTool({
     name: 'edit_file',
+    fits: 'small',
     description:
       'Replace one exact piece of text in a file, or every occurrence of it. Read the file first. For several replacements use apply_patch; for a new file or all new content use write_file.',
     parameters: fileEditSchema,

@@ -7,7 +7,7 @@ import { errorMessage } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { decidePathUse, useOf } from './access.ts';
 import { NOT_ENTERED } from './search/finding.ts';
-import { bitsOfFolders, type FileOrigins } from './taint.ts';
+import { bitsOfFolders, type FileOrigins, NAMES_SOURCE } from './taint.ts';
 import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 
 const MOST_ENTRIES = 500;
@@ -26,6 +26,9 @@ const parameters = z.object({
 export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
   return defineTool({
     name: 'list_dir',
+    fits: 'small',
+    onlyReads: true,
+    source: NAMES_SOURCE,
     description: 'List what is in a folder, with sizes of files. To find files by name in many folders use glob.',
     parameters,
     effect: 'none',
@@ -39,11 +42,10 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
       const more = await list({ guard, context, lines, names, folders }, path, '', depth);
       const title = `listed ${path}`;
       const bits = await bitsOfFolders(origins, { folders, names });
-      if (lines.length === 0) return { title, output: '(the folder is empty)', metadata: { entries: 0 }, ...bits };
       const rest = more ? `\n(there are more than ${MOST_ENTRIES} entries; list one of the folders in it)` : '';
       return {
         title,
-        output: lines.join('\n') + rest,
+        output: lines.length === 0 ? '(the folder is empty)' : lines.join('\n') + rest,
         metadata: { entries: lines.length, truncated: more },
         ...bits,
       };

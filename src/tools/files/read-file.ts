@@ -7,7 +7,7 @@ import type { DocumentAnswers } from '../documents/document-task.ts';
 import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
 import { decidePathUse } from './access.ts';
 import { asEditorShows, isUnsaved } from './editor-buffer.ts';
-import { bitsOfFile, type FileOrigins } from './taint.ts';
+import { bitsOfFile, type FileOrigins, TEXT_SOURCE } from './taint.ts';
 import { decodeText, imageType, MOST_IMAGE_BYTES } from './file-text.ts';
 import { errorResult } from '../registry/result.ts';
 import { defineTool, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from '../tool.ts';
@@ -28,10 +28,10 @@ export interface ReadFileOptions {
   /** Characters of one page. */
   readonly pageChars: number;
   /** @default nothing is known of strangers */
-  readonly origins?: FileOrigins | undefined;
+  readonly origins?: FileOrigins;
   readonly readDocument: ReadDocument;
   /** Keeps an image for the model; returns its absolute path. @default images are not shown */
-  readonly keepImage?: ((bytes: Uint8Array) => Promise<string>) | undefined;
+  readonly keepImage?: (bytes: Uint8Array) => Promise<string>;
 }
 
 const parameters = z.object({
@@ -45,6 +45,9 @@ export function readFileTool(options: ReadFileOptions): Tool {
   const documents: Documents = new Map();
   return defineTool({
     name: 'read_file',
+    fits: 'tiny',
+    onlyReads: true,
+    source: TEXT_SOURCE,
     description:
       'Read a file: text with line numbers, the text of a PDF, Word, Excel or PowerPoint file, or an image, which is shown to you. To find text in many files use grep.',
     parameters,

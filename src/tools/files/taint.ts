@@ -4,6 +4,10 @@ import { walksInto, namesPath } from '../../storage/named-paths.ts';
 import type { UntrustedFiles } from '../../storage/untrusted-files.ts';
 import type { ToolResult } from '../tool.ts';
 
+/** Where untrusted text of files, and untrusted names of files, come from. */
+export const TEXT_SOURCE = 'a file that others helped to write';
+export const NAMES_SOURCE = 'file names that others chose';
+
 /** Which files strangers had a part in. */
 export type FileOrigins = Pick<
   UntrustedFiles,

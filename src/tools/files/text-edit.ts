@@ -19,7 +19,7 @@ export interface TextEdit {
   readonly oldText: string;
   readonly newText: string;
   /** @default false: it must occur exactly once */
-  readonly replaceAll?: boolean | undefined;
+  readonly replaceAll?: boolean;
 }
 
 type EditedText =

@@ -13,6 +13,7 @@ const parameters = z.object({
 export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'write_file',
+    fits: 'tiny',
     description:
       'Create a file, with missing folders, or replace the whole content of one. To change a part use edit_file.',
     parameters,

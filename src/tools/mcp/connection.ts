@@ -52,8 +52,8 @@ export interface ServerCallOptions {
 
 export interface Progress {
   readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 /** A server that can be asked. Every request rejects when the connection ends, or with the signal's reason. */
@@ -172,8 +172,8 @@ function describe({
   mimeType,
 }: {
   readonly name: string;
-  readonly description?: string | undefined;
-  readonly mimeType?: string | undefined;
+  readonly description?: string;
+  readonly mimeType?: string;
 }): string {
   return [name, mimeType, description].filter((part) => part !== undefined && part !== '').join('; ');
 }

@@ -16,7 +16,7 @@ export function readElicitation(params: {
   readonly message: string;
   readonly requestedSchema: {
     readonly properties: Readonly<Record<string, unknown>>;
-    readonly required?: readonly string[] | undefined;
+    readonly required?: readonly string[];
   };
 }): Elicitation {
   const { properties, required = [] } = params.requestedSchema;

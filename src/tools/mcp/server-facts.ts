@@ -39,3 +39,18 @@ export interface ServerReport extends ServerFacts {
   /** Of all this; an agreement names it. */
   readonly hash: string;
 }
+
+/** The MCP servers of the configuration; nothing of them is loaded where there are none. */
+export interface Mcp extends AsyncDisposable {
+  /** Registers the tools that were agreed to earlier; to be awaited before the first turn. Starts no server. */
+  readonly open: () => Promise<void>;
+  /** Takes up what the configuration says now of these servers; each of them starts anew, the others are not touched. */
+  readonly update: (names: readonly string[]) => Promise<void>;
+  /** Connects to servers that are new in the configuration, in the background. */
+  readonly connectNew: () => void;
+  readonly list: () => readonly ServerFacts[];
+  readonly test: (name: string) => Promise<ServerReport>;
+  readonly trust: (name: string, hash: string) => Promise<Difference>;
+  /** One sentence each. */
+  readonly troubles: () => readonly string[];
+}

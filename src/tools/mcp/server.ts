@@ -30,7 +30,7 @@ export interface ServerPorts {
   readonly log: Logger;
   readonly redact: (text: string) => string;
   /** How long to wait after a start for a server to announce changed tools, ms. @default 500 */
-  readonly settleMs?: number | undefined;
+  readonly settleMs?: number;
   /** What every connection is made with. */
   readonly connectOptions: Omit<
     ConnectOptions,

@@ -15,12 +15,12 @@ import { corrected } from './messages.ts';
 /** One server as the configuration has it. */
 export interface McpSettings {
   readonly type: 'stdio' | 'http' | 'streamable-http' | 'sse' | null;
-  readonly command?: string | undefined;
+  readonly command?: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Null: the workspace. */
   readonly cwd: string | null;
-  readonly url?: string | undefined;
+  readonly url?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Patterns with `*` of the tools that are offered. */
   readonly tools: readonly string[];

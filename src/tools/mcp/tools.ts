@@ -3,7 +3,7 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import { OwnWordsError } from '../../util/errors.ts';
 import { matches } from '../registry/policy.ts';
 import { toJsonSchema } from '../registry/schema.ts';
-import { defineTool, type EffectClass, type Tool, type ToolContext } from '../tool.ts';
+import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 import { toolHash, type ForeignTool, type Listing } from './listing.ts';
 import { callResult, listResult, promptResult, resourceResult, type KeepFile, type ResultParts } from './result.ts';
 import { forServer, showTools, validatorOf } from './schemas.ts';
@@ -185,7 +185,7 @@ function getPromptTool(name: string, parts: ToolParts): Tool {
 function common(
   { settings: { trusted, role, timeouts } }: ToolParts,
   onlyReads: boolean,
-): { effect: EffectClass; role: 'owner' | 'trusted'; timeoutMs: number; untrusted: true } {
+): Pick<Tool, 'effect' | 'role' | 'timeoutMs' | 'untrusted' | 'source'> {
   const { startSeconds, callSeconds } = timeouts;
   return {
     effect: trusted && onlyReads ? 'none' : 'effect',
@@ -193,6 +193,7 @@ function common(
     // The server's own deadlines come before it; a question in the middle of a call takes its time.
     timeoutMs: (startSeconds + callSeconds) * 1000 + QUESTION_MS + MARGIN_MS,
     untrusted: true,
+    source: 'an MCP server',
   };
 }
 

@@ -1,3 +1,4 @@
+import { PAGE_MARGIN } from './page-margin.ts';
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import type { PathGuard } from '../../security/paths/guard.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -13,7 +14,6 @@ import { createFindFiles } from '../files/search/find-thread.ts';
 import { globTool } from '../files/search/glob.ts';
 import { grepTool } from '../files/search/grep.ts';
 import { listDirTool } from '../files/list-dir.ts';
-import { memoryWriteTool, type FactStore } from '../memory-write.ts';
 import { processTool } from '../exec/process-tool.ts';
 import { readFileTool } from '../files/read-file.ts';
 import type { Tool } from '../tool.ts';
@@ -37,7 +37,6 @@ export interface BuiltinOptions {
   readonly exec: Omit<ExecOptions, 'clock'> & {
     /** @default no command can run in the background */ readonly background?: BackgroundProcesses;
   };
-  readonly memory: FactStore;
   /** Fetches URLs that a model or untrusted content chose. */
   readonly fetch: GuardedFetch;
   readonly search: WebSearchOptions;
@@ -45,12 +44,9 @@ export interface BuiltinOptions {
   readonly keepImage?: (bytes: Uint8Array) => Promise<string>;
 }
 
-/** Characters of an output that are reserved for the header and the sentence at the end of a page. */
-export const PAGE_MARGIN = 400;
-
 /** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, versioned, maxOutput, clock, exec, memory, fetch, search, keepImage } = options;
+  const { guard, changes, origins, versioned, maxOutput, clock, exec, fetch, search, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
   const readDocument = createDocumentReader({ clock });
   const readPage = createPageReader({ clock, readDocument });
@@ -66,7 +62,6 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
     grepTool(finding),
     createExecTool({ ...exec, clock, origins }),
     ...(exec.background === undefined ? [] : [processTool({ ...files, processes: exec.background, clock })]),
-    memoryWriteTool(memory),
     webFetchTool({ fetch, clock, readPage, maxChars: maxOutput - PAGE_MARGIN }),
     webSearchTool(search),
   ];

@@ -21,6 +21,7 @@ import type {
   Tool,
   ToolContext,
   ToolDecision,
+  ToolFacts,
   ToolResult,
 } from '../tool.ts';
 
@@ -46,7 +47,7 @@ export interface RegistryOptions {
   /** Records each decision before the call runs. @default not recorded */
   readonly audit?: Audit;
   /** Each tool as it is registered, for a trial. @default as it is */
-  readonly wrap?: ((tool: Tool) => Tool) | undefined;
+  readonly wrap?: (tool: Tool) => Tool;
   /** One sentence that the channel of this person (`channel:id`) has no owner; null when it has one. @default always null */
   readonly ownerless?: (who: string) => string | null;
 }
@@ -141,7 +142,7 @@ export class ToolRegistry {
   }
 
   /** As `ToolTable.find`. */
-  named(name: string, session?: string): Pick<Tool, 'name' | 'effect'> | undefined {
+  named(name: string, session?: string): (ToolFacts & Pick<Tool, 'effect'>) | undefined {
     return this.#tools.find(name, session);
   }
 

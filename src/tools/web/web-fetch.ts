@@ -51,6 +51,9 @@ export function webFetchTool({
   const pageChars = Math.min(PAGE_CHARS, maxChars);
   return defineTool({
     name: 'web_fetch',
+    fits: 'tiny',
+    onlyReads: true,
+    source: 'a web page',
     description:
       'Fetch a web page or PDF; returns its text as Markdown. It runs no scripts and cannot log in. To find pages use web_search.',
     parameters,

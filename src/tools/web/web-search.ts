@@ -38,6 +38,8 @@ const parameters = z.object({
 export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
   return defineTool({
     name: 'web_search',
+    onlyReads: true,
+    source: 'a web search',
     description: 'Search the web; returns titles, addresses and short excerpts. To read a page use web_fetch.',
     parameters,
     effect: 'none',

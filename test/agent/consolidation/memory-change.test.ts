@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { previewOf } from '../../../src/tools/files/change-preview.ts';
 import { waitFor } from '../../support/wait.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { block, summarising, textOf, type Reply } from './model.ts';
@@ -172,7 +173,11 @@ describe('MEMORY.md', () => {
     world.consolidation.afterTurn(await world.request());
     await waitFor(async () => (await world.anchors()).length === 1);
     await waitFor(() => world.confirmations.length === 1);
-    expect(world.confirmations[0]).toMatchObject({ session: OWNER.sessionKey, why: 'shrinks', before: TEN });
+    expect(world.confirmations[0]).toMatchObject({
+      session: OWNER.sessionKey,
+      detail: previewOf(TEN, '- All new.\n'),
+      reason: 'It would lose more than half.',
+    });
     expect(await world.memory()).toBe(TEN);
     expect(await world.mem()).toMatch(
       /^I saved a summary of \d exchanges in HISTORY\.md\. MEMORY\.md changes only if you approve it/u,
@@ -210,7 +215,7 @@ describe('MEMORY.md', () => {
     await using world = await ConsolidationWorld.open({
       answer: () => saves('Log.', '- All new.\n'),
       memory: TEN,
-      confirm: (_request, signal) =>
+      confirm: (signal) =>
         isOpen
           ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
           : Promise.resolve(true),
@@ -254,7 +259,9 @@ describe('MEMORY.md', () => {
       confirm: async () => false,
     });
     await forwarded(refusing);
-    expect(refusing.confirmations).toMatchObject([{ why: 'untrusted' }]);
+    expect(refusing.confirmations).toMatchObject([
+      { reason: 'It comes from a conversation that contains text by other people or from the web.' },
+    ]);
     expect(await refusing.memory()).toBe(TEN);
     expect(await refusing.history()).toContain('FACT the owner pays everybody');
     expect(textOf(refusing.question(0))).toContain('(not trusted): FACT the owner');

@@ -1,15 +1,15 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { MemoryRequest } from '../../../src/agent/consolidation/memory-change.ts';
 import { Consolidation, type NextRequest } from '../../../src/agent/consolidation/consolidation.ts';
 import { Budget, type BudgetLimits } from '../../../src/agent/context/budget.ts';
 import { memCommand } from '../../../src/agent/commands/mem.ts';
+import { CallBounds } from '../../../src/agent/context/call-bounds.ts';
 import { ContextWindow } from '../../../src/agent/context/fit.ts';
-import { SideCalls } from '../../../src/agent/side-calls/side-calls.ts';
-import { ToolChoices } from '../../../src/agent/side-calls/structured.ts';
+import type { Questions } from '../../../src/agent/questions/questions.ts';
 import type { ChosenModel } from '../../../src/agent/turn/current-turn.ts';
-import { MessageBus } from '../../../src/bus/bus.ts';
-import type { InboundMessage } from '../../../src/bus/messages.ts';
+import { sessionKeyOf, type InboundMessage, type OutboundMessage } from '../../../src/bus/messages.ts';
+import type { Config } from '../../../src/config/schema.ts';
+import type { App } from '../../../src/core/app.ts';
 import { openJournal, type Journal } from '../../../src/journal/journal.ts';
 import { MemoryStore } from '../../../src/memory/files/store.ts';
 import { ContextWindows } from '../../../src/providers/context-window-registry.ts';
@@ -20,9 +20,11 @@ import type { EntryDraft, EntryOf } from '../../../src/session/entry.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { Sessions } from '../../../src/session/sessions.ts';
 import { systemClock, type Clock } from '../../../src/util/clock.ts';
-import { createIds } from '../../../src/util/ids.ts';
+import { createIds, type Ids } from '../../../src/util/ids.ts';
 import { systemRandom } from '../../../src/util/random.ts';
 import { noUsage } from '../../../src/util/token-usage.ts';
+import { appWith } from '../../support/app-with.ts';
+import { PROGRAM } from '../../support/extensions.ts';
 import { inboundMessage } from '../../support/inbound.ts';
 import { recordingLog } from '../../support/recording-log.ts';
 import { tempFolder } from '../../support/temp.ts';
@@ -34,7 +36,8 @@ export interface WorldOptions {
   readonly window?: number;
   readonly memory?: string;
   readonly clock?: Clock;
-  readonly confirm?: ((request: MemoryRequest, signal: AbortSignal) => Promise<boolean>) | null;
+  /** Whether the owner agrees to a change; null: they never do. */
+  readonly confirm?: ((signal: AbortSignal) => Promise<boolean>) | null;
   readonly limits?: Partial<BudgetLimits>;
 }
 
@@ -105,10 +108,11 @@ export class ConsolidationWorld implements AsyncDisposable {
   readonly log = recordingLog();
   readonly doom = new Doom();
   readonly requests: ModelRequest[] = [];
-  readonly confirmations: MemoryRequest[] = [];
+  /** What the owner was asked. */
+  readonly confirmations: Confirmation[] = [];
   readonly notices: { readonly session: string; readonly text: string }[] = [];
   readonly clock: Clock;
-  readonly newId: () => string;
+  readonly newId: Ids;
   readonly #stack = new AsyncDisposableStack();
   readonly #watched = new WeakMap<Session, Session>();
   answer: Answering;
@@ -209,7 +213,7 @@ export class ConsolidationWorld implements AsyncDisposable {
 
   /** What /mem answers. */
   async mem(note = '', message = OWNER, signal = new AbortController().signal): Promise<string> {
-    const command = memCommand({ consolidate: (...asked) => this.consolidation.mem(...asked) });
+    const command = memCommand(appWith({ consolidation: this.consolidation, redact: (text) => text }));
     const reply = await command.run({ turnId: 'C', message, args: note, dropped: 0, signal });
     return typeof reply === 'string' ? reply : '';
   }
@@ -249,7 +253,7 @@ export class ConsolidationWorld implements AsyncDisposable {
       timezone: 'UTC',
       facts: this.journal.facts,
     });
-    const pricing = new Pricing({ models: {}, providers: {}, log });
+    const pricing = new Pricing({ presets: PROGRAM.presets, models: {}, providers: {}, log });
     const most = this.options.window ?? 8000;
     const windows = new ContextWindows({
       learned: new LearnedFacts({ clock: systemClock }),
@@ -259,33 +263,42 @@ export class ConsolidationWorld implements AsyncDisposable {
       clock,
       log,
     });
-    this.context = new ContextWindow({ windows, maxOutputTokens: 100, log });
-    const bus = new MessageBus({ inbox: this.journal.inbox, outbox: this.journal.outbox, newId });
     const limits = { ...UNLIMITED, ...this.options.limits };
-    const budget = new Budget({ limits, ledger: this.journal.usage, pricing, bus, clock, timezone: null, log });
-    const confirm = this.options.confirm;
-    this.consolidation = new Consolidation({
-      consolidations: doom.watch(this.journal.consolidations, ['begin', 'save']),
-      sessions: { open: async (key) => this.#watch(await this.sessions.open(key)) },
-      memory: doom.watch(this.store, ['appendRendered', 'replace']),
-      calls: new SideCalls({ budget, prepare: async () => {} }),
-      choices: new ToolChoices(),
-      sessionModel: () => this.#model(),
-      context: this.context,
-      confirm:
-        confirm === undefined || confirm === null
-          ? null
-          : async (request, signal) => {
-              this.confirmations.push(request);
-              return await confirm(request, signal);
-            },
-      notify: async (session, { text }) => void this.notices.push({ session, text }),
+    const agent = { timezone: 'UTC', maxOutputTokens: 100, budget: limits };
+    const parts: { -readonly [Name in keyof App]?: App[Name] } = {
+      program: PROGRAM,
+      config: { agent, memory: { consolidateAt: 0.5 } } as Config,
       clock,
       log,
       newId,
-      timezone: 'UTC',
-      consolidateAt: 0.5,
+    };
+    const app = appWith(parts);
+    this.context = new ContextWindow(app, windows);
+    const confirm = this.options.confirm ?? null;
+    const approve: Questions['approve'] = async ({ sessionKey, callId, signal }, { title, detail, reason }) => {
+      if (confirm === null) return { approved: false, reason: 'no one can be asked' };
+      this.confirmations.push({ session: sessionKey, id: callId, title, detail, reason });
+      return (await confirm(signal)) ? { approved: true } : { approved: false, reason: 'the owner said no' };
+    };
+    const consolidations = doom.watch(this.journal.consolidations, ['begin', 'save']);
+    Object.assign(parts, {
+      journal: { ...this.journal, consolidations },
+      sessions: { open: async (key: string) => this.#watch(await this.sessions.open(key)) },
+      memory: doom.watch(this.store, ['appendRendered', 'replace']),
+      search: { scheduleSync: () => {} },
+      models: { resolve: () => this.#model() },
+      questions: { approve },
+      bus: {
+        publishOutbound: async (message: OutboundMessage) =>
+          void this.notices.push({ session: sessionKeyOf(message), text: message.text }),
+      },
+      people: { ownersChat: () => undefined },
+      bounds: new CallBounds(app, pricing),
+      contextWindow: this.context,
+      redact: (text: string) => text,
+      budget: new Budget(app, pricing),
     });
+    this.consolidation = new Consolidation(app);
     this.consolidation.start();
   }
 
@@ -310,6 +323,14 @@ export class ConsolidationWorld implements AsyncDisposable {
     };
     return { provider: { name: 'p', chat: (request) => answer.call(this, request) }, providerName: 'p', model: 'm' };
   }
+}
+
+interface Confirmation {
+  readonly session: string;
+  readonly id: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly reason: string;
 }
 
 interface Turn {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PROGRAM } from '../../support/extensions.ts';
 import { homePaths } from '../../../src/config/home.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { AgentFacts } from '../../../src/gateway/assistant-port.ts';
@@ -193,7 +194,7 @@ describe.concurrent('several assistants on one bot', () => {
   test('takes the keys of providers from the main one, and neither its channels nor its tokens', async () => {
     await using world = await openNamed({ agents: { kim: { routes: [`telegram:${CHATS.kim}`], channels: {} } } });
     const env = { TELEGRAM_BOT_TOKEN: '1:token', ASSISTANT_AGENT__MODEL: 'openai/other', BRAVE_API_KEY: 'key' };
-    const { config, secrets } = await loadConfig({ home: homeOf(world, 'kim'), env });
+    const { config, secrets } = await loadConfig({ program: PROGRAM, home: homeOf(world, 'kim'), env });
     const main = JSON.parse(await readFile(join(world.home, 'config.json'), 'utf8'));
     expect(config.providers['openai']?.apiKey).toBe(main.providers.openai.apiKey);
     expect(JSON.stringify(config)).not.toContain(world.telegram.token);

@@ -2,13 +2,15 @@ import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
+import { allOperations } from '../../support/extensions.ts';
 import { Feed, type FeedPorts } from '../../../src/gateway/feed/feed.ts';
+import type { App } from '../../../src/core/app.ts';
 import type { HttpOptions, Inside } from '../../../src/gateway/http/options.ts';
-import { LOGIN_HEADER } from '../../../src/gateway/http/login.ts';
+import { LOGIN_HEADER, type EndedLogins } from '../../../src/gateway/http/login.ts';
 import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
 import { silentLog } from '../../../src/util/log.ts';
 import { systemRandom } from '../../../src/util/random.ts';
-import { noPrograms } from '../../support/no-programs.ts';
+import { appWith } from '../../support/app-with.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 export const TOKEN = 'the-token-of-this-gateway';
@@ -48,6 +50,7 @@ export async function httpWorld(
 ): Promise<HttpWorld> {
   const clock = new VirtualClock();
   const feed = new Feed({
+    ownChanges: [],
     journal: {
       newest: () => ({ inbound: 0, outbound: 0 }),
       after: (place) => ({ rows: [], cursor: place }),
@@ -78,19 +81,9 @@ export async function httpWorld(
       log: silentLog,
       inside: {
         token: TOKEN,
-        random: systemRandom,
-        ended: endedInMemory(),
         ready: async () => ok,
-        assistant: { request: notHere },
-        redact: (json) => json,
-        chats: {
-          bus: { publishInbound: notHere, sessionOf: notHere },
-          clock,
-          question: () => undefined,
-          onAnswer: () => {},
-          file: async () => undefined,
-        },
-        files: { keep: notHere, image: async () => undefined, sent: async () => undefined },
+        assistant: { request: notHere, operations: allOperations() },
+        files: { use: async () => undefined, keep: notHere, image: async () => undefined, sent: async () => undefined },
         history: { page: notHere, entry: notHere },
         feed,
         page: async () => ({
@@ -99,8 +92,16 @@ export async function httpWorld(
               ? { body: Buffer.from('<p>'), gzipped: gzipSync('<p>'), type: 'text/html', hash: 'h1' }
               : undefined,
         }),
-        ...noPrograms(),
-        routes: { find: () => undefined },
+        metrics: notHere,
+        app: appWith({
+          random: systemRandom,
+          bus: { publishInbound: notHere, sessionOf: notHere } as unknown as App['bus'],
+          journal: { endedLogins: endedInMemory(), inbox: { onAnswer: () => {} } } as unknown as App['journal'],
+          plugins: { routes: { find: () => undefined } } as unknown as App['plugins'],
+          redact: (json) => json,
+          clock,
+          log: silentLog,
+        }),
         ...inside,
       },
       ...options,
@@ -136,7 +137,7 @@ export async function httpWorld(
   };
 }
 
-function endedInMemory(): Inside['ended'] {
+function endedInMemory(): EndedLogins {
   const hashes = new Set<string>();
   return {
     has: (hash) => hashes.has(hash),

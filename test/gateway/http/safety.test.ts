@@ -7,7 +7,8 @@ describe('a page of another site', () => {
     async (origin) => {
       const world = await httpWorld();
       const cookie = await world.login();
-      for (const headers of [{ cookie }, bearer(), {}]) {
+      const tries: Readonly<Record<string, string>>[] = [{ cookie }, bearer(), {}];
+      for (const headers of tries) {
         const answer = await world.ask('/ready', { headers: { ...headers, origin } });
         expect(answer.status).toBe(403);
         expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'origin-refused' } });

@@ -38,7 +38,7 @@ export interface BackgroundProcessesOptions {
   readonly withdraw: (news: Pick<ProcessNews, 'id' | 'addressee'>) => Promise<void>;
   readonly redact: (text: string) => string;
   /** @default nothing is known of strangers */
-  readonly origins?: FileOrigins | undefined;
+  readonly origins?: FileOrigins;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

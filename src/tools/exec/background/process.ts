@@ -30,9 +30,9 @@ export interface BackgroundCommand {
   /** What it writes while strangers have a say counts as theirs. */
   readonly mayWriteTheirs: boolean;
   /** Undoes what it makes the owner's git run, while strangers have a say. @default nothing does */
-  readonly git?: GitKeeper | undefined;
+  readonly git?: GitKeeper;
   /** It starts only while this is granted, and ends with it. @default always permitted */
-  readonly permit?: Permit | undefined;
+  readonly permit?: Permit;
 }
 
 export type ProcessEnd =

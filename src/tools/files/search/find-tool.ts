@@ -20,7 +20,7 @@ export interface FindToolOptions {
   /** Characters of one page. */
   readonly pageChars: number;
   /** @default nothing is known of strangers */
-  readonly origins?: FileOrigins | undefined;
+  readonly origins?: FileOrigins;
 }
 
 /** Where a search begins, and how its files are called so that other tools find them. */

@@ -5,6 +5,7 @@ import { decidePathUse } from '../access.ts';
 import { errorResult } from '../../registry/result.ts';
 import { defineTool, type Tool } from '../../tool.ts';
 import { searchBaseOf, foundResult, IGNORED, placeOf, patternIn, type FindToolOptions } from './find-tool.ts';
+import { NAMES_SOURCE } from '../taint.ts';
 
 const LIMIT = 200;
 const MOST = 2_000;
@@ -24,6 +25,8 @@ const parameters = z.object({
 export function globTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
   return defineTool({
     name: 'glob',
+    onlyReads: true,
+    source: NAMES_SOURCE,
     description:
       'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. It skips .git, node_modules and what .gitignore names.',
     parameters,

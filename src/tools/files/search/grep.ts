@@ -4,6 +4,7 @@ import { oneLine } from '../../../util/text.ts';
 import { decidePathUse } from '../access.ts';
 import { defineTool, type Tool } from '../../tool.ts';
 import { searchBaseOf, foundResult, IGNORED, placeOf, patternIn, type FindToolOptions } from './find-tool.ts';
+import { TEXT_SOURCE } from '../taint.ts';
 
 const LIMIT = 100;
 const MOST = 1_000;
@@ -38,6 +39,8 @@ const parameters = z.object({
 export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): Tool {
   return defineTool({
     name: 'grep',
+    onlyReads: true,
+    source: TEXT_SOURCE,
     description:
       'Search text files for a regular expression; returns the matching lines with paths and line numbers. To find files by name use glob. It skips binary files, .git, node_modules and what .gitignore names.',
     parameters,

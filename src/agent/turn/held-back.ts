@@ -1,0 +1,31 @@
+import type { InboundMessage } from '../../bus/messages.ts';
+import type { App } from '../../core/app.ts';
+import type { OwnTurns } from '../../core/extension.ts';
+import type { EntryOf } from '../../session/entry.ts';
+import type { TurnFacts } from '../hooks/hooks.ts';
+
+/** Whether the answer of a turn that began by itself is not sent. `hasSent`: the turn sent a text itself. */
+export async function isHeldBack(
+  facts: TurnFacts,
+  { end, hasSent }: { readonly end: EntryOf<'turn-end'>; readonly hasSent: boolean },
+  app: App,
+): Promise<boolean> {
+  const origin = facts.messages.at(-1)?.origin ?? '';
+  return origin === 'heartbeat'
+    ? await app.heartbeat.holdBack(facts, end)
+    : ((await ownTurns(app, origin)?.holdBack(facts, end, hasSent)) ?? false);
+}
+
+/** Whether an earlier process decided so about a turn that is given up. */
+export function wasHeldBack(turnId: string, { origin, id }: InboundMessage, app: App): boolean {
+  if (origin === 'heartbeat') return app.journal.heartbeats.ofMessage(id)?.notified === false;
+  return ownTurns(app, origin)?.wasHeldBack(turnId, id) ?? false;
+}
+
+/** How the extension treats its turns whose messages have this origin. */
+function ownTurns({ plugins }: App, origin: string): OwnTurns | undefined {
+  return plugins
+    .each('turns')
+    .map(([, turns]) => turns[origin])
+    .find((found) => found !== undefined);
+}

@@ -1,0 +1,4 @@
+/** For rows of the command line, which a start of any command reads. */
+export { command as commandRow } from '../cli/table/command.ts';
+export { argument, choice, flag as flagOption, text as textOption } from '../cli/table/values.ts';
+export type { GroupPart } from './extension.ts';

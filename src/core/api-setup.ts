@@ -1,0 +1,7 @@
+/** For `assistant init`: how a part of the set-up asks, tries and says what is to be written. */
+export { Cancelled } from '../setup/asker.ts';
+export type { ReadyChannel } from '../setup/channels/ready.ts';
+export { channelError, chooseToken, ownerSettings } from '../setup/channels/token.ts';
+export type { Checked } from '../setup/channels/token.ts';
+export type { SetupWorld } from '../setup/world.ts';
+export type { Setting } from '../setup/save.ts';

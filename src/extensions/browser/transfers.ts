@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import {
+  errorResult,
+  escapeControlChars,
+  type FileAccess,
+  type GuardedFetch,
+  readWhole,
+  type ToolContext,
+  type ToolDecision,
+  type ToolResult,
+  useOf,
+  writeThrough,
+} from '../../core/api-tools.ts';
+import { AppError, megabytes, plural } from '../../core/api.ts';
+import type { Acted, Browser } from './browser.ts';
+
+const MOST_DOWNLOAD = 50_000_000;
+const DOWNLOAD_MS = 110_000;
+/** Bytes of a file that is given to a page. */
+const MOST_UPLOAD = 20_000_000;
+const LONGEST_NAME = 120;
+
+/** Where a file from this address goes if no place is named: a name that cannot lead anywhere else. */
+export function downloadPath(url: string, path: string | undefined): string {
+  if (path !== undefined) return path;
+  const last = URL.canParse(url) ? decoded(basename(new URL(url).pathname)) : '';
+  const name = last
+    .replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
+    .replace(/^\.+/u, '_')
+    .slice(-LONGEST_NAME);
+  return `downloads/${name === '' ? 'file' : name}`;
+}
+
+/** A download is always asked about, with the file that it makes. */
+export async function decideDownload(
+  url: string,
+  path: string,
+  {
+    files,
+    fetch,
+    context,
+  }: { readonly files: FileAccess; readonly fetch: GuardedFetch; readonly context: ToolContext },
+): Promise<ToolDecision> {
+  const checked = await fetch.checkUrl(url);
+  if (checked.decision === 'deny') return checked;
+  const place = await files.guard.check(path, 'write', useOf(context));
+  if (place.decision === 'deny') return place;
+  const detail = `${checked.url}\ninto ${escapeControlChars(place.path)}`;
+  const reason = place.decision === 'ask' ? place.reason : 'a file from the web is written to the disk';
+  return { decision: 'ask', reason, request: { title: 'Download a file', detail, reason, path: place.path } };
+}
+
+/** Fetches the file with the cookies that the browser has for its address, and writes it. */
+export async function download(
+  { url, path }: { readonly url: string; readonly path: string },
+  {
+    files,
+    fetch,
+    browser,
+    context,
+  }: {
+    readonly files: FileAccess;
+    readonly fetch: GuardedFetch;
+    /** Undefined: none runs, so there are no cookies. */
+    readonly browser: Browser | undefined;
+    readonly context: ToolContext;
+  },
+): Promise<ToolResult> {
+  const title = `download ${path}`;
+  const { cookies = '' } = (await browser?.act({ act: 'cookies', url }, context, false)) ?? {};
+  const answer = await fetch.fetchGuarded(url, {
+    signal: context.signal,
+    headers: cookies === '' ? {} : { cookie: cookies },
+    maxBytes: MOST_DOWNLOAD,
+    timeoutMs: DOWNLOAD_MS,
+  });
+  const { status, bytes, truncated, headers } = answer;
+  if (status >= 400)
+    return errorResult(title, `The server answered with status ${status}. Nothing was written.`, { status });
+  if (truncated) return errorResult(title, `It is larger than ${megabytes(MOST_DOWNLOAD)}. Nothing was written.`);
+  await writeThrough(files, { path, bytes, read: null }, context);
+  await files.origins?.mark(path, bytes);
+  return {
+    title: `downloaded ${path}`,
+    output: `Written to ${path}: ${plural(bytes.length, 'byte')}.`,
+    metadata: { path, size: bytes.length, type: headers['content-type'] ?? null },
+  };
+}
+
+/** Giving a file to a page is always asked about. */
+export async function decideUpload(
+  path: string,
+  page: string,
+  { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
+): Promise<ToolDecision> {
+  const place = await files.guard.check(path, 'read', useOf(context));
+  if (place.decision === 'deny') return place;
+  const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
+  const reason = place.decision === 'ask' ? place.reason : 'the page and its site can read the file from then on';
+  return { decision: 'ask', reason, request: { title: 'Give a file to a web page', detail, reason, path: place.path } };
+}
+
+/** Hash of what would be given; a yes covers this content alone. */
+export async function uploadHash(path: string, files: FileAccess, context: ToolContext): Promise<string> {
+  const place = await files.guard.check(path, 'read', useOf(context));
+  if (place.decision === 'deny') return '';
+  const asked: ToolContext = { ...context, approval: { covers: place.path, changed: async () => false } };
+  const { bytes } = await readWhole(files.guard, path, asked);
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+export async function upload(
+  { path, ref }: { readonly path: string; readonly ref: string | undefined },
+  { files, browser, context }: { readonly files: FileAccess; readonly browser: Browser; readonly context: ToolContext },
+): Promise<Acted> {
+  const { bytes, path: real } = await readWhole(files.guard, path, context);
+  if (bytes.length > MOST_UPLOAD) {
+    throw new AppError(
+      'browser-upload',
+      `${path} has ${plural(bytes.length, 'byte')}; at most ${megabytes(MOST_UPLOAD)} are given to a page.`,
+    );
+  }
+  const file = { name: basename(real), base64: bytes.toString('base64') };
+  return await browser.act({ act: 'upload', ref, file }, context, true);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

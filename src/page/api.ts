@@ -1,0 +1,10 @@
+/** What panels of extensions are written with: the only file of the page that they import. */
+export { operation, sentenceOf } from './net/http.ts';
+export { Action } from './parts/action.tsx';
+export { useLoaded } from './parts/loaded.tsx';
+export { Empty, Loading, Problem } from './parts/states.tsx';
+export { minute, Time } from './parts/time.tsx';
+export { changes } from './state/app.ts';
+export { shown } from './text/shown.ts';
+export type { AnswerOf } from '../gateway/operations/operation.ts';
+export type { RequestParams } from '../gateway/operations/operations.ts';

@@ -1,0 +1,123 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { createAssistant } from '../../src/app.ts';
+import { programOf } from '../../src/core/program.ts';
+import { EXTENSIONS } from '../../src/extensions/index.ts';
+import { connectAssistant } from '../../src/gateway/control.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { silentLog } from '../../src/util/log.ts';
+import type { Report } from '../doctor/doctor-home.ts';
+import { runCommand } from '../support/command-run.ts';
+import { childEnvironment } from '../support/child-environment.ts';
+import { startFakeOpenAi } from '../support/fake-openai.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+const MAIN = fileURLToPath(new URL('../support/empty-main.ts', import.meta.url));
+
+const configOf = (url: string) => ({
+  agent: { model: 'openai/scripted-model' },
+  providers: { openai: { apiKey: 'test-key-0001', baseUrl: url } },
+  gateway: { port: 0 },
+});
+
+describe('an extension that is left out', () => {
+  test.each(EXTENSIONS)('$name: the assistant starts, answers and is looked over', async ({ name }) => {
+    const rest = EXTENSIONS.filter((one) => one.name !== name);
+    await using folder = await tempFolder();
+    const home = join(folder.path, 'home');
+    await mkdir(home, { mode: 0o700 });
+    await using model = await startFakeOpenAi();
+    model.reply('Hello.');
+    await writeFile(join(home, 'config.json'), JSON.stringify(configOf(model.url)), { mode: 0o600 });
+    {
+      await using assistant = await createAssistant({
+        extensions: rest,
+        home,
+        environment: { PATH: process.env['PATH'], HOME: folder.path },
+        log: silentLog,
+      });
+      expect((await assistant.run('hi')).text).toBe('Hello.');
+    }
+    const { out, err } = await runCommand(['doctor', '--offline', '--json'], home, {}, programOf(rest));
+    expect(err).toBe('');
+    const { checks } = JSON.parse(out) as Pick<Report, 'checks'>;
+    expect(checks.length).toBeGreaterThan(10);
+    expect(checks.filter(({ id }) => id.startsWith(`${name}.`))).toEqual([]);
+    expect(checks.filter(({ state }) => state === 'failed')).toEqual([]);
+  });
+});
+
+describe('the core with no extension', () => {
+  test('starts and answers', async () => {
+    await using folder = await tempFolder();
+    await using model = await startFakeOpenAi();
+    model.reply('Hello.');
+    await using assistant = await createAssistant({
+      extensions: [],
+      home: join(folder.path, 'home'),
+      config: configOf(model.url),
+      environment: { PATH: process.env['PATH'], HOME: folder.path },
+      log: silentLog,
+    });
+    const answer = await assistant.run('hi');
+    expect(answer.text).toBe('Hello.');
+    const { tools } = model.requests[0]?.view ?? { tools: [] };
+    expect(tools).toContain('read_file');
+    for (const gone of ['cron', 'browser', 'memory_write', 'memory_search']) expect(tools).not.toContain(gone);
+    expect(model.requests[0]?.view.system).not.toContain('# Memory');
+    await expect(assistant.request('cron', { action: 'list' })).rejects.toThrow('There is no operation "cron".');
+  });
+
+  test('says that no channel is configured and, killed in the middle of a turn, answers when it starts again', async () => {
+    await using folder = await tempFolder();
+    const home = join(folder.path, 'home');
+    await mkdir(home, { mode: 0o700 });
+    const heard = Promise.withResolvers<void>();
+    let calls = 0;
+    await using model = await startFakeOpenAi({
+      handler: async () => {
+        calls += 1;
+        if (calls > 1) return 'Still here.';
+        heard.resolve();
+        await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
+        return 'Too late.';
+      },
+    });
+    await writeFile(join(home, 'config.json'), JSON.stringify(configOf(model.url)));
+    const socket = join(home, 'control.sock');
+    const children: ChildProcess[] = [];
+    let log = '';
+    await using _end = { [Symbol.asyncDispose]: async () => void children.map((child) => child.kill('SIGKILL')) };
+    const start = async () => {
+      const child = spawn(process.execPath, [MAIN, 'gateway', '--home', home], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: childEnvironment({ HOME: folder.path }),
+      });
+      child.stderr.on('data', (chunk) => (log += String(chunk)));
+      children.push(child);
+      let found: Awaited<ReturnType<typeof connectAssistant>>;
+      await waitFor(async () => (found = await connectAssistant(socket, systemClock)) !== undefined, {
+        timeoutMs: 60_000,
+        what: 'the gateway',
+      });
+      if (found === undefined) throw new Error('it does not listen');
+      return found;
+    };
+    const first = await start();
+    first.send({ session: 'main', text: 'are you there?', keeps: true }, {}).catch(() => {});
+    await heard.promise;
+    await waitFor(() => log.includes('no channel is configured'), { what: 'the line about channels' });
+    children[0]?.kill('SIGKILL');
+    await first[Symbol.asyncDispose]();
+    const second = await start();
+    const texts: string[] = [];
+    using _attached = second.attach('main', ({ text }) => void texts.push(text));
+    await waitFor(() => texts.includes('Still here.'), { timeoutMs: 60_000, what: `the answer in ${texts.join()}` });
+    expect(calls).toBe(2);
+    await second[Symbol.asyncDispose]();
+  });
+});

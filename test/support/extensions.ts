@@ -1,0 +1,26 @@
+import { contributionsOf } from '../../src/app/extensions/contributions.ts';
+import { programOf } from '../../src/core/program.ts';
+import { EXTENSIONS } from '../../src/extensions/index.ts';
+import { commandsOf } from '../../src/cli/table/table.ts';
+import { OperationTable } from '../../src/gateway/operations/call.ts';
+
+/** The whole program. */
+export const PROGRAM = programOf(EXTENSIONS);
+
+/** Every command of the terminal. */
+export const COMMANDS = commandsOf(PROGRAM);
+
+/** Every operation. */
+export const allOperations = (): OperationTable => new OperationTable(PROGRAM.operations);
+
+/** The tables of all extensions. */
+export const TABLES = PROGRAM.tables;
+
+/** How messages are treated by their origin. */
+export const ORIGINS = PROGRAM.origins;
+
+/** Places of all extensions in the workspace. */
+export const PATHS = PROGRAM.paths;
+
+/** Kinds of channels of all extensions. */
+export const KINDS = contributionsOf(EXTENSIONS, { presets: PROGRAM.presets, peopleOf: () => undefined }).kinds;
