@@ -113,7 +113,7 @@ export function configSchema({
 }
 
 function extensionsSchema(names: readonly string[]) {
-  const switches = Object.fromEntries(names.map((name) => [name, flag(true, `Whether \`${name}\` is there.`)]));
+  const switches = Object.fromEntries(names.map((name) => [name, flag(true, `Whether \`${name}\` runs.`)]));
   return z.object(switches).prefault({}).describe('Parts of the program that can be switched off.');
 }
 
