@@ -116,7 +116,13 @@ async function openAssistant(settings: AssistantSettings, { host, copy }: Holder
     starts = countStart(home, clock);
     if (!isCrashLoop(starts)) {
       program = await withPackages(program, { paths, config: loaded.config, clock }, { byName: true });
-      loaded = await load();
+      try {
+        loaded = await load();
+      } catch (error) {
+        // Settings that a package refuses are no crash.
+        forgetStarts(home);
+        throw error;
+      }
     }
   }
   return assemble({ ...settings, program, starts, given, loaded, load, env, paths, host, copy });
@@ -191,11 +197,12 @@ async function assemble(parts: Parts): Promise<Assistant> {
   };
   await using stack = new AsyncDisposableStack();
   const end = { isCrash: false };
+  let hasLock = parts.copy !== null;
+  // A process that was refused the lock leaves the count of the one that has it.
   stack.defer(() => {
-    if (!end.isCrash) forgetStarts(paths.home);
+    if (hasLock && !end.isCrash) forgetStarts(paths.home);
   });
   stack.use(storage);
-  let hasLock = parts.copy !== null;
   const grace = { turnsMs: TURN_GRACE_MS };
   const attempt = async (waitedSince: number | null): Promise<Assistant> => {
     await ensureHome(paths);

@@ -1,3 +1,4 @@
+import { skillsOff } from '../core/program.ts';
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
 import { readVersion } from '../config/version.ts';
@@ -27,8 +28,9 @@ export function doctorPorts(
       return fullName(createModels({ config, loaded, clock, random: systemRandom, log: silentLog }).standard);
     },
     people: (loaded, paired) => peopleOfChannels(loaded, paired, paths.config),
-    skills: async ({ config }) => {
-      const { skills, found, warnings } = await openSkills(config, paths, { env }).survey();
+    skills: async ({ config, program }) => {
+      const without = skillsOff(program, config);
+      const { skills, found, warnings } = await openSkills(config, paths, { env, without }).survey();
       const odd = skills.filter(({ source }) => source !== 'package');
       return {
         usable: skills.filter(({ missing }) => missing.length === 0).length,

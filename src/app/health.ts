@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { App } from '../core/app.ts';
 import type { HealthFacts } from '../gateway/operations/health.ts';
+import { errorMessage } from '../util/errors.ts';
 import { sentences } from '../util/text.ts';
 import { storageLine } from './status.ts';
 
@@ -10,7 +11,15 @@ export async function healthOf(app: App): Promise<HealthFacts> {
   const outbox = journal.deadLetters.undelivered();
   const all = [...outbox.values()];
   const { state, reason } = storage.state;
-  const own = await Promise.all(app.plugins.each('troubles').map(async ([, troubles]) => await troubles()));
+  const own = await Promise.all(
+    app.plugins.each('troubles').map(async ([name, troubles]) => {
+      try {
+        return await troubles();
+      } catch (error) {
+        return [`The extension ${name} does not say how it is: ${errorMessage(error)}.`];
+      }
+    }),
+  );
   return {
     startedAt,
     channels: Object.entries(app.channels.manager.health()).map(([name, { state: how, detail }]) => ({

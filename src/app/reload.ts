@@ -143,8 +143,11 @@ async function applyPlugins(app: App): Promise<void> {
   try {
     const kinds = await plugins.load();
     if (kinds === null) return;
+    const guard = (): void => hooks.setPlugins([...plugins.running, ...plugins.missingGuards]);
+    // Guards hold before anything new is opened.
+    guard();
     await plugins.openNew();
-    hooks.setPlugins([...plugins.running, ...plugins.missingGuards]);
+    guard();
     plugins.registerTools(tools);
     skills.rootsChanged();
     models.reopen(settings.loaded.keyVariables);

@@ -68,6 +68,7 @@ async function programOf(
     requireKnownCommands(own, words);
     return own;
   } catch (error) {
+    refuseOthersHome(words[0] ?? '', words, resolveHome({ flag: homeFlag(words), env: context.env }));
     const { pathsOf, programOfHome } = await import('./open.ts');
     const program = await programOfHome(context, pathsOf(context, homeFlag(words)));
     if (program === context.program) throw error;

@@ -27,6 +27,8 @@ describe.skipIf(process.getuid?.() !== 0)('root in the home of another user', ()
     ['status'],
     ['doctor'],
     ['gateway'],
+    // A word that only a package could know.
+    ['nosuch'],
   ])('assistant %s … changes nothing and says which command to run', { timeout: 60_000 }, async (...words) => {
     await using temp = await tempFolder();
     const home = join(temp.path, 'home');

@@ -46,6 +46,17 @@ describe('a package with an extension', () => {
     const { createAssistant } = await import('../../src/app.ts');
     const { message } = await failureOf(createAssistant({ home: folder.path, environment: {} }));
     expect(message).toContain('water.goal');
+    // It is no crash, so safe mode is no nearer.
+    expect(existsSync(join(folder.path, '.starts'))).toBe(false);
+  });
+
+  test('keeps the count of starts of the process that has the home when another one is refused it', async () => {
+    await using world = await startWater({});
+    const before = await readFile(join(world.home, '.starts'), 'utf8');
+    const { createAssistant } = await import('../../src/app.ts');
+    const { code } = await failureOf(createAssistant({ home: world.home, environment: {} }));
+    expect(code).toBe('home-locked');
+    expect((await readFile(join(world.home, '.starts'), 'utf8')).startsWith(before)).toBe(true);
   });
 
   test('that is switched off is not there; what it kept is swept and forgotten all the same', async () => {

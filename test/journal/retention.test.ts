@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/util/clock.ts';
 import { CronRuns } from '../../src/extensions/cron/runs.ts';
 import { appWith } from '../support/app-with.ts';
-import { ORIGINS, TABLES } from '../support/extensions.ts';
+import { ORIGINS, PROGRAM, TABLES } from '../support/extensions.ts';
 import type { App } from '../../src/core/app.ts';
 import { Sweeper } from '../../src/app/storage/sweeper.ts';
 import { homePaths } from '../../src/config/home.ts';
@@ -81,6 +81,7 @@ async function openSwept(): Promise<Swept> {
   const promptParts = new PromptParts(paths.prompts, clock);
   const sweeper = new Sweeper(
     appWith({
+      program: PROGRAM,
       clock,
       log,
       paths,

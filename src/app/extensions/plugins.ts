@@ -89,6 +89,7 @@ export class PluginHost implements Plugins {
   readonly #opened = new Map<Extension, Added>();
   readonly #started = new Set<Extension>();
   #isStarted = false;
+  #isRead = false;
   /** As it was at the start: the store of a running assistant is never exchanged. */
   #tapeStore: Contributions['tapeStore'] = null;
 
@@ -119,6 +120,7 @@ export class PluginHost implements Plugins {
     const { config, safe } = this.#options;
     const before = this.#running;
     const { running, troubles, found, failed } = await this.#read(safe ? [] : config.plugins);
+    this.#isRead = true;
     this.#found = found;
     const missing = this.#guardsWithout(running, failed);
     const isGuarded = missing.map(({ name }) => name).join() === this.#missingGuards.map(({ name }) => name).join();
@@ -226,15 +228,20 @@ export class PluginHost implements Plugins {
     const failed = new Map<string, Missing>();
     const fresh = new Map<string, string | null>();
     for (const name of listed) {
-      const before = this.#running.get(name);
+      const loadedBefore = this.#running.get(name);
+      // What was imported for its static parts runs only once it is read here.
+      const before = this.#isRead ? loadedBefore : undefined;
       const one = found.find((candidate) => candidate.name === name);
       try {
         if (given.some((own) => own.name === name)) throw new Error('the program brings a plugin of this name itself');
         if (one === undefined) throw new Error(`there is no such package in ${this.#options.folder}`);
         const pins = readPluginPins(file);
-        const isSame = before?.folder === one.folder && (await fingerprintOf(one.folder)) === before.fingerprint;
+        const isSame =
+          loadedBefore?.folder === one.folder && (await fingerprintOf(one.folder)) === loadedBefore.fingerprint;
         const agreed = (): string | undefined => pins.get(name);
-        const loaded = isSame ? before : await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed });
+        // It may have been imported before the agreements of a home in PostgreSQL were here.
+        const isAgreed = isSame && [undefined, loadedBefore.fingerprint].includes(agreed());
+        const loaded = isAgreed ? loadedBefore : await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed });
         requirePartsOf(program, loaded);
         running.set(name, loaded);
         if (pins.get(name) === undefined) fresh.set(name, loaded.fingerprint);

@@ -41,11 +41,15 @@ export interface SkillInstaller {
   readonly remove: (skill: Skill) => Promise<void>;
 }
 
-/** `catalog`: @default one of its own */
+/** `without`: skills of the program that belong to what is switched off. `catalog`: @default one of its own */
 export function openSkillInstaller(
   config: Config,
   paths: HomePaths,
-  { env, catalog = openSkills(config, paths, { env }) }: { readonly env: Environment; readonly catalog?: SkillCatalog },
+  {
+    env,
+    without = [],
+    catalog = openSkills(config, paths, { env, without }),
+  }: { readonly env: Environment; readonly without?: readonly string[]; readonly catalog?: SkillCatalog },
 ): SkillInstaller {
   const folder = workspaceSkills(paths);
   const pin = (shown: SkillPins): Promise<void> =>

@@ -1,3 +1,5 @@
+import { isOn } from '../../core/program.ts';
+import { contributionsOf } from '../extensions/contributions.ts';
 import { ChannelManager } from '../../channels/manager.ts';
 import { channelSource } from '../../channels/registry.ts';
 import { enabledChannels } from '../../config/channels.ts';
@@ -119,7 +121,10 @@ function tellOwner(base: Ground): AsyncDisposable {
     ended.signal.addEventListener('abort', () => reject(ended.signal.reason), { once: true });
   });
   nothing.catch(() => {});
-  const manager = new ChannelManager([channelSource(chat.channel, settings, { random })], {
+  const { config, program } = base.loaded;
+  const on = program.extensions.filter((one) => isOn(one, config));
+  const { kinds } = contributionsOf(on, { presets: program.presets, peopleOf: () => undefined });
+  const manager = new ChannelManager([channelSource(chat.channel, settings, { random, plugged: kinds })], {
     bus: { publishRead: () => nothing },
     cursorsOf: () => new Map(),
     people: { pairedRole: () => 'trusted', pairedOwners: () => [], requestPairing: () => nothing },

@@ -75,7 +75,7 @@ function waitingAssistant(
     throw new AppError(code, sentence());
   };
   return {
-    operations: new OperationTable([]),
+    operations: new OperationTable(loaded.program.operations),
     info: async () => ({
       version,
       pid: process.pid,

@@ -62,7 +62,7 @@ export function reportStorageTrouble(
   const tell = (): void => {
     const { state } = storage;
     const sentence = storageSentence(state, home);
-    const chat = sentence === null || isNotified ? undefined : (readChat(app) ?? configuredOwnersChat(app.loaded));
+    const chat = sentence === null || isNotified ? undefined : (readChat(app) ?? configuredOwnersChat(app));
     if (sentence === null || chat === undefined) return;
     isNotified = true;
     isOthers =

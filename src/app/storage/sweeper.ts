@@ -162,17 +162,17 @@ export class Sweeper implements AsyncDisposable {
   }
 
   async #tapes(): Promise<number> {
-    const { clock, sessions, journal } = this.#app;
+    const { clock, sessions, journal, program } = this.#app;
     const kinds = Object.assign({}, ...this.#app.plugins.each('sessions').map(([, part]) => part)) as NonNullable<
       Contributions['sessions']
     >;
     const pace = this.#pace();
     let removed = 0;
     for (const { key, changedAt } of await sessions.list()) {
-      const ends =
-        isEphemeral(key) ||
-        key.startsWith('subagent:') ||
-        (kinds[key.slice(0, key.indexOf(':'))]?.isOver(key) ?? false);
+      const kind = key.slice(0, key.indexOf(':'));
+      // Conversations of jobs end also while what runs jobs is switched off.
+      const isOver = kinds[kind]?.isOver(key) ?? program.origins.of(kind).hasJobs === true;
+      const ends = isEphemeral(key) || key.startsWith('subagent:') || isOver;
       const before = clock.now() - (isEphemeral(key) ? EPHEMERAL_KEPT_MS : TAPES_KEPT_MS);
       if (!ends || changedAt >= before || journal.turns.isBusy([key])) continue;
       await pace();

@@ -2,6 +2,7 @@ import { openSkillInstaller, type Skill, type SkillInstaller } from '../../app/e
 import type { HomePaths } from '../../config/home.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
+import { skillsOff } from '../../core/program.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
@@ -21,7 +22,8 @@ export async function openInstaller(
   const paths = pathsOf(context, home);
   const { config, warnings } = await loadConfig({ program: context.program, home: paths.home, env: context.env });
   for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
-  return { ...openSkillInstaller(config, paths, { env: context.env }), config, paths };
+  const { env, program } = context;
+  return { ...openSkillInstaller(config, paths, { env, without: skillsOff(program, config) }), config, paths };
 }
 
 /** The skill of a name, also one that is turned off or not enabled yet. Throws `unknown-skill` with the nearest name. */

@@ -3,6 +3,7 @@ import type { StatusCode } from 'hono/utils/http-status';
 import type { ServedRoute } from '../../app/extensions/contributions.ts';
 import type { App } from '../../core/app.ts';
 import { deadline, DeadlineError, raceAbort } from '../../util/clock.ts';
+import { AppError } from '../../util/errors.ts';
 import { thrownLine } from '../../util/misfit.ts';
 import { failure, type HttpEnv } from './answer.ts';
 import { SAFE_HEADERS } from './safety.ts';
@@ -71,6 +72,8 @@ async function answer(
     context.status(response.status as StatusCode);
     return response.body === null ? context.body(null) : context.body(response.body);
   } catch (error) {
+    // What a part of the program says itself is answered like everything else.
+    if (error instanceof AppError && app.plugins.builtin.some(({ name }) => name === route.owner)) throw error;
     app.log.error('plugins: a route failed', { plugin: route.owner, reason: thrownLine(error) });
     const isLate = error instanceof DeadlineError;
     const why = isLate ? 'did not answer in time' : 'failed; the log says why';
