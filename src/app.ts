@@ -62,7 +62,7 @@ export { listSessions, readSession } from './app/requests/session-log.ts';
 export { moveHome } from './app/storage/move-home.ts';
 export { vacuumHome } from './app/storage/vacuum.ts';
 export type * from './app/library/types.ts';
-/** What the program has by itself, to leave something out: `createAssistant({ extensions: EXTENSIONS.filter(…) })`. */
+/** The built-in extensions. To leave one out: `createAssistant({ extensions: EXTENSIONS.filter(…) })`. */
 export { EXTENSIONS } from './extensions/index.ts';
 export * from './core/api.ts';
 export * from './core/api-files.ts';
@@ -119,7 +119,7 @@ async function openAssistant(settings: AssistantSettings, { host, copy }: Holder
       try {
         loaded = await load();
       } catch (error) {
-        // Settings that a package refuses are no crash.
+        // Invalid settings of a package don't count as a crash.
         forgetStarts(home);
         throw error;
       }

@@ -36,7 +36,7 @@ export const commaCommand =
     },
   });
 
-/** A tool that the owner calls by hand: their own words, nothing of strangers in play. */
+/** For a tool that the owner calls by hand: no untrusted text is involved. */
 async function ownersToolContext(
   { message, turnId, signal }: CommandContext,
   { paths, questions, spill, media, editors, editorFiles, turnSkills }: App,

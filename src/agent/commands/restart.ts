@@ -7,7 +7,7 @@ import type { ChatCommand } from './command.ts';
 /** So that the reply is on its way before the process ends. */
 const RESTART_DELAY_MS = 500;
 
-/** `locksOut`: why this person could no longer command it after a restart, as one sentence; null: they could. */
+/** `locksOut`: why this person would no longer be an owner after a restart, in one sentence; null: they still would. */
 export const restartCommand = (
   { restart, rehearse, clock }: App,
   locksOut: (message: InboundMessage) => Promise<string | null>,

@@ -4,7 +4,7 @@ import type { OwnTurns } from '../../core/extension.ts';
 import type { EntryOf } from '../../session/entry.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 
-/** Whether the answer of a turn that began by itself is not sent. `hasSent`: the turn sent a text itself. */
+/** Whether the answer of a self-started turn is held back. `hasSent`: the turn has already sent a message. */
 export async function isHeldBack(
   facts: TurnFacts,
   { end, hasSent }: { readonly end: EntryOf<'turn-end'>; readonly hasSent: boolean },

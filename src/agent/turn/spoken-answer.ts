@@ -9,7 +9,7 @@ import { wantsVoice } from './answer-text.ts';
 /** Whether voice messages can be made and sent to this channel, as the configuration says now. */
 export function canSpeak({ config, program, channels }: App, channel: string): boolean {
   if (channel === API_CHANNEL || !hasServer(speakingServer(config, program.presets))) return false;
-  // What is not loaded yet is a platform, and all of those take files.
+  // A channel that isn't loaded yet is a chat platform, and all of those take files.
   return channels.manager.channel(channel)?.capabilities.media ?? !isOwnersChannel(channel);
 }
 

@@ -163,7 +163,7 @@ export class Why {
     };
   }
 
-  /** What a turn waits for or, without one, the messages of a session; null: for nothing that is known. */
+  /** What a turn waits for, or the messages of a session that has none; null: nothing is known. */
   #waitsFor(session: string, turn: string | null): WhyFacts['waitsFor'] {
     if (turn === null) return this.#app.loop.waitsFor(session);
     return this.#app.slots.isWaiting(turn) ? 'place' : null;
