@@ -245,7 +245,7 @@ describe('polling', () => {
     const here = session();
     const id = idOf(await world.start('echo kept; sleep 30', {}, here));
     const [one] = world.processes.of(here.sessionKey ?? '');
-    expect(await readFile(one?.path ?? '', 'utf8')).toBe('kept\n');
+    await expect.poll(() => readFile(one?.path ?? '', 'utf8')).toBe('kept\n');
     await world.call({ action: 'kill', id }, here);
   });
 });
