@@ -52,7 +52,7 @@ export function createChannels(
   const sources = (): readonly ChannelSource[] => {
     if (host !== null) return host.sources(began);
     const own = Object.entries(serving ? enabledChannels(app) : {}).map(([name, channel]) =>
-      wrapSource(channelSource(name, channel, { random, plugged: app.plugins.kinds })),
+      wrapSource(channelSource(name, channel, app.plugins.kinds)),
     );
     const { shared } = app.further;
     return shared === null ? own : own.map((source) => shared.mains(source));

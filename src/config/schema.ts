@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { agentSchema } from './schema/agent.ts';
 import { agentsSchema } from './schema/agents.ts';
-import { channelsSchema, PLATFORMS, type ChannelSettingsKind } from './schema/channels.ts';
+import { channelsSchema, type ChannelSettingsKind } from './schema/channels.ts';
 import { modelsSchema, providersSchema, voiceSchema } from './schema/models.ts';
 import {
   gatewaySchema,
@@ -24,7 +24,7 @@ const coreSchema = z.object({
   agents: takes('rebuild', agentsSchema([])),
   providers: takes('rebuild', providersSchema),
   models: takes('live', modelsSchema),
-  channels: takes('rebuild', channelsSchema(PLATFORMS)),
+  channels: takes('rebuild', channelsSchema([])),
   tools: takes('restart', toolsSchema),
   mcpServers: takes('rebuild', mcpServersSchema),
   skills: takes('live', skillsSchema),

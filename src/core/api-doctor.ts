@@ -2,4 +2,5 @@
 export { failed, note, ok, warning } from '../doctor/check.ts';
 export type { Check, Finding } from '../doctor/check.ts';
 export type { Scene } from '../doctor/scene.ts';
+export { isConflict } from '../doctor/checks/channels.ts';
 export { channelsOf, tokenFinding } from '../doctor/checks/channel-calls.ts';

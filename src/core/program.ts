@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { configSchema, type Config, type Section } from '../config/schema.ts';
-import { PLATFORMS, type ChannelSettingsKind } from '../config/schema/channels.ts';
+import type { ChannelSettingsKind } from '../config/schema/channels.ts';
 import { SUBAGENT } from '../agent/subagents/task.ts';
 import { HEARTBEAT } from '../automation/heartbeat-message.ts';
 import { originsOf, type Origins } from '../bus/origins.ts';
@@ -46,10 +46,7 @@ export function programOf(own: readonly Extension[], packages: Program['packages
     ...Array.from(packages.values(), ({ plugin }) => plugin),
   ];
   const sections = extensions.flatMap(({ settings = [] }) => settings);
-  const kinds = [
-    ...PLATFORMS,
-    ...extensions.flatMap(({ channels = [] }) => channels.flatMap(({ config }) => config ?? [])),
-  ];
+  const kinds = extensions.flatMap(({ channels = [] }) => channels.flatMap(({ config }) => config ?? []));
   const vendors = extensions.flatMap((one) => one.vendors ?? []);
   return {
     extensions,

@@ -2,6 +2,8 @@ import type { Channel, ChannelContext, ChannelError, SendError } from '../channe
 import type { Provider } from '../providers/provider.ts';
 import type { Option } from '../cli/table/values.ts';
 import type { ChannelSettings, ChannelSettingsKind } from '../config/schema/channels.ts';
+import type { Finding } from '../doctor/check.ts';
+import type { Scene } from '../doctor/scene.ts';
 import type { ReadyChannel } from '../setup/channels/ready.ts';
 import type { SetupWorld } from '../setup/world.ts';
 import type { Extension } from '../core/extension.ts';
@@ -97,6 +99,8 @@ export interface PluginChannel {
   readonly config?: ChannelSettingsKind;
   /** How `assistant init` sets one up. @default it does not offer it */
   readonly setup?: ChannelSetup;
+  /** Asks the platform whether it takes the tokens of an entry, for `assistant doctor`. @default they are not tried */
+  readonly tryTokens?: (scene: Scene, name: string, settings: ChannelSettings) => Promise<readonly Finding[]>;
   /** The channel of one entry; `settings` is the entry. Throws with one sentence when it cannot work like that. */
   readonly open: (
     name: string,

@@ -18,16 +18,8 @@ export interface Given {
   readonly timezone: string | undefined;
   /** The model is saved without having answered. */
   readonly noCheck: boolean;
-  /** The environment variable that holds the token of a bot on Telegram. */
-  readonly telegramTokenEnv: string | undefined;
-  /** The numeric id of its owner. */
-  readonly telegramOwner: string | undefined;
   /** What options of kinds of channels were given, by their names. */
   readonly ofChannels: Readonly<Record<string, string | undefined>>;
-  /** The same of an app in Slack, which has two tokens. */
-  readonly slackBotTokenEnv: string | undefined;
-  readonly slackAppTokenEnv: string | undefined;
-  readonly slackOwner: string | undefined;
 }
 
 /** The world as the set-up sees it. */

@@ -272,16 +272,14 @@ describe('rendering', () => {
 });
 
 describe('the table of kinds', () => {
-  const ports = { random: steadyRandom, plugged: KINDS };
-
   test('an unknown kind is a failed channel that names the nearest known one', async () => {
-    const { manager } = setup(channelSource('tele', { kind: 'telegran', token: '1:x' }, ports));
+    const { manager } = setup(channelSource('tele', { kind: 'telegran', token: '1:x' }, KINDS));
     await manager.start();
     expect(manager.health()['tele']).toEqual({
       kind: 'telegran',
       state: 'failed',
       detail:
-        'channels.tele.kind: "telegran" is not a kind of channel, did you mean "telegram"? (known: telegram, slack, discord).',
+        'channels.tele.kind: "telegran" is not a kind of channel, did you mean "telegram"? (known: telegram, discord, slack).',
     });
   });
 
@@ -295,15 +293,15 @@ describe('the table of kinds', () => {
   ])(
     'options that cannot work (%j) fail with the key and what was expected, never the value',
     async (config, detail) => {
-      const { manager } = setup(channelSource('telegram', config, ports));
+      const { manager } = setup(channelSource('telegram', config, KINDS));
       await manager.start();
       expect(manager.health()['telegram']).toMatchObject({ state: 'failed', detail });
     },
   );
 
   test('the kind is the name of the entry unless it says another', async () => {
-    expect(channelSource('telegram', {}, ports).kind).toBe('telegram');
-    const channel = await channelSource('work', { kind: 'telegram', token: '1:x' }, ports).open();
+    expect(channelSource('telegram', {}, KINDS).kind).toBe('telegram');
+    const channel = await channelSource('work', { kind: 'telegram', token: '1:x' }, KINDS).open();
     expect([channel.name, channel.kind]).toEqual(['work', 'telegram']);
   });
 });

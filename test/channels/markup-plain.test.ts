@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { discordMarkup } from '../../src/extensions/discord/markup.ts';
-import { slackMarkup } from '../../src/channels/markup/slack.ts';
+import { slackMarkup } from '../../src/extensions/slack/markup.ts';
 import { plainMarkup } from '../../src/channels/markup/markup.ts';
-import { telegramMarkup } from '../../src/channels/markup/telegram.ts';
+import { telegramMarkup } from '../../src/extensions/telegram/markup.ts';
 
 test.each([
   ['looks are left out', '**a** _b_ ~~c~~ `d` # e', 'a b c d # e'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { slackMarkup, slackMessage } from '../../src/channels/markup/slack.ts';
+import { slackMarkup, slackMessage } from '../../src/extensions/slack/markup.ts';
 import { faultsOf, platform } from '../support/markup-platforms.ts';
 
 const slack = platform('Slack');

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderTelegram } from '../../src/channels/markup/telegram.ts';
+import { renderTelegram } from '../../src/extensions/telegram/markup.ts';
 import { parseTelegramHtml } from '../support/telegram-html.ts';
 
 const render = (markdown: string): string => renderTelegram(markdown).join('\n=== next part ===\n');

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainText, toTelegramHtml } from '../../src/channels/markup/html.ts';
+import { plainText, toHtml } from '../../src/channels/markup/html.ts';
 import { toSpans } from '../../src/channels/markup/markdown.ts';
 import { toParts } from '../../src/channels/markup/parts.ts';
 import { isInvisible, spanText, type Span } from '../../src/channels/markup/spans.ts';
-import { isTelegramLink } from '../../src/channels/markup/telegram.ts';
+import { isTelegramLink } from '../../src/extensions/telegram/markup.ts';
 import { anyText } from '../support/markdown-documents.ts';
 import { readTelegram } from '../support/telegram-part.ts';
 
@@ -26,7 +26,7 @@ test('parts of any length show the document unit by unit; only what nobody can s
     fc.property(anyText, fc.integer({ min: 4, max: 80 }), (markdown, limit) => {
       // Heads of tables, which are repeated, have a test of their own.
       const spans = toSpans(markdown, isTelegramLink).map((span): Span => ({ ...span, head: 0 }));
-      const parts = toParts(spans, { limit, render: toTelegramHtml, load: () => 0 });
+      const parts = toParts(spans, { limit, render: toHtml, load: () => 0 });
       const readings = parts.map((part) => readTelegram(part));
       expect(readings.flatMap(({ problems }) => problems)).toEqual([]);
       const shown = readings.map(({ visible }) => visible);
@@ -40,7 +40,7 @@ test('parts of any length show the document unit by unit; only what nobody can s
 
 test('a part that comes out too long is cut again, and its neighbours are tried longer', () => {
   const text = `${'a '.repeat(40)}${'& '.repeat(40)}${'a '.repeat(40)}`;
-  const rules = { limit: 40, render: toTelegramHtml, load: (part: string): number => part.length / 40 };
+  const rules = { limit: 40, render: toHtml, load: (part: string): number => part.length / 40 };
   const parts = toParts([{ text }], rules);
   expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(40);
   expect(parts.map((part) => plainText(part)).join(' ')).toBe(text.trim());

@@ -130,7 +130,7 @@ describe.each(Object.entries(doubles))('%s, when another gateway may run the hom
     await writeFile(path, Buffer.from('picture'));
     picture = { kind: 'image', path, name: 'picture.png', mediaType: 'image/png' };
     double = await open();
-    const source = { ...channelSource(name, double.config, { random: steadyRandom, plugged: KINDS }), permit };
+    const source = { ...channelSource(name, double.config, KINDS), permit };
     manager = new ChannelManager([source], {
       bus: { publishRead: async (drafts: readonly InboundDraft[]) => drafts.map(() => 'accepted' as const) },
       cursorsOf: () => new Map(),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundDraft } from '../../src/bus/messages.ts';
-import { readUpdate, type ReadingContext } from '../../src/channels/telegram/inbound.ts';
-import { updateBody } from '../../src/channels/telegram/update.ts';
+import { readUpdate, type ReadingContext } from '../../src/extensions/telegram/inbound.ts';
+import { updateBody } from '../../src/extensions/telegram/update.ts';
 
 const NOW = 1_800_000_000_000;
 const person = { id: 7, is_bot: false, first_name: 'Ada', last_name: 'L', username: 'ada' };

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { SendError } from '../../src/channels/channel.ts';
-import { renderTelegram } from '../../src/channels/markup/telegram.ts';
+import { renderTelegram } from '../../src/extensions/telegram/markup.ts';
 import { DeliveryWorld } from '../support/delivery-world.ts';
 import type { TelegramFault } from '../support/telegram-faults.ts';
 import { PERSON, TelegramWorld } from '../support/telegram-world.ts';
@@ -157,7 +157,7 @@ describe('how a send fails', () => {
     await once(server, 'listening');
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const { openTransport } = await import('../../src/channels/telegram/transport.ts');
+    const { openTransport } = await import('../../src/extensions/telegram/transport.ts');
     const { VirtualClock } = await import('../support/virtual-clock.ts');
     using transport = openTransport(new VirtualClock());
     await expect(transport.call(`https://127.0.0.1:${port}/botX/sendMessage`, { body: '{}' })).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InboundResult } from '../../src/channels/inbound/inbound-result.ts';
-import { readUpdate, type ReadingContext } from '../../src/channels/telegram/inbound.ts';
-import { updateBody } from '../../src/channels/telegram/update.ts';
+import { readUpdate, type ReadingContext } from '../../src/extensions/telegram/inbound.ts';
+import { updateBody } from '../../src/extensions/telegram/update.ts';
 import { TelegramWorld } from '../support/telegram-world.ts';
 
 const ME = { id: 99, username: 'test_bot', first_name: 'Jeeves', can_read_all_group_messages: false };

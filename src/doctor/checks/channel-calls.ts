@@ -1,25 +1,16 @@
 import { enabledChannels } from '../../config/channels.ts';
-import { textIn, type ChannelSettings } from '../../config/schema/channels.ts';
+import type { ChannelSettings } from '../../config/schema/channels.ts';
 import type { Checked } from '../../setup/channels/token.ts';
 import { failed, ok, warning, type Check, type Finding } from '../check.ts';
-import { isConflict } from './channels.ts';
 import type { Scene } from '../scene.ts';
 
 export const channelCallChecks: readonly Check[] = [
   {
     id: 'channel.token',
     subject: 'channels',
-    about: 'Telegram and Slack take each token',
+    about: 'each platform takes the token of its bot',
     live: true,
     run: tokens,
-  },
-  {
-    id: 'channel.poller',
-    subject: 'channels',
-    about:
-      'a bot on Telegram has no webhook, and the running gateway hears of no other program that fetches its messages',
-    live: true,
-    run: pollers,
   },
 ];
 
@@ -30,36 +21,11 @@ export function channelsOf({ loaded }: Scene, platform: string): readonly (reado
 }
 
 async function tokens(scene: Scene): Promise<readonly Finding[]> {
-  const found = await Promise.all([
-    ...channelsOf(scene, 'telegram').map((channel) => telegram(scene, channel)),
-    ...channelsOf(scene, 'slack').flatMap(([name, settings]) => [
-      slack(scene, { name, settings, key: 'botToken', prefix: 'xoxb-' }),
-      slack(scene, { name, settings, key: 'appToken', prefix: 'xapp-' }),
-    ]),
-  ]);
-  return found;
-}
-
-async function telegram(scene: Scene, [name, settings]: readonly [string, ChannelSettings]): Promise<Finding> {
-  const { askTelegram, openBot } = await import('../../setup/channels/telegram.ts');
-  const { openTransport } = await import('../../channels/telegram/transport.ts');
-  using transport = openTransport(scene.clock);
-  const open = (token: string): ReturnType<typeof openBot> => openBot(token, textIn(settings, 'apiRoot'), transport);
-  const answer = await askTelegram(open, String(settings['token']), scene.clock);
-  return tokenFinding(scene, { name, key: 'token', answer, who: ({ username }) => `@${username}` });
-}
-
-interface SlackToken {
-  readonly name: string;
-  readonly settings: ChannelSettings;
-  readonly key: 'botToken' | 'appToken';
-  readonly prefix: 'xoxb-' | 'xapp-';
-}
-
-async function slack(scene: Scene, { name, settings, key, prefix }: SlackToken): Promise<Finding> {
-  const { askSlack } = await import('../../setup/channels/slack.ts');
-  const answer = await askSlack(String(settings[key]), settings, prefix);
-  return tokenFinding(scene, { name, key, answer, who: (user) => user || 'the app' });
+  const kinds = scene.program.extensions.flatMap(({ channels = [] }) => channels);
+  const tried = kinds.flatMap(({ kind, tryTokens }) =>
+    tryTokens === undefined ? [] : channelsOf(scene, kind).map(([name, settings]) => tryTokens(scene, name, settings)),
+  );
+  return (await Promise.all(tried)).flat();
 }
 
 /** What a platform said of a token. */
@@ -76,41 +42,6 @@ export function tokenFinding<Facts>(
     `${setting}: ${answer}`,
     `Put the new one into ${setting} in ${paths.config}, or run: ${command('init')}`,
   );
-}
-
-async function pollers(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
-  const found = await Promise.all(channelsOf(scene, 'telegram').map((channel) => poller(scene, channel, signal)));
-  return found.flat();
-}
-
-/** Fetching messages to see whether another program does would cut that program off, so only the gateway's own word counts. */
-async function poller(
-  scene: Scene,
-  [name, settings]: readonly [string, ChannelSettings],
-  signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  if (isConflict(scene.gateway?.channels[name]?.detail)) {
-    return [
-      failed(
-        `Another program fetches the messages of the bot of ${name}, so only some of them come here.`,
-        'Stop that program, or give this assistant a bot of its own from @BotFather',
-      ),
-    ];
-  }
-  const { openBot } = await import('../../setup/channels/telegram.ts');
-  const { forGrammy, openTransport } = await import('../../channels/telegram/transport.ts');
-  using transport = openTransport(scene.clock);
-  const api = openBot(String(settings['token']), textIn(settings, 'apiRoot'), transport);
-  // That it does not answer is what channel.token says.
-  const info = await api.raw.getWebhookInfo(forGrammy(signal)).catch(() => null);
-  if (info === null) return [];
-  if ((info.url ?? '') === '') return [ok(`Nothing else is known to fetch the messages of ${name}.`)];
-  return [
-    failed(
-      `The bot of ${name} has a webhook, so its messages go there and not here.`,
-      `With its token in TELEGRAM_BOT_TOKEN: curl "${textIn(settings, 'apiRoot') ?? 'https://api.telegram.org'}/bot$TELEGRAM_BOT_TOKEN/deleteWebhook"`,
-    ),
-  ];
 }
 
 function withoutStop(text: string): string {

@@ -1,19 +1,15 @@
 import { channelsOf, failed, ok, tokenFinding, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
-import { textIn } from '../../core/api-channels.ts';
+import { textIn, type ChannelSettings } from '../../core/api-channels.ts';
 import { askDiscord, mayReadMessages } from './setup.ts';
 
 export const checks: readonly Check[] = [
-  { id: 'discord.token', subject: 'channels', about: 'Discord takes each token', live: true, run: tokens },
-  { id: 'discord.intents', subject: 'channels', about: 'Discord lets the bot read messages', live: true, run: intents },
+  { id: 'channel.intents', subject: 'channels', about: 'Discord lets the bot read messages', live: true, run: intents },
 ];
 
-function tokens(scene: Scene): Promise<readonly Finding[]> {
-  return Promise.all(
-    channelsOf(scene, 'discord').map(async ([name, settings]) => {
-      const answer = await askDiscord(String(settings['token']), textIn(settings, 'apiBase'));
-      return tokenFinding(scene, { name, key: 'token', answer, who: (app) => app.name || app.id });
-    }),
-  );
+/** What Discord says of the token of a channel. */
+export async function tryToken(scene: Scene, name: string, settings: ChannelSettings): Promise<readonly Finding[]> {
+  const answer = await askDiscord(String(settings['token']), textIn(settings, 'apiBase'));
+  return [tokenFinding(scene, { name, key: 'token', answer, who: (app) => app.name || app.id })];
 }
 
 async function intents(scene: Scene): Promise<readonly Finding[]> {

@@ -1,17 +1,10 @@
 import { enabledChannels } from '../../config/channels.ts';
 import { loadConfig } from '../../config/load.ts';
-import type { ChannelSettings } from '../../config/schema/channels.ts';
 import type { Choice } from '../asker.ts';
 import { saveSettings, type Saved, type Setting } from '../save.ts';
 import type { Given, SetupWorld } from '../world.ts';
-import type { ReadyChannel } from './ready.ts';
 
 const NOTHING = '(nothing)';
-
-const PLATFORMS: readonly { readonly name: string; readonly title: string; readonly variable: string }[] = [
-  { name: 'telegram', title: 'Telegram', variable: 'TELEGRAM_BOT_TOKEN' },
-  { name: 'slack', title: 'Slack', variable: 'SLACK_BOT_TOKEN' },
-];
 
 /**
  * Adds a chat platform to a home that has its model: asks which, checks its token, makes the person its owner, saves,
@@ -24,7 +17,8 @@ export async function setUpChannel(world: SetupWorld, given: Given): Promise<Sav
   const platform = await choosePlatform(world, Object.keys(enabledChannels({ config, program })), given);
   if (platform === undefined) return undefined;
   const before = Object.hasOwn(config.channels, platform) ? config.channels[platform] : undefined;
-  const ready = await prepare(platform, { world, before, given });
+  const setup = world.kinds.find(({ kind }) => kind === platform)?.setup;
+  const ready = setup === undefined ? null : await setup.prepare(world, before, given.ofChannels);
   if (ready === null) return undefined;
   const switchedOn: readonly Setting[] =
     before?.enabled === false ? [{ path: ['channels', platform, 'enabled'], value: true }] : [];
@@ -36,42 +30,15 @@ export async function setUpChannel(world: SetupWorld, given: Given): Promise<Sav
   return saved;
 }
 
-async function prepare(
-  platform: string,
-  { world, before, given }: { world: SetupWorld; before: ChannelSettings | undefined; given: Given },
-): Promise<ReadyChannel | null> {
-  switch (platform) {
-    case 'telegram': {
-      const { setUpTelegram } = await import('./telegram.ts');
-      return setUpTelegram(world, before, { tokenEnv: given.telegramTokenEnv, owner: given.telegramOwner });
-    }
-    case 'slack': {
-      const { setUpSlack } = await import('./slack.ts');
-      const { slackBotTokenEnv: botTokenEnv, slackAppTokenEnv: appTokenEnv, slackOwner: owner } = given;
-      return setUpSlack(world, before, { botTokenEnv, appTokenEnv, owner });
-    }
-    default: {
-      const setup = world.kinds.find(({ kind }) => kind === platform)?.setup;
-      return setup === undefined ? null : await setup.prepare(world, before, given.ofChannels);
-    }
-  }
-}
-
 async function choosePlatform(
   { person, env, kinds }: SetupWorld,
   configured: readonly string[],
   given: Given,
 ): Promise<string | undefined> {
-  const { telegramTokenEnv, telegramOwner } = given;
-  const { slackBotTokenEnv, slackAppTokenEnv, slackOwner } = given;
-  if ((telegramTokenEnv ?? telegramOwner) !== undefined) return 'telegram';
-  if ((slackBotTokenEnv ?? slackAppTokenEnv ?? slackOwner) !== undefined) return 'slack';
-  const own = kinds.flatMap(({ kind: name, setup }) => (setup === undefined ? [] : [{ name, ...setup }]));
-  const named = own.find(({ options }) => Object.keys(options).some((key) => given.ofChannels[key] !== undefined));
+  const all = kinds.flatMap(({ kind: name, setup }) => (setup === undefined ? [] : [{ name, ...setup }]));
+  const named = all.find(({ options }) => Object.keys(options).some((key) => given.ofChannels[key] !== undefined));
   if (named !== undefined) return named.name;
   if (person === null) return undefined;
-  // In the order of the list of extensions, once these two are in it.
-  const all = [...PLATFORMS.slice(0, 1), ...own, ...PLATFORMS.slice(1)];
   const hint = (name: string, variable: string): Pick<Choice, 'hint'> => {
     if (env[variable] !== undefined) return { hint: `${variable} is set` };
     return configured.includes(name) ? { hint: 'is set up' } : {};
