@@ -35,6 +35,13 @@ export function json(facts: unknown, indent = 2): string {
   );
 }
 
+/** `0.3 s`, `12 s`, `2 min 5 s`. */
+export function seconds(ms: number): string {
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const whole = Math.round(ms / 1_000);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
 function spelledOut(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }

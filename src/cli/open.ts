@@ -7,7 +7,7 @@ import { AppError } from '../util/errors.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
 import { terminalText } from './format.ts';
-import { wrapped } from './terminal/look.ts';
+import { wrapped } from './look.ts';
 
 /** Where the home of this command line is. */
 export function pathsOf(context: CliContext, home: string | undefined): HomePaths {

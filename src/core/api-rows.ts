@@ -1,4 +1,11 @@
 /** For rows of the command line, which a start of any command reads. */
 export { command as commandRow } from '../cli/table/command.ts';
-export { argument, choice, flag as flagOption, text as textOption } from '../cli/table/values.ts';
+export {
+  argument,
+  choice,
+  flag as flagOption,
+  number as numberOption,
+  text as textOption,
+  texts as textsOption,
+} from '../cli/table/values.ts';
 export type { GroupPart } from './extension.ts';

@@ -8,3 +8,4 @@ export type { Setting } from '../setup/save.ts';
 export { packageFile } from '../config/version.ts';
 export { CODE_MS, isCode, newCode } from '../setup/channels/code.ts';
 export { DeadlineError } from '../util/clock.ts';
+export { setUpHere, setUpRunning } from '../cli/assistant/init.ts';

@@ -15,3 +15,5 @@ export type { RecordedJob } from '../storage/change-log.ts';
 export type { CallIds, CallPerson } from '../tools/tool.ts';
 export type { ChatCommand } from '../agent/commands/command.ts';
 export { localRole, webhookSender } from '../security/access/access.ts';
+export { hasChannel } from '../config/channels.ts';
+export { firstJoined } from '../util/first-joined.ts';

@@ -52,8 +52,6 @@ export type { Random } from '../util/random.ts';
 export { Slots } from '../util/slots.ts';
 export { megabytes } from '../util/text.ts';
 export { FROM, SAY_BUTTON } from '../bus/messages.ts';
-export { firstJoined } from '../util/first-joined.ts';
 export { asFlag } from '../util/text.ts';
-export { hasChannel } from '../config/channels.ts';
 export { errorCode } from '../util/errors.ts';
 export { MARKDOWN } from '../channels/shows.ts';

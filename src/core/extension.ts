@@ -1,6 +1,9 @@
 import type { Hooks, TurnFacts } from '../agent/hooks/hooks.ts';
 import type { PromptLayerSource } from '../agent/prompt/system-prompt.ts';
 import type { Config, Section } from '../config/schema.ts';
+import type { CliContext } from '../cli/context.ts';
+import type { HomePaths } from '../config/home.ts';
+import type { AssistantPort } from '../gateway/assistant-port.ts';
 import type { CliCommand, Group } from '../cli/table/command.ts';
 import type { Check } from '../doctor/check.ts';
 import type { NamedOperation } from '../gateway/operations/operation.ts';
@@ -136,6 +139,8 @@ export interface Extension extends Contributions {
   readonly operations?: readonly NamedOperation[];
   /** Its commands of the terminal, or further ones of a group that is there. */
   readonly cli?: readonly (CliCommand | GroupPart)[];
+  /** A conversation in the terminal of `assistant gateway`. Resolves when it has ended. @default there is none */
+  readonly conversation?: (context: CliContext, conversation: Conversation) => Promise<void>;
   /** What `assistant doctor` looks at. */
   readonly checks?: () => Promise<readonly Check[]>;
   /**
@@ -143,6 +148,24 @@ export interface Extension extends Contributions {
    * throws, the assistant runs without the extension and says why.
    */
   readonly open?: (app: App) => Contributions | Promise<Contributions>;
+}
+
+/** The conversation with the person at the terminal of a gateway. */
+export interface Conversation {
+  readonly assistant: AssistantPort;
+  readonly paths: HomePaths;
+  /** The values of its configuration that are never written down. */
+  readonly secrets: readonly string[];
+  /** Chat platforms on which the assistant answers meanwhile. */
+  readonly platforms: readonly string[];
+  /** Aborts when it must end. */
+  readonly signal: AbortSignal;
+  /** Emits `interrupt` for a Ctrl-C that came as a signal. */
+  readonly interrupts: EventTarget;
+  /** Only lines are printed. */
+  readonly plain: boolean;
+  /** Called at /setup, which ends it. */
+  readonly onSetup: () => void;
 }
 
 /** Gives an extension its type; what the module of a package exports by default is what this returns. */

@@ -6,15 +6,24 @@ import memory from './memory/index.ts';
 import ollama from './ollama/index.ts';
 import slack from './slack/index.ts';
 import telegram from './telegram/index.ts';
+import terminal from './terminal/index.ts';
 import webhooks from './webhooks/index.ts';
 
 /** Every part of the program that could be absent, in the order in which they are opened. */
-export const EXTENSIONS: readonly Extension[] = [memory, cron, browser, webhooks, telegram, discord, slack, ollama].map(
-  (one) => ({
-    ...one,
-    isBuiltIn: true,
-  }),
-);
+export const EXTENSIONS: readonly Extension[] = [
+  memory,
+  cron,
+  browser,
+  webhooks,
+  terminal,
+  telegram,
+  discord,
+  slack,
+  ollama,
+].map((one) => ({
+  ...one,
+  isBuiltIn: true,
+}));
 
 // What operations take and answer, for everyone who reads only the declarations.
 export type * from './cron/operation.ts';

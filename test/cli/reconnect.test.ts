@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReconnectingAssistant } from '../../src/cli/conversation/reconnect.ts';
+import { ReconnectingAssistant } from '../../src/cli/reconnect.ts';
 import { AppError } from '../../src/util/errors.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { aborted, summaryOf } from '../gateway/fake-assistant.ts';

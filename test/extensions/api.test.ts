@@ -21,20 +21,22 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-providers.ts':
     'argumentsObject argumentsText AskedWindow AssistantPart brokenStream configuredWindow countText createWatchedFetch deadlinesOf EMPTY_ANSWER endpointFetch EndpointOptions ErrorContext Exchange failureIn Fetch forThinking imagesOf isLengthReason isLocalAddress isRefusalReason malformedAnswer ModelError ModelEvent ModelRequest ModelResponse ModelToolCall openProvider outputText perExchange presetOf Provider providerAddressOf ProviderConfig questionsTo readablePart readUsage rootOf serverId StopReason streamCall systemMessage ToolMessage UserPart Vendor VendorPlace versionIn WindowQuestion WireBody wireJson wireName WireRequest wireRequest withImagesRead withQuirks withTextCalls',
   'api-proxy.ts': 'startGuardedProxy',
-  'api-rows.ts': 'argument choice commandRow flagOption GroupPart textOption',
+  'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
     'createSandbox GuardedProxyOptions launch probeSandbox RunningProxy Sandbox SandboxedCommand SendingRequest',
   'api-setup.ts':
-    'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting SetupWorld',
+    'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
+  'api-terminal.ts':
+    'ApprovalQuestion ApprovalReply AssistantPort AttachedMessage attribute characters ConnectionWatcher Conversation createRedactor inlineSpans isDumb jsonText LineHistory LONGEST_MARKDOWN lookOf NotSentError OutboundEvent paint parseMarkdown Piece ReconnectingAssistant rowWidth seconds SendInput TerminalLook textWidth Tone TurnSummary wrapAnywhere wrapped wrapWords',
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
-    'CallIds CallPerson ChatCommand DeclaredAction defineTool errorResult escapeControlChars fetchAction FileAccess GuardedFetch imageType KeepWhole localRole PAGE_MARGIN readWhole RecordedJob siteOf Tool ToolContext ToolDecision ToolResult useOf webhookSender withScheme writeThrough',
+    'CallIds CallPerson ChatCommand DeclaredAction defineTool errorResult escapeControlChars fetchAction FileAccess firstJoined GuardedFetch hasChannel imageType KeepWhole localRole PAGE_MARGIN readWhole RecordedJob siteOf Tool ToolContext ToolDecision ToolResult useOf webhookSender withScheme writeThrough',
   'api-vendors.ts': 'AskedWindow lazyProvider Vendor VendorPlace',
   'api-why.ts': 'OwnStep WhyStep WhyStory withoutStop',
   'api.ts':
-    'AcceptResult AnswerOf API_CHANNEL App AppError asFlag assistantCommand boundaryFor Button Caller channelSecret channelServer Clock Config Contributions count cut deadline defineExtension definePlugin errorCode errorMessage Extension ExtensionOperations Fence fence firstJoined flag FROM hasChannel HomePaths InboundDraft InboundMessage Logger MARKDOWN megabytes NamedOperation oneLine operation optionalText OutboundMessage ParamsOf parseChat plural raceAbort Random RecentMap Role Route RoutePart SAY_BUTTON Section section sentences sessionKeyOf sleep Slots systemRandom takes ToolFacts z',
+    'AcceptResult AnswerOf API_CHANNEL App AppError asFlag assistantCommand boundaryFor Button Caller channelSecret channelServer Clock Config Contributions count cut deadline defineExtension definePlugin errorCode errorMessage Extension ExtensionOperations Fence fence flag FROM HomePaths InboundDraft InboundMessage Logger MARKDOWN megabytes NamedOperation oneLine operation optionalText OutboundMessage ParamsOf parseChat plural raceAbort Random RecentMap Role Route RoutePart SAY_BUTTON Section section sentences sessionKeyOf sleep Slots systemRandom takes ToolFacts z',
 };
 
 test('the API has these names and no others', () => {

@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
-import { seconds } from '../terminal/activity.ts';
+import { seconds } from '../../cli/format.ts';
 
 /** Characters of a text, of arguments and of results that are shown of each. */
 const LONGEST = 200;

@@ -6,13 +6,15 @@ import { loadConfig } from '../../config/load.ts';
 import { readVersion } from '../../config/version.ts';
 import { deadline, raceAbort } from '../../util/clock.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
+import { isOn } from '../../core/program.ts';
+import { usageError } from '../usage.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { isOwnersChannel } from '../../util/owners-channels.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf, startAssistant } from '../open.ts';
 import { escapeInvisible } from '../format.ts';
 import type { HomeFlag } from '../table/command.ts';
-import { isDumb, wrapped } from '../terminal/look.ts';
+import { isDumb, wrapped } from '../look.ts';
 import { openNotifier } from '../../service/notify.ts';
 import { startWatchdog } from '../../service/watchdog.ts';
 
@@ -56,7 +58,16 @@ export async function gatewayCommand(
   // The start reads it too: a service has no use for it before.
   const loaded = isTerminal ? await loadConfig({ program: context.program, home: paths.home, env: context.env }) : null;
   const isMachine = loaded?.config.homes.enabled === true;
-  const talks = loaded !== null && !isMachine && (wantsTalk || Object.keys(enabledChannels(loaded)).length === 0);
+  const conversation = context.program.extensions.find(
+    (one) => one.conversation !== undefined && (loaded === null || isOn(one, loaded.config)),
+  )?.conversation;
+  if (wantsTalk && conversation === undefined)
+    throw usageError('--talk needs an extension that talks in the terminal.');
+  const talks =
+    loaded !== null &&
+    !isMachine &&
+    conversation !== undefined &&
+    (wantsTalk || Object.keys(enabledChannels(loaded)).length === 0);
   // A log line would stand in the middle of the conversation.
   const logsToFile = talks && context.stderr.isTTY === true;
   let assistant: Assistant;
@@ -127,24 +138,15 @@ export async function gatewayCommand(
         `no channel is configured: people reach the assistant in the terminal and on the page (${assistantCommand('init')} adds one)`,
       );
     if (isTerminal) await showPage(assistant, context);
-    if (loaded !== null && !isMachine && (wantsTalk || platforms.length === 0)) {
-      const [{ greeting }, { talk }, { openHistory }] = await Promise.all([
-        import('../conversation/converse.ts'),
-        import('../conversation/talk.ts'),
-        import('../terminal/open-history.ts'),
-      ]);
-      context.stdout.write(wrapped(await greeting(assistant, false, 'main'), context.stdout));
-      if (platforms.length > 0)
-        context.stdout.write(wrapped(`It answers on ${platforms.join(', ')} too, until you end this.`, context.stdout));
-      await using history = await openHistory(paths, loaded.secrets);
+    if (loaded !== null && !isMachine && conversation !== undefined && (wantsTalk || platforms.length === 0)) {
       talksPlainly = printsOnly;
-      await talk(context, {
+      await conversation(context, {
         assistant,
-        session: 'main',
+        paths,
+        secrets: loaded.secrets,
+        platforms,
         signal: ended.signal,
         interrupts,
-        workspace: paths.workspace,
-        history,
         plain: printsOnly,
         onSetup: () => void (setsUp = true),
       });

@@ -1,6 +1,6 @@
 import { command, type Group } from './command.ts';
 import { copyKeys } from './service.ts';
-import { flag, number, text, texts, wholeNumber, type Option } from './values.ts';
+import { flag, text, wholeNumber, type Option } from './values.ts';
 
 // The commands about the assistant itself: run it, talk to it, see how it is.
 
@@ -19,28 +19,12 @@ export const gateway = command({
   load: async () => (await import('../assistant/gateway.ts')).gatewayCommand,
 });
 
-export const chat = command({
-  name: 'chat',
-  description: 'talk to the assistant in this terminal, attached to a running gateway or alone',
-  options: {
-    message: text('<text>', 'say this, print the answer and end ("-": read it from stdin)', { short: 'm' }),
-    json: flag('print the answer and its details as JSON'),
-    image: texts('<path>', 'send an image with the message; may be repeated'),
-    model: text('<ref>', 'use this model, e.g. anthropic/claude-sonnet-5-5'),
-    session: text('<name>', 'the conversation to continue', { fallback: 'main' }),
-    plain,
-    timeout: number('<seconds>', 'stop after this many seconds; the exit code is then 1'),
-  },
-  exits: { 0: 'it answered', 1: 'the turn failed, timed out, or something in it was refused', 130: 'Ctrl-C' },
-  load: async () => (await import('../conversation/chat.ts')).chatCommand,
-});
-
 export const acp = command({
   name: 'acp',
   description: 'talk with a code editor over stdin and stdout, by the Agent Client Protocol',
   after:
     'The editor starts it. It attaches to a running gateway, or runs the assistant itself until stdin ends; what goes wrong is written to stderr.',
-  load: async () => (await import('../conversation/acp.ts')).acpCommand,
+  load: async () => (await import('../assistant/acp.ts')).acpCommand,
 });
 
 /** `more`: the options of kinds of channels. */

@@ -22,6 +22,8 @@ interface CommandRecord<A, O> {
   readonly description: string;
   /** It is meant where its group is called without a command. */
   readonly isDefault?: true;
+  /** The command before which the help shows it. @default it stands behind those of the core */
+  readonly before?: string;
   /** What it works on: a home, or the folder of a machine with many too. @default 'home' */
   readonly worksOn?: 'home' | 'any folder';
   /** By name, in the order of their places. */
@@ -41,6 +43,7 @@ export interface CliCommand {
   readonly name: string;
   readonly description: string;
   readonly isDefault: boolean;
+  readonly before?: string;
   readonly arguments: Readonly<Record<string, Argument<unknown>>>;
   readonly options: Readonly<Record<string, Option<unknown>>>;
   readonly after: string;
@@ -67,13 +70,14 @@ export function command<
   A extends Readonly<Record<string, Argument<unknown>>> = Record<never, never>,
   O extends Readonly<Record<string, Option<unknown>>> = Record<never, never>,
 >(record: CommandRecord<A, O>): CliCommand {
-  const { name, description, isDefault = false, worksOn = 'home', after = '', exits = {}, load } = record;
+  const { name, description, before, isDefault = false, worksOn = 'home', after = '', exits = {}, load } = record;
   const args: Readonly<Record<string, Argument<unknown>>> = record.arguments ?? {};
   const options: Readonly<Record<string, Option<unknown>>> = record.options ?? {};
   return {
     name,
     description,
     isDefault,
+    ...(before === undefined ? {} : { before }),
     arguments: args,
     options,
     after,

@@ -1,5 +1,6 @@
 import { audit, inbox, logs, outbox, trace, undo, usage, why } from './activity.ts';
-import { acp, chat, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
+import { acp, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
+import type { GroupPart } from '../../core/extension.ts';
 import type { Program } from '../../core/program.ts';
 import { command, type CliCommand, type Group } from './command.ts';
 import { config } from './config.ts';
@@ -21,7 +22,6 @@ const completion = (commands: () => readonly (CliCommand | Group)[]) =>
 /** Those of the core, in the order in which `--help` lists them. */
 const core = (setups: Readonly<Record<string, Option<string | undefined>>>): readonly (CliCommand | Group)[] => [
   gateway,
-  chat,
   acp,
   init(setups),
   status,
@@ -61,7 +61,7 @@ export function commandsOf({ extensions }: Pick<Program, 'extensions'>): readonl
   for (const { row, isBuiltIn } of rows) {
     const at = all.findIndex(({ name }) => name === row.name);
     const there = all[at];
-    if (there === undefined) all.push({ description: '', ...row });
+    if (there === undefined) all.splice(placeOf(row, all), 0, { description: '', ...row });
     else if ('commands' in there && 'commands' in row)
       all[at] = { ...there, commands: [...there.commands, ...row.commands] };
     // What the program has itself stays, and of two packages the first keeps a name.
@@ -69,4 +69,9 @@ export function commandsOf({ extensions }: Pick<Program, 'extensions'>): readonl
   }
   const whole: readonly (CliCommand | Group)[] = [...all, completion(() => whole)];
   return whole;
+}
+
+function placeOf(row: CliCommand | GroupPart, all: readonly (CliCommand | Group)[]): number {
+  const at = 'before' in row ? all.findIndex(({ name }) => name === row.before) : -1;
+  return at === -1 ? all.length : at;
 }

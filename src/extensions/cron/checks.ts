@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failed, note, ok, warning, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
-import { hasChannel } from '../../core/api.ts';
+import { hasChannel } from '../../core/api-tools.ts';
 import { machineZone } from '../../core/api-time.ts';
 import { hashOfJob, scheduleOf, type Job } from './job.ts';
 import { parseJobs } from './jobs-file.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { type Clock, firstJoined } from '../../core/api.ts';
+import { firstJoined } from '../../core/api-tools.ts';
+import type { Clock } from '../../core/api.ts';
 import { jobSchema, scheduleOf } from './job.ts';
 import type { JobState, JobStore } from './job-store.ts';
 import { nextRuns } from './schedule.ts';

@@ -1,15 +1,6 @@
 import { join } from 'node:path';
-import {
-  AppError,
-  errorMessage,
-  hasChannel,
-  plural,
-  sessionKeyOf,
-  type App,
-  type InboundMessage,
-  type z,
-} from '../../core/api.ts';
-import { localRole } from '../../core/api-tools.ts';
+import { AppError, errorMessage, plural, sessionKeyOf, type App, type InboundMessage, type z } from '../../core/api.ts';
+import { hasChannel, localRole } from '../../core/api-tools.ts';
 import { machineZone } from '../../core/api-time.ts';
 import { foundNotice } from './found-jobs.ts';
 import { JobStore } from './job-store.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Editor } from '../../../src/cli/terminal/editor.ts';
-import { inputRows } from '../../../src/cli/terminal/input-rows.ts';
+import { Editor } from '../../../src/extensions/terminal/editor.ts';
+import { inputRows } from '../../../src/extensions/terminal/input-rows.ts';
 
 /** An editor with this text, its cursor at `|`. */
 function at(marked: string): Editor {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ScreenTranscript } from '../../../src/cli/terminal/transcript.ts';
+import { ScreenTranscript } from '../../../src/extensions/terminal/transcript.ts';
 import { QUESTION, textEvent, toolEnd, toolEvent } from '../../gateway/fake-assistant.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
 import { openAssistant, pathsOf } from '../open.ts';
 import type { HomeFlag } from '../table/command.ts';
-import { ReconnectingAssistant } from './reconnect.ts';
+import { ReconnectingAssistant } from '../reconnect.ts';
 
 /** `assistant acp`: speaks with a code editor over stdin and stdout, attached to a running gateway or alone, until stdin ends. */
 export async function acpCommand({ home }: HomeFlag, context: CliContext): Promise<number> {

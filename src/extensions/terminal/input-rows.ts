@@ -1,4 +1,4 @@
-import { characters, textWidth } from '../../channels/markup/terminal-text.ts';
+import { characters, textWidth } from '../../core/api-terminal.ts';
 import type { ScreenPlace } from './frame.ts';
 
 export interface InputRows {

@@ -1,4 +1,4 @@
-import type { Piece, Tone } from './terminal-text.ts';
+import type { Piece, Tone } from '../../core/api-terminal.ts';
 
 /** Longer blocks are shown without colours. */
 const LONGEST = 50_000;

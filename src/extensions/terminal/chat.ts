@@ -2,24 +2,20 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
-import { renderTerminal } from '../../channels/markup/terminal.ts';
-import type {
-  AssistantPort,
-  AttachedMessage,
-  OutboundEvent,
-  SendInput,
-  TurnSummary,
-} from '../../gateway/assistant-port.ts';
-import { deadline } from '../../util/clock.ts';
-import { oneLine, plural } from '../../util/text.ts';
-import type { CliContext } from '../context.ts';
+import { type CliContext, openAssistant, terminalText, type OutputFlags, usageError } from '../../core/api-cli.ts';
+import {
+  type AssistantPort,
+  type AttachedMessage,
+  type OutboundEvent,
+  type SendInput,
+  type TurnSummary,
+  jsonText,
+  lookOf,
+} from '../../core/api-terminal.ts';
+import { deadline, oneLine, plural } from '../../core/api.ts';
+import { renderTerminal } from './markup.ts';
 import { converse } from './converse.ts';
-import { openAssistant } from '../open.ts';
-import { json as jsonText, terminalText } from '../format.ts';
-import type { OutputFlags } from '../table/command.ts';
-import { lookOf } from '../terminal/look.ts';
-import { waitingSign } from '../terminal/waiting-sign.ts';
-import { usageError } from '../usage.ts';
+import { waitingSign } from './waiting-sign.ts';
 
 interface ChatFlags extends OutputFlags {
   readonly message: string | undefined;

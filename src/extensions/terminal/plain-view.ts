@@ -1,7 +1,12 @@
 import { createInterface, type Interface } from 'node:readline';
-import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
-import type { CliContext } from '../context.ts';
-import { lookOf } from './look.ts';
+import type { CliContext } from '../../core/api-cli.ts';
+import {
+  type ApprovalQuestion,
+  type AttachedMessage,
+  type OutboundEvent,
+  type TurnSummary,
+  lookOf,
+} from '../../core/api-terminal.ts';
 import { ScreenTranscript } from './transcript.ts';
 import type { ChatActions, ChatView } from './view.ts';
 

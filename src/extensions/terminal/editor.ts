@@ -1,4 +1,4 @@
-import { characters } from '../../channels/markup/terminal-text.ts';
+import { characters } from '../../core/api-terminal.ts';
 
 /** Pasted text of more lines is shown as `[50 lines]`. */
 const MOST_SHOWN_LINES = 5;

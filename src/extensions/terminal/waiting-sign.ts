@@ -1,8 +1,7 @@
-import type { OutboundEvent } from '../../gateway/assistant-port.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/api-cli.ts';
+import { type OutboundEvent, isDumb, lookOf } from '../../core/api-terminal.ts';
 import { Activity } from './activity.ts';
 import { Frame } from './frame.ts';
-import { isDumb, lookOf } from './look.ts';
 
 const DRAW_MS = 100;
 

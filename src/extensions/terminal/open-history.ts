@@ -1,6 +1,5 @@
-import type { HomePaths } from '../../config/home.ts';
-import { createRedactor } from '../../security/redact/redact.ts';
-import { LineHistory } from '../../storage/line-history.ts';
+import { createRedactor, LineHistory } from '../../core/api-terminal.ts';
+import type { HomePaths } from '../../core/api.ts';
 
 /**
  * What was entered in the terminals of a home. A text that holds one of `secrets`, or what looks like a secret, is not

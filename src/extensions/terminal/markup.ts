@@ -1,10 +1,18 @@
 import type { Token } from 'markdown-it';
-import { inlineSpans } from './inline.ts';
-import { attribute, LONGEST_MARKDOWN, parseMarkdown } from './parser.ts';
-import type { Span } from './spans.ts';
-import { codePieces } from './terminal-code.ts';
-import { tableRows } from './terminal-table.ts';
-import { paint, wrapAnywhere, wrapWords, type Piece, type TerminalLook } from './terminal-text.ts';
+import type { Span } from '../../core/api-channels.ts';
+import {
+  inlineSpans,
+  attribute,
+  LONGEST_MARKDOWN,
+  parseMarkdown,
+  paint,
+  wrapAnywhere,
+  wrapWords,
+  type Piece,
+  type TerminalLook,
+} from '../../core/api-terminal.ts';
+import { codePieces } from './markup-code.ts';
+import { tableRows } from './markup-table.ts';
 
 type Row = readonly Piece[];
 

@@ -1,6 +1,6 @@
 import { emitKeypressEvents, type Key } from 'node:readline';
 import type { Readable } from 'node:stream';
-import type { Clock } from '../../util/clock.ts';
+import type { Clock } from '../../core/api.ts';
 import { complete, type CompletionPorts } from './completion.ts';
 import { Editor } from './editor.ts';
 import { HistoryWalk, type InputHistory } from './history.ts';

@@ -1,11 +1,20 @@
-import { diffPieces } from '../../channels/markup/terminal-code.ts';
-import { renderTerminal } from '../../channels/markup/terminal.ts';
-import { paint, wrapAnywhere, wrapWords, type Piece, type TerminalLook } from '../../channels/markup/terminal-text.ts';
-import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
-import type { Clock } from '../../util/clock.ts';
-import { oneLine, sentences } from '../../util/text.ts';
-import { escapeInvisible } from '../format.ts';
-import { Activity, seconds } from './activity.ts';
+import { escapeInvisible } from '../../core/api-cli.ts';
+import {
+  seconds,
+  paint,
+  wrapAnywhere,
+  wrapWords,
+  type Piece,
+  type TerminalLook,
+  type ApprovalQuestion,
+  type AttachedMessage,
+  type OutboundEvent,
+  type TurnSummary,
+} from '../../core/api-terminal.ts';
+import { type Clock, oneLine, sentences } from '../../core/api.ts';
+import { diffPieces } from './markup-code.ts';
+import { renderTerminal } from './markup.ts';
+import { Activity } from './activity.ts';
 import { AnswerText } from './answer-text.ts';
 
 type ToolEnd = Extract<OutboundEvent, { readonly type: 'tool-end' }>;

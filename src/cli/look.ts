@@ -1,6 +1,6 @@
-import { paint, wrapWords, type TerminalLook } from '../../channels/markup/terminal-text.ts';
-import { wantsColor, type Environment } from '../../config/environment.ts';
-import { terminalText } from '../format.ts';
+import { paint, wrapWords, type TerminalLook } from '../channels/markup/terminal-text.ts';
+import { wantsColor, type Environment } from '../config/environment.ts';
+import { terminalText } from './format.ts';
 
 /** Text over wider lines is hard to read. */
 const WIDEST = 120;

@@ -1,4 +1,4 @@
-import { rowWidth, wrapWords, type Piece } from './terminal-text.ts';
+import { rowWidth, wrapWords, type Piece } from '../../core/api-terminal.ts';
 
 type Cell = readonly Piece[];
 type Row = readonly Piece[];

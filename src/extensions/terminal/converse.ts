@@ -1,13 +1,20 @@
-import { loadConfig } from '../../config/load.ts';
-import type { AssistantPort } from '../../gateway/assistant-port.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
-import { openAssistant, pathsOf } from '../open.ts';
-import { ReconnectingAssistant } from './reconnect.ts';
-import type { HomeFlag } from '../table/command.ts';
+import {
+  loadConfig,
+  type CliContext,
+  terminalText,
+  openAssistant,
+  pathsOf,
+  type HomeFlag,
+} from '../../core/api-cli.ts';
+import {
+  type Conversation,
+  type AssistantPort,
+  isDumb,
+  wrapped,
+  ReconnectingAssistant,
+} from '../../core/api-terminal.ts';
 import { talk, type TalkOptions } from './talk.ts';
-import { isDumb, wrapped } from '../terminal/look.ts';
-import { openHistory } from '../terminal/open-history.ts';
+import { openHistory } from './open-history.ts';
 
 interface ConverseFlags extends HomeFlag {
   readonly session: string;
@@ -60,17 +67,29 @@ export async function converse(
         const watch: TalkOptions['watch'] = (watcher) => running.watch(watcher);
         const code = await talk(context, { ...options, assistant: running, watch });
         if (!setsUp) return code;
-        await (await import('../assistant/init.ts')).setUpRunning(home, { context, assistant: running, session });
+        await (await import('../../core/api-setup.ts')).setUpRunning(home, { context, assistant: running, session });
       }
     }
     const code = await talk(context, { ...options, assistant: assistant.port });
     if (!setsUp) return code;
   }
-  return await (await import('../assistant/init.ts')).setUpHere({ home }, context);
+  return await (await import('../../core/api-setup.ts')).setUpHere({ home }, context);
+}
+
+/** The conversation in the terminal of a gateway. */
+export async function converseHere(
+  context: CliContext,
+  { paths, secrets, platforms, ...options }: Conversation,
+): Promise<void> {
+  context.stdout.write(wrapped(await greeting(options.assistant, false, 'main'), context.stdout));
+  if (platforms.length > 0)
+    context.stdout.write(wrapped(`It answers on ${platforms.join(', ')} too, until you end this.`, context.stdout));
+  await using history = await openHistory(paths, secrets);
+  await talk(context, { ...options, session: 'main', workspace: paths.workspace, history });
 }
 
 /** The first line of a conversation. */
-export async function greeting(assistant: AssistantPort, attached: boolean, session: string): Promise<string> {
+async function greeting(assistant: AssistantPort, attached: boolean, session: string): Promise<string> {
   const { model } = await assistant.info();
   const where = attached ? 'the running gateway' : 'this terminal';
   const which = session === 'main' ? '' : `, conversation "${terminalText(session)}"`;

@@ -1,13 +1,18 @@
-import type { ApprovalQuestion, ApprovalReply, AssistantPort, AttachedMessage } from '../../gateway/assistant-port.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
-import type { CliContext } from '../context.ts';
-import { escapeInvisible, terminalText } from '../format.ts';
-import { NotSentError, type ConnectionWatcher } from './reconnect.ts';
-import { shortHistory, type InputHistory } from '../terminal/history.ts';
-import { LiveView } from '../terminal/live-view.ts';
-import { isDumb } from '../terminal/look.ts';
-import { PlainView } from '../terminal/plain-view.ts';
-import type { ChatActions, ChatView } from '../terminal/view.ts';
+import { type CliContext, escapeInvisible, terminalText } from '../../core/api-cli.ts';
+import {
+  type ApprovalQuestion,
+  type ApprovalReply,
+  type AssistantPort,
+  type AttachedMessage,
+  isDumb,
+  NotSentError,
+  type ConnectionWatcher,
+} from '../../core/api-terminal.ts';
+import { AppError, errorMessage } from '../../core/api.ts';
+import { shortHistory, type InputHistory } from './history.ts';
+import { LiveView } from './live-view.ts';
+import { PlainView } from './plain-view.ts';
+import type { ChatActions, ChatView } from './view.ts';
 
 const PROMPT = 'you › ';
 const QUESTION_PROMPT = 'Allow it? [y/N] ';

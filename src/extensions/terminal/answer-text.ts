@@ -1,5 +1,5 @@
-import { lastBlock, renderTerminal } from '../../channels/markup/terminal.ts';
-import type { TerminalLook } from '../../channels/markup/terminal-text.ts';
+import type { TerminalLook } from '../../core/api-terminal.ts';
+import { lastBlock, renderTerminal } from './markup.ts';
 
 /**
  * Markdown that grows. Its finished blocks are handed out once, as lines; the last, which may still change, is shown as it

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { textWidth } from '../../channels/markup/terminal-text.ts';
+import { textWidth } from '../../core/api-terminal.ts';
 
 /** A terminal that is written to; it tells its size and emits `resize`. */
 export type TerminalOut = Writable & { readonly columns?: number; readonly rows?: number };

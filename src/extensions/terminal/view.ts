@@ -1,4 +1,4 @@
-import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
+import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../core/api-terminal.ts';
 
 /** What a conversation shows and asks; one for a terminal that is drawn on, one that only prints. */
 export interface ChatView extends Disposable {

@@ -1,12 +1,19 @@
-import { paint, wrapWords, type TerminalLook } from '../../channels/markup/terminal-text.ts';
-import type { ApprovalQuestion, AttachedMessage, OutboundEvent, TurnSummary } from '../../gateway/assistant-port.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/api-cli.ts';
+import {
+  paint,
+  wrapWords,
+  type TerminalLook,
+  type ApprovalQuestion,
+  type AttachedMessage,
+  type OutboundEvent,
+  type TurnSummary,
+  lookOf,
+} from '../../core/api-terminal.ts';
 import type { CompletionPorts } from './completion.ts';
 import { Frame } from './frame.ts';
 import type { InputHistory } from './history.ts';
 import { inputRows } from './input-rows.ts';
 import { Keyboard } from './keyboard.ts';
-import { lookOf } from './look.ts';
 import { ScreenTranscript } from './transcript.ts';
 import type { ChatActions, ChatView } from './view.ts';
 

@@ -1,6 +1,5 @@
-import { paint, textWidth, type TerminalLook } from '../../channels/markup/terminal-text.ts';
-import type { Clock } from '../../util/clock.ts';
-import { oneLine } from '../../util/text.ts';
+import { seconds, paint, textWidth, type TerminalLook } from '../../core/api-terminal.ts';
+import { type Clock, oneLine } from '../../core/api.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
@@ -116,13 +115,6 @@ export class Activity {
     this.#hasText = hasText;
     this.#status = '';
   }
-}
-
-/** `0.3 s`, `12 s`, `2 min 5 s`. */
-export function seconds(ms: number): string {
-  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`;
-  const whole = Math.round(ms / 1_000);
-  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
 /** One line of at most `width` columns. */
