@@ -16,7 +16,7 @@ import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
-const MAIN = fileURLToPath(new URL('../support/empty-main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../support/few-main.ts', import.meta.url));
 
 const configOf = (url: string) => ({
   agent: { model: 'openai/scripted-model' },
