@@ -39,11 +39,18 @@ const CHECKS: readonly Check[] = [
   ...serviceChecks,
 ];
 
-/** Those of the core and of the extensions, by subject in the order in which they are shown. */
+/** Those of the core and of the extensions, by subject in the order in which they are shown; parts with one id are one check. */
 export async function checksOf({ extensions }: Program): Promise<readonly Check[]> {
   const own = await Promise.all(extensions.map(async ({ checks }) => (await checks?.()) ?? []));
-  const all = [...CHECKS, ...own.flat()];
+  const parts = [...CHECKS, ...own.flat()];
+  const all = parts
+    .filter(({ id }, at) => at === parts.findIndex((part) => part.id === id))
+    .map((check): Check => ({ ...check, run: together(parts.filter(({ id }) => id === check.id)) }));
   return SUBJECTS.flatMap((subject) => all.filter((check) => check.subject === subject));
+}
+
+function together(checks: readonly Check[]): Check['run'] {
+  return async (scene, signal) => (await Promise.all(checks.map(({ run }) => run(scene, signal)))).flat();
 }
 
 /** What is looked at in the folder of a machine with many homes; the other checks are about a home. */

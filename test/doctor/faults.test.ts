@@ -193,7 +193,7 @@ describe('assistant doctor', () => {
       ],
       ['channel.token', 'failed', /channels\.second\.token: Telegram refused this token/u, /init$/u],
       ['channel.token', 'failed', /channels\.slack\.appToken: Slack refused/u, /init$/u],
-      ['discord.intents', 'failed', /Message Content Intent is off/u, /discord\.com\/developers/u],
+      ['channel.intents', 'failed', /Message Content Intent is off/u, /discord\.com\/developers/u],
       ['channel.poller', 'failed', /telegram has a webhook/u, /deleteWebhook"$/u],
       ['sandbox.mode', 'warning', /without a sandbox and without a question/u, /config set tools\.exec\.mode auto$/u],
       ['gateway.port', 'failed', /Another program listens at 127\.0\.0\.1:/u, /config set gateway\.port 0$/u],

@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<string, string>> = {
     'AccessSettings actOf albumsOf Backfill ChannelContext ChannelError channelOptions ChannelSettings createGuardedFetch decideAccess Dialect groupOptions IdOrder InboundResult isPicture isSaid Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap ON_MESSAGE ONLY_TO opinionOf OutgoingPart Pace PairedRole Permit permittedRequests PieceDialect Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft ReactionTarget receive Received renderPieces renderRows ReplyReference Resend Sender SenderAccess SendError Span spanText startsWithName StateReactions textIn textOfPress toParts toPieces toRows toSpans unknownShape UNREAD withAddress withoutAnswered writtenBy',
   'api-cli.ts':
     'CliContext confirm draftChange escapeInvisible HomeFlag loadConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
-  'api-doctor.ts': 'channelsOf Check failed Finding note ok Scene tokenFinding warning',
+  'api-doctor.ts': 'channelsOf Check failed Finding note ok Scene tokenCheck tokenFinding warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',

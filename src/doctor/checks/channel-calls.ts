@@ -6,13 +6,7 @@ import { isConflict } from './channels.ts';
 import type { Scene } from '../scene.ts';
 
 export const channelCallChecks: readonly Check[] = [
-  {
-    id: 'channel.token',
-    subject: 'channels',
-    about: 'Telegram and Slack take each token',
-    live: true,
-    run: tokens,
-  },
+  tokenCheck(tokens),
   {
     id: 'channel.poller',
     subject: 'channels',
@@ -60,6 +54,11 @@ async function slack(scene: Scene, { name, settings, key, prefix }: SlackToken):
   const { askSlack } = await import('../../setup/channels/slack.ts');
   const answer = await askSlack(String(settings[key]), settings, prefix);
   return tokenFinding(scene, { name, key, answer, who: (user) => user || 'the app' });
+}
+
+/** Whether a platform takes the tokens of its channels: one check for all platforms. */
+export function tokenCheck(run: Check['run']): Check {
+  return { id: 'channel.token', subject: 'channels', about: 'each platform takes its tokens', live: true, run };
 }
 
 /** What a platform said of a token. */

@@ -1,10 +1,19 @@
-import { channelsOf, failed, ok, tokenFinding, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import {
+  channelsOf,
+  failed,
+  ok,
+  tokenCheck,
+  tokenFinding,
+  type Check,
+  type Finding,
+  type Scene,
+} from '../../core/api-doctor.ts';
 import { textIn } from '../../core/api-channels.ts';
 import { askDiscord, mayReadMessages } from './setup.ts';
 
 export const checks: readonly Check[] = [
-  { id: 'discord.token', subject: 'channels', about: 'Discord takes each token', live: true, run: tokens },
-  { id: 'discord.intents', subject: 'channels', about: 'Discord lets the bot read messages', live: true, run: intents },
+  tokenCheck(tokens),
+  { id: 'channel.intents', subject: 'channels', about: 'Discord lets the bot read messages', live: true, run: intents },
 ];
 
 function tokens(scene: Scene): Promise<readonly Finding[]> {
