@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import type { PairedRole } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
+import { openToRead } from '../storage/open-database.ts';
 import type { JournalDatabase } from './rows.ts';
 
 /** A person who got a role by a pairing code. */
@@ -110,7 +110,7 @@ export function ownersChatOnDisk(path: string): { readonly channel: string; read
 function rowsOnDisk(path: string, sql: string): readonly Readonly<Record<string, unknown>>[] {
   if (!existsSync(path)) return [];
   try {
-    const db = new DatabaseSync(path, { readOnly: true });
+    const db = openToRead(path, { isOpen: false });
     try {
       return db.prepare(sql).all();
     } finally {
