@@ -50,7 +50,7 @@ export async function checksOf({ extensions }: Program): Promise<readonly Check[
 }
 
 function together(checks: readonly Check[]): Check['run'] {
-  return async (scene, signal) => (await Promise.all(checks.map(({ run }) => run(scene, signal)))).flat();
+  return async (scene, signal) => (await Promise.all(checks.map(async ({ run }) => await run(scene, signal)))).flat();
 }
 
 /** What is looked at in the folder of a machine with many homes; the other checks are about a home. */
