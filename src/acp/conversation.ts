@@ -23,7 +23,7 @@ import { replayOf } from './replay.ts';
 import { SetUp } from './set-up.ts';
 import { text, Updates, type Step } from './updates.ts';
 
-export interface ConversationPorts {
+export interface EditorConnection {
   readonly assistant: AssistantPort;
   readonly client: AgentContext;
   /** What the editor said that it can do. */
@@ -51,7 +51,7 @@ const CANCELLED = new DOMException('cancelled by the editor', 'AbortError');
 /** One conversation of an editor with the assistant. */
 export class Conversation implements Disposable {
   readonly id: string;
-  readonly #ports: ConversationPorts;
+  readonly #editor: EditorConnection;
   readonly #updates = new Updates();
   readonly #prompts = new Set<AbortController>();
   /** Resolves when what was cancelled so far has ended. */
@@ -74,13 +74,13 @@ export class Conversation implements Disposable {
   constructor(
     id: string,
     facts: EditorSessionInfo & { readonly servers: readonly EditorServer[] },
-    ports: ConversationPorts,
+    editor: EditorConnection,
   ) {
     this.id = id;
     this.#isReadOnly = facts.readOnly;
-    this.#ports = ports;
+    this.#editor = editor;
     this.#setUp = new SetUp(facts, facts.servers, {
-      ...ports,
+      ...editor,
       sessionId: id,
       say: (sentence) => this.#say(sentence),
       attachAnew: () => {
@@ -102,8 +102,8 @@ export class Conversation implements Disposable {
   /** From now on the editor sees what happens in the conversation, and is asked. */
   attach(): void {
     const told = async (): Promise<void> => this.#sending;
-    const files = clientFiles({ ...this.#ports, sessionId: this.id, told });
-    this.#attached = this.#ports.assistant.attach(this.#key, (message) => this.#hear(() => this.#message(message)), {
+    const files = clientFiles({ ...this.#editor, sessionId: this.id, told });
+    this.#attached = this.#editor.assistant.attach(this.#key, (message) => this.#hear(() => this.#message(message)), {
       ...(files === undefined ? {} : { files }),
       servers: this.#setUp.servers,
       onEvent: (event) => this.#hear(() => this.#event(event)),
@@ -111,7 +111,7 @@ export class Conversation implements Disposable {
         await this.#sending;
         const request = permissionFor(this.id, question);
         const options = { cancellationSignal: signal, stopWaitingOnCancel: true };
-        return replyOf(await this.#ports.client.request(methods.client.session.requestPermission, request, options));
+        return replyOf(await this.#editor.client.request(methods.client.session.requestPermission, request, options));
       },
     });
   }
@@ -120,7 +120,7 @@ export class Conversation implements Disposable {
   async replay(): Promise<void> {
     this.#held = [];
     this.attach();
-    const exported = await this.#ports.assistant
+    const exported = await this.#editor.assistant
       .request('sessionsExport', { session: this.#key, format: 'json' })
       .catch((error: unknown) => {
         // Nothing was said in it yet.
@@ -136,7 +136,7 @@ export class Conversation implements Disposable {
 
   /** Which slash commands there are. */
   async tellCommands(): Promise<void> {
-    const commands = await this.#ports.assistant.request('commands', {});
+    const commands = await this.#editor.assistant.request('commands', {});
     const availableCommands = commands.map(({ name, description }) => ({
       name: name.replace(/^\//u, ''),
       description,
@@ -152,7 +152,7 @@ export class Conversation implements Disposable {
     stopped.signal.addEventListener('abort', () => this.#stops(ended.promise));
     // An editor that goes away takes nothing back.
     const onCancel = (): void => {
-      if (!this.#ports.closed.aborted) stopped.abort(CANCELLED);
+      if (!this.#editor.closed.aborted) stopped.abort(CANCELLED);
     };
     if (cancelled.aborted) onCancel();
     cancelled.addEventListener('abort', onCancel, { once: true });
@@ -161,9 +161,9 @@ export class Conversation implements Disposable {
       await this.#setUp.ask(stopped.signal);
       // A stop drops all that the assistant was told before it knows of the stop.
       await raceAbort(before, stopped.signal);
-      const images = await Promise.all(content.images.map((image) => this.#ports.keepImage(image)));
+      const images = await Promise.all(content.images.map((image) => this.#editor.keepImage(image)));
       const { text: words, files } = content;
-      const summary = await this.#ports.assistant.send(
+      const summary = await this.#editor.assistant.send(
         { session: this.#key, text: words, files, keeps: true, ...(images.length === 0 ? {} : { images }) },
         { signal: stopped.signal },
       );
@@ -185,7 +185,7 @@ export class Conversation implements Disposable {
   async cancel(): Promise<void> {
     for (const prompt of this.#prompts) prompt.abort(CANCELLED);
     if (this.#prompts.size > 0 || this.#running.size === 0) return;
-    const stop = this.#ports.assistant.send({ session: this.#key, text: '/stop', keeps: true }, {});
+    const stop = this.#editor.assistant.send({ session: this.#key, text: '/stop', keeps: true }, {});
     this.#stops(stop);
     await stop;
   }
@@ -194,23 +194,23 @@ export class Conversation implements Disposable {
   async setMode(mode: string): Promise<boolean> {
     if (!MODES.some(({ id }) => id === mode)) return false;
     const asked = { session: this.#key, readOnly: mode === 'read-only' };
-    this.#isReadOnly = (await this.#ports.assistant.request('editorsReadOnly', asked)).readOnly;
+    this.#isReadOnly = (await this.#editor.assistant.request('editorsReadOnly', asked)).readOnly;
     this.#send({ update: { sessionUpdate: 'current_mode_update', currentModeId: mode } });
     return true;
   }
 
   /** What may be chosen for the conversation. */
   async configOptions(): Promise<SessionConfigOption[]> {
-    const models = await this.#ports.assistant.request('modelsList', { session: this.#key });
+    const models = await this.#editor.assistant.request('modelsList', { session: this.#key });
     this.#model = models.current;
     return [modelOption(models)];
   }
 
   /** Chooses the model that answers from now on; false: there is no such model. */
   async setModel(model: string): Promise<boolean> {
-    const { models } = await this.#ports.assistant.request('modelsList', { session: this.#key });
+    const { models } = await this.#editor.assistant.request('modelsList', { session: this.#key });
     if (!models.includes(model)) return false;
-    await this.#ports.assistant.send({ session: this.#key, text: `/model ${model}`, keeps: true }, {});
+    await this.#editor.assistant.send({ session: this.#key, text: `/model ${model}`, keeps: true }, {});
     return true;
   }
 
@@ -249,7 +249,7 @@ export class Conversation implements Disposable {
 
   /** How full the context window is, and which model answers, where that has changed. */
   #tellState(): void {
-    const { assistant, closed, log } = this.#ports;
+    const { assistant, closed, log } = this.#editor;
     const tell = async (): Promise<void> => {
       const { used, window: size } = await assistant.request('prompt', { session: this.#key });
       this.#send({ update: { sessionUpdate: 'usage_update', used, size } });
@@ -286,16 +286,16 @@ export class Conversation implements Disposable {
       .then(async () =>
         this.#notify(step.edited === undefined ? step.update : await this.#withDiffs(step, step.edited)),
       )
-      .catch((error: unknown) => this.#ports.log(`acp: an update was not sent: ${errorMessage(error)}`));
+      .catch((error: unknown) => this.#editor.log(`acp: an update was not sent: ${errorMessage(error)}`));
   }
 
   async #notify(update: SessionUpdate): Promise<void> {
-    await this.#ports.client.notify(methods.client.session.update, { sessionId: this.id, update });
+    await this.#editor.client.notify(methods.client.session.update, { sessionId: this.id, update });
   }
 
   async #withDiffs({ update }: Step, { turn, call }: NonNullable<Step['edited']>): Promise<SessionUpdate> {
     if (update.sessionUpdate !== 'tool_call_update') return update;
-    const changes = await this.#ports.assistant.request('editorsChanges', { session: this.#key, turn, call });
+    const changes = await this.#editor.assistant.request('editorsChanges', { session: this.#key, turn, call });
     const content: ToolCallContent[] = changes.map(({ path, before, after }) => ({
       type: 'diff',
       path,

@@ -21,7 +21,7 @@ import { sha256 } from '../storage/change-log.ts';
 import { ensureDirectory, ifThere, replaceDurable } from '../storage/files.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import { editorServers } from './client-servers.ts';
-import { Conversation, keyOf, type ConversationPorts } from './conversation.ts';
+import { Conversation, keyOf, type EditorConnection } from './conversation.ts';
 import { frameStream } from './frames.ts';
 import { MODEL } from './model-option.ts';
 import { promptContent, refused, type PromptContent } from './prompt-content.ts';
@@ -57,7 +57,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
   const { assistant, input, output, version, log, signal } = options;
   const conversations = new Map<string, Conversation>();
   let capabilities: ClientCapabilities = {};
-  const ports = (client: AgentContext): ConversationPorts => ({
+  const connectionOf = (client: AgentContext): EditorConnection => ({
     assistant,
     client,
     capabilities,
@@ -74,7 +74,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     const servers = editorServers(mcpServers);
     const facts = await assistant.request('editorsOpen', { session: keyOf(id), folder: await folderOf(cwd) });
     conversations.get(id)?.[Symbol.dispose]();
-    const opened = new Conversation(id, { ...facts, servers }, ports(client));
+    const opened = new Conversation(id, { ...facts, servers }, connectionOf(client));
     conversations.set(id, opened);
     return opened;
   };

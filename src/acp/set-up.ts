@@ -6,7 +6,7 @@ import { raceAbort } from '../util/clock.ts';
 import { serverPermission } from './client-servers.ts';
 import { folderPermission, replyOf } from './permission.ts';
 
-export interface SetUpPorts {
+export interface SetUpOptions {
   readonly assistant: Pick<AssistantPort, 'request'>;
   readonly client: AgentContext;
   /** The editor's id of the conversation. */
@@ -19,7 +19,7 @@ export interface SetUpPorts {
 
 /** What the owner is asked before a prompt: whether the open folder may be used, and which MCP servers of the editor. */
 export class SetUp {
-  readonly #ports: SetUpPorts;
+  readonly #options: SetUpOptions;
   #facts: EditorSessionInfo;
   #unasked: readonly EditorServer[];
   #servers: readonly EditorServer[] = [];
@@ -27,10 +27,10 @@ export class SetUp {
   #asking: Promise<void> = Promise.resolve();
 
   /** `brought`: the servers of the editor. */
-  constructor(facts: EditorSessionInfo, brought: readonly EditorServer[], ports: SetUpPorts) {
+  constructor(facts: EditorSessionInfo, brought: readonly EditorServer[], options: SetUpOptions) {
     this.#facts = facts;
     this.#unasked = brought;
-    this.#ports = ports;
+    this.#options = options;
   }
 
   /** The servers that were agreed to. */
@@ -51,7 +51,7 @@ export class SetUp {
   async #askForFolder(signal: AbortSignal): Promise<void> {
     const { session, folder, allowed } = this.#facts;
     if (allowed !== null) return;
-    const { assistant, say, sessionId } = this.#ports;
+    const { assistant, say, sessionId } = this.#options;
     const reply = await this.#permission(folderPermission(sessionId, folder), signal);
     if (signal.aborted) return;
     const decision = { session, allowed: reply !== false, always: reply === 'always' };
@@ -60,7 +60,7 @@ export class SetUp {
   }
 
   async #askForServers(signal: AbortSignal): Promise<void> {
-    const { assistant, say, sessionId, attachAnew } = this.#ports;
+    const { assistant, say, sessionId, attachAnew } = this.#options;
     const agreed: EditorServer[] = [];
     while (!signal.aborted) {
       const [server] = this.#unasked;
@@ -88,7 +88,7 @@ export class SetUp {
   /** No answer is a no. */
   async #permission(request: RequestPermissionRequest, signal: AbortSignal): Promise<ApprovalReply> {
     const options = { cancellationSignal: signal, stopWaitingOnCancel: true };
-    return await this.#ports.client
+    return await this.#options.client
       .request(methods.client.session.requestPermission, request, options)
       .then(replyOf, () => false as const);
   }

@@ -17,7 +17,7 @@ import { AppError } from '../util/errors.ts';
 
 type Connection = AssistantPort & AsyncDisposable;
 
-export interface ReconnectPorts {
+export interface ReconnectOptions {
   readonly clock: Clock;
   /** Undefined while no assistant listens. */
   readonly connect: () => Promise<Connection | undefined>;
@@ -50,7 +50,7 @@ export class NotSentError extends Error {
  * twice; one that is stopped meanwhile rejects with `NotSentError`.
  */
 export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
-  readonly #ports: ReconnectPorts;
+  readonly #options: ReconnectOptions;
   readonly #attached = new Set<{ readonly attach: (to: Connection) => void }>();
   readonly #closing = new AbortController();
   #current: Promise<Connection>;
@@ -58,8 +58,8 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
   #port: Connection | undefined;
   #watcher: ConnectionWatcher | undefined;
 
-  constructor(first: Connection, ports: ReconnectPorts) {
-    this.#ports = ports;
+  constructor(first: Connection, options: ReconnectOptions) {
+    this.#options = options;
     this.#current = Promise.resolve(first);
     this.#follow(first);
   }
@@ -147,7 +147,7 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
   }
 
   async #again(): Promise<Connection> {
-    const { clock, connect } = this.#ports;
+    const { clock, connect } = this.#options;
     const since = clock.monotonic();
     let isTold = false;
     for (let failures = 1; ; failures += 1) {

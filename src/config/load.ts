@@ -32,6 +32,8 @@ export interface LoadedConfig {
   readonly program: Program;
   /** One sentence each. */
   readonly warnings: readonly string[];
+  /** Those of the warnings that are about keys which aren't known. */
+  readonly unknown: readonly string[];
   /** Path of the file, whether or not it exists; `ASSISTANT_CONFIG` if that variable replaces the file. */
   readonly path: string;
   readonly exists: boolean;
@@ -152,10 +154,12 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
     variableOf,
     sensitive,
   });
+  const unknown = unknownKeys(program, settings, absent);
   return {
     config,
     program,
     path,
+    unknown,
     exists: source !== undefined,
     isEmpty: document?.isEmpty ?? true,
     written,
@@ -180,7 +184,7 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
         ? [`${path} is empty; the defaults are used. To set the assistant up: ${assistantCommand('init')}`]
         : []),
       ...warnings,
-      ...unknownKeys(program, settings, absent),
+      ...unknown,
       ...missingVariables(resolved.missing, config, settings),
       ...idleChannels(program, resolved.missing, config),
     ],

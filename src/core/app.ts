@@ -2,8 +2,8 @@ import type { CommandTable } from '../agent/commands/table.ts';
 import type { Budget } from '../agent/context/budget.ts';
 import type { CallBounds } from '../agent/context/call-bounds.ts';
 import type { ContextWindow } from '../agent/context/fit.ts';
-import type { PairingPort } from '../agent/commands/pair.ts';
 import type { StatusReport } from '../agent/commands/command.ts';
+import type { createPairing } from '../app/people/pairing.ts';
 import type { Why } from '../app/agent/why.ts';
 import type { Undo } from '../agent/undo/undo.ts';
 import type { TapeActions } from '../tools/tape.ts';
@@ -113,7 +113,7 @@ export interface Services extends Omit<Stores, 'files'> {
   /** The operations that need no gateway. */
   readonly requests: AgentRequests;
   /** Who is let in, and the chat commands. */
-  readonly pairing: PairingPort;
+  readonly pairing: ReturnType<typeof createPairing>;
   readonly commands: CommandTable;
   readonly loop: AgentLoop;
 }

@@ -1,5 +1,5 @@
 import type { Row } from '../storage/database.ts';
-import type { JournalPorts } from './rows.ts';
+import type { JournalDatabase } from './rows.ts';
 
 /** A command that an owner allowed from now on: exactly this program with these arguments in this folder. */
 export interface Allowance {
@@ -22,28 +22,28 @@ const ID_LENGTH = 8;
 
 /** The commands that run without a question because an owner answered "always". */
 export class Allowances {
-  readonly #ports: JournalPorts;
+  readonly #journal: JournalDatabase;
 
-  constructor(ports: JournalPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase) {
+    this.#journal = journal;
   }
 
   has(hash: string): boolean {
-    return this.#ports.db.get('SELECT 1 FROM allowances WHERE hash = ?', hash) !== undefined;
+    return this.#journal.db.get('SELECT 1 FROM allowances WHERE hash = ?', hash) !== undefined;
   }
 
   /** All allowances, oldest first. */
   list(): readonly Allowance[] {
-    return this.#ports.db.all('SELECT * FROM allowances ORDER BY created_at, id').map(toAllowance);
+    return this.#journal.db.all('SELECT * FROM allowances ORDER BY created_at, id').map(toAllowance);
   }
 
   remember(draft: AllowanceDraft): Promise<void> {
-    return this.#ports.db.write(() => rememberNow(this.#ports, draft));
+    return this.#journal.db.write(() => rememberNow(this.#journal, draft));
   }
 
   /** Removes an allowance and returns it; undefined when there is none with this id. */
   forget(id: string): Promise<Allowance | undefined> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       const row = db.get('SELECT * FROM allowances WHERE id = ?', id.toLowerCase());
       db.run('DELETE FROM allowances WHERE id = ?', id.toLowerCase());
@@ -54,7 +54,7 @@ export class Allowances {
 
 /** Inserts an allowance within the caller's transaction; one with the same hash stays as it is. */
 export function rememberNow(
-  { db, clock, newId }: JournalPorts,
+  { db, clock, newId }: JournalDatabase,
   { program, folder, createdBy, hash }: AllowanceDraft,
 ): void {
   db.run(

@@ -1,7 +1,9 @@
 import type { InboundMessage } from '../bus/messages.ts';
+import type { Outbox } from './outbox.ts';
+import type { JournalDatabase } from './rows.ts';
 import type { Row } from '../storage/database.ts';
 import { rememberNow } from './allowances.ts';
-import { byCode, questionId, toQuestion, type QuestionStorePorts, type QuestionRow } from './questions.ts';
+import { byCode, questionId, toQuestion, type QuestionRow } from './questions.ts';
 
 /** A question that waits in the chat and thread of a message. */
 export interface QuestionHere extends QuestionRow {
@@ -55,19 +57,19 @@ export interface AnswerTaken {
  * Null: the message is no answer.
  */
 export function takeAnswer(
-  ports: QuestionStorePorts,
-  interpret: Interpreter,
+  journal: JournalDatabase,
+  { outbox, interpret }: { readonly outbox: Outbox; readonly interpret: Interpreter },
   message: InboundMessage,
 ): AnswerTaken | null {
-  const { db, clock, outbox } = ports;
-  const ruling = interpret(message, { here: () => openIn(ports, message), byCode: (code) => byCode(ports, code) });
+  const { db, clock } = journal;
+  const ruling = interpret(message, { here: () => openIn(journal, message), byCode: (code) => byCode(journal, code) });
   if (ruling === null) return null;
   const { decided, reply } = ruling;
   const { channel, chatId, threadId, sender } = message;
   if (decided !== null) {
     const by = `${channel}:${sender.id}`;
     const { always } = decided.question.request;
-    if (decided.forGood === true && always !== undefined) rememberNow(ports, { ...always, createdBy: by });
+    if (decided.forGood === true && always !== undefined) rememberNow(journal, { ...always, createdBy: by });
     db.run(
       "UPDATE questions SET state = ?, answer = ?, answered_by = ?, updated_at = ? WHERE call_id = ? AND state = 'waiting'",
       decided.state,
@@ -97,7 +99,7 @@ export function takeAnswer(
   return { message, callId: decided?.question.callId ?? null, reply };
 }
 
-function openIn({ db, clock }: QuestionStorePorts, message: InboundMessage): readonly QuestionHere[] {
+function openIn({ db, clock }: JournalDatabase, message: InboundMessage): readonly QuestionHere[] {
   return db
     .all(
       `SELECT * FROM questions

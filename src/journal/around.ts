@@ -1,5 +1,5 @@
 import { MESSAGES, toMessage, toTurn, TURNS, type MessageLife, type TurnLife } from './lives.ts';
-import { dedupeKey, type JournalPorts } from './rows.ts';
+import { dedupeKey, type JournalDatabase } from './rows.ts';
 
 /** Where a message was written, and the id that the platform gave it. */
 type Place = Pick<MessageLife, 'channel' | 'account' | 'chat' | 'externalId'>;
@@ -15,9 +15,9 @@ const MOST = 50;
 
 /** Reads what happened around a message and its turn, for people who ask why. */
 export class Around {
-  readonly #db: JournalPorts['db'];
+  readonly #db: JournalDatabase['db'];
 
-  constructor({ db }: Pick<JournalPorts, 'db'>) {
+  constructor({ db }: Pick<JournalDatabase, 'db'>) {
     this.#db = db;
   }
 

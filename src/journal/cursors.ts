@@ -1,20 +1,20 @@
 import type { Cursor } from '../bus/messages.ts';
-import type { JournalPorts } from './rows.ts';
+import type { JournalDatabase } from './rows.ts';
 
 /** At most this many cursors of one channel are kept; the ones that moved longest ago are deleted. */
 const MOST_CURSORS = 5_000;
 
 /** The read cursors of channels whose platform does not take acknowledgements. */
 export class CursorStore {
-  readonly #ports: JournalPorts;
+  readonly #journal: JournalDatabase;
 
-  constructor(ports: JournalPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase) {
+    this.#journal = journal;
   }
 
   /** The cursors of one channel: place → platform id of the newest message read. The one that moved last comes last. */
   of(channel: string): ReadonlyMap<string, string> {
-    const rows = this.#ports.db.all(
+    const rows = this.#journal.db.all(
       'SELECT place, last FROM cursors WHERE channel = ? ORDER BY updated_at, place',
       channel,
     );
@@ -23,7 +23,7 @@ export class CursorStore {
 }
 
 /** Stores cursors within the caller's transaction. */
-export function moveCursors({ db, clock }: JournalPorts, cursors: readonly Cursor[]): void {
+export function moveCursors({ db, clock }: JournalDatabase, cursors: readonly Cursor[]): void {
   for (const { channel, place, last } of cursors) {
     db.run(
       `INSERT INTO cursors (channel, place, last, updated_at) VALUES (?, ?, ?, ?)

@@ -1,7 +1,7 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Inbox } from './inbox.ts';
-import { unfinishedTurn, type JournalPorts } from './rows.ts';
+import { unfinishedTurn, type JournalDatabase } from './rows.ts';
 
 /** One heartbeat: a model looked at HEARTBEAT.md, and perhaps a turn followed. */
 export interface Look {
@@ -24,25 +24,27 @@ const LOOKS = `SELECT look.*, inbound.state AS inbound_state, turns.outcome AS o
 
 /** The heartbeats: when a model looked, what it decided, and whether its result was sent to the owner. */
 export class Heartbeats {
-  readonly #ports: JournalPorts & { readonly inbox: Inbox };
+  readonly #journal: JournalDatabase;
+  readonly #inbox: Inbox;
 
-  constructor(ports: JournalPorts & { readonly inbox: Inbox }) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase, inbox: Inbox) {
+    this.#journal = journal;
+    this.#inbox = inbox;
   }
 
   /** The newest looks, newest first, at most `limit`. */
   newest(limit: number): readonly Look[] {
-    return this.#ports.db.all(`${LOOKS} ORDER BY look.at DESC LIMIT ?`, limit).map(toLook);
+    return this.#journal.db.all(`${LOOKS} ORDER BY look.at DESC LIMIT ?`, limit).map(toLook);
   }
 
   /** The look that published an inbound message; undefined: none. */
   ofMessage(inboundId: string): Look | undefined {
-    return this.#ports.db.all(`${LOOKS} WHERE look.inbound_id = ?`, inboundId).map(toLook)[0];
+    return this.#journal.db.all(`${LOOKS} WHERE look.inbound_id = ?`, inboundId).map(toLook)[0];
   }
 
   /** Inserts a look before the model is asked, so that after a crash it is not asked again at once. */
   begin(at: number): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       db.run(
         `INSERT OR IGNORE INTO heartbeat (at, action, reason) VALUES (?, 'failed', 'the process stopped while a model was asked')`,
@@ -53,7 +55,7 @@ export class Heartbeats {
 
   /** Stores the decision of a look; `inbound`, the message for the turn that does the task, is queued in the same transaction. */
   end(at: number, look: Pick<Look, 'action' | 'reason'>, inbound?: InboundMessage): Promise<void> {
-    const { db, inbox } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       db.run(
         'UPDATE heartbeat SET action = ?, reason = ?, inbound_id = ? WHERE at = ?',
@@ -62,13 +64,13 @@ export class Heartbeats {
         inbound?.id ?? null,
         at,
       );
-      if (inbound !== undefined) inbox.enqueueInternal(inbound);
+      if (inbound !== undefined) this.#inbox.enqueueInternal(inbound);
     });
   }
 
   /** Stores whether the result is sent to the owner. A decision that exists already stays. */
   judge(at: number, notified: boolean, verdict: string): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       db.run('UPDATE heartbeat SET told = ?, verdict = ? WHERE at = ? AND told IS NULL', notified ? 1 : 0, verdict, at);
     });

@@ -2,7 +2,7 @@ import type { InboxPort, Queued } from '../bus/bus.ts';
 import type { AcceptResult, Cursor, InboundMessage } from '../bus/messages.ts';
 import { takeAnswer, type AnswerTaken, type Interpreter } from './answers.ts';
 import { moveCursors } from './cursors.ts';
-import { dedupeKey, INBOUND, parseInbound, placeholders, type JournalPorts } from './rows.ts';
+import { dedupeKey, INBOUND, parseInbound, placeholders, type JournalDatabase } from './rows.ts';
 import type { Outbox } from './outbox.ts';
 import { wellFormed } from '../util/well-formed.ts';
 import { endWork, isStopRequest, stopSession, type Stopped } from './stop.ts';
@@ -16,19 +16,21 @@ const CHANNEL_CAP = 20_000;
 /** A chat gets at most one notice in this time that messages were refused. */
 const NOTICE_EVERY_MS = 600_000;
 
-export type InboxPorts = JournalPorts & { readonly outbox: Outbox; readonly interpret: Interpreter };
-
 /** The inbound messages (table `inbound`), each once. An accepted message is on disk. */
 export class Inbox implements InboxPort {
-  readonly #ports: InboxPorts;
+  readonly #journal: JournalDatabase;
+  readonly #outbox: Outbox;
+  readonly #interpret: Interpreter;
   readonly #stopListeners = new Set<(stopped: Stopped) => void>();
   readonly #answerListeners = new Set<(taken: AnswerTaken) => void>();
   readonly #committedListeners = new Set<(message: InboundMessage) => void>();
   #background: (session: string) => number = () => 0;
   #arrivals = 0;
 
-  constructor(ports: InboxPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase, outbox: Outbox, interpret: Interpreter) {
+    this.#journal = journal;
+    this.#outbox = outbox;
+    this.#interpret = interpret;
     this.onQueued(() => {
       this.#arrivals += 1;
     });
@@ -54,10 +56,10 @@ export class Inbox implements InboxPort {
     const answers: AnswerTaken[] = [];
     const work = (): AcceptResult[] => {
       const waiting = new Map<string, number>();
-      moveCursors(this.#ports, cursors);
+      moveCursors(this.#journal, cursors);
       return messages.map((message) => this.#acceptOne(message, waiting, { stops, answers }));
     };
-    const results = await this.#ports.db.write(work, 'durable', (all) => {
+    const results = await this.#journal.db.write(work, 'durable', (all) => {
       const accepted = messages.filter((_, n) => all[n] === 'accepted');
       for (const message of accepted) for (const listener of this.#committedListeners) listener(message);
     });
@@ -73,17 +75,17 @@ export class Inbox implements InboxPort {
 
   /** As `endWork` of the journal, within the caller's transaction. */
   endWork(ids: readonly string[], by: Parameters<typeof endWork>[2]): readonly string[] {
-    return endWork(this.#ports, ids, by);
+    return endWork(this.#journal, ids, by);
   }
 
   /** As `enqueueInternal`, in a transaction of its own. */
   acceptOwn(message: InboundMessage): Promise<boolean> {
-    return this.#ports.db.write(() => this.enqueueInternal(message));
+    return this.#journal.db.write(() => this.enqueueInternal(message));
   }
 
   /** Withdraws a waiting message that the program wrote. False: a turn has taken it, or there is none. */
   withdrawInternal(message: Pick<InboundMessage, 'channel' | 'account' | 'chatId' | 'externalId'>): Promise<boolean> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     const { channel, account, chatId, externalId } = message;
     return db.write(() => {
       const changed = db.run(
@@ -101,7 +103,7 @@ export class Inbox implements InboxPort {
 
   /** Records why a message is not worked on, as a sentence. */
   refusedBecause(id: string, reason: string): Promise<unknown> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => db.run('UPDATE inbound SET reason = ? WHERE id = ?', reason, id), 'lazy');
   }
 
@@ -111,7 +113,7 @@ export class Inbox implements InboxPort {
   }
 
   page(after: number, limit: number): readonly Queued<InboundMessage>[] {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db
       .all(
         "SELECT seq, payload FROM inbound WHERE state = 'accepted' AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
@@ -125,16 +127,16 @@ export class Inbox implements InboxPort {
   /** Whether a turn began with a person's message of this chat. */
   began(channel: string, turnId: string, chatId: string): boolean {
     const sql = "SELECT 1 FROM inbound WHERE turn_id = ? AND channel = ? AND chat = ? AND origin = 'user' LIMIT 1";
-    return this.#ports.db.get(sql, turnId, channel, chatId) !== undefined;
+    return this.#journal.db.get(sql, turnId, channel, chatId) !== undefined;
   }
 
   onQueued(listener: () => void): Disposable {
-    return this.#ports.db.onQueued(INBOUND, listener);
+    return this.#journal.db.onQueued(INBOUND, listener);
   }
 
   /** The messages of a session that no turn has taken, oldest first, at most `limit`; with `committed` those too that are not durable. */
   waiting(session: string, limit: number, committed = false): readonly InboundMessage[] {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db
       .all(
         "SELECT payload FROM inbound WHERE session = ? AND state = 'accepted' AND seq <= ? ORDER BY seq LIMIT ?",
@@ -147,7 +149,7 @@ export class Inbox implements InboxPort {
 
   /** Resolves when all messages that were accepted so far are durable; rejects as `Database.untilDurable` does. */
   untilDurable(): Promise<void> {
-    return this.#ports.db.untilDurable(INBOUND);
+    return this.#journal.db.untilDurable(INBOUND);
   }
 
   /** A counter that grows when a message becomes durable, so an unchanged value means that `waiting` returns nothing new. */
@@ -157,14 +159,14 @@ export class Inbox implements InboxPort {
 
   /** Sessions in which messages wait that no turn has taken. */
   waitingSessions(): readonly string[] {
-    return this.#ports.db
+    return this.#journal.db
       .all("SELECT DISTINCT session FROM inbound WHERE state = 'accepted'")
       .map((row) => row.text('session'));
   }
 
   /** The messages with these ids, in order of arrival. */
   byId(ids: readonly string[]): readonly InboundMessage[] {
-    return this.#ports.db
+    return this.#journal.db
       .all(
         `SELECT payload FROM inbound WHERE id IN (${placeholders(ids)}) AND payload IS NOT NULL ORDER BY seq`,
         ...ids,
@@ -174,7 +176,7 @@ export class Inbox implements InboxPort {
 
   /** When a person's message last came in on a channel, ms since 1970; undefined: never. */
   heardUntil(channel: string): number | undefined {
-    const row = this.#ports.db.get(
+    const row = this.#journal.db.get(
       "SELECT max(received_at) AS at FROM inbound WHERE channel = ? AND origin = 'user' HAVING at IS NOT NULL",
       channel,
     );
@@ -182,7 +184,7 @@ export class Inbox implements InboxPort {
   }
 
   counts(): Readonly<Record<string, number>> {
-    const rows = this.#ports.db.all(
+    const rows = this.#journal.db.all(
       "SELECT state, count(*) AS n FROM inbound WHERE state IN ('accepted', 'running') GROUP BY state",
     );
     return Object.fromEntries(rows.map((row) => [row.text('state'), row.number('n')]));
@@ -196,14 +198,17 @@ export class Inbox implements InboxPort {
     const full = this.#overCap(message, waiting);
     if (this.#isKnown(message)) return 'duplicate';
     // An edit of an older message is no answer to a question that was asked after it.
-    const answer = message.edits === undefined ? takeAnswer(this.#ports, this.#ports.interpret, message) : null;
+    const answer =
+      message.edits === undefined
+        ? takeAnswer(this.#journal, { outbox: this.#outbox, interpret: this.#interpret }, message)
+        : null;
     const stop = answer === null && isStopRequest(message);
     const isEdit = !stop && answer === null && this.#replaceEdited(message);
     const state = stop || answer !== null || isEdit ? 'done' : full === null ? 'accepted' : 'refused';
     const reason = stop ? 'stop' : answer !== null ? 'answer' : isEdit ? 'edit' : full;
     if (!this.#insert(message, state, reason)) return 'duplicate';
     if (stop) {
-      stops.push(stopSession(this.#ports, message, this.#background(message.sessionKey)));
+      stops.push(stopSession(this.#journal, this.#outbox, message, this.#background(message.sessionKey)));
       return 'accepted';
     }
     if (answer !== null) {
@@ -220,7 +225,7 @@ export class Inbox implements InboxPort {
    * turn does not have the message.
    */
   correct(turnId: string, edit: InboundMessage): Promise<boolean> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       if (db.get("SELECT 1 FROM inbound WHERE id = ? AND state = 'accepted'", edit.id) === undefined) return false;
       if (!this.#replaceEdited(edit, turnId)) return false;
@@ -231,7 +236,7 @@ export class Inbox implements InboxPort {
 
   /** Applies an edit to its message, if that waits or `turnId` has it. False: it was not found, so the edit is a new message. */
   #replaceEdited({ edits, channel, account, chatId, sender }: InboundMessage, turnId: string | null = null): boolean {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     if (edits === undefined) return false;
     const row = db.get(
       `SELECT id, payload FROM inbound
@@ -256,7 +261,7 @@ export class Inbox implements InboxPort {
   }
 
   #insert(message: InboundMessage, state: string, reason: string | null): boolean {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     if (this.#isKnown(message)) return false;
     const seq = db.insert(
       `INSERT OR IGNORE INTO inbound
@@ -284,7 +289,7 @@ export class Inbox implements InboxPort {
 
   /** Stores the newest message of each chat of an owner, without its content, so that notices can be sent there later. */
   #rememberOwner(message: InboundMessage, seq: number): void {
-    this.#ports.db.run(
+    this.#journal.db.run(
       'INSERT OR REPLACE INTO owner_chats (channel, chat, direct, payload, seq) VALUES (?, ?, ?, ?, ?)',
       message.channel,
       message.chatId,
@@ -304,7 +309,7 @@ export class Inbox implements InboxPort {
 
   /** Whether a message with this key was accepted before. The key is kept (table `dedupe`) after the row is deleted. */
   #isKnown({ channel, account, chatId, externalId }: InboundMessage): boolean {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     const found =
       db.get(
         'SELECT 1 AS n FROM inbound WHERE channel = ? AND account = ? AND chat = ? AND external_id = ?',
@@ -317,7 +322,7 @@ export class Inbox implements InboxPort {
   }
 
   #overCap(message: InboundMessage, waiting: Map<string, number>): string | null {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     const chat = db.get(
       "SELECT count(*) AS n FROM inbound WHERE channel = ? AND chat = ? AND state = 'accepted'",
       message.channel,
@@ -332,12 +337,12 @@ export class Inbox implements InboxPort {
   }
 
   #noticeOnce(message: InboundMessage): void {
-    const { db, clock, outbox } = this.#ports;
+    const { db, clock } = this.#journal;
     const id = `full:${message.channel}:${message.chatId}`;
     const now = clock.now();
     // A notice from the future was written before the clock was set back.
     db.run('DELETE FROM outbound WHERE id = ? AND NOT created_at BETWEEN ? AND ?', id, now - NOTICE_EVERY_MS, now);
-    outbox.insert({
+    this.#outbox.insert({
       message: {
         id,
         channel: message.channel,

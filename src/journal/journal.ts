@@ -46,7 +46,7 @@ import { CORE_VIEWS, type NamedTables } from './tables.ts';
 import { TurnRecords } from './turn-records.ts';
 import { Turns } from './turns.ts';
 import { UsageStore } from './usage.ts';
-import { INBOUND, OUTBOUND, type JournalPorts } from './rows.ts';
+import { INBOUND, OUTBOUND, type JournalDatabase } from './rows.ts';
 
 /** The journal: one SQLite file with inbox, turns, outbox and what else crosses the border of a turn. One process has it open. */
 export interface Journal extends Disposable {
@@ -96,7 +96,7 @@ export interface Journal extends Disposable {
   /** Call it when the process ends because of an error: the journal is closed, but the next start counts it as a crash. */
   markCrashed(): void;
   /** Ends what waits in a journal that was restored from a backup; null: that was done before. */
-  endWaiting(ending: Parameters<typeof endWaiting>[1]): Promise<EndedByRestore | null>;
+  endWaiting(ending: Parameters<typeof endWaiting>[2]): Promise<EndedByRestore | null>;
   /** Resolves when the journal has made a commit durable, which is a sign of life; rejects when it cannot. */
   answers(): Promise<void>;
   /** Call it when recovery has adopted all turns that only the tapes have, so that the next process need not look again. */
@@ -160,47 +160,47 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   });
   const boot = options.boot === undefined ? bootId() : options.boot;
   const mayHaveLost = await openedAfterPowerLoss(db, { path, boot });
-  const shared = { origins, db, clock: options.clock, newId: options.newId };
-  const outbox = new Outbox(shared);
-  const people = new People(shared);
-  const inbox = new Inbox({ ...shared, outbox, interpret: options.interpret ?? (() => null) });
+  const open: JournalDatabase = { origins, db, clock: options.clock, newId: options.newId };
+  const outbox = new Outbox(open);
+  const people = new People(open);
+  const inbox = new Inbox(open, outbox, options.interpret ?? (() => null));
   let isBroken = false;
   return {
     db,
     outbox,
     inbox,
     places: new InboundPlaces(db),
-    turns: new Turns({ ...shared, outbox, inbox }),
-    turnRecords: new TurnRecords(shared),
-    lives: new Lives(shared),
-    around: new Around(shared),
-    channelLog: new ChannelLog(shared),
-    usage: new UsageStore(shared),
-    settings: new SessionSettings(shared),
-    deadLetters: new DeadLetters(shared),
-    previews: new PreviewStore(shared),
-    questions: new QuestionStore({ ...shared, outbox }),
-    allowances: new Allowances(shared),
-    consolidations: new Consolidations(shared),
-    facts: new Facts(shared),
-    heartbeats: new Heartbeats({ ...shared, inbox }),
-    cursors: new CursorStore(shared),
-    homeFiles: new HomeFileRecords(shared),
-    modelFacts: new ModelFacts(shared),
-    feed: new JournalFeed(shared),
-    subagents: new Subagents({ ...shared, inbox }),
-    endedLogins: new EndedLogins(shared),
-    reactions: new Reactions(shared),
-    shownReactions: new ShownReactions(shared),
+    turns: new Turns(open, outbox, inbox),
+    turnRecords: new TurnRecords(open),
+    lives: new Lives(open),
+    around: new Around(open),
+    channelLog: new ChannelLog(open),
+    usage: new UsageStore(open),
+    settings: new SessionSettings(open),
+    deadLetters: new DeadLetters(open),
+    previews: new PreviewStore(open),
+    questions: new QuestionStore(open, outbox),
+    allowances: new Allowances(open),
+    consolidations: new Consolidations(open),
+    facts: new Facts(open),
+    heartbeats: new Heartbeats(open, inbox),
+    cursors: new CursorStore(open),
+    homeFiles: new HomeFileRecords(open),
+    modelFacts: new ModelFacts(open),
+    feed: new JournalFeed(open),
+    subagents: new Subagents(open, inbox),
+    endedLogins: new EndedLogins(open),
+    reactions: new Reactions(open),
+    shownReactions: new ShownReactions(open),
     people,
-    pairing: new PairingCodes({ ...shared, outbox, people, random: options.random ?? systemRandom }),
-    retention: new Retention(shared, tables),
+    pairing: new PairingCodes(open, outbox, people, options.random ?? systemRandom),
+    retention: new Retention(open, tables),
     messageCounts: () => messageCounts(db),
     newestId: newestId(db),
     mayHaveLost,
     starts,
     lossRecovered: () => lossRecovered(db),
-    endWaiting: (ending) => endWaiting({ ...shared, outbox }, ending),
+    endWaiting: (ending) => endWaiting(open, outbox, ending),
     answers: () => db.write(() => {}),
     markCrashed: () => {
       isBroken = true;
@@ -230,20 +230,20 @@ function newestId(db: Database): string {
 
 /** Settings of one session that people chose by command (/model, /busy). */
 class SessionSettings {
-  readonly #ports: JournalPorts;
+  readonly #journal: JournalDatabase;
 
-  constructor(ports: JournalPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase) {
+    this.#journal = journal;
   }
 
   /** The `provider/model` that was chosen for a session; null: the standard one. */
   model(session: string): string | null {
-    const row = this.#ports.db.get('SELECT model FROM session_models WHERE session = ?', session);
+    const row = this.#journal.db.get('SELECT model FROM session_models WHERE session = ?', session);
     return row?.text('model') ?? null;
   }
 
   setModel(session: string, model: string | null): Promise<void> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       if (model === null) db.run('DELETE FROM session_models WHERE session = ?', session);
       else db.run('INSERT OR REPLACE INTO session_models VALUES (?, ?, ?)', session, model, clock.now());
@@ -252,11 +252,11 @@ class SessionSettings {
 
   /** What a message does to a running turn, as it was chosen for a session; null: as the configuration says. */
   whenBusy(session: string): string | null {
-    return this.#ports.db.get('SELECT mode FROM session_busy WHERE session = ?', session)?.text('mode') ?? null;
+    return this.#journal.db.get('SELECT mode FROM session_busy WHERE session = ?', session)?.text('mode') ?? null;
   }
 
   setWhenBusy(session: string, mode: string | null): Promise<void> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       if (mode === null) db.run('DELETE FROM session_busy WHERE session = ?', session);
       else db.run('INSERT OR REPLACE INTO session_busy VALUES (?, ?, ?)', session, mode, clock.now());

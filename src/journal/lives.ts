@@ -2,7 +2,7 @@ import type { Row } from '../storage/database.ts';
 import { timeOfId } from '../util/ids.ts';
 import type { QuestionKind, QuestionState } from './questions.ts';
 import { toSum, SUMS, type UsageSum } from './usage.ts';
-import { parseInbound, type JournalPorts } from './rows.ts';
+import { parseInbound, type JournalDatabase } from './rows.ts';
 
 /** What became of an inbound message. Times are milliseconds since 1970. */
 export interface MessageLife {
@@ -85,9 +85,9 @@ const MOST_LOOKED_AT = 1_000;
 
 /** Reads what became of messages and turns, for people who ask. */
 export class Lives {
-  readonly #db: JournalPorts['db'];
+  readonly #db: JournalDatabase['db'];
 
-  constructor({ db }: Pick<JournalPorts, 'db'>) {
+  constructor({ db }: Pick<JournalDatabase, 'db'>) {
     this.#db = db;
   }
 

@@ -4,7 +4,7 @@ import type { Media, OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
 import { takeRendered } from './previews.ts';
-import { OPEN_OUTBOUND as OPEN, OUTBOUND, parseOutbound, type JournalPorts } from './rows.ts';
+import { OPEN_OUTBOUND as OPEN, OUTBOUND, parseOutbound, type JournalDatabase } from './rows.ts';
 import { SET_OWED, Undelivered, type DeliveryFailure } from './undelivered.ts';
 
 export type PartState = 'pending' | 'sending' | 'delivered' | 'uncertain' | 'dead';
@@ -48,16 +48,16 @@ export interface OutboundDraft {
 
 /** The outbound messages (tables `outbound` and `parts`). Each part is marked before and after it is sent. */
 export class Outbox implements OutboxPort {
-  readonly #ports: JournalPorts;
+  readonly #journal: JournalDatabase;
   readonly #undelivered: Undelivered;
 
-  constructor(ports: JournalPorts) {
-    this.#ports = ports;
-    this.#undelivered = new Undelivered(ports);
+  constructor(journal: JournalDatabase) {
+    this.#journal = journal;
+    this.#undelivered = new Undelivered(journal);
   }
 
   enqueue(messages: readonly OutboundMessage[]): Promise<void> {
-    return this.#ports.db.write(() => {
+    return this.#journal.db.write(() => {
       for (const message of messages) this.insert({ message, parts: [] });
     });
   }
@@ -73,7 +73,7 @@ export class Outbox implements OutboxPort {
   }
 
   #insert({ message, parts }: OutboundDraft): boolean {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     const now = clock.now();
     const seq = db.insert(
       `INSERT OR IGNORE INTO outbound
@@ -96,7 +96,7 @@ export class Outbox implements OutboxPort {
   }
 
   page(after: number, limit: number): readonly Queued<OutboundMessage>[] {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db
       .all(
         `SELECT seq, payload FROM outbound WHERE ${OPEN} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
@@ -108,12 +108,12 @@ export class Outbox implements OutboxPort {
   }
 
   onQueued(listener: () => void): Disposable {
-    return this.#ports.db.onQueued(OUTBOUND, listener);
+    return this.#journal.db.onQueued(OUTBOUND, listener);
   }
 
   /** The state of a message that is not finished; undefined when there is none with this id or it is finished. */
   open(id: string): OutboundState | undefined {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     const row = db.get(
       `SELECT payload, state, attempts, next_at, created_at, doubt FROM outbound WHERE id = ? AND ${OPEN}`,
       id,
@@ -133,21 +133,21 @@ export class Outbox implements OutboxPort {
 
   /** The files that a turn sent or queued, in order. */
   filesOf(turnId: string): readonly Media[] {
-    return this.#ports.db
+    return this.#journal.db
       .all('SELECT payload FROM outbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', turnId)
       .flatMap((row) => parseOutbound(row.text('payload')).media);
   }
 
   /** The state of a message, finished or not; undefined when there is none with this id. */
   stateOf(id: string): string | undefined {
-    return this.#ports.db.get('SELECT state FROM outbound WHERE id = ?', id)?.text('state');
+    return this.#journal.db.get('SELECT state FROM outbound WHERE id = ?', id)?.text('state');
   }
 
   /** A message and its last part, if the platform has that part; else undefined. */
   lastSent(
     id: string,
   ): { readonly message: OutboundMessage; readonly part: OutboxPart & { readonly platformId: string } } | undefined {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     const row = db.get('SELECT payload FROM outbound WHERE id = ? AND payload IS NOT NULL', id);
     const [part] = db.all('SELECT * FROM parts WHERE outbound_id = ? ORDER BY n DESC LIMIT 1', id).map(toPart);
     if (row === undefined || part === undefined || part.platformId === null) return undefined;
@@ -156,7 +156,7 @@ export class Outbox implements OutboxPort {
 
   /** Whether a platform id belongs to a delivered part, or to a preview, in this chat. */
   isSent({ channel, chatId }: Pick<OutboundMessage, 'channel' | 'chatId'>, platformId: string): boolean {
-    const found = this.#ports.db.get(
+    const found = this.#journal.db.get(
       `SELECT 1 AS one FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
        WHERE parts.platform_id = ? AND outbound.channel = ? AND outbound.chat = ? LIMIT 1`,
       platformId,
@@ -171,16 +171,16 @@ export class Outbox implements OutboxPort {
    * preview of the answer, if there is one.
    */
   render(id: string, texts: readonly string[]): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       this.#insertParts(id, texts);
-      takeRendered(this.#ports, id);
+      takeRendered(this.#journal, id);
     }, 'lazy');
   }
 
   /** Resolves when all marks so far are durable. */
   settled(): Promise<void> {
-    return this.#ports.db.settled();
+    return this.#journal.db.settled();
   }
 
   /**
@@ -192,7 +192,7 @@ export class Outbox implements OutboxPort {
     n: number,
     { resend, keepsDoubt = false, durability }: { resend: boolean; keepsDoubt?: boolean; durability?: Durability },
   ): Promise<boolean> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       const open = this.#touch(
         id,
@@ -212,7 +212,7 @@ export class Outbox implements OutboxPort {
 
   /** Marks a part as delivered; with the last one the message is delivered. Not durable at once: see `OutboundState.doubt`. */
   delivered(id: string, n: number, platformId: string): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       db.run(
         "UPDATE parts SET state = 'delivered', platform_id = ? WHERE outbound_id = ? AND n = ?",
@@ -227,7 +227,7 @@ export class Outbox implements OutboxPort {
 
   /** Forgets the preview that a part should replace, because it is gone: the part is then sent as a new message. */
   forgetPlace(id: string, n: number): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       db.run("UPDATE parts SET platform_id = NULL, state = 'pending' WHERE outbound_id = ? AND n = ?", id, n);
     });
@@ -235,7 +235,7 @@ export class Outbox implements OutboxPort {
 
   /** Marks a part as not sent (`pending`) or possibly sent (`uncertain`), to be tried again not before `nextAt` (ms since 1970). */
   postpone(id: string, n: number, state: 'pending' | 'uncertain', nextAt: number, reason: string): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       db.run('UPDATE parts SET state = ? WHERE outbound_id = ? AND n = ?', state, id, n);
       this.#touch(id, 'state = ?, next_at = ?, reason = ?', OPEN, state, nextAt, reason);
@@ -244,7 +244,7 @@ export class Outbox implements OutboxPort {
 
   /** Lets the messages that wait for this chat be tried at once. */
   retryNow(channel: string, chatId: string): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       db.run(
         `UPDATE outbound SET next_at = 0 WHERE channel = ? AND chat = ? AND next_at > 0 AND ${OPEN}`,
@@ -256,7 +256,7 @@ export class Outbox implements OutboxPort {
 
   /** Ends all messages that wait for this chat; later ones are tried again. Returns how many it ended. */
   endChat(channel: string, chatId: string, ending: DeliveryFailure): Promise<number> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       this.#undelivered.refused(ending);
       const open = db.all(`SELECT id FROM outbound WHERE channel = ? AND chat = ? AND ${OPEN}`, channel, chatId);
@@ -274,7 +274,7 @@ export class Outbox implements OutboxPort {
 
   /** Ends a message with a reason. If it did not arrive, a person will be told, see `Undelivered`. */
   finish(id: string, state: 'dead' | 'expired' | 'delivered', ending: DeliveryFailure): Promise<void> {
-    return this.#ports.db.write(() => {
+    return this.#journal.db.write(() => {
       this.#undelivered.refused(ending);
       for (const message of ending.instead ?? []) this.#insert({ message, parts: [] });
       const owed = state === 'delivered' ? '' : `${SET_OWED}, `;
@@ -286,7 +286,7 @@ export class Outbox implements OutboxPort {
   /** Queues notices to owners, in other chats on these channels, about messages that did not arrive. Returns how many. */
   async tellElsewhere(running: readonly string[]): Promise<number> {
     if (!this.#undelivered.hasUnreported) return 0;
-    return this.#ports.db.write(() => {
+    return this.#journal.db.write(() => {
       const notices = this.#undelivered.elsewhere(running);
       for (const message of notices) this.#insert({ message, parts: [] });
       return notices.length;
@@ -295,24 +295,24 @@ export class Outbox implements OutboxPort {
 
   /** Cancels, within the caller's transaction, the answers of a session that wait to be sent. Returns how many. */
   cancelUnsent(session: string, reason: string): number {
-    return this.#ports.db.run(
+    return this.#journal.db.run(
       `UPDATE outbound SET state = 'expired', reason = ?, updated_at = ?
        WHERE ${OPEN} AND state = 'pending' AND kind IN ('answer', 'part')
          AND EXISTS (SELECT 1 FROM turns WHERE turns.id = outbound.turn_id AND turns.session = ?)`,
       reason,
-      this.#ports.clock.now(),
+      this.#journal.clock.now(),
       session,
     );
   }
 
   counts(): Readonly<Record<string, number>> {
-    const rows = this.#ports.db.all(`SELECT state, count(*) AS n FROM outbound WHERE ${OPEN} GROUP BY state`);
+    const rows = this.#journal.db.all(`SELECT state, count(*) AS n FROM outbound WHERE ${OPEN} GROUP BY state`);
     return Object.fromEntries(rows.map((row) => [row.text('state'), row.number('n')]));
   }
 
   #insertParts(id: string, texts: readonly string[]): void {
     for (const [n, text] of texts.entries()) {
-      this.#ports.db.run(
+      this.#journal.db.run(
         "INSERT OR IGNORE INTO parts (outbound_id, n, text, state, nonce) VALUES (?, ?, ?, 'pending', ?)",
         id,
         n,
@@ -323,7 +323,7 @@ export class Outbox implements OutboxPort {
   }
 
   #touch(id: string, set: string, where = '1 = 1', ...values: (string | number)[]): boolean {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return (
       db.run(`UPDATE outbound SET ${set}, updated_at = ? WHERE id = ? AND ${where}`, ...values, clock.now(), id) > 0
     );

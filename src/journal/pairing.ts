@@ -5,7 +5,7 @@ import type { Random } from '../util/random.ts';
 import { cut, plural } from '../util/text.ts';
 import type { Outbox } from './outbox.ts';
 import type { People, Person } from './people.ts';
-import type { JournalPorts } from './rows.ts';
+import type { JournalDatabase } from './rows.ts';
 
 /** A pairing code that was sent to a person and has not expired. */
 export interface PairingRequest {
@@ -24,8 +24,6 @@ export interface PairingAttempt {
   readonly name?: string;
   readonly chatId: string;
 }
-
-type PairingPorts = JournalPorts & { readonly outbox: Outbox; readonly people: People; readonly random: Random };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -49,21 +47,27 @@ const LOCK_MS = 15 * MINUTE_MS;
 
 /** Pairing codes: gives them to unknown people and checks them. Of such a person it stores name, id and chat, no messages. */
 export class PairingCodes {
-  readonly #ports: PairingPorts;
+  readonly #journal: JournalDatabase;
+  readonly #outbox: Outbox;
+  readonly #people: People;
+  readonly #random: Random;
 
-  constructor(ports: PairingPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase, outbox: Outbox, people: People, random: Random) {
+    this.#journal = journal;
+    this.#outbox = outbox;
+    this.#people = people;
+    this.#random = random;
   }
 
   /** Sends an unknown person a code. False when a limit forbids it; true when code and message are durable in the journal. */
   async requestPairing(attempt: PairingAttempt): Promise<boolean> {
     if (!this.#mayHaveCode(attempt)) return false;
-    return await this.#ports.db.write(() => this.#mayHaveCode(attempt) && this.#giveCode(attempt));
+    return await this.#journal.db.write(() => this.#mayHaveCode(attempt) && this.#giveCode(attempt));
   }
 
   /** Codes that may be approved, oldest first. */
   pending(): readonly PairingRequest[] {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db
       .all('SELECT * FROM pairing WHERE expires_at > ? ORDER BY created_at, channel, user_id', clock.now())
       .map((row) => ({
@@ -77,7 +81,7 @@ export class PairingCodes {
 
   /** End of the lock after wrong codes, in milliseconds since 1970; null: not locked. */
   lockedUntil(): number | null {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     const until = db.get('SELECT locked_until FROM pairing_tries')?.number('locked_until') ?? 0;
     const now = clock.now();
     // A clock that was set back must not lock for longer.
@@ -89,7 +93,7 @@ export class PairingCodes {
    * such code waits, `pairing-locked` after too many wrong codes.
    */
   async approve(code: string, { by, role }: Pick<Person, 'role'> & { readonly by: string }): Promise<Person> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     const outcome = await db.write(() => {
       if (this.lockedUntil() !== null) return 'locked';
       const row = this.#waiting(code);
@@ -104,7 +108,7 @@ export class PairingCodes {
   }
 
   #mayHaveCode({ channel, senderId }: PairingAttempt): boolean {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     const now = clock.now();
     const recent = db.all(
       'SELECT user_id, expires_at FROM pairing WHERE channel = ? AND created_at > ? AND created_at <= ?',
@@ -117,7 +121,7 @@ export class PairingCodes {
   }
 
   #giveCode({ channel, senderId, name, chatId }: PairingAttempt): true {
-    const { db, clock, outbox, newId } = this.#ports;
+    const { db, clock, newId } = this.#journal;
     const now = clock.now();
     const code = this.#newCode();
     db.run('DELETE FROM pairing WHERE created_at <= ? OR created_at > ?', now - EVERY_MS, now);
@@ -131,7 +135,7 @@ export class PairingCodes {
       now,
       now + CODE_MS,
     );
-    outbox.insert(
+    this.#outbox.insert(
       notice({
         id: `pairing:${newId()}`,
         channel,
@@ -144,19 +148,19 @@ export class PairingCodes {
   }
 
   #newCode(): string {
-    const bytes = this.#ports.random.bytes(CODE_LENGTH);
+    const bytes = this.#random.bytes(CODE_LENGTH);
     return [...bytes].map((byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('');
   }
 
   /** Finds a code that has not expired. Lower case, spaces and dashes are accepted. */
   #waiting(code: string): Row | undefined {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     const typed = code.toUpperCase().replace(/[\s-]/gu, '');
     return db.get('SELECT * FROM pairing WHERE code = ? AND expires_at > ?', typed, clock.now());
   }
 
   #admit(row: Row, { by, role }: Pick<Person, 'role'> & { readonly by: string }): Person {
-    const { db, clock, outbox, people, newId } = this.#ports;
+    const { db, clock, newId } = this.#journal;
     const now = clock.now();
     const channel = row.text('channel');
     const person: Person = {
@@ -167,10 +171,10 @@ export class PairingCodes {
       addedAt: now,
       addedBy: by,
     };
-    people.insert(person);
+    this.#people.insert(person);
     db.run('DELETE FROM pairing WHERE channel = ? AND user_id = ?', channel, person.id);
     db.run('DELETE FROM pairing_tries');
-    outbox.insert(
+    this.#outbox.insert(
       notice({
         id: `paired:${newId()}`,
         channel,
@@ -184,7 +188,7 @@ export class PairingCodes {
 
   /** Counts a wrong code; returns how many more may follow before the lock. */
   #wrong(): number | 'locked' {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     const now = clock.now();
     const row = db.get('SELECT wrong, since FROM pairing_tries');
     const since = row?.number('since') ?? now;
@@ -201,7 +205,7 @@ export class PairingCodes {
   }
 
   #locked(): AppError {
-    const leftMs = (this.lockedUntil() ?? 0) - this.#ports.clock.now();
+    const leftMs = (this.lockedUntil() ?? 0) - this.#journal.clock.now();
     const minutes = plural(Math.max(1, Math.ceil(leftMs / MINUTE_MS)), 'minute');
     return new AppError(
       'pairing-locked',

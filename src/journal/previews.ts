@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import { parseOutbound, type JournalPorts } from './rows.ts';
+import { parseOutbound, type JournalDatabase } from './rows.ts';
 
 /** The chat in which a preview of an answer is shown. */
 export type PreviewPlace = Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
@@ -22,15 +22,15 @@ export function previewNonce(id: string): string {
 
 /** Previews: messages that grow while a turn writes its answer, which then replaces them by an edit. */
 export class PreviewStore {
-  readonly #ports: JournalPorts;
+  readonly #journal: JournalDatabase;
 
-  constructor(ports: JournalPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase) {
+    this.#journal = journal;
   }
 
   /** The platform id of a turn's preview, also of one that an earlier process sent; undefined: none was sent. */
   platformId(turnId: string): string | undefined {
-    const row = this.#ports.db.get(
+    const row = this.#journal.db.get(
       `SELECT platform_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
        WHERE ${ITS_PREVIEWS} AND outbound.state = 'streaming' AND platform_id IS NOT NULL`,
       turnId,
@@ -40,7 +40,7 @@ export class PreviewStore {
 
   /** Whether something that was said before waits to be sent to the chat: a preview would stand above it. */
   isBehind({ channel, chatId }: PreviewPlace): boolean {
-    const waiting = this.#ports.db.get(
+    const waiting = this.#journal.db.get(
       `SELECT 1 FROM outbound WHERE state IN ('pending', 'sending', 'uncertain') AND channel = ? AND chat = ? LIMIT 1`,
       channel,
       chatId,
@@ -50,7 +50,7 @@ export class PreviewStore {
 
   /** Marks a preview as being sent and returns its id. Undefined: the turn has one already, or one failed. */
   begin(turnId: string, place: PreviewPlace): Promise<string | undefined> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       const earlier = db.all(`SELECT state FROM outbound WHERE ${ITS_PREVIEWS}`, turnId);
       if (earlier.some((row) => row.text('state') !== 'delivered')) return undefined;
@@ -77,7 +77,7 @@ export class PreviewStore {
   }
 
   sent(id: string, platformId: string): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       db.run("UPDATE parts SET state = 'delivered', platform_id = ? WHERE outbound_id = ?", platformId, id);
     });
@@ -85,7 +85,7 @@ export class PreviewStore {
 
   /** Marks a preview that certainly did not arrive. */
   failed(id: string, reason: string): Promise<void> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       db.run(
         "UPDATE outbound SET state = 'dead', reason = ?, updated_at = ? WHERE id = ? AND state = 'streaming'",
@@ -98,7 +98,7 @@ export class PreviewStore {
 
   /** Whether the turn sent another message below its preview: with a tool, or a question. */
   isOvertaken(turnId: string): boolean {
-    const found = this.#ports.db.get(
+    const found = this.#journal.db.get(
       `SELECT 1 FROM outbound AS said JOIN outbound AS preview ON preview.channel = said.channel AND preview.chat = said.chat
        WHERE said.id > ? || '.' AND said.id < ? || '/' AND said.seq > preview.seq AND preview.state = 'streaming'
          AND preview.turn_id = ?`,
@@ -111,7 +111,7 @@ export class PreviewStore {
 
   /** Makes the turn's preview final with this text; the next text gets a preview of its own. */
   seal(turnId: string, text: string): Promise<void> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       db.run(
         `UPDATE outbound SET state = 'delivered', reason = '${SEALED}', payload = json_set(payload, '$.text', ?), updated_at = ?
@@ -130,8 +130,8 @@ export class PreviewStore {
  * is uncertain whether a preview arrived, its reply is uncertain too. A reply that is not rendered yet replaces its preview
  * later, see `takeRendered`.
  */
-export function takePreviews(ports: JournalPorts, turnId: string, replies: readonly OutboundMessage[]): void {
-  const { db, clock } = ports;
+export function takePreviews(journal: JournalDatabase, turnId: string, replies: readonly OutboundMessage[]): void {
+  const { db, clock } = journal;
   const rows = db.all(
     `${PREVIEW_PARTS} WHERE ${ITS_PREVIEWS} AND (outbound.state = 'streaming' OR reason = '${SEALED}') ORDER BY seq`,
     turnId,
@@ -145,22 +145,22 @@ export function takePreviews(ports: JournalPorts, turnId: string, replies: reado
         channel === shown.channel && chatId === shown.chatId && (!isSealed || text.trim() === shown.text.trim()),
     );
     if (taker === undefined) {
-      if (!isSealed) endPreview(ports, shown.id);
+      if (!isSealed) endPreview(journal, shown.id);
       continue;
     }
     free.delete(taker);
-    if (takePlace(ports, row, taker.id)) endPreview(ports, shown.id);
+    if (takePlace(journal, row, taker.id)) endPreview(journal, shown.id);
     else
       db.run('UPDATE outbound SET reason = ?, updated_at = ? WHERE id = ?', waitsFor(taker.id), clock.now(), shown.id);
   }
 }
 
 /** Makes a message replace its preview, within the transaction that stores its parts, if its turn was closed before that. */
-export function takeRendered(ports: JournalPorts, id: string): void {
-  const turnId = ports.db.get('SELECT turn_id FROM outbound WHERE id = ?', id)?.textOrNull('turn_id');
+export function takeRendered(journal: JournalDatabase, id: string): void {
+  const turnId = journal.db.get('SELECT turn_id FROM outbound WHERE id = ?', id)?.textOrNull('turn_id');
   if (turnId == null) return;
-  const rows = ports.db.all(`${PREVIEW_PARTS} WHERE ${ITS_PREVIEWS} AND reason = ?`, turnId, waitsFor(id));
-  for (const row of rows) if (takePlace(ports, row, id)) endPreview(ports, row.text('id'));
+  const rows = journal.db.all(`${PREVIEW_PARTS} WHERE ${ITS_PREVIEWS} AND reason = ?`, turnId, waitsFor(id));
+  for (const row of rows) if (takePlace(journal, row, id)) endPreview(journal, row.text('id'));
 }
 
 /** `reason` of a preview whose turn is closed and that the message `id` replaces when it is rendered. */
@@ -169,12 +169,12 @@ const waitsFor = (id: string): string => `preview of ${id}`;
 const PREVIEW_PARTS = `SELECT outbound.id, outbound.state, payload, platform_id, nonce
   FROM outbound JOIN parts ON parts.outbound_id = outbound.id`;
 
-function endPreview({ db, clock }: JournalPorts, id: string): void {
+function endPreview({ db, clock }: JournalDatabase, id: string): void {
   db.run("UPDATE outbound SET state = 'delivered', reason = 'preview', updated_at = ? WHERE id = ?", clock.now(), id);
 }
 
 /** Makes the first part of a message replace a preview. False: the message has no parts yet. */
-function takePlace({ db }: JournalPorts, preview: Row, id: string): boolean {
+function takePlace({ db }: JournalDatabase, preview: Row, id: string): boolean {
   if (db.get('SELECT state FROM parts WHERE outbound_id = ? AND n = 0', id) === undefined) return false;
   const platformId = preview.textOrNull('platform_id');
   if (platformId !== null) db.run('UPDATE parts SET platform_id = ? WHERE outbound_id = ? AND n = 0', platformId, id);

@@ -2,7 +2,7 @@ import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { AllowanceDraft } from './allowances.ts';
 import type { Outbox } from './outbox.ts';
-import { parseInbound, placeholders, type JournalPorts } from './rows.ts';
+import { parseInbound, placeholders, type JournalDatabase } from './rows.ts';
 
 /** `approval`: whether a call may run, asked of an owner. `ask`: the model's own question to the person of its turn. */
 export type QuestionKind = 'approval' | 'ask';
@@ -52,8 +52,6 @@ export interface QuestionDraft extends Omit<QuestionRow, 'channel' | 'chat' | 's
   readonly message: OutboundMessage;
 }
 
-export type QuestionStorePorts = JournalPorts & { readonly outbox: Outbox };
-
 /** The id of the message that asks. */
 export function questionId(callId: string): string {
   return `${callId}:question`;
@@ -61,19 +59,21 @@ export function questionId(callId: string): string {
 
 /** The questions to people. Answers are read when messages are accepted (`answers.ts`). */
 export class QuestionStore {
-  readonly #ports: QuestionStorePorts;
+  readonly #journal: JournalDatabase;
+  readonly #outbox: Outbox;
 
-  constructor(ports: QuestionStorePorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase, outbox: Outbox) {
+    this.#journal = journal;
+    this.#outbox = outbox;
   }
 
   get(callId: string): QuestionRow | undefined {
-    return this.#ports.db.all('SELECT * FROM questions WHERE call_id = ?', callId).map(toQuestion)[0];
+    return this.#journal.db.all('SELECT * FROM questions WHERE call_id = ?', callId).map(toQuestion)[0];
   }
 
   /** Questions of a kind that can still be answered, oldest first. */
   waiting(kind: QuestionKind): readonly QuestionRow[] {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db
       .all(
         "SELECT * FROM questions WHERE state = 'waiting' AND kind = ? AND deadline > ? ORDER BY created_at",
@@ -85,12 +85,12 @@ export class QuestionStore {
 
   /** The question with this code, in any state. */
   byCode(code: string): QuestionRow | undefined {
-    return byCode(this.#ports, code);
+    return byCode(this.#journal, code);
   }
 
   /** Stores a question and queues its message, in one transaction. One with the same call id is not asked again. */
   ask({ message, ...draft }: QuestionDraft): Promise<void> {
-    const { db, clock, outbox } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       const added = db.run(
         `INSERT OR IGNORE INTO questions
@@ -114,18 +114,18 @@ export class QuestionStore {
         clock.now(),
         clock.now(),
       );
-      if (added > 0) outbox.insert({ message, parts: [] });
+      if (added > 0) this.#outbox.insert({ message, parts: [] });
     });
   }
 
   /** Of both kinds, also those whose deadline is over. */
   countWaiting(): number {
-    return this.#ports.db.get("SELECT count(*) AS n FROM questions WHERE state = 'waiting'")?.number('n') ?? 0;
+    return this.#journal.db.get("SELECT count(*) AS n FROM questions WHERE state = 'waiting'")?.number('n') ?? 0;
   }
 
   /** Ends a waiting question without an answer. */
   end(callId: string, state: 'expired' | 'cancelled'): Promise<void> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       db.run(
         "UPDATE questions SET state = ?, updated_at = ? WHERE call_id = ? AND state = 'waiting'",
@@ -142,7 +142,7 @@ export class QuestionStore {
    */
   ownersChat(among?: readonly string[]): InboundMessage | undefined {
     const where = among === undefined ? "channel <> 'terminal'" : `channel IN (${placeholders(among)})`;
-    return this.#ports.db
+    return this.#journal.db
       .all(
         `SELECT payload FROM owner_chats WHERE direct = 1 AND ${where} ORDER BY channel = 'web', seq DESC LIMIT 1`,
         ...(among ?? []),
@@ -152,21 +152,21 @@ export class QuestionStore {
 
   /** An owner's newest message in a chat, without its content; undefined: none. */
   ownersWords(channel: string, chatId: string): InboundMessage | undefined {
-    return this.#ports.db
+    return this.#journal.db
       .all('SELECT payload FROM owner_chats WHERE channel = ? AND chat = ?', channel, chatId)
       .map((row) => parseInbound(row.text('payload')))[0];
   }
 
   /** Whether an owner ever wrote in the chat of a message. */
   hasOwner({ channel, chatId }: InboundMessage): boolean {
-    const found = this.#ports.db.get('SELECT 1 FROM owner_chats WHERE channel = ? AND chat = ?', channel, chatId);
+    const found = this.#journal.db.get('SELECT 1 FROM owner_chats WHERE channel = ? AND chat = ?', channel, chatId);
     return found !== undefined;
   }
 }
 
 /** Cancels, within the caller's transaction, the waiting questions of a session or turn. */
 export function cancelQuestions(
-  { db, clock }: JournalPorts,
+  { db, clock }: JournalDatabase,
   of: { readonly session: string } | { readonly turn: string },
 ): void {
   const [column, value] = 'session' in of ? ['session', of.session] : ['turn', of.turn];
@@ -178,7 +178,7 @@ export function cancelQuestions(
 }
 
 /** The question with this code; after its deadline its state is `expired`. */
-export function byCode({ db, clock }: JournalPorts, code: string): QuestionRow | undefined {
+export function byCode({ db, clock }: JournalDatabase, code: string): QuestionRow | undefined {
   const [row] = db.all('SELECT * FROM questions WHERE code = ?', code.toLowerCase()).map(toQuestion);
   return row?.state === 'waiting' && row.deadline <= clock.now() ? { ...row, state: 'expired' } : row;
 }

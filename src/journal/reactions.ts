@@ -1,7 +1,7 @@
 import { opinionOf, type ReactionDraft, type ToldReaction } from '../bus/reactions.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import { parseOutbound, type JournalPorts } from './rows.ts';
+import { parseOutbound, type JournalDatabase } from './rows.ts';
 
 /** At most this many reactions are told with one message; of more, the newest. */
 const MOST_TOLD = 5;
@@ -15,10 +15,10 @@ export interface ReactedMessage {
 
 /** What people think of the assistant's messages, by their reactions (table `reactions`). A reaction never starts a turn. */
 export class Reactions {
-  readonly #ports: JournalPorts;
+  readonly #journal: JournalDatabase;
 
-  constructor(ports: JournalPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase) {
+    this.#journal = journal;
   }
 
   /** The answer, or part of one, with this platform id; undefined: the assistant wrote no such message there. */
@@ -27,7 +27,7 @@ export class Reactions {
     chatId,
     messageId,
   }: Pick<ReactionDraft, 'channel' | 'chatId' | 'messageId'>): ReactedMessage | undefined {
-    const row = this.#ports.db.get(
+    const row = this.#journal.db.get(
       `SELECT outbound.id, outbound.payload FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
        WHERE parts.platform_id = ? AND outbound.channel = ? AND outbound.chat = ? AND outbound.kind IN ('answer', 'part')
          AND outbound.payload IS NOT NULL LIMIT 1`,
@@ -46,7 +46,7 @@ export class Reactions {
   keep(
     reactions: readonly (ReactionDraft & { readonly outboundId: string; readonly session: string })[],
   ): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       for (const { channel, chatId, messageId, sender, role, emoji, isSet, at, outboundId, session } of reactions) {
         const opinion = opinionOf(emoji);
@@ -76,7 +76,7 @@ export class Reactions {
 
   /** The reactions that the model is told of with this message, oldest first. */
   toldWith(inboundId: string): readonly ToldReaction[] {
-    return this.#ports.db
+    return this.#journal.db
       .all(
         `SELECT reactions.emoji, person, name, reactions.role, outbound.payload FROM reactions
          LEFT JOIN outbound ON outbound.id = reactions.outbound
@@ -90,7 +90,7 @@ export class Reactions {
 }
 
 /** Within the transaction that begins a turn: its first message of a person takes the reactions that no model was told of. */
-export function giveReactions({ db }: JournalPorts, session: string, messages: readonly InboundMessage[]): void {
+export function giveReactions({ db }: JournalDatabase, session: string, messages: readonly InboundMessage[]): void {
   const first = messages.find(({ origin }) => origin === 'user');
   if (first !== undefined)
     db.run(`UPDATE reactions SET told_by = ? WHERE session = ? AND ${STANDS}`, first.id, session);

@@ -1,6 +1,6 @@
 import type { OutboundMessage } from '../bus/messages.ts';
 import type { Outbox } from './outbox.ts';
-import { OPEN_OUTBOUND, type JournalPorts } from './rows.ts';
+import { OPEN_OUTBOUND, type JournalDatabase } from './rows.ts';
 
 /** What waited in a journal when it was backed up, and was ended after its restore. */
 export interface EndedByRestore {
@@ -17,10 +17,10 @@ const REASON = 'restored';
  * `notice` of it. Call it when no turn is open. Does nothing when the journal has a message with the id `id`.
  */
 export async function endWaiting(
-  ports: JournalPorts & { readonly outbox: Outbox },
+  { db, clock }: JournalDatabase,
+  outbox: Outbox,
   { id, notice }: { readonly id: string; readonly notice: (ended: EndedByRestore) => OutboundMessage | null },
 ): Promise<EndedByRestore | null> {
-  const { db, clock, outbox } = ports;
   return await db.write(() => {
     if (db.get('SELECT 1 FROM outbound WHERE id = ?', id) !== undefined) return null;
     const now = clock.now();

@@ -1,4 +1,4 @@
-import type { JournalPorts, Swept } from './rows.ts';
+import type { JournalDatabase, Swept } from './rows.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -10,9 +10,9 @@ const FOLDS = [
 ] as const;
 
 /** Folds, within a transaction, the oldest rows that are old enough into sums, until at least `limit` rows are gone. */
-export function foldUsage(ports: JournalPorts, now: number, limit: number): Swept {
+export function foldUsage(journal: JournalDatabase, now: number, limit: number): Swept {
   for (let rows = 0; ;) {
-    const folded = foldOldest(ports, now);
+    const folded = foldOldest(journal, now);
     rows += folded;
     if (folded === 0) return { rows, more: false };
     if (rows >= limit) return { rows, more: true };
@@ -20,7 +20,7 @@ export function foldUsage(ports: JournalPorts, now: number, limit: number): Swep
 }
 
 /** Folds the oldest hour or day into one row for each session, source and model. Returns how many rows it replaced. */
-function foldOldest({ db }: JournalPorts, now: number): number {
+function foldOldest({ db }: JournalDatabase, now: number): number {
   for (const { from, to, spanMs, afterMs } of FOLDS) {
     const at = db.get(`SELECT min(at) AS at FROM usage WHERE span = '${from}'`)?.numberOrNull('at') ?? null;
     if (at === null) continue;

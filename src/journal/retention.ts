@@ -1,6 +1,6 @@
 import { PASSED_OVER_KEPT_MS } from './channel-log.ts';
 import type { Database } from '../storage/database.ts';
-import { dedupeKey, type JournalPorts, type Swept } from './rows.ts';
+import { dedupeKey, type JournalDatabase, type Swept } from './rows.ts';
 import { EPHEMERAL_SQL } from '../util/ephemeral-session.ts';
 import { foldUsage } from './retention-usage.ts';
 import type { Aged, NamedTables, Sweep } from './tables.ts';
@@ -131,17 +131,17 @@ export interface SweepReport {
 
 /** Deletes old rows of the journal, in slices. Rows of unfinished work are never deleted. */
 export class Retention {
-  readonly #ports: JournalPorts;
+  readonly #journal: JournalDatabase;
   readonly #tables: readonly NamedTables[];
 
-  constructor(ports: JournalPorts, tables: readonly NamedTables[]) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase, tables: readonly NamedTables[]) {
+    this.#journal = journal;
     this.#tables = tables;
   }
 
   /** The sweeps that can run now, in the order in which they should. */
   sweeps(): readonly Sweep[] {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     const now = clock.now();
     return [
       ...this.#tables.flatMap(
@@ -152,7 +152,7 @@ export class Retention {
         store: aged.store,
         slice: (limit) => this.#age(aged, now, limit),
       })),
-      { store: 'model calls', slice: (limit) => foldUsage(this.#ports, now, limit) },
+      { store: 'model calls', slice: (limit) => foldUsage(this.#journal, now, limit) },
       { store: null, slice: (limit) => this.#shrink(limit) },
     ];
   }
@@ -160,7 +160,7 @@ export class Retention {
   /** Runs one slice in a transaction. `blockedMs`: how long it blocked the event loop. */
   async slice(sweep: Sweep, limit: number): Promise<Swept & { readonly blockedMs: number }> {
     let began = 0;
-    const swept = await this.#ports.db.write(() => {
+    const swept = await this.#journal.db.write(() => {
       began = performance.now();
       return sweep.slice(limit);
     }, 'lazy');
@@ -169,12 +169,12 @@ export class Retention {
 
   /** The report of the last sweep; undefined: there was none. */
   last(): SweepReport | undefined {
-    const row = this.#ports.db.get('SELECT report FROM swept');
+    const row = this.#journal.db.get('SELECT report FROM swept');
     return row === undefined ? undefined : (JSON.parse(row.text('report')) as SweepReport);
   }
 
   remember(report: SweepReport): Promise<void> {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return db.write(
       () => void db.run('INSERT OR REPLACE INTO swept (id, report) VALUES (1, ?)', JSON.stringify(report)),
       'lazy',
@@ -185,7 +185,7 @@ export class Retention {
     const by = index === undefined ? '' : `INDEXED BY ${index} `;
     const due = `SELECT ${key} FROM ${table} ${by}WHERE ${ended} AND ${at} < ? ORDER BY ${at} LIMIT ?`;
     const what = set === undefined ? `DELETE FROM ${table}` : `UPDATE ${table} SET ${set}`;
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     // The text of a reply is in its parts, too.
     if (set !== undefined && table === 'outbound') {
       db.run(
@@ -200,7 +200,7 @@ export class Retention {
 
   /** Deletes messages but keeps their keys, so that a message that the platform sends again is still a duplicate. */
   #messages(before: number, limit: number): Swept {
-    const { origins, db, clock } = this.#ports;
+    const { origins, db, clock } = this.#journal;
     const rows = db.all(
       `SELECT seq, channel, account, chat, external_id, origin FROM inbound INDEXED BY inbound_age
        WHERE ${INBOUND_ENDED} AND updated_at < ? ORDER BY updated_at LIMIT ?`,
@@ -223,7 +223,7 @@ export class Retention {
    * long one page takes differs a lot, so the limit is a time.
    */
   #shrink(limit: number): Swept {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     const vacuum = db.get('PRAGMA auto_vacuum')?.number('auto_vacuum');
     const free = db.get('PRAGMA freelist_count')?.number('freelist_count') ?? 0;
     const pages = vacuum === 2 ? Math.max(0, free - FREE_PAGES) : 0;

@@ -10,8 +10,8 @@ export const OUTBOUND = 'outbound';
 /** SQL: an outbound message that is not finished. */
 export const OPEN_OUTBOUND = "state IN ('pending', 'sending', 'uncertain')";
 
-/** What each store of the journal needs. */
-export interface JournalPorts {
+/** The open database of the journal, with what its stores write rows with. */
+export interface JournalDatabase {
   readonly origins: Origins;
   readonly db: Database;
   readonly clock: Clock;

@@ -4,9 +4,7 @@ import type { InboundMessage } from '../bus/messages.ts';
 import { plural } from '../util/text.ts';
 import { cancelQuestions } from './questions.ts';
 import type { Outbox } from './outbox.ts';
-import { namesOf, parseInbound, type JournalPorts } from './rows.ts';
-
-type StopPorts = JournalPorts & { readonly outbox: Outbox };
+import { namesOf, parseInbound, type JournalDatabase } from './rows.ts';
 
 /** Whether a message is nothing but `/stop`, `/stop@bot` or `stop`, from a person who addresses the assistant, or the stop of a program. */
 export function isStopRequest(message: InboundMessage): boolean {
@@ -38,19 +36,19 @@ export interface Stopped extends EndedWork {
  * the result to its listeners after the commit. `background`: the number of background commands that end with it. A program's
  * stop may be for one message: then only its turn with the subagents of that turn ends, or it is dropped if it waits.
  */
-export function stopSession(ports: StopPorts, stop: InboundMessage, background = 0): Stopped {
+export function stopSession(journal: JournalDatabase, outbox: Outbox, stop: InboundMessage, background = 0): Stopped {
   const only = apiFactsOf(stop)?.only ?? null;
   const isWhole = only === null;
-  const turnIds = endTurns(ports, stop, { background: isWhole, only, withJobs: isWhole });
+  const turnIds = endTurns(journal, stop, { background: isWhole, only, withJobs: isWhole });
   const tasks = isWhole
-    ? dropTasks(ports, { session: stop.sessionKey }, 'stopped')
-    : turnIds.flatMap((turn) => dropTasks(ports, { turn }, 'stopped'));
-  const dropped = dropOlder(ports, stop, 'stopped', only);
-  if (isWhole) cancelQuestions(ports, { session: stop.sessionKey });
-  const unsent = isWhole ? ports.outbox.cancelUnsent(stop.sessionKey, 'stopped') : 0;
+    ? dropTasks(journal, { session: stop.sessionKey }, 'stopped')
+    : turnIds.flatMap((turn) => dropTasks(journal, { turn }, 'stopped'));
+  const dropped = dropOlder(journal, stop, 'stopped', only);
+  if (isWhole) cancelQuestions(journal, { session: stop.sessionKey });
+  const unsent = isWhole ? outbox.cancelUnsent(stop.sessionKey, 'stopped') : 0;
   const counts = { turns: turnIds.length + tasks.length, dropped: dropped.length, unsent };
   const reply = stopReply({ ...counts, background: isWhole ? background : 0 });
-  ports.outbox.insert({
+  outbox.insert({
     message: {
       id: `${stop.id}:0`,
       channel: stop.channel,
@@ -61,7 +59,7 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
       // With a turn id it counts as a reply, so a person is told if it does not arrive.
       turnId: stop.id,
       media: [],
-      expiresAt: ports.clock.now() + 24 * 3_600_000,
+      expiresAt: journal.clock.now() + 24 * 3_600_000,
       metadata: {},
     },
     parts: [],
@@ -75,7 +73,7 @@ export function stopSession(ports: StopPorts, stop: InboundMessage, background =
  * `only`: the external id of the message whose turn it is for. Returns the ids of the turns.
  */
 export function endTurns(
-  ports: JournalPorts,
+  journal: JournalDatabase,
   message: InboundMessage,
   {
     background,
@@ -83,7 +81,7 @@ export function endTurns(
     withJobs = false,
   }: { readonly background: boolean; readonly only?: string | null; readonly withJobs?: boolean },
 ): readonly string[] {
-  const { origins, db } = ports;
+  const { origins, db } = journal;
   const turnIds = db
     .all(
       `WITH RECURSIVE family (id) AS (
@@ -107,16 +105,16 @@ export function endTurns(
       message.role,
     )
     .map((row) => row.text('id'));
-  markStopping(ports, turnIds);
+  markStopping(journal, turnIds);
   return turnIds;
 }
 
 /** Marks turns, within the caller's transaction, as stopping. Who runs them has to abort them. */
-function markStopping(ports: JournalPorts, turnIds: readonly string[]): void {
-  const { db, clock } = ports;
+function markStopping(journal: JournalDatabase, turnIds: readonly string[]): void {
+  const { db, clock } = journal;
   for (const id of turnIds) {
     db.run("UPDATE turns SET state = 'stopping', updated_at = ? WHERE id = ?", clock.now(), id);
-    cancelQuestions(ports, { turn: id });
+    cancelQuestions(journal, { turn: id });
   }
 }
 
@@ -126,11 +124,11 @@ function markStopping(ports: JournalPorts, turnIds: readonly string[]): void {
  * ids of the turns.
  */
 export function endWork(
-  ports: JournalPorts,
+  journal: JournalDatabase,
   ids: readonly string[],
   { by, reason }: { readonly by: string | null; readonly reason: string },
 ): readonly string[] {
-  const { db, clock } = ports;
+  const { db, clock } = journal;
   const turnIds = db
     .all(
       `WITH RECURSIVE family (id) AS (
@@ -150,8 +148,8 @@ export function endWork(
     clock.now(),
     JSON.stringify(ids),
   );
-  for (const turn of turnIds) dropTasks(ports, { turn }, 'stopped');
-  markStopping(ports, turnIds);
+  for (const turn of turnIds) dropTasks(journal, { turn }, 'stopped');
+  markStopping(journal, turnIds);
   return turnIds;
 }
 
@@ -160,7 +158,7 @@ export function endWork(
  * this external id. Returns them.
  */
 export function dropOlder(
-  { db, clock }: JournalPorts,
+  { db, clock }: JournalDatabase,
   message: InboundMessage,
   reason: string,
   only: string | null = null,
@@ -182,7 +180,7 @@ export function dropOlder(
 
 /** Drops, within the caller's transaction, the waiting tasks that a session or a turn gave to subagents. Returns them. */
 export function dropTasks(
-  { db, clock }: JournalPorts,
+  { db, clock }: JournalDatabase,
   of: { readonly session: string } | { readonly turn: string },
   reason: string,
 ): readonly InboundMessage[] {

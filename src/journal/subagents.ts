@@ -1,6 +1,6 @@
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Inbox } from './inbox.ts';
-import { parseInbound, type JournalPorts } from './rows.ts';
+import { parseInbound, type JournalDatabase } from './rows.ts';
 
 /** A subagent whose turn waits or runs. */
 export interface OpenSubagent {
@@ -22,24 +22,26 @@ const OPEN = `SELECT payload, state FROM inbound WHERE origin = 'subagent' AND s
 
 /** Finds and inserts tasks for subagents, which are inbound messages of origin `subagent`. */
 export class Subagents {
-  readonly #ports: JournalPorts & { readonly inbox: Inbox };
+  readonly #journal: JournalDatabase;
+  readonly #inbox: Inbox;
 
-  constructor(ports: JournalPorts & { readonly inbox: Inbox }) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase, inbox: Inbox) {
+    this.#journal = journal;
+    this.#inbox = inbox;
   }
 
   /** Inserts a task, once for each tool call. `full`: `most` others are open; `known`: it was inserted before. */
   accept(message: InboundMessage, most: number): Promise<'accepted' | 'known' | 'full'> {
-    return this.#ports.db.write(() => {
+    return this.#journal.db.write(() => {
       if (this.#row(message) !== undefined) return 'known';
       if (this.open().length >= most) return 'full';
-      return this.#ports.inbox.enqueueInternal(message) ? 'accepted' : 'known';
+      return this.#inbox.enqueueInternal(message) ? 'accepted' : 'known';
     });
   }
 
   /** All subagents that wait or run. */
   open(): readonly OpenSubagent[] {
-    return this.#ports.db
+    return this.#journal.db
       .all(OPEN)
       .map((row): OpenSubagent => ({
         message: parseInbound(row.text('payload')),
@@ -64,7 +66,7 @@ export class Subagents {
 
   /** The tasks that a turn gave to subagents and that have a turn. */
   ofTurn(parent: string): readonly { readonly turnId: string; readonly message: InboundMessage }[] {
-    return this.#ports.db
+    return this.#journal.db
       .all(
         `SELECT turns.id AS id, inbound.payload AS payload FROM turns JOIN inbound ON inbound.turn_id = turns.id
          WHERE turns.parent = ? AND inbound.payload IS NOT NULL`,
@@ -75,7 +77,7 @@ export class Subagents {
 
   /** Ends a task: drops it if it waits, else marks its turn as stopping and returns the id of that turn, which has to be aborted. */
   end(message: InboundMessage): Promise<string | null> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       const row = this.#row(message);
       const turnId = row?.textOrNull('turn_id') ?? null;
@@ -101,8 +103,8 @@ export class Subagents {
     account,
     chatId,
     externalId,
-  }: Parameters<Subagents['taskState']>[0]): ReturnType<JournalPorts['db']['get']> {
-    return this.#ports.db.get(
+  }: Parameters<Subagents['taskState']>[0]): ReturnType<JournalDatabase['db']['get']> {
+    return this.#journal.db.get(
       'SELECT payload, state, turn_id FROM inbound WHERE channel = ? AND account = ? AND chat = ? AND external_id = ?',
       channel,
       account,

@@ -1,5 +1,5 @@
 import type { Row } from '../storage/database.ts';
-import type { JournalPorts } from './rows.ts';
+import type { JournalDatabase } from './rows.ts';
 
 /** What the journal keeps of a turn. */
 export interface TurnRecord {
@@ -17,9 +17,9 @@ const RECORDS = 'SELECT id, session, started_at, outcome FROM turns';
 
 /** Reads turns one by one or the newest ones; slash commands are none. */
 export class TurnRecords {
-  readonly #db: Pick<JournalPorts['db'], 'all' | 'get'>;
+  readonly #db: Pick<JournalDatabase['db'], 'all' | 'get'>;
 
-  constructor({ db }: Pick<JournalPorts, 'db'>) {
+  constructor({ db }: Pick<JournalDatabase, 'db'>) {
     this.#db = db;
   }
 

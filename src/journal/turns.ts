@@ -5,7 +5,7 @@ import type { Inbox } from './inbox.ts';
 import { takePreviews } from './previews.ts';
 import type { Outbox, OutboundDraft } from './outbox.ts';
 import { giveReactions } from './reactions.ts';
-import { parseInbound, type JournalPorts } from './rows.ts';
+import { parseInbound, type JournalDatabase } from './rows.ts';
 import { dropOlder, dropTasks, endTurns, type EndedWork } from './stop.ts';
 
 /** A turn that was begun and not closed. */
@@ -47,16 +47,18 @@ interface TurnEnding {
   readonly internal?: readonly InboundMessage[];
 }
 
-type TurnPorts = JournalPorts & { readonly outbox: Outbox; readonly inbox: Inbox };
-
 const RUNNING = "state = 'running'";
 
 /** Turns at their borders: claimed, resumed, closed. What happens inside is on the tape. */
 export class Turns {
-  readonly #ports: TurnPorts;
+  readonly #journal: JournalDatabase;
+  readonly #outbox: Outbox;
+  readonly #inbox: Inbox;
 
-  constructor(ports: TurnPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase, outbox: Outbox, inbox: Inbox) {
+    this.#journal = journal;
+    this.#outbox = outbox;
+    this.#inbox = inbox;
   }
 
   /**
@@ -77,10 +79,10 @@ export class Turns {
   }): Promise<readonly InboundMessage[]> {
     // A power loss may take the row of a turn: recovery finds the turn by its tape (`adopt`). A command has no tape.
     const durability = (turn.durable ?? turn.command === true) ? 'durable' : 'lazy';
-    return this.#ports.db.write(() => {
+    return this.#journal.db.write(() => {
       const claimed = turn.messages.filter((message) => this.#take(turn.id, message.id, message.text));
       if (claimed.length > 0) this.#begin(turn);
-      if (turn.command !== true) giveReactions(this.#ports, turn.session, claimed);
+      if (turn.command !== true) giveReactions(this.#journal, turn.session, claimed);
       return claimed;
     }, durability);
   }
@@ -93,11 +95,12 @@ export class Turns {
     turn: { id: string; session: string; role: Role; sources: readonly string[] },
     written: readonly InboundMessage[] = [],
   ): Promise<boolean> {
-    const { db, inbox } = this.#ports;
+    const { db } = this.#journal;
     return db.write(() => {
       if (db.get('SELECT 1 FROM turns WHERE id = ?', turn.id) !== undefined) return false;
       for (const message of written) {
-        if (db.get('SELECT 1 FROM inbound WHERE id = ?', message.id) === undefined) inbox.enqueueInternal(message);
+        if (db.get('SELECT 1 FROM inbound WHERE id = ?', message.id) === undefined)
+          this.#inbox.enqueueInternal(message);
       }
       const taken = turn.sources.filter((id) => this.#take(turn.id, id));
       if (taken.length > 0) this.#begin(turn);
@@ -107,7 +110,7 @@ export class Turns {
 
   /** For a rerun: begins a turn with the messages of the closed turn `of`, and closes the command's turn, in one transaction. */
   again(turn: { id: string; session: string; role: Role; of: string; command: string }): Promise<void> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       this.#begin(turn);
       db.run(
@@ -122,7 +125,7 @@ export class Turns {
 
   /** Assigns waiting messages, which are on the turn's tape, to the turn. Returns those that it took, as the journal has them. */
   absorb(turnId: string, inboundIds: readonly string[]): Promise<readonly InboundMessage[]> {
-    return this.#ports.db.write(() => {
+    return this.#journal.db.write(() => {
       const taken = new Set(inboundIds.filter((id) => this.#take(turnId, id)));
       return this.messages(turnId).filter(({ id }) => taken.has(id));
     });
@@ -130,14 +133,14 @@ export class Turns {
 
   /** Marks the session's running turns as stopping; with `drop` also drops the messages and subagent tasks that wait. */
   interrupt(message: InboundMessage, options: { drop: boolean }): Promise<EndedWork> {
-    return this.#ports.db.write(() => {
-      cancelQuestions(this.#ports, { session: message.sessionKey });
+    return this.#journal.db.write(() => {
+      cancelQuestions(this.#journal, { session: message.sessionKey });
       return {
-        turnIds: endTurns(this.#ports, message, { background: options.drop }),
+        turnIds: endTurns(this.#journal, message, { background: options.drop }),
         dropped: options.drop
           ? [
-              ...dropOlder(this.#ports, message, 'interrupted'),
-              ...dropTasks(this.#ports, { session: message.sessionKey }, 'interrupted'),
+              ...dropOlder(this.#journal, message, 'interrupted'),
+              ...dropTasks(this.#journal, { session: message.sessionKey }, 'interrupted'),
             ]
           : [],
       };
@@ -146,12 +149,12 @@ export class Turns {
 
   /** Whether a /stop or an interruption marked this turn. */
   isStopping(turnId: string): boolean {
-    return this.#ports.db.get("SELECT 1 FROM turns WHERE id = ? AND state = 'stopping'", turnId) !== undefined;
+    return this.#journal.db.get("SELECT 1 FROM turns WHERE id = ? AND state = 'stopping'", turnId) !== undefined;
   }
 
   /** Whether one of these sessions has an open turn or a waiting message. */
   isBusy(sessions: readonly string[]): boolean {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     return sessions.some(
       (session) =>
         db.get("SELECT 1 FROM turns WHERE session = ? AND state IN ('running', 'stopping') LIMIT 1", session) !==
@@ -162,7 +165,7 @@ export class Turns {
 
   /** The newest turn of a session that is no slash command. */
   last(session: string): ClosedTurn | undefined {
-    const row = this.#ports.db.get(
+    const row = this.#journal.db.get(
       `SELECT id, role, outcome FROM turns WHERE session = ? AND (outcome IS NULL OR outcome <> 'command')
        ORDER BY id DESC LIMIT 1`,
       session,
@@ -173,7 +176,7 @@ export class Turns {
 
   /** The newest turn of a session that was answered and whose messages are still kept; undefined: there is none. */
   newestAnswered(session: string): string | undefined {
-    return this.#ports.db
+    return this.#journal.db
       .get(
         `SELECT id FROM turns WHERE session = ? AND state = 'done' AND outcome = 'answered'
            AND EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND payload IS NOT NULL)
@@ -188,7 +191,7 @@ export class Turns {
    * newest first; at most 20.
    */
   unanswered(session: string, since: number): readonly ClosedTurn[] {
-    return this.#ports.db
+    return this.#journal.db
       .all(
         `SELECT id, role, outcome FROM turns
          WHERE session = ? AND outcome IN ('failed', 'stopped') AND state IN ('done', 'dead') AND updated_at >= ?
@@ -208,7 +211,7 @@ export class Turns {
     { sessionKey, channel, chatId, role }: Pick<InboundMessage, 'sessionKey' | 'channel' | 'chatId' | 'role'>,
     externalId: string,
   ): ClosedTurn | undefined {
-    const row = this.#ports.db.get(
+    const row = this.#journal.db.get(
       `SELECT id, role, outcome FROM turns
        WHERE (session = ?1 OR ((?6 = 'owner' OR role = ?6)
            AND EXISTS (SELECT 1 FROM inbound WHERE turn_id = turns.id AND channel = ?2 AND chat = ?3)))
@@ -233,7 +236,7 @@ export class Turns {
    * last attempt, `attempts` begins again: at 2 when the process died there, else at 1.
    */
   resume(turnId: string, { progress, died }: { readonly progress: number; readonly died: boolean }): Promise<void> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     const death = died ? 1 : 0;
     return db.write(() => {
       db.run(
@@ -250,7 +253,7 @@ export class Turns {
 
   /** Takes the present attempt of a turn back, for an orderly stop and for a turn that works without dying. */
   forgive(turnId: string): Promise<void> {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     return db.write(() => {
       db.run(
         `UPDATE turns SET attempts = max(attempts - 1, 0), updated_at = ?
@@ -263,7 +266,7 @@ export class Turns {
 
   /** Turns that were not closed, oldest first. */
   open(): readonly OpenTurn[] {
-    const { db } = this.#ports;
+    const { db } = this.#journal;
     const sql = "SELECT * FROM turns INDEXED BY turns_open WHERE state IN ('running', 'stopping') ORDER BY id";
     return db.all(sql).map((row) => ({
       id: row.text('id'),
@@ -315,11 +318,11 @@ export class Turns {
   }
 
   #end(end: TurnEnding): Promise<boolean> {
-    return this.#ports.db.write(() => this.#endNow(end));
+    return this.#journal.db.write(() => this.#endNow(end));
   }
 
   #endNow({ turnId, when, state, outcome, replies, internal = [] }: TurnEnding): boolean {
-    const { db, clock, outbox, inbox } = this.#ports;
+    const { db, clock } = this.#journal;
     const now = clock.now();
     const ended = db.run(
       `UPDATE turns SET state = ?, outcome = ?, updated_at = ? WHERE id = ? AND ${when}`,
@@ -330,16 +333,16 @@ export class Turns {
     );
     if (ended === 0) return false;
     db.run("UPDATE inbound SET state = ?, updated_at = ? WHERE turn_id = ? AND state = 'running'", state, now, turnId);
-    cancelQuestions(this.#ports, { turn: turnId });
-    for (const draft of replies) outbox.insert(draft);
-    for (const message of internal) inbox.enqueueInternal(message);
+    cancelQuestions(this.#journal, { turn: turnId });
+    for (const draft of replies) this.#outbox.insert(draft);
+    for (const message of internal) this.#inbox.enqueueInternal(message);
     const answers = replies.map(({ message }) => message);
-    takePreviews(this.#ports, turnId, answers);
+    takePreviews(this.#journal, turnId, answers);
     return true;
   }
 
   #begin(turn: { id: string; session: string; role: Role; command?: boolean | string; parent?: string }): void {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     db.run(
       `INSERT INTO turns (id, session, parent, role, state, attempts, outcome, started_at, updated_at)
        VALUES (?, ?, ?, ?, 'running', 1, ?, ?, ?)`,
@@ -355,7 +358,7 @@ export class Turns {
 
   /** The messages that a turn answers, including ones that joined it, in order of arrival; removed ones are left out. */
   messages(turnId: string): readonly InboundMessage[] {
-    return this.#ports.db
+    return this.#journal.db
       .all('SELECT payload FROM inbound WHERE turn_id = ? AND payload IS NOT NULL ORDER BY seq', turnId)
       .map((row) => parseInbound(row.text('payload')));
   }
@@ -363,7 +366,7 @@ export class Turns {
   /** Assigns a waiting message to a turn. False: it does not wait, or its text is no longer `text`. */
   /** `text`: the message is left where it is if it has another text by now. */
   #take(turnId: string, inboundId: string, text?: string): boolean {
-    const { db, clock } = this.#ports;
+    const { db, clock } = this.#journal;
     if (text !== undefined) {
       // Not compared in SQL, for which a text that it can't hold would be unequal to itself, and wait for ever.
       const waiting = db.get("SELECT payload FROM inbound WHERE id = ? AND state = 'accepted'", inboundId);

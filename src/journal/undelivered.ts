@@ -1,7 +1,7 @@
 import { ONLY_TO, type OutboundMessage } from '../bus/messages.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
-import { parseOutbound, type JournalPorts } from './rows.ts';
+import { parseOutbound, type JournalDatabase } from './rows.ts';
 
 /** A notice about lost messages expires after this time. */
 const NOTICE_TTL_MS = 24 * 3_600_000;
@@ -76,10 +76,10 @@ const ELSEWHERE = {
  * of the caller.
  */
 export class Undelivered {
-  readonly #ports: JournalPorts;
+  readonly #journal: JournalDatabase;
 
-  constructor(ports: JournalPorts) {
-    this.#ports = ports;
+  constructor(journal: JournalDatabase) {
+    this.#journal = journal;
   }
 
   /** The notice to send in front of the next answer in a chat or thread; undefined when nothing was lost there. */
@@ -115,22 +115,24 @@ export class Undelivered {
 
   /** Whether `elsewhere` may have notices. */
   get hasUnreported(): boolean {
-    return this.#ports.db.get(`SELECT 1 FROM outbound WHERE owed > 0 AND owed = ${OWED.untold} LIMIT 1`) !== undefined;
+    return (
+      this.#journal.db.get(`SELECT 1 FROM outbound WHERE owed > 0 AND owed = ${OWED.untold} LIMIT 1`) !== undefined
+    );
   }
 
   /** Marks the part that the platform refused, so that it does not count as possibly arrived. */
   refused({ refused }: DeliveryFailure): void {
     if (refused === undefined) return;
-    this.#ports.db.run("UPDATE parts SET state = 'dead' WHERE outbound_id = ? AND n = ?", refused.id, refused.n);
+    this.#journal.db.run("UPDATE parts SET state = 'dead' WHERE outbound_id = ? AND n = ?", refused.id, refused.n);
   }
 
   /** Call it when a message ended without success. If it was a notice, the messages it names are reported in their own chats. */
   ended(id: string): void {
-    this.#ports.db.run(`UPDATE outbound SET owed = ${OWED.inItsChat}, told_by = NULL WHERE told_by = ?`, id);
+    this.#journal.db.run(`UPDATE outbound SET owed = ${OWED.inItsChat}, told_by = NULL WHERE told_by = ?`, id);
   }
 
   #owed(where: string, ...values: string[]): readonly Lost[] {
-    return this.#ports.db
+    return this.#journal.db
       .all(
         `SELECT id, payload, reason, ${MAY_HAVE_ARRIVED} AS maybe, ${SOME_ARRIVED} AS some FROM outbound
          WHERE ${where} AND payload IS NOT NULL ORDER BY seq`,
@@ -149,7 +151,7 @@ export class Undelivered {
     // A message for a terminal that was closed: the next answer there tells of it.
     if (channel === TERMINAL) return undefined;
     for (const name of running) {
-      const found = this.#ports.db.get(
+      const found = this.#journal.db.get(
         `SELECT chat FROM owner_chats WHERE channel = ? AND direct = 1 AND NOT (channel = ? AND chat = ?)
          ORDER BY seq DESC LIMIT 1`,
         name,
@@ -162,7 +164,7 @@ export class Undelivered {
   }
 
   #notice(text: string, to: OtherWay & { readonly threadId?: string }, lost: readonly Lost[]): OutboundMessage {
-    const { db, clock, newId } = this.#ports;
+    const { db, clock, newId } = this.#journal;
     const id = `undelivered:${newId()}`;
     for (const one of lost) db.run('UPDATE outbound SET owed = 0, told_by = ? WHERE id = ?', id, one.id);
     return {

@@ -37,7 +37,7 @@ const entrySchema = z.object({
 export type AuditEntry = Readonly<z.infer<typeof entrySchema>>;
 export type AuditDraft = Omit<AuditEntry, 'at'>;
 
-export interface AuditPorts {
+export interface AuditLogOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Removes configured secrets from a text. Nothing else is removed: the log must show what really ran. */
@@ -53,14 +53,14 @@ export interface AuditPorts {
  */
 export class AuditLog implements AsyncDisposable {
   readonly #path: string;
-  readonly #ports: AuditPorts;
+  readonly #options: AuditLogOptions;
   readonly #file: AppendFile;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(path: string, ports: AuditPorts) {
+  constructor(path: string, options: AuditLogOptions) {
     this.#path = path;
-    this.#ports = ports;
-    this.#file = new AppendFile(path, { open: unsynced((ports.disk ?? plainDisk).open) });
+    this.#options = options;
+    this.#file = new AppendFile(path, { open: unsynced((options.disk ?? plainDisk).open) });
   }
 
   /** Appends an entry, stamped with the current time. Never throws. */
@@ -111,7 +111,7 @@ export class AuditLog implements AsyncDisposable {
   }
 
   async #append(draft: AuditDraft): Promise<void> {
-    const { clock, log, mask } = this.#ports;
+    const { clock, log, mask } = this.#options;
     const shown = (text: string | null): string | null => (text === null ? null : bounded(mask(text)));
     const entry: AuditEntry = {
       at: new Date(clock.now()).toISOString(),

@@ -34,7 +34,7 @@ export interface CheckpointDone extends CheckpointTask {
   readonly damage?: string;
 }
 
-export interface CheckpointPorts {
+export interface CheckpointOptions {
   readonly clock: Clock;
   /** No transaction may begin from this call until `resume`. */
   readonly pause: () => void;
@@ -54,7 +54,7 @@ export interface CheckpointPorts {
  */
 export class Checkpoints {
   readonly #path: string;
-  readonly #ports: CheckpointPorts;
+  readonly #options: CheckpointOptions;
   readonly #watch: DatabaseWatch;
   #worker: Worker | undefined;
   #pagesSince = 0;
@@ -64,15 +64,15 @@ export class Checkpoints {
   #limit: Disposable | undefined;
   #closed = false;
 
-  constructor(path: string, ports: CheckpointPorts) {
+  constructor(path: string, options: CheckpointOptions) {
     this.#path = path;
-    this.#ports = ports;
+    this.#options = options;
     this.#watch = new DatabaseWatch(path, {
-      clock: ports.clock,
+      clock: options.clock,
       isWriting: () => this.#isRunning,
       read: () => this.#begin({ restart: false, read: true }),
-      lost: ports.damaged,
-      logLost: ports.logLost,
+      lost: options.damaged,
+      logLost: options.logLost,
     });
   }
 
@@ -109,9 +109,9 @@ export class Checkpoints {
   #ask(task: CheckpointTask): void {
     this.#worker ??= this.#start();
     this.#limit?.[Symbol.dispose]();
-    this.#limit = this.#ports.clock.timer(TASK_TIMEOUT_MS, () => {
+    this.#limit = this.#options.clock.timer(TASK_TIMEOUT_MS, () => {
       this.#dismiss();
-      this.#ports.failed(`its thread did not answer within ${TASK_TIMEOUT_MS / 1_000} s`);
+      this.#options.failed(`its thread did not answer within ${TASK_TIMEOUT_MS / 1_000} s`);
       this.#finish({ isOwn: false });
     });
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -129,7 +129,7 @@ export class Checkpoints {
     const lost = (reason: string): void => {
       if (this.#worker !== worker) return;
       this.#worker = undefined;
-      this.#ports.failed(reason);
+      this.#options.failed(reason);
       this.#finish({ isOwn: false });
     };
     worker.on('error', (error) => lost(errorMessage(error)));
@@ -138,14 +138,14 @@ export class Checkpoints {
   }
 
   #done({ restart, read, failure, damage }: CheckpointDone): void {
-    if (failure !== undefined) this.#ports.failed(failure);
-    if (damage !== undefined) this.#ports.damaged(damage);
+    if (failure !== undefined) this.#options.failed(failure);
+    if (damage !== undefined) this.#options.damaged(damage);
     if (restart || read === true || failure !== undefined || damage !== undefined) {
       this.#finish({ isOwn: failure === undefined && damage === undefined });
       return;
     }
-    this.#ports.pause();
-    this.#pause = this.#ports.clock.timer(MOST_PAUSE_MS, () => this.#resume(), { keepAlive: true });
+    this.#options.pause();
+    this.#pause = this.#options.clock.timer(MOST_PAUSE_MS, () => this.#resume(), { keepAlive: true });
     this.#ask({ restart: true });
   }
 
@@ -156,14 +156,14 @@ export class Checkpoints {
     if (isOwn) this.#watch.written();
     this.#isRunning = false;
     if (this.#closed || this.#worker === undefined) return;
-    this.#idle = this.#ports.clock.timer(IDLE_MS, () => this.#dismiss());
+    this.#idle = this.#options.clock.timer(IDLE_MS, () => this.#dismiss());
   }
 
   #resume(): void {
     if (this.#pause === undefined) return;
     this.#pause[Symbol.dispose]();
     this.#pause = undefined;
-    this.#ports.resume();
+    this.#options.resume();
   }
 }
 

@@ -16,7 +16,7 @@ const LOG_HEADER_BYTES = 32;
 /** Larger files are not read from end to end, bytes. */
 const READ_BYTES = 400_000_000;
 
-export interface DatabaseWatchPorts {
+export interface DatabaseWatchOptions {
   readonly clock: Clock;
   /** Our own thread writes the file now. */
   readonly isWriting: () => boolean;
@@ -41,7 +41,7 @@ interface FileFacts {
  */
 export class DatabaseWatch implements Disposable {
   readonly #path: string;
-  readonly #ports: DatabaseWatchPorts;
+  readonly #options: DatabaseWatchOptions;
   readonly #inode: number | undefined;
   readonly #log: string;
   #logInode: number | undefined;
@@ -52,10 +52,10 @@ export class DatabaseWatch implements Disposable {
   readonly #watchers: FSWatcher[] = [];
   #timer: Disposable | undefined;
 
-  constructor(path: string, ports: DatabaseWatchPorts) {
+  constructor(path: string, options: DatabaseWatchOptions) {
     this.#path = path;
-    this.#ports = ports;
-    this.#readAt = ports.clock.monotonic();
+    this.#options = options;
+    this.#readAt = options.clock.monotonic();
     const found = this.#look();
     this.#inode = typeof found === 'string' ? undefined : found.inode;
     this.#log = `${path}-wal`;
@@ -72,9 +72,9 @@ export class DatabaseWatch implements Disposable {
 
   /** A log that is emptied or overwritten in place: what it held is nowhere else any more. */
   #watchLog(): void {
-    this.#logLook = this.#ports.clock.timer(LOG_LOOK_MS, () => {
-      if (!this.#ports.isWriting() && this.#isLogSpoiled()) {
-        this.#ports.lost(`${this.#log} was emptied or overwritten while the assistant had it open`);
+    this.#logLook = this.#options.clock.timer(LOG_LOOK_MS, () => {
+      if (!this.#options.isWriting() && this.#isLogSpoiled()) {
+        this.#options.lost(`${this.#log} was emptied or overwritten while the assistant had it open`);
         this[Symbol.dispose]();
       } else this.#watchLog();
     });
@@ -120,8 +120,8 @@ export class DatabaseWatch implements Disposable {
 
   #wait(ms: number): void {
     this.#timer?.[Symbol.dispose]();
-    this.#timer = this.#ports.clock.timer(ms, () => {
-      if (this.#ports.isWriting()) this.#wait(SETTLE_MS);
+    this.#timer = this.#options.clock.timer(ms, () => {
+      if (this.#options.isWriting()) this.#wait(SETTLE_MS);
       else if (this.#isSound()) this.#wait(LOOK_MS);
       else this[Symbol.dispose]();
     });
@@ -129,7 +129,7 @@ export class DatabaseWatch implements Disposable {
 
   /** False when there is nothing left to be watched. */
   #isSound(): boolean {
-    const { clock, read, lost, logLost } = this.#ports;
+    const { clock, read, lost, logLost } = this.#options;
     const found = this.#look();
     if (!this.hasLog()) {
       logLost(`${this.#log} was removed or replaced while the assistant had it open`);

@@ -39,7 +39,7 @@ interface Look {
   readonly problem: string | null;
 }
 
-export interface HomeFilesPorts {
+export interface WatchedHome {
   /** Absolute. */
   readonly home: string;
   readonly records: {
@@ -59,7 +59,7 @@ export interface HomeFilesPorts {
  */
 export class HomeFiles implements Disposable {
   readonly #paths: readonly string[];
-  readonly #ports: HomeFilesPorts;
+  readonly #watched: WatchedHome;
   readonly #seen = new Map<string, Look>();
   /** Files that the assistant wrote since it last found them changed. */
   readonly #own = new Set<string>();
@@ -68,16 +68,16 @@ export class HomeFiles implements Disposable {
   #isClosed = false;
 
   /** `paths`: within the home. */
-  constructor(paths: readonly string[], ports: HomeFilesPorts) {
+  constructor(paths: readonly string[], watched: WatchedHome) {
     this.#paths = paths;
-    this.#ports = ports;
-    this.#onWrote = ports.onWrote((path) => this.#own.add(path));
+    this.#watched = watched;
+    this.#onWrote = watched.onWrote((path) => this.#own.add(path));
   }
 
   /** Looks now, and every 5 s from then on. Never rejects. */
   async watch(): Promise<void> {
     await this.#look().catch(() => {});
-    if (!this.#isClosed) this.#timer = this.#ports.clock.timer(LOOK_MS, () => void this.watch());
+    if (!this.#isClosed) this.#timer = this.#watched.clock.timer(LOOK_MS, () => void this.watch());
   }
 
   [Symbol.dispose](): void {
@@ -87,7 +87,7 @@ export class HomeFiles implements Disposable {
   }
 
   async #look(): Promise<void> {
-    const { home, records, damaged, clock } = this.#ports;
+    const { home, records, damaged, clock } = this.#watched;
     const known = records.all();
     const damages: FileDamage[] = [];
     const next = new Map<string, HomeFileRecord | null>();

@@ -22,13 +22,17 @@ async function saveAndReplay(world: World): Promise<Replayed> {
 
 async function replay(world: World, turn: string): Promise<Replayed> {
   const { text, missing } = await world.assistant.request('turnsSave', { turn });
+  return { missing, out: await replayText(world, text) };
+}
+
+async function replayText(world: World, text: string): Promise<string> {
   const folder = join(world.home, 'traces');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'turn.jsonl'), text);
   const line = new CommandLine({ home: world.home });
   line.connect = (path) => connectAssistant(path, systemClock);
   await line.run('trace', 'replay', join(folder, 'turn.jsonl'));
-  return { missing, out: line.out };
+  return line.out;
 }
 
 test('a turn that failed over to another model is replayed, each attempt for its own model', async () => {
@@ -53,6 +57,24 @@ test('a turn that waited for a subagent is replayed with what that one brought',
   expect(turns).toHaveLength(2);
   for (const { turn } of turns)
     expect((await replay(world, turn)).out).toMatch(/\d requests?, the same to the byte\./u);
+});
+
+test('a turn of a job that chose silence is replayed, also from a trace whose results do not say that they silence it', async () => {
+  await using world = await startWorld();
+  const job = { id: 'news', kind: 'agent', when: 'every 5h', text: 'look', chat: `telegram:${OWNER}` } as const;
+  await world.assistant.request('cron', { action: 'add', job });
+  world.model.reply({ calls: [{ name: 'cron', arguments: { action: 'silent', text: 'no news' } }] });
+  await world.assistant.request('cron', { action: 'run', id: 'news' });
+  const ended = async (): Promise<string | undefined> => {
+    const [newest] = await world.assistant.request('turnsList', { count: 1 });
+    return newest?.outcome === null ? undefined : newest?.turn;
+  };
+  const { text } = await world.assistant.request('turnsSave', { turn: await waitFor(ended) });
+  const older = text.replace(',"silences":true', '');
+  expect(older.length).toBeLessThan(text.length);
+  const out = await replayText(world, text);
+  expect(out).toContain('1 request, the same to the byte.');
+  expect(await replayText(world, older)).toBe(out);
 });
 
 test('a turn with Ollama cannot be replayed, and saving it says why', async () => {

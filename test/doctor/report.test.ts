@@ -167,6 +167,17 @@ describe('assistant doctor', () => {
     expect(report.checks.filter(({ state }) => state === 'warning').map(({ id }) => id)).toEqual(['config.unused']);
   });
 
+  test('a setting that only a plugin knows is not called useless while the plugin is not installed', async () => {
+    const { line } = await furnishedHome({ plugins: ['water'], water: { cups: 3 } });
+    const { checks } = await doctor(line, '--offline');
+    const about = checks.filter(({ evidence }) => evidence.includes('"water"'));
+    expect(about.map(({ id, state, remedy }) => [id, state, remedy])).toEqual([
+      ['config.unused', 'warning', expect.stringMatching(/plugins list$/u)],
+    ]);
+    expect(about[0]?.evidence).toMatch(/config\.json:\d+:\d+: The setting "water" isn't checked, because/u);
+    expect(checks.find(({ id }) => id === 'config.missing')?.state).toBe('ok');
+  });
+
   test('--offline reaches no server and starts no program', async () => {
     let calls = 0;
     const server = createServer((socket) => {

@@ -1,5 +1,10 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { tapeName } from '../../src/session/tape-name.ts';
 import { failureOf } from '../config/temporary-home.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
 
@@ -16,6 +21,57 @@ test('an extension that is switched off is not there, and says so where it is as
     expect(chatOf(world)[1]).toContain('There is no command /cron.');
     const { message } = await failureOf(world.assistant.request('cron', { action: 'list' }));
     expect(message).toBe('cron is switched off (extensions.cron in the configuration).');
+  } finally {
+    await world[Symbol.asyncDispose]();
+  }
+});
+
+test('/undo leaves the jobs of a schedule that is off, and says why', async () => {
+  const world = await startWorld();
+  try {
+    const add = { action: 'add', when: '0 6 * * *', text: 'Wake up', timezone: 'Europe/Vienna' };
+    world.model.reply({ calls: [{ name: 'cron', arguments: add }] }, 'Set.');
+    world.telegram.userSays(OWNER, 'wake me');
+    await waitFor(() => chatOf(world).length === 1);
+    const file = join(world.workspace, 'cron', 'jobs.json');
+    const jobs = await readFile(file, 'utf8');
+    expect(jobs).toContain('Wake up');
+    const path = join(world.home, 'config.json');
+    await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), cron: { enabled: false } }));
+    await world.restart();
+    world.telegram.userSays(OWNER, '/undo yes');
+    await waitFor(() => chatOf(world).length === 2);
+    expect(chatOf(world)[1]).toContain('wake-up: not changed: The schedule is switched off (cron.enabled in');
+    expect(await readFile(file, 'utf8')).toBe(jobs);
+  } finally {
+    await world[Symbol.asyncDispose]();
+  }
+});
+
+test.each([
+  ['cron.enabled is false', { cron: { enabled: false } }],
+  ['the extension is off', { extensions: { cron: false } }],
+])('while %s, the tape of a job that is gone is removed after 90 days, and no sooner', async (_case, config) => {
+  const clock = new SkippingClock();
+  const tape = (home: string, key: string): string => join(home, 'sessions', tapeName(key));
+  const world = await startWorld({
+    clock,
+    config,
+    furnish: async (home) => {
+      await mkdir(join(home, 'sessions'), { recursive: true });
+      for (const key of ['cron:long-gone', 'telegram:42']) await writeFile(tape(home, key), '');
+    },
+  });
+  try {
+    const sweptAfter = async (days: number): Promise<void> => {
+      clock.skip(days * 86_400_000);
+      await waitFor(async () => ((await world.assistant.info()).storage ?? '').includes('within the last hour'));
+    };
+    await sweptAfter(89);
+    expect(existsSync(tape(world.home, 'cron:long-gone'))).toBe(true);
+    clock.skip(2 * 86_400_000);
+    await waitFor(() => !existsSync(tape(world.home, 'cron:long-gone')), { what: 'the sweep' });
+    expect(existsSync(tape(world.home, 'telegram:42'))).toBe(true);
   } finally {
     await world[Symbol.asyncDispose]();
   }

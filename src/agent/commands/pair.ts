@@ -5,26 +5,6 @@ import { AppError } from '../../util/errors.ts';
 import { localMinute } from '../../util/time-zone.ts';
 import type { ChatCommand } from './command.ts';
 
-/** Reads and changes who is paired. Errors are `AppError`s with a sentence for a person. */
-export interface PairingPort {
-  list(): Pairing;
-  /**
-   * Pairs the person who received a code, or changes the role of a paired person named as `CHANNEL:ID`. `by`: the
-   * person who approves. `may`: a sentence about what the role allows.
-   */
-  approve(
-    codeOrPerson: string,
-    as: { readonly by: string; readonly role: PairedRole },
-  ): Promise<PairedPerson & { readonly may: string }>;
-  /**
-   * Removes a person named as `CHANNEL:ID`. `still`: a sentence, if the configuration lets them in. `ownerless`: one, if the
-   * channel has no owner now.
-   */
-  remove(person: string): Promise<PairedPerson & { readonly still: string | null; readonly ownerless: string | null }>;
-  /** A sentence that a channel has no owner, with the next step; null when it has one. */
-  ownerless(channel: string): string | null;
-}
-
 export const pairCommand = ({ pairing, config }: App): ChatCommand => ({
   name: 'pair',
   description:
@@ -63,7 +43,7 @@ export const pairCommand = ({ pairing, config }: App): ChatCommand => ({
   },
 });
 
-function overview(list: ReturnType<PairingPort['list']>, timezone: string | null): string {
+function overview(list: Pairing, timezone: string | null): string {
   const { people, configured, pending, lockedUntil } = list;
   const time = (at: number): string => localMinute(at, timezone);
   const lines = [

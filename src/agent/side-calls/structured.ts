@@ -26,11 +26,6 @@ export interface StructuredQuestion<Schema extends z.ZodObject> {
   readonly maxOutputTokens?: number;
 }
 
-export interface StructuredPorts {
-  readonly choices: ToolChoices;
-  readonly signal: AbortSignal;
-}
-
 export type StructuredAnswer<T> =
   | { readonly ok: true; readonly value: T; readonly usage: Usage }
   | {
@@ -81,21 +76,21 @@ const REFUSES_TOOLS = /tool_choice|toolchoice|tool choice|does not support|shoul
  */
 export async function askStructured<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
-  ports: StructuredPorts,
+  asking: { readonly choices: ToolChoices; readonly signal: AbortSignal },
 ): Promise<StructuredAnswer<z.output<Schema>>> {
   let usage = noUsage;
   let messages = question.messages;
   let problem = '';
   let longest = '';
   for (let tries = 0; tries < 2; tries += 1) {
-    const { outcome, usage: used } = await askBestWay(question, messages, { ...ports, isAgain: tries > 0 });
+    const { outcome, usage: used } = await askBestWay(question, messages, { ...asking, isAgain: tries > 0 });
     usage = addUsage(usage, used);
     if ('kind' in outcome)
       return { ok: false, reason: outcome.message, kind: outcome.kind, refuses: refusesContent(outcome), usage };
     if (outcome.scripted === true) {
       return { ok: false, reason: 'The demo is not a model and cannot do this.', scripted: true, usage };
     }
-    const mayBeChat = question.takesAnyText === true && tries === 0 && ports.choices.best(question.model) !== 'plain';
+    const mayBeChat = question.takesAnyText === true && tries === 0 && asking.choices.best(question.model) !== 'plain';
     const text = stripReasoning(textIn(outcome.content)).trim();
     // Asked again, a model may only comment on its first text, which was the answer then.
     if (text.length > longest.length && question.fallback(text) !== undefined) longest = text;
@@ -115,7 +110,11 @@ export async function askStructured<Schema extends z.ZodObject>(
 async function askBestWay<Schema extends z.ZodObject>(
   question: StructuredQuestion<Schema>,
   messages: readonly ModelMessage[],
-  { choices, signal, isAgain }: StructuredPorts & { readonly isAgain: boolean },
+  {
+    choices,
+    signal,
+    isAgain,
+  }: { readonly choices: ToolChoices; readonly signal: AbortSignal; readonly isAgain: boolean },
 ): Promise<{ readonly outcome: ModelResponse | ModelError; readonly usage: Usage }> {
   const { model } = question;
   let usage = noUsage;

@@ -33,8 +33,10 @@ export function causeOf(facts: WhyFacts): string {
 
 /** What began a turn that no person did. */
 function beganBy(message: MessageLife | undefined): string {
-  const from = message?.metadata[FROM];
-  if (typeof from !== 'string' || message?.origin === 'user' || message?.origin === 'system') return '';
+  if (message === undefined || message.origin === 'user' || message.origin === 'system') return '';
+  // Older rows name their job alone.
+  const { job, [FROM]: from = typeof job === 'string' ? `the job ${job}` : null } = message.metadata;
+  if (typeof from !== 'string') return '';
   return `${from.replace(/^./u, (letter) => letter.toUpperCase())} began it.`;
 }
 

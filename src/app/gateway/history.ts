@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import type { HistoryPorts } from '../../gateway/http/history.ts';
+import type { ServedHistory } from '../../gateway/http/history.ts';
 import type { EntryPage, HistoryItem, HistoryPage, HistoryUsage } from '../../gateway/http/wire.ts';
 import { saidIn, type EntryOf, type MessageEntry, type TapeEntry } from '../../session/entry.ts';
 import { hasTape, readTape } from '../../session/reader.ts';
@@ -25,7 +25,7 @@ const ALWAYS = { from: 0, to: Number.MAX_SAFE_INTEGER };
  * Reads the tapes of a home for the page, newest first, so that the end of a long conversation is there at once, and
  * what people read beside them.
  */
-export function historyOf(app: App): HistoryPorts {
+export function historyOf(app: App): ServedHistory {
   const folder = app.paths.sessions;
   return {
     page: async (session, { before, after, limit }) => {

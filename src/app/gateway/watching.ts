@@ -1,6 +1,6 @@
 import { FROM } from '../../bus/messages.ts';
 import type { App } from '../../core/app.ts';
-import type { FeedPorts } from '../../gateway/feed/feed.ts';
+import type { FeedOptions } from '../../gateway/feed/feed.ts';
 import type { Row, WaitingQuestion } from '../../gateway/http/wire.ts';
 import type { FeedRow } from '../../journal/feed.ts';
 import type { QuestionRow } from '../../journal/questions.ts';
@@ -12,7 +12,7 @@ const LONGEST_TEXT = 20_000;
 const MOST_BESIDE = 200;
 
 /** The durable messages as the page is shown them, without secrets. */
-export function rowsOf({ journal: { feed }, redact }: App): FeedPorts['journal'] {
+export function rowsOf({ journal: { feed }, redact }: App): FeedOptions['journal'] {
   return {
     newest: () => feed.newest(),
     after: (place, limit) => {
@@ -76,7 +76,7 @@ function filesOf(media: FeedRow['message']['media'], urlOf: (n: number) => strin
 }
 
 /** The open turns of which people see the progress. */
-export function continuedTurns({ journal }: App): ReturnType<FeedPorts['continued']> {
+export function continuedTurns({ journal }: App): ReturnType<FeedOptions['continued']> {
   return journal.turns.open().flatMap(({ id, session, isCommand, messages }) => {
     const target = messages.at(-1);
     const isSeen = !isCommand && target?.origin === 'user' && target.mentioned;

@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import type { PairingPort } from '../../agent/commands/pair.ts';
+import type { PairedPerson, Pairing } from '../../bus/pairing.ts';
 import type { PairedRole } from '../../bus/messages.ts';
 import type { Person } from '../../journal/people.ts';
 import { AppError } from '../../util/errors.ts';
@@ -9,8 +9,8 @@ import { configuredPeople, hasOwner, ownerTrouble } from './owners.ts';
 
 type Configured = ReturnType<typeof configuredPeople>[number];
 
-/** Who is let in, for /pair and the command line. */
-export function createPairing(app: App): PairingPort {
+/** Reads and changes who is paired, for /pair and the command line. Errors are `AppError`s with a sentence for a person. */
+export function createPairing(app: App) {
   const { config, loaded } = app;
   const { people, pairing } = app.journal;
   const named = (text: string): { readonly channel: string; readonly id: string } => {
@@ -27,6 +27,7 @@ export function createPairing(app: App): PairingPort {
         return `A guest may use ${config.tools.guest.join(', ') || 'no tool'} (tools.guest), and sees nothing of your memory and files.`;
     }
   };
+  /** A sentence that a channel has no owner, with the next step; null when it has one. */
   const ownerless = (channel: string): string | null =>
     ownerTrouble(channel, { config, program: app.program, people: people.list(), configPath: loaded.path });
   const byConfiguration = ({ channel, id }: Pick<Person, 'channel' | 'id'>): Configured | undefined =>
@@ -40,14 +41,21 @@ export function createPairing(app: App): PairingPort {
     };
   };
   return {
-    list: () => ({
+    list: (): Pairing => ({
       people: people.list(),
       configured: configuredPeople(app),
       pending: pairing.pending(),
       lockedUntil: pairing.lockedUntil(),
       hasOwner: hasOwner(app, people.list()),
     }),
-    approve: async (text, { by, role }) => {
+    /**
+     * Pairs the person who received a code, or changes the role of a paired person named as `CHANNEL:ID`. `by`: the
+     * person who approves. `may`: a sentence about what the role allows.
+     */
+    approve: async (
+      text: string,
+      { by, role }: { readonly by: string; readonly role: PairedRole },
+    ): Promise<PairedPerson & { readonly may: string }> => {
       if (text.includes(':')) {
         const { channel, id } = named(text);
         const person = await people.setRole(channel, id, role);
@@ -56,7 +64,13 @@ export function createPairing(app: App): PairingPort {
       }
       return approved(await pairing.approve(text, { by, role }));
     },
-    remove: async (text) => {
+    /**
+     * Removes a person named as `CHANNEL:ID`. `still`: a sentence, if the configuration lets them in. `ownerless`: one, if the
+     * channel has no owner now.
+     */
+    remove: async (
+      text: string,
+    ): Promise<PairedPerson & { readonly still: string | null; readonly ownerless: string | null }> => {
       const { channel, id } = named(text);
       const person = await people.remove(channel, id);
       if (person === undefined) throw new AppError('pairing-person', whyNot({ text, channel, id }, config, null));

@@ -3,7 +3,7 @@ import { AppError } from '../../util/errors.ts';
 import { oneLine } from '../../util/text.ts';
 import { misses } from './judge.ts';
 import type { RecordedTrial } from './recorded.ts';
-import { runTrial, type Trial, type TrialLimits, type TrialPlan, type TrialPorts } from './trial.ts';
+import { runTrial, type Trial, type TrialLimits, type TrialPlan, type TrialOptions } from './trial.ts';
 
 export { readCases, type SkillCase } from '../../skills/cases.ts';
 export { skeletonOf } from '../../skills/skeleton.ts';
@@ -30,16 +30,16 @@ type Lab = Pick<TrialPlan, 'skill' | 'config' | 'model' | 'real'>;
 export async function* testSkill(
   cases: readonly SkillCase[],
   { limits, ...lab }: Lab & { readonly limits: TrialLimits },
-  ports: TrialPorts,
+  options: TrialOptions,
 ): AsyncGenerator<CaseResult> {
-  const endsAt = ports.clock.monotonic() + limits.minutes * 60_000;
+  const endsAt = options.clock.monotonic() + limits.minutes * 60_000;
   let usd = limits.usd;
   // All of them are looked up before the first run: a wrong name costs nothing.
   const named = cases.flatMap(({ name, tools, calls, never }) =>
     [...tools, ...calls, ...never].map(({ tool }) => ({ tool, by: name })),
   );
   const run = async (one: SkillCase, withSkill: boolean): Promise<CaseRun> => {
-    const minutes = (endsAt - ports.clock.monotonic()) / 60_000;
+    const minutes = (endsAt - options.clock.monotonic()) / 60_000;
     if (usd <= 0) return { state: 'not-run', reason: 'the money for this test is used up' };
     if (minutes <= 0) return { state: 'not-run', reason: 'the time for this test is over' };
     const trial = await runTrial(
@@ -53,7 +53,7 @@ export async function* testSkill(
         workspace: 'new',
         limits: { ...limits, usd, minutes: Math.ceil(minutes) },
       },
-      ports,
+      options,
     );
     usd -= trial.costUsd ?? 0;
     return judged(one, trial, withSkill);
@@ -81,12 +81,12 @@ export function testRecorded(cases: readonly SkillCase[], { prompt, trial }: Rec
 export function trySkill(
   prompt: string,
   lab: Lab & { readonly limits: TrialLimits },
-  ports: TrialPorts,
+  options: TrialOptions,
 ): Promise<Trial> {
   const { name, userInvocable } = lab.skill;
   const called = userInvocable ? `/${name} ${prompt}` : `Use the skill ${name}. ${prompt}`;
   const nothing = { files: {}, answers: [], named: [] };
-  return runTrial({ ...lab, ...nothing, withSkill: true, prompt: called, workspace: 'copy' }, ports);
+  return runTrial({ ...lab, ...nothing, withSkill: true, prompt: called, workspace: 'copy' }, options);
 }
 
 function judged(one: SkillCase, trial: Trial, withSkill: boolean): CaseRun {

@@ -33,7 +33,7 @@ export interface Trial {
 }
 
 /** What a trial takes of the process. */
-export interface TrialPorts {
+export interface TrialOptions {
   readonly program: Program;
   readonly env: Environment;
   readonly clock: Clock;
@@ -96,14 +96,14 @@ export interface TrialLimits {
  * or asked but the model. Throws an error of one sentence when it cannot start, and `unknown-tool` for a named tool that
  * does not exist.
  */
-export async function runTrial(plan: TrialPlan, ports: TrialPorts): Promise<Trial> {
+export async function runTrial(plan: TrialPlan, options: TrialOptions): Promise<Trial> {
   const { skill, withSkill, limits } = plan;
-  const { program, env, clock } = ports;
+  const { program, env, clock } = options;
   const isBrought = withSkill && (plan.workspace === 'new' ? skill.source !== 'package' : skill.source === 'user');
   await using home = await openTrialHome({ program, env, clock, ...plan, skill: isBrought ? skill : null });
   const seen = watch(skill);
   const tools = new Set<string>();
-  await using assistant = await ports.start({
+  await using assistant = await options.start({
     home: home.paths.home,
     config: trialConfig(plan),
     environment: env,
@@ -118,9 +118,9 @@ export async function runTrial(plan: TrialPlan, ports: TrialPorts): Promise<Tria
   });
   requireTools(plan.named, [...tools]);
   using limit = deadline(clock, limits.minutes * 60_000, 'the trial');
-  const signal = AbortSignal.any([ports.signal, limit.signal]);
+  const signal = AbortSignal.any([options.signal, limit.signal]);
   const ended = await assistant.run(plan.prompt, { session: 'trial', signal });
-  ports.signal.throwIfAborted();
+  options.signal.throwIfAborted();
   const { text, isError, outcome, model, usage, costUsd } = ended;
   const place = (words: string): string => words.replaceAll(home.paths.workspace, 'workspace');
   return {

@@ -3,14 +3,8 @@ import { classifyFailure } from '../../storage/storage-failure.ts';
 import { storageSentence, type StorageState } from '../../storage/storage-health.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import type { Ground } from '../base.ts';
+import type { AssistantSettings } from '../library/assistant.ts';
 import { openWhileWaiting } from './while-waiting.ts';
-
-export interface StandbyPorts {
-  /** HTTP port instead of the configured one. */
-  readonly port?: number;
-  /** Told, in sentences for a person, what the start waits for: at first, and when that changes. */
-  readonly onWaiting?: (sentence: string) => void;
-}
 
 /**
  * A gateway that waits: for its home, which another one runs, or for PostgreSQL, which cannot be reached. /health, the control
@@ -18,15 +12,15 @@ export interface StandbyPorts {
  */
 export class Standby implements AsyncDisposable {
   readonly #base: Ground;
-  readonly #ports: StandbyPorts;
+  readonly #settings: Pick<AssistantSettings, 'port' | 'onWaiting'>;
   #sentence = '';
   /** PostgreSQL, while nothing is known of the home; null: another gateway runs it. */
   #away: StorageState | null = null;
   #open: AsyncDisposable | undefined;
 
-  constructor(base: Ground, ports: StandbyPorts) {
+  constructor(base: Ground, settings: Pick<AssistantSettings, 'port' | 'onWaiting'>) {
     this.#base = base;
-    this.#ports = ports;
+    this.#settings = settings;
   }
 
   /** Call it with each attempt to claim the home that was in vain. Throws `home-elsewhere` where nobody could wait: not in a gateway. */
@@ -70,9 +64,9 @@ export class Standby implements AsyncDisposable {
       isStandby: () => this.#away === null,
       storage: () => this.#away ?? this.#base.storage.state,
       hasLock: () => true,
-      port: this.#ports.port,
+      port: this.#settings.port,
     });
-    this.#ports.onWaiting?.(sentence);
+    this.#settings.onWaiting?.(sentence);
   }
 }
 

@@ -17,7 +17,7 @@ import { AppError } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import type { Ground } from '../base.ts';
 import type { HomeCopy, WriteListeners } from '../homes/home-copy.ts';
-import type { StandbyPorts } from '../start/standby.ts';
+import type { AssistantSettings } from '../library/assistant.ts';
 import { probeLease, watchLease } from './lease-watch.ts';
 import { storeFacts } from './store-facts.ts';
 
@@ -59,7 +59,7 @@ const SENDS = ['send', 'edit', 'draft', 'react', 'typing'];
 export async function openKeptHome(
   ground: Ground,
   stack: AsyncDisposableStack,
-  options: StandbyPorts & { readonly signal?: AbortSignal; readonly copy: HomeCopy | null },
+  options: Pick<AssistantSettings, 'port' | 'onWaiting' | 'signal'> & { readonly copy: HomeCopy | null },
 ): Promise<KeptHome | null> {
   const { config, paths, clock, storage } = ground;
   const { copy } = options;
@@ -123,7 +123,7 @@ export async function openKeptHome(
 async function openOwn(
   ground: Ground,
   stack: AsyncDisposableStack,
-  { signal = new AbortController().signal, ...standbyPorts }: StandbyPorts & { readonly signal?: AbortSignal },
+  { signal = new AbortController().signal, ...settings }: Pick<AssistantSettings, 'port' | 'onWaiting' | 'signal'>,
 ): Promise<Pick<HomeCopy, 'home' | 'store'>> {
   const { config, paths, clock, log, storage, version } = ground;
   const [{ openHomeStore }, { claimAndOpen }, { Standby }] = await Promise.all([
@@ -136,7 +136,7 @@ async function openOwn(
   const name = storedHomeName(paths);
   const gateway = { name: placeOf(paths), version, max: 1 };
   const parts = { folder: paths.home, migrations: journalMigrations, tables: ground.program.tables, clock, log };
-  await using standby = new Standby(ground, standbyPorts);
+  await using standby = new Standby(ground, settings);
   const onWaiting = (found: StoredHome): Promise<void> => standby.waits(found, journalMigrations.length);
   const onUnreachable = (error: AppError): void => standby.unreachable(error);
   const files = { state: paths.state, sessions: paths.sessions, config: 'own' } as const;

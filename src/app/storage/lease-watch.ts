@@ -7,17 +7,19 @@ import { AppError } from '../../util/errors.ts';
 const LOOK_PART = 0.1;
 const LITTLE_PART = 0.3;
 
-export interface LeaseWatchPorts {
-  readonly lease: Pick<Lease, 'leaseMs' | 'leftMs' | 'lost'>;
-  readonly storage: Pick<StorageHealth, 'failed'>;
-  readonly clock: Clock;
-}
-
 /**
  * Reports a lease that is not renewed while it still holds. Nothing may be sent after it ended, and a home that nobody writes to
  * has no other sign of a database that is away, so this is when the owner can be told.
  */
-export function watchLease({ lease, storage, clock }: LeaseWatchPorts): Disposable {
+export function watchLease({
+  lease,
+  storage,
+  clock,
+}: {
+  readonly lease: Pick<Lease, 'leaseMs' | 'leftMs' | 'lost'>;
+  readonly storage: Pick<StorageHealth, 'failed'>;
+  readonly clock: Clock;
+}): Disposable {
   const { leaseMs } = lease;
   const everyMs = leaseMs * LOOK_PART;
   let timer: Disposable | undefined;

@@ -3,14 +3,16 @@ import type { HomeStore } from '../../homes/home-store.ts';
 import type { OpenHome } from '../../homes/open-home.ts';
 import type { Clock } from '../../util/clock.ts';
 
-interface StoreFactsParts {
+/** How far PostgreSQL has what this process wrote to its home, and whether the home still is its own. */
+export function storeFacts({
+  home: { lease, writer },
+  store: { leases },
+  clock,
+}: {
   readonly home: Pick<OpenHome, 'lease' | 'writer'>;
   readonly store: Pick<HomeStore, 'leases'>;
   readonly clock: Clock;
-}
-
-/** How far PostgreSQL has what this process wrote to its home, and whether the home still is its own. */
-export function storeFacts({ home: { lease, writer }, store: { leases }, clock }: StoreFactsParts): StoreFacts {
+}): StoreFacts {
   return {
     home: lease.name,
     epoch: lease.epoch,

@@ -51,8 +51,21 @@ export function recordedTurn({ head, lines }: TraceFile): RecordedTurn {
     entries,
     start,
     steps: stepsOf(after, head.turn, new Set(start.sources)),
-    results: entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'tool' ? [entry] : [])),
+    results: resultsOf(entries),
   };
+}
+
+/**
+ * The results of tools. Older traces don't say which of them silenced the turn: it is the last message of a turn that was
+ * answered.
+ */
+function resultsOf(entries: readonly TapeEntry[]): readonly ToolEntry[] {
+  const last = entries.findLast(({ kind }) => kind === 'message');
+  const isAnswered = entries.some((entry) => entry.kind === 'turn-end' && entry.outcome === 'answered');
+  return entries.flatMap((entry) => {
+    if (entry.kind !== 'message' || entry.role !== 'tool') return [];
+    return entry === last && isAnswered ? { ...entry, silences: true } : entry;
+  });
 }
 
 function stepsOf(after: readonly TapeEntry[], turn: string, first: ReadonlySet<string>): readonly RecordedStep[] {

@@ -10,18 +10,23 @@ const MOST_PLACES = 5_000;
 /** Says in a chat that its assistant takes no messages. Never rejects. */
 export type Refuse = (assistant: string, channel: string, chatId: string) => void;
 
-interface RoutingPorts {
-  readonly guests: Guests;
-  readonly refuse: Refuse;
-}
-
 /**
  * The context of a channel that several assistants share: each message, reaction and pairing goes to the assistant of its
  * chat, which alone accepts it, and the cursor of a place lies in the journal of its messages. `write` resolves when each
  * assistant has its part on disk, so the platform is told only then; what is repeated after a crash in between is known to
  * those that had it.
  */
-export function routedContext(channel: string, own: ChannelContext, { guests, refuse }: RoutingPorts): ChannelContext {
+export function routedContext(
+  channel: string,
+  own: ChannelContext,
+  {
+    guests,
+    refuse,
+  }: {
+    readonly guests: Guests;
+    readonly refuse: Refuse;
+  },
+): ChannelContext {
   const places = new RecentMap<string, string>(MOST_PLACES);
   /** The assistants that have everything up to the cursors of this connection; a cursor for another one would hide what it missed. */
   const caughtUp = new Set<string>();

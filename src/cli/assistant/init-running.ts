@@ -9,19 +9,22 @@ import { keysForService } from '../service-keys.ts';
 /** Where the assistant runs after the set-up; `here`: in this terminal, which the caller has to begin. */
 export type Running = 'running' | 'service' | 'here' | 'later';
 
-interface RunningPorts {
-  readonly world: SetupWorld;
-  readonly host: () => Host;
-  readonly hasChannel: boolean;
-  readonly isRunning: boolean;
-}
-
 /**
  * Asks where the assistant shall run, and installs the service if that is chosen. Without a person `service` decides;
  * throws if the service was asked for by flag and cannot be installed.
  */
 export async function chooseRunning(
-  { world, host, hasChannel, isRunning }: RunningPorts,
+  {
+    world,
+    host,
+    hasChannel,
+    isRunning,
+  }: {
+    readonly world: SetupWorld;
+    readonly host: () => Host;
+    readonly hasChannel: boolean;
+    readonly isRunning: boolean;
+  },
   wish: { readonly service: boolean; readonly copyKeys: boolean; readonly isConversation: boolean },
 ): Promise<Running> {
   if (isRunning) return 'running';
@@ -86,7 +89,7 @@ async function requireService({ paths, env }: SetupWorld, host: () => Host): Pro
 
 async function install(
   { supervisor, env }: Opened,
-  { world, host, copyKeys }: Pick<RunningPorts, 'world' | 'host'> & { readonly copyKeys: boolean },
+  { world, host, copyKeys }: { readonly world: SetupWorld; readonly host: () => Host; readonly copyKeys: boolean },
 ): Promise<void> {
   const { person } = world;
   const keys = await keysForService(

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { parseDocument, type ConfigDocument } from '../../config/document.ts';
-import { unknownKeys } from '../../config/unknown-keys.ts';
 import { shellWord } from '../../util/text.ts';
 import { fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
@@ -42,13 +41,9 @@ function valid({ loaded, isMachine, configTroubles, paths, command }: Scene): re
 }
 
 /** What the configuration is warned of, by subject: each sentence belongs to one. */
-function remarks({
-  program,
-  loaded,
-  paths,
-}: Scene): Readonly<Record<'mode' | 'unused' | 'missing', readonly string[]>> {
+function remarks({ loaded }: Scene): Readonly<Record<'mode' | 'unused' | 'missing', readonly string[]>> {
   const warnings = loaded?.warnings ?? [];
-  const idle = new Set(unknownKeys(program, documentOf(paths.config)?.value ?? {}));
+  const idle = new Set(loaded?.unknown);
   const isMode = (sentence: string): boolean => / Run: chmod 600 /u.test(sentence);
   return {
     mode: warnings.filter(isMode),
@@ -80,11 +75,12 @@ function unused(scene: Scene): readonly Finding[] {
   if (found.length === 0) return [ok('Every setting of config.json is known and used.')];
   return found.map((sentence) => {
     const path = /^(?:The setting ")?(?<path>\w[\w.-]*)/u.exec(sentence)?.groups?.['path'] ?? '';
+    const isAbsent = sentence.includes("isn't checked, because");
     const place = document?.position(path.split('.'));
     const where = place === undefined ? '' : `${scene.paths.config}:${place.line}:${place.column}: `;
     return warning(
       `${where}${sentence}`,
-      place === undefined ? scene.command('config edit') : scene.command(`config unset ${path}`),
+      scene.command(place === undefined ? 'config edit' : isAbsent ? 'plugins list' : `config unset ${path}`),
     );
   });
 }

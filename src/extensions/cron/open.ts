@@ -78,9 +78,10 @@ export function openCron(app: App): Contributions {
     undo: {
       restore: async (recorded: readonly RecordedJob[], dry: boolean): Promise<readonly RestoredJob[]> => {
         if (recorded.length === 0) return [];
-        const [{ jobs, cron }, { restoreJobs }] = await Promise.all([load(), import('./restore-jobs.ts')]);
-        const restored = await restoreJobs(recorded, { jobStore: jobs, clock: app.clock, dry });
-        if (!dry) await cron.look();
+        const [opened, { restoreJobs }] = await Promise.all([load(), import('./restore-jobs.ts')]);
+        opened.requireOn();
+        const restored = await restoreJobs(recorded, { jobStore: opened.jobs, clock: app.clock, dry });
+        if (!dry) await opened.cron.look();
         return restored;
       },
     },

@@ -66,9 +66,14 @@ class Schedule implements AsyncDisposable {
     this.#service = new CronService(app, this.jobs, { cron: this.cron, runs });
   }
 
+  /** Throws `cron-off` where the schedule is off. */
+  requireOn(): void {
+    if (!this.#app.settingsOf(settings).enabled) throw new AppError('cron-off', OFF);
+  }
+
   /** Asks the service; in safe mode its answer says what waits. Throws `cron-off` where the schedule is off. */
   async ask(question: (service: CronService) => Promise<CronAnswer>): Promise<CronAnswer> {
-    if (!this.#app.settingsOf(settings).enabled) throw new AppError('cron-off', OFF);
+    this.requireOn();
     const answer = await question(this.#service);
     return this.#app.safe ? { ...answer, text: `${answer.text}\n\n${RESTS}` } : answer;
   }

@@ -16,7 +16,7 @@ export interface Place {
   readonly outbound: number;
 }
 
-export interface FeedPorts {
+export interface FeedOptions {
   /** The durable messages, in the order in which they were written. */
   readonly journal: {
     newest(): Place;
@@ -47,7 +47,7 @@ export interface Watcher {
 
 /** What happens in the assistant, for those who watch: durable messages after their cursor, then what is going on. */
 export class Feed implements Disposable {
-  readonly #ports: FeedPorts;
+  readonly #options: FeedOptions;
   readonly #running: RunningTurns;
   readonly #watchers = new Set<Watcher>();
   readonly #listening: Disposable;
@@ -59,21 +59,21 @@ export class Feed implements Disposable {
   #health = '';
   #soon: Disposable | undefined;
 
-  constructor(ports: FeedPorts) {
-    this.#ports = ports;
-    this.#running = new RunningTurns(() => ports.clock.now(), ports.continued());
-    this.#listening = ports.bus.listen((event) => this.#happened(event));
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#running = new RunningTurns(() => options.clock.now(), options.continued());
+    this.#listening = options.bus.listen((event) => this.#happened(event));
   }
 
   /** Sends what was missed since `cursor`, then what is going on, and from then on everything. Null: nothing was missed. */
   watch(cursor: string | null, watcher: Watcher): Disposable {
     if (this.#open === undefined) this.#begin();
     else this.#pump();
-    const { version, startedAt, main } = this.#ports;
+    const { version, startedAt, main } = this.#options;
     watcher.frame({ type: 'hello', version, cursor: cursor ?? cursorOf(this.#head), startedAt, main: main() });
     if (cursor !== null) this.#catchUp(placeOf(cursor), watcher);
     watcher.frame({ type: 'turns', turns: this.#running.list() });
-    watcher.frame({ type: 'questions', questions: this.#ports.questions() });
+    watcher.frame({ type: 'questions', questions: this.#options.questions() });
     this.#watchers.add(watcher);
     return {
       [Symbol.dispose]: () => {
@@ -91,7 +91,7 @@ export class Feed implements Disposable {
   /** Looks soon whether other questions wait. */
   lookSoon(): void {
     if (this.#open === undefined) return;
-    this.#soon ??= this.#ports.clock.timer(SOON_MS, () => this.#look());
+    this.#soon ??= this.#options.clock.timer(SOON_MS, () => this.#look());
   }
 
   [Symbol.dispose](): void {
@@ -100,7 +100,7 @@ export class Feed implements Disposable {
   }
 
   #begin(): void {
-    const { journal, clock, health, questions } = this.#ports;
+    const { journal, clock, health, questions } = this.#options;
     const open = new DisposableStack();
     this.#open = open;
     this.#head = journal.newest();
@@ -128,7 +128,7 @@ export class Feed implements Disposable {
   /** Sends new messages to all who watch. */
   #pump(): void {
     for (;;) {
-      const { rows, cursor } = this.#ports.journal.after(this.#head, PAGE);
+      const { rows, cursor } = this.#options.journal.after(this.#head, PAGE);
       if (cursor.inbound === this.#head.inbound && cursor.outbound === this.#head.outbound) return;
       this.#head = cursor;
       if (rows.length > 0) this.#all({ type: 'rows', cursor: cursorOf(cursor), rows });
@@ -146,7 +146,7 @@ export class Feed implements Disposable {
       return;
     }
     for (let at = place; ;) {
-      const { rows, cursor } = this.#ports.journal.after(at, PAGE);
+      const { rows, cursor } = this.#options.journal.after(at, PAGE);
       if (cursor.inbound === at.inbound && cursor.outbound === at.outbound) return;
       at = cursor;
       watcher.frame({ type: 'rows', cursor: cursorOf(cursor), rows });
@@ -157,7 +157,7 @@ export class Feed implements Disposable {
     this.#running.take(event);
     if (this.#open === undefined) return;
     for (const watcher of this.#watchers) watcher.live(event);
-    if (event.type === 'tool-end') this.changed('memory', 'files', 'skills', ...this.#ports.ownChanges);
+    if (event.type === 'tool-end') this.changed('memory', 'files', 'skills', ...this.#options.ownChanges);
     if (event.type === 'turn-end') this.changed('sessions', 'usage');
     if (event.type === 'tool-start' || event.type === 'tool-end' || event.type === 'turn-end') this.lookSoon();
   }
@@ -165,11 +165,11 @@ export class Feed implements Disposable {
   #look(): void {
     this.#soon?.[Symbol.dispose]();
     this.#soon = undefined;
-    const questions = this.#ports.questions();
+    const questions = this.#options.questions();
     const text = JSON.stringify(questions);
     if (text !== this.#questions) this.#all({ type: 'questions', questions });
     this.#questions = text;
-    const health = this.#ports.health();
+    const health = this.#options.health();
     if (health !== this.#health) this.changed('health');
     this.#health = health;
   }

@@ -6,7 +6,7 @@ import type { EntryPage, HistoryPage } from './wire.ts';
 const USUAL = 50;
 const MOST = 200;
 
-export interface HistoryPorts {
+export interface ServedHistory {
   /** Throws `session-unknown`. */
   page(
     session: string,
@@ -20,7 +20,7 @@ export interface HistoryPorts {
 }
 
 /** What happened in a session, from its tape. */
-export function serveHistory(app: Hono<HttpEnv>, history: HistoryPorts): void {
+export function serveHistory(app: Hono<HttpEnv>, history: ServedHistory): void {
   app.get('/api/sessions/:key/history', async (context) => {
     const { before, after } = context.req.query();
     const limit = Math.min(MOST, wholeNumber('limit', context.req.query('limit'), USUAL));

@@ -14,13 +14,13 @@ const COOKIE_MS = 30 * 86_400_000;
 const MOST_CODES = 100;
 const MOST_KNOWN = 1_000;
 
-export interface LoginPorts {
+export interface LoginOptions {
   readonly token: string;
   readonly places: OwnPlaces;
   readonly clock: Clock;
   readonly random: Random;
   readonly ended: EndedLogins;
-  /** The port that is listened on. Cookies do not tell ports apart, so it is part of the cookie's name. */
+  /** The port that is listened on. Cookies do not tell options apart, so it is part of the cookie's name. */
   readonly port: () => number;
 }
 
@@ -42,7 +42,7 @@ export const LOGIN_HEADER = 'x-assistant-login';
  * servers on this machine get to see it, but the storage belongs to one origin.
  */
 export class Login {
-  readonly #ports: LoginPorts;
+  readonly #options: LoginOptions;
   readonly #failures: Failures;
   /** By hash, until when. */
   readonly #codes = new RecentMap<string, number>(MOST_CODES);
@@ -52,15 +52,15 @@ export class Login {
 
   readonly #entered = new WeakSet<Socket>();
 
-  constructor(ports: LoginPorts) {
-    this.#ports = ports;
-    this.#failures = new Failures(ports.clock);
+  constructor(options: LoginOptions) {
+    this.#options = options;
+    this.#failures = new Failures(options.clock);
   }
 
   /** Makes a code that logs in once, within 10 minutes. */
   newCode(): string {
-    const code = Buffer.from(this.#ports.random.bytes(32)).toString('base64url');
-    this.#codes.set(hash(code).toString('hex'), this.#ports.clock.monotonic() + CODE_MS);
+    const code = Buffer.from(this.#options.random.bytes(32)).toString('base64url');
+    this.#codes.set(hash(code).toString('hex'), this.#options.clock.monotonic() + CODE_MS);
     return code;
   }
 
@@ -78,11 +78,11 @@ export class Login {
 
   #refusal(request: IncomingMessage): Refusal | null {
     const bearer = /^Bearer +(?<token>\S+)$/iu.exec(request.headers.authorization ?? '')?.groups?.['token'];
-    if (bearer !== undefined) return this.#try(request, () => isSame(bearer, this.#ports.token));
+    if (bearer !== undefined) return this.#try(request, () => isSame(bearer, this.#options.token));
     const needed = { status: 401, code: 'login-needed', message: NEEDED } as const;
     const cookie = this.#cookie(request);
     if (cookie === null) return needed;
-    if (isFromOwnPage(request, this.#ports.places)) return this.#hasKeyOf(cookie, request) ? null : needed;
+    if (isFromOwnPage(request, this.#options.places)) return this.#hasKeyOf(cookie, request) ? null : needed;
     return { status: 403, code: 'origin-missing', message: 'The cookie counts only for requests of the page itself.' };
   }
 
@@ -97,10 +97,10 @@ export class Login {
     { code, token }: { readonly code?: string; readonly token?: string },
   ): Refusal | { readonly cookie: string; readonly key: string } {
     const isRight = (): boolean =>
-      (code !== undefined && this.#use(code)) || (token !== undefined && isSame(token, this.#ports.token));
+      (code !== undefined && this.#use(code)) || (token !== undefined && isSame(token, this.#options.token));
     const refusal = this.#try(request, isRight);
     if (refusal !== null) return refusal;
-    const { clock, random } = this.#ports;
+    const { clock, random } = this.#options;
     const nonce = Buffer.from(random.bytes(16)).toString('base64url');
     const until = `${clock.now() + COOKIE_MS}.${nonce}`;
     const value = `${until}.${this.#sign(until)}`;
@@ -114,13 +114,13 @@ export class Login {
   async leave(request: IncomingMessage): Promise<string> {
     const cookie = this.#cookie(request);
     if (cookie !== null && this.#hasKeyOf(cookie, request)) {
-      await this.#ports.ended.add(hash(cookie.value).toString('hex'), cookie.until);
+      await this.#options.ended.add(hash(cookie.value).toString('hex'), cookie.until);
     }
     return this.#setCookie(request, '', 0);
   }
 
   #try(request: IncomingMessage, isRight: () => boolean): Refusal | null {
-    const address = addressOf(request, this.#ports.places);
+    const address = addressOf(request, this.#options.places);
     const retryAfter = this.#failures.waitFor(address);
     // A client that was right before isn't kept out by the wrong tries of others, such as another user of this machine.
     if (retryAfter > 0 && !(this.#known.get(address) === true && isRight())) {
@@ -140,7 +140,7 @@ export class Login {
     const key = hash(code).toString('hex');
     const until = this.#codes.get(key);
     this.#codes.delete(key);
-    return until !== undefined && this.#ports.clock.monotonic() < until;
+    return until !== undefined && this.#options.clock.monotonic() < until;
   }
 
   /** The valid cookie of a request; null: it has none. */
@@ -150,7 +150,7 @@ export class Login {
     const value = given?.slice(name.length) ?? '';
     const match = /^(?<signed>(?<until>\d{1,16})\.[\w-]{22})\.(?<signature>[\w-]{43})$/u.exec(value)?.groups;
     if (match === undefined) return null;
-    const { clock, ended } = this.#ports;
+    const { clock, ended } = this.#options;
     const { signed = '', signature = '' } = match;
     const until = Number(match['until']);
     if (!isSame(signature, this.#sign(signed)) || clock.now() >= until) return null;
@@ -162,19 +162,19 @@ export class Login {
   }
 
   #keyOf({ value }: { readonly value: string }): string {
-    return createHmac('sha256', this.#ports.token).update(`second half of ${value}`).digest('base64url');
+    return createHmac('sha256', this.#options.token).update(`second half of ${value}`).digest('base64url');
   }
 
   #sign(text: string): string {
-    return createHmac('sha256', this.#ports.token).update(`assistant session ${text}`).digest('base64url');
+    return createHmac('sha256', this.#options.token).update(`assistant session ${text}`).digest('base64url');
   }
 
   #name(): string {
-    return `assistant_session_${this.#ports.port()}`;
+    return `assistant_session_${this.#options.port()}`;
   }
 
   #setCookie(request: IncomingMessage, value: string, ms: number): string {
-    const { places } = this.#ports;
+    const { places } = this.#options;
     const secure = isPublic(request, places) && places.publicUrl?.startsWith('https:') === true ? '; Secure' : '';
     return `${this.#name()}=${value}; Path=/; Max-Age=${ms / 1000}; HttpOnly; SameSite=Strict${secure}`;
   }

@@ -8,7 +8,7 @@ import type { Feed } from '../feed/feed.ts';
 import type { MetricFacts } from '../metrics.ts';
 import type { PageFiles } from './assets.ts';
 import type { ChatFiles } from './files.ts';
-import type { HistoryPorts } from './history.ts';
+import type { ServedHistory } from './history.ts';
 
 export interface HttpOptions {
   readonly host: string;
@@ -52,7 +52,7 @@ export interface Inside {
   readonly app: App;
   readonly assistant: Pick<OwnAssistant, 'request' | 'operations'>;
   readonly files: ChatFiles;
-  readonly history: HistoryPorts;
+  readonly history: ServedHistory;
   readonly feed: Feed;
 }
 

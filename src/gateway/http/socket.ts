@@ -20,24 +20,26 @@ const TOO_SLOW = 1_000_000;
 const LARGEST_FRAME = 1024;
 const CLOSING_MS = 2_000;
 
-interface SocketPorts {
-  readonly feed: Feed;
-  readonly clock: Clock;
-  /** Whether a request that was let in would be let in again. */
-  readonly isStillIn: (request: IncomingMessage) => boolean;
-}
-
 /** The WebSockets of the page, one for each tab. Clients only listen. */
 export class Sockets implements Disposable {
   readonly #feed: Feed;
   readonly #clock: Clock;
-  readonly #isStillIn: SocketPorts['isStillIn'];
+  readonly #isStillIn: (request: IncomingMessage) => boolean;
   /** With what each came. */
   readonly #requests = new WeakMap<WebSocket, IncomingMessage>();
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME, perMessageDeflate: false });
   #pings: Disposable | undefined;
 
-  constructor({ feed, clock, isStillIn }: SocketPorts) {
+  constructor({
+    feed,
+    clock,
+    isStillIn,
+  }: {
+    readonly feed: Feed;
+    readonly clock: Clock;
+    /** Whether a request that was let in would be let in again. */
+    readonly isStillIn: (request: IncomingMessage) => boolean;
+  }) {
     this.#feed = feed;
     this.#clock = clock;
     this.#isStillIn = isStillIn;

@@ -18,7 +18,7 @@ export interface RestoredFile {
   readonly reason: string;
 }
 
-interface RestorePorts {
+interface RestoreOptions {
   readonly guard: PathGuard;
   readonly copies: Pick<ChangeLog, 'copy'>;
   /** Folders beside the workspace that the conversation may change. @default none */
@@ -43,14 +43,14 @@ const OWNER: PathUse = {
  */
 export async function restoreFiles(
   changes: readonly RecordedChange[],
-  ports: RestorePorts,
+  options: RestoreOptions,
 ): Promise<readonly RestoredFile[]> {
-  const workspace = ports.guard.resolve('.');
+  const workspace = options.guard.resolve('.');
   const restored: RestoredFile[] = [];
   for (const [path, ofFile] of Map.groupBy(changes, (change) => change.path)) {
     const inside = relative(workspace, path);
     const shown = inside.startsWith('..') ? path : inside;
-    const result = await restore(path, ofFile, ports).catch((error: unknown) => left(errorMessage(error)));
+    const result = await restore(path, ofFile, options).catch((error: unknown) => left(errorMessage(error)));
     if (result !== 'as-before') restored.push({ path: shown, ...result });
   }
   return restored;
@@ -69,8 +69,8 @@ function left(reason: string): Result {
   return { outcome: 'left', reason };
 }
 
-async function restore(path: string, changes: readonly RecordedChange[], ports: RestorePorts): Promise<Result> {
-  const { guard, copies, roots = [], dry = false } = ports;
+async function restore(path: string, changes: readonly RecordedChange[], options: RestoreOptions): Promise<Result> {
+  const { guard, copies, roots = [], dry = false } = options;
   const use = { ...OWNER, roots };
   const current = await currentOf(path, guard, use);
   if (current === 'elsewhere') return left('there is a link in its place now');

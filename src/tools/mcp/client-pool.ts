@@ -31,7 +31,7 @@ export interface McpClientsOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly redact: (text: string) => string;
-  /** See `ServerPorts`. @default 500 */
+  /** See `McpServerOptions`. @default 500 */
   readonly settleMs?: number;
 }
 
@@ -211,17 +211,13 @@ export class McpClients implements AsyncDisposable {
   }
 
   #server(name: string, settings: McpSettings): McpServer {
-    const { environment, workspace, version, fetchFor, clock, random, log, redact, settleMs } = this.#options;
+    const { environment, workspace, version, fetchFor, settleMs } = this.#options;
     const fetch: StreamingFetch = (url, init) => {
       return fetchFor(new URL(settings.url ?? ''), settings)(url, init);
     };
-    return new McpServer({
+    return new McpServer(this.#options, {
       name,
       settings,
-      clock,
-      random,
-      log,
-      redact,
       settleMs,
       connectOptions: { environment, workspace, version, fetch },
       onListing: (listing) => this.#compare(name, listing),

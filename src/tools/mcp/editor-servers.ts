@@ -117,16 +117,12 @@ export class EditorServers implements AsyncDisposable {
   }
 
   #brought(session: string, given: EditorServer): Brought {
-    const { environment, version, fetchFor, clock, random, log, redact, settleMs, folderOf } = this.#options;
+    const { environment, version, fetchFor, settleMs, folderOf } = this.#options;
     const name = `editor_${given.name}`;
     const settings = settingsOf(given);
-    const server = new McpServer({
+    const server = new McpServer(this.#options, {
       name,
       settings,
-      clock,
-      random,
-      log,
-      redact,
       settleMs,
       connectOptions: {
         environment,

@@ -10,7 +10,7 @@ export type KeepFile = (
   file: { readonly bytes: Uint8Array; readonly mediaType: string },
 ) => Promise<string>;
 
-export interface ResultParts {
+export interface AnsweredCall {
   readonly server: string;
   /** What was asked: the tool, `read_resource`, … */
   readonly what: string;
@@ -42,40 +42,40 @@ const MOST_FILE_BYTES = 20_000_000;
 const LONGEST_UNKNOWN = 4_000;
 
 /** A server's answer to a call: texts as they are, files kept beside, its own errors as errors. */
-export async function callResult(result: CallAnswer, parts: ResultParts): Promise<ToolResult> {
-  const pieces = await each(result.content, (block, space) => blockPiece(block, parts, space));
+export async function callResult(result: CallAnswer, call: AnsweredCall): Promise<ToolResult> {
+  const pieces = await each(result.content, (block, space) => blockPiece(block, call, space));
   const { structuredContent } = result;
   const isBare = pieces.length === 0 && structuredContent !== undefined;
   const shown = isBare ? [{ text: JSON.stringify(structuredContent, null, 2) }] : pieces;
-  return { ...together(shown, parts), ...(result.isError === true ? { isError: true } : {}) };
+  return { ...together(shown, call), ...(result.isError === true ? { isError: true } : {}) };
 }
 
-export async function resourceResult(result: ResourceAnswer, parts: ResultParts): Promise<ToolResult> {
+export async function resourceResult(result: ResourceAnswer, call: AnsweredCall): Promise<ToolResult> {
   const pieces = await each(result.contents, async (contents, space) => {
     const known = contentsSchema.safeParse(contents);
-    return known.success ? await contentsPiece(known.data, parts, space) : unknownPiece(contents);
+    return known.success ? await contentsPiece(known.data, call, space) : unknownPiece(contents);
   });
-  return together(pieces, parts);
+  return together(pieces, call);
 }
 
-export async function promptResult(result: PromptAnswer, parts: ResultParts): Promise<ToolResult> {
+export async function promptResult(result: PromptAnswer, call: AnsweredCall): Promise<ToolResult> {
   const pieces = await each(result.messages, async (message, space) => {
     const known = messageSchema.safeParse(message);
     if (!known.success) return unknownPiece(message);
     const { role, content } = known.data;
-    const piece = await blockPiece(content, parts, space);
+    const piece = await blockPiece(content, call, space);
     return { ...piece, text: `${role}: ${piece.text}` };
   });
-  return together(pieces, parts);
+  return together(pieces, call);
 }
 
 /** A list of what can be asked for, a line each. */
 export function listResult(
   offered: readonly { readonly id: string; readonly about: string }[],
-  parts: ResultParts,
+  call: AnsweredCall,
 ): ToolResult {
   const lines = offered.map(({ id, about }) => (about === '' ? id : `${id}: ${oneLine(about, 300)}`));
-  return together([{ text: lines.length === 0 ? 'There are none.' : lines.join('\n') }], parts);
+  return together([{ text: lines.length === 0 ? 'There are none.' : lines.join('\n') }], call);
 }
 
 async function each<T>(
@@ -90,7 +90,7 @@ async function each<T>(
   return pieces;
 }
 
-function together(pieces: readonly Piece[], { server, what }: ResultParts): ToolResult {
+function together(pieces: readonly Piece[], { server, what }: AnsweredCall): ToolResult {
   const media = pieces.flatMap((piece) => piece.media ?? []);
   return {
     title: oneLine(`${server}: ${what}`, 80),
@@ -101,7 +101,7 @@ function together(pieces: readonly Piece[], { server, what }: ResultParts): Tool
   };
 }
 
-async function blockPiece(given: unknown, parts: ResultParts, hasSpace: boolean): Promise<Piece> {
+async function blockPiece(given: unknown, call: AnsweredCall, hasSpace: boolean): Promise<Piece> {
   const known = blockSchema.safeParse(given);
   if (!known.success) return unknownPiece(given);
   const block = known.data;
@@ -113,10 +113,10 @@ async function blockPiece(given: unknown, parts: ResultParts, hasSpace: boolean)
       return await filePiece(
         block.type,
         { base64: block.data, mediaType: block.mimeType },
-        { parts, hasRoom: hasSpace },
+        { call, hasRoom: hasSpace },
       );
     case 'resource':
-      return await contentsPiece(block.resource, parts, hasSpace);
+      return await contentsPiece(block.resource, call, hasSpace);
     case 'resource_link':
       return { text: `[resource ${block.uri}${block.name === '' ? '' : ` (${oneLine(block.name, 100)})`}]` };
   }
@@ -129,20 +129,16 @@ function unknownPiece(given: unknown): Piece {
   };
 }
 
-async function contentsPiece(contents: Contents, parts: ResultParts, hasSpace: boolean): Promise<Piece> {
+async function contentsPiece(contents: Contents, call: AnsweredCall, hasSpace: boolean): Promise<Piece> {
   if ('text' in contents) return { text: `[resource ${contents.uri}]\n${contents.text}` };
   const mediaType = contents.mimeType ?? 'application/octet-stream';
-  return await filePiece(
-    `resource ${contents.uri}`,
-    { base64: contents.blob, mediaType },
-    { parts, hasRoom: hasSpace },
-  );
+  return await filePiece(`resource ${contents.uri}`, { base64: contents.blob, mediaType }, { call, hasRoom: hasSpace });
 }
 
 async function filePiece(
   label: string,
   file: { readonly base64: string; readonly mediaType: string },
-  { parts, hasRoom: hasSpace }: { readonly parts: ResultParts; readonly hasRoom: boolean },
+  { call, hasRoom: hasSpace }: { readonly call: AnsweredCall; readonly hasRoom: boolean },
 ): Promise<Piece> {
   const mediaType = /^[\w.+-]+\/[\w.+-]+$/u.test(file.mediaType) ? file.mediaType : 'application/octet-stream';
   const about = `${label}, ${mediaType}`;
@@ -150,7 +146,7 @@ async function filePiece(
   const bytes = Buffer.from(file.base64, 'base64');
   const size = bytes.length;
   if (size > MOST_FILE_BYTES) return { text: `[${about}: left out, it has ${size} bytes]` };
-  const path = await parts.keep(parts.context, { bytes, mediaType });
+  const path = await call.keep(call.context, { bytes, mediaType });
   return { text: `[${about}, ${size} bytes: ${path}]`, media: { kind: kindOf(mediaType), mediaType, path, size } };
 }
 

@@ -1,9 +1,8 @@
+import type { App } from '../../core/app.ts';
 import { backoffMs } from '../../util/backoff.ts';
-import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import { deadline, raceAbort, sleep } from '../../util/clock.ts';
 import { AppError, OwnWordsError } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
 import { NotPermitted } from '../../util/permit.ts';
-import type { Random } from '../../util/random.ts';
 import { oneLine } from '../../util/text.ts';
 import type { ToolContext } from '../tool.ts';
 import type { ServerCallOptions, Connection } from './connection.ts';
@@ -22,13 +21,9 @@ const ALIVE_MS = 1_500;
 const LOG_LINES = { most: 50, windowMs: 10_000 };
 const LONGEST_REASON = 500;
 
-export interface ServerPorts {
+export interface McpServerOptions {
   readonly name: string;
   readonly settings: McpSettings;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly redact: (text: string) => string;
   /** How long to wait after a start for a server to announce changed tools, ms. @default 500 */
   readonly settleMs?: number;
   /** What every connection is made with. */
@@ -61,7 +56,8 @@ interface Live extends LiveServer {
  * worked is left alone for a while, longer each time; calls then fail at once.
  */
 export class McpServer implements AsyncDisposable {
-  readonly #ports: ServerPorts;
+  readonly #app: Pick<App, 'clock' | 'random' | 'log' | 'redact'>;
+  readonly #options: McpServerOptions;
   readonly #closing = new AbortController();
   readonly #calls = new Set<RunningCall>();
   readonly #lines: RateLimit;
@@ -72,12 +68,13 @@ export class McpServer implements AsyncDisposable {
   #trouble: string | null = null;
   #lastEnd = '';
 
-  constructor(ports: ServerPorts) {
-    this.#ports = ports;
+  constructor(app: Pick<App, 'clock' | 'random' | 'log' | 'redact'>, options: McpServerOptions) {
+    this.#app = app;
+    this.#options = options;
     this.#lines = new RateLimit({
       ...LOG_LINES,
-      clock: ports.clock,
-      onDropped: (count) => ports.log.info('mcp: lines of a server left out', { server: ports.name, count }),
+      clock: app.clock,
+      onDropped: (count) => app.log.info('mcp: lines of a server left out', { server: options.name, count }),
     });
   }
 
@@ -110,7 +107,8 @@ export class McpServer implements AsyncDisposable {
 
   /** Waits until what it announces right after its start is known. */
   async settle(signal: AbortSignal): Promise<void> {
-    const { clock, settleMs = SETTLE_MS } = this.#ports;
+    const { clock } = this.#app;
+    const { settleMs = SETTLE_MS } = this.#options;
     await sleep(clock, settleMs, signal);
     await raceAbort(this.#live?.refreshing ?? Promise.resolve(), signal);
   }
@@ -124,7 +122,8 @@ export class McpServer implements AsyncDisposable {
     ask: (live: LiveServer, options: ServerCallOptions) => Promise<T>,
     isSecondTry = false,
   ): Promise<T> {
-    const { name, settings, clock } = this.#ports;
+    const { clock } = this.#app;
+    const { name, settings } = this.#options;
     const live = await this.#use(context.signal, false);
     using call = new RunningCall({ server: name, seconds: settings.timeouts.callSeconds, clock, context });
     this.#calls.add(call);
@@ -184,7 +183,7 @@ export class McpServer implements AsyncDisposable {
   async #use(signal: AbortSignal, now: boolean): Promise<Live> {
     this.#closing.signal.throwIfAborted();
     if (this.#live !== undefined) return this.#live;
-    const waitMs = this.#retryAt - this.#ports.clock.monotonic();
+    const waitMs = this.#retryAt - this.#app.clock.monotonic();
     if (this.#starting === undefined && waitMs > 0 && !now) {
       throw this.#failure(`does not work: ${this.#trouble}`, `It is tried again in ${Math.ceil(waitMs / 1000)} s.`);
     }
@@ -193,7 +192,8 @@ export class McpServer implements AsyncDisposable {
   }
 
   async #start(): Promise<Live> {
-    const { clock, log, name, settings } = this.#ports;
+    const { clock, log } = this.#app;
+    const { name, settings } = this.#options;
     const { startSeconds } = settings.timeouts;
     using limit = deadline(clock, startSeconds * 1000, 'starting');
     using stop = linked(limit.signal, this.#closing.signal);
@@ -205,7 +205,7 @@ export class McpServer implements AsyncDisposable {
       this.#live = live;
       this.#trouble = null;
       log.info('mcp: server running', { server: name, is: oneLine(connection.server, 80) });
-      this.#ports.onListing(live.current);
+      this.#options.onListing(live.current);
       return live;
     } catch (error) {
       await connection?.close().catch(() => {});
@@ -219,7 +219,8 @@ export class McpServer implements AsyncDisposable {
   }
 
   async #connect(signal: AbortSignal): Promise<Connection> {
-    const { connectOptions, settings, clock } = this.#ports;
+    const { clock } = this.#app;
+    const { connectOptions, settings } = this.#options;
     const { connectServer } = await import('./connect.ts');
     let own: Connection | undefined;
     own = await connectServer(
@@ -248,11 +249,12 @@ export class McpServer implements AsyncDisposable {
     // Once may be chance; from the second time on it waits.
     if (failures > 1) return this.#failed(why, failures);
     this.#failures = failures;
-    this.#ports.log.warn('mcp: server ended; the next call starts it again', { server: this.#ports.name, why });
+    this.#app.log.warn('mcp: server ended; the next call starts it again', { server: this.#options.name, why });
   }
 
   #failed(why: string, failures: number): void {
-    const { clock, random, log, name } = this.#ports;
+    const { clock, random, log } = this.#app;
+    const { name } = this.#options;
     this.#failures = failures;
     this.#trouble = why;
     const waitMs = backoffMs(failures, BACKOFF, random);
@@ -262,7 +264,8 @@ export class McpServer implements AsyncDisposable {
 
   /** After a call was given up: ends the server with all its processes if it does not answer a ping. */
   async #endIfDead(live: Live): Promise<void> {
-    const { clock, log, name } = this.#ports;
+    const { clock, log } = this.#app;
+    const { name } = this.#options;
     using limit = deadline(clock, ALIVE_MS, 'a sign of life');
     try {
       await raceAbort(live.connection.ping(limit.signal), limit.signal);
@@ -281,13 +284,14 @@ export class McpServer implements AsyncDisposable {
   #refresh(): void {
     const live = this.#live;
     if (live === undefined) return;
-    const { clock, settings } = this.#ports;
+    const { clock } = this.#app;
+    const { settings } = this.#options;
     live.refreshing = live.refreshing.then(async () => {
       using limit = deadline(clock, settings.timeouts.startSeconds * 1000, 'listing the tools');
       try {
         const listing = await raceAbort(live.connection.listing(limit.signal), limit.signal);
         setListing(live, listing);
-        if (this.#live === live) this.#ports.onListing(listing);
+        if (this.#live === live) this.#options.onListing(listing);
       } catch (error) {
         this.#note('the new list of tools of an MCP server could not be read', this.#reason(error));
       }
@@ -301,18 +305,19 @@ export class McpServer implements AsyncDisposable {
   }
 
   #note(message: string, line: string): void {
-    const { log, name, redact } = this.#ports;
+    const { log, redact } = this.#app;
+    const { name } = this.#options;
     if (this.#lines.passes()) log.info(message, { server: name, line: oneLine(redact(line), LONGEST_REASON) });
   }
 
   #reason(error: unknown): string {
-    return oneLine(this.#ports.redact(failureWords(error)), LONGEST_REASON);
+    return oneLine(this.#app.redact(failureWords(error)), LONGEST_REASON);
   }
 
   /** `what` may hold the server's words; `own` is what the program says about it. */
   /** `doubtful`: what was asked of it may have been done. */
   #failure(what: string, own = '', doubtful = false): OwnWordsError {
-    const said = what === '' ? '' : `The MCP server ${this.#ports.name} ${what}.`;
+    const said = what === '' ? '' : `The MCP server ${this.#options.name} ${what}.`;
     return new OwnWordsError('mcp-server', { said, own, doubtful });
   }
 }

@@ -5,7 +5,7 @@ import { matches } from '../registry/policy.ts';
 import { toJsonSchema } from '../registry/schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 import { toolHash, type ForeignTool, type Listing } from './listing.ts';
-import { callResult, listResult, promptResult, resourceResult, type KeepFile, type ResultParts } from './result.ts';
+import { callResult, listResult, promptResult, resourceResult, type KeepFile, type AnsweredCall } from './result.ts';
 import { forServer, showTools, validatorOf } from './schemas.ts';
 import type { LiveServer, McpServer } from './server.ts';
 import type { McpSettings } from './stdio.ts';
@@ -16,7 +16,7 @@ const LONGEST = 64;
 
 const HASH_DIGITS = 8;
 
-export interface ToolParts {
+export interface ToolServer {
   readonly name: string;
   readonly settings: McpSettings;
   readonly server: Pick<McpServer, 'run' | 'settle'>;
@@ -38,26 +38,26 @@ const QUESTION_MS = 600_000;
 const MARGIN_MS = 5_000;
 
 /** The tools of a server's approved listing. The model sees only these, even if the server offers others now. */
-export function toolsOf({ tools, resources, prompts }: Listing, parts: ToolParts): OfferedTools {
-  const wanted = tools.filter(({ name }) => matches(parts.settings.tools, name));
+export function toolsOf({ tools, resources, prompts }: Listing, from: ToolServer): OfferedTools {
+  const wanted = tools.filter(({ name }) => matches(from.settings.tools, name));
   const shown = showTools(wanted);
   const taken = new Set<string>();
   const nameFor = (tool: string): string => {
-    const name = toolName(parts.name, tool, (candidate) => taken.has(candidate) || parts.isTaken(candidate));
+    const name = toolName(from.name, tool, (candidate) => taken.has(candidate) || from.isTaken(candidate));
     taken.add(name);
     return name;
   };
   const own = wanted.flatMap((tool, at) => {
     const seen = shown[at];
-    return seen === undefined ? [] : [foreignTool(tool, { ...seen, name: nameFor(tool.name) }, parts)];
+    return seen === undefined ? [] : [foreignTool(tool, { ...seen, name: nameFor(tool.name) }, from)];
   });
   return {
     tools: [
       ...own,
-      ...(resources && matches(parts.settings.tools, 'read_resource')
-        ? [readResourceTool(nameFor('read_resource'), parts)]
+      ...(resources && matches(from.settings.tools, 'read_resource')
+        ? [readResourceTool(nameFor('read_resource'), from)]
         : []),
-      ...(prompts && matches(parts.settings.tools, 'get_prompt') ? [getPromptTool(nameFor('get_prompt'), parts)] : []),
+      ...(prompts && matches(from.settings.tools, 'get_prompt') ? [getPromptTool(nameFor('get_prompt'), from)] : []),
     ],
     unusable: wanted.filter((_tool, at) => shown[at] === undefined).map(({ name }) => name),
   };
@@ -66,27 +66,27 @@ export function toolsOf({ tools, resources, prompts }: Listing, parts: ToolParts
 function foreignTool(
   tool: ForeignTool,
   shown: { readonly name: string; readonly description: string; readonly parameters: Tool['jsonSchema'] },
-  parts: ToolParts,
+  from: ToolServer,
 ): Tool {
   const { inputSchema, annotations } = tool;
   const agreed = toolHash(tool);
   let validator: z.ZodObject | undefined;
   return defineTool({
-    ...common(parts, annotations['readOnlyHint'] === true),
+    ...common(from, annotations['readOnlyHint'] === true),
     name: shown.name,
-    description: shown.description.trim() === '' ? undescribed(tool.name, parts.name) : shown.description,
+    description: shown.description.trim() === '' ? undescribed(tool.name, from.name) : shown.description,
     jsonSchema: shown.parameters ?? {},
     get parameters() {
       validator ??= validatorOf(inputSchema);
       return validator;
     },
     execute: (params, context) =>
-      parts.server.run(context, async (live, options) => {
+      from.server.run(context, async (live, options) => {
         const { name } = shown;
-        await requireAgreed(live, { tool: tool.name, shown: name, agreed, parts, signal: options.signal });
+        await requireAgreed(live, { tool: tool.name, shown: name, agreed, from, signal: options.signal });
         context.permit?.check();
         const result = await live.connection.call(tool.name, forServer(inputSchema, params), options);
-        return await callResult(result, resultParts(tool.name, parts, context));
+        return await callResult(result, callTo(tool.name, from, context));
       }),
   });
 }
@@ -103,31 +103,31 @@ async function requireAgreed(
     tool,
     shown,
     agreed,
-    parts,
+    from,
     signal,
   }: {
     readonly tool: string;
     /** Its name for a model. */ readonly shown: string;
     readonly agreed: string;
-    readonly parts: ToolParts;
+    readonly from: ToolServer;
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
   if (live.hashes().get(tool) === agreed) return;
   // Some servers announce tools a moment after they started.
-  await parts.server.settle(signal);
+  await from.server.settle(signal);
   const now = live.hashes().get(tool);
   if (now === agreed) return;
   const why =
     now === undefined
-      ? `The MCP server ${parts.name} does not offer ${shown} any more`
-      : `The MCP server ${parts.name} changed ${shown}, so it is off until the owner agrees`;
-  const remedy = parts.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${parts.name}`)}`;
+      ? `The MCP server ${from.name} does not offer ${shown} any more`
+      : `The MCP server ${from.name} changed ${shown}, so it is off until the owner agrees`;
+  const remedy = from.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${from.name}`)}`;
   const own = `${why}. ${remedy}`;
   throw new OwnWordsError('mcp-tool', { said: '', own });
 }
 
-function readResourceTool(name: string, parts: ToolParts): Tool {
+function readResourceTool(name: string, from: ToolServer): Tool {
   const parameters = z.object({
     uri: z
       .string()
@@ -139,21 +139,21 @@ function readResourceTool(name: string, parts: ToolParts): Tool {
       ),
   });
   return defineTool({
-    ...common(parts, true),
+    ...common(from, true),
     name,
-    description: `Read a resource, such as a file or a record, of the MCP server ${parts.name}; without a URI, list its resources. Use it when a tool or the person names one.`,
+    description: `Read a resource, such as a file or a record, of the MCP server ${from.name}; without a URI, list its resources. Use it when a tool or the person names one.`,
     parameters,
     jsonSchema: toJsonSchema(parameters),
     execute: ({ uri }, context) =>
-      parts.server.run(context, async ({ connection }, options) => {
-        const about = resultParts('read_resource', parts, context);
+      from.server.run(context, async ({ connection }, options) => {
+        const about = callTo('read_resource', from, context);
         if (uri === undefined) return listResult(await connection.resources(options), about);
         return await resourceResult(await connection.readResource(uri, options), about);
       }),
   });
 }
 
-function getPromptTool(name: string, parts: ToolParts): Tool {
+function getPromptTool(name: string, from: ToolServer): Tool {
   const parameters = z.object({
     name: z
       .string()
@@ -167,14 +167,14 @@ function getPromptTool(name: string, parts: ToolParts): Tool {
       .describe('Texts that the prompt asks for, by name, e.g. {"language": "French"}. Default: {}.'),
   });
   return defineTool({
-    ...common(parts, true),
+    ...common(from, true),
     name,
-    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${parts.name}; without a name, list its prompts. Use it when the person wants one.`,
+    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${from.name}; without a name, list its prompts. Use it when the person wants one.`,
     parameters,
     jsonSchema: toJsonSchema(parameters),
     execute: (params, context) =>
-      parts.server.run(context, async ({ connection }, options) => {
-        const about = resultParts('get_prompt', parts, context);
+      from.server.run(context, async ({ connection }, options) => {
+        const about = callTo('get_prompt', from, context);
         if (params.name === undefined) return listResult(await connection.prompts(options), about);
         return await promptResult(await connection.getPrompt(params.name, params.arguments ?? {}, options), about);
       }),
@@ -183,7 +183,7 @@ function getPromptTool(name: string, parts: ToolParts): Tool {
 
 /** A server's word that something only reads counts where the owner says so. */
 function common(
-  { settings: { trusted, role, timeouts } }: ToolParts,
+  { settings: { trusted, role, timeouts } }: ToolServer,
   onlyReads: boolean,
 ): Pick<Tool, 'effect' | 'role' | 'timeoutMs' | 'untrusted' | 'source'> {
   const { startSeconds, callSeconds } = timeouts;
@@ -197,7 +197,7 @@ function common(
   };
 }
 
-function resultParts(what: string, { name, keep }: ToolParts, context: ToolContext): ResultParts {
+function callTo(what: string, { name, keep }: ToolServer, context: ToolContext): AnsweredCall {
   return { server: name, what, context, keep };
 }
 

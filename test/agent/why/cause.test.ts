@@ -50,6 +50,11 @@ const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[
     'Not done: writing /etc/x was refused.',
   ],
   ['what was stopped', turned({ outcome: 'stopped' }), 'It was stopped.'],
+  [
+    'a job, in a row that does not say it in words yet',
+    { ...turned({ outcome: 'stopped' }), message: { ...MESSAGE, origin: 'cron', metadata: { job: 'news' } } },
+    'The job news began it. It was stopped.',
+  ],
   ['a choice to be silent', turned({ outcome: 'silent' }), 'I chose to say nothing.'],
   ['a command', turned({ outcome: 'command' }), 'It was a command, and its reply is all that it does.'],
   [

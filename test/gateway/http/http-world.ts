@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import { allOperations } from '../../support/extensions.ts';
-import { Feed, type FeedPorts } from '../../../src/gateway/feed/feed.ts';
+import { Feed, type FeedOptions } from '../../../src/gateway/feed/feed.ts';
 import type { App } from '../../../src/core/app.ts';
 import type { HttpOptions, Inside } from '../../../src/gateway/http/options.ts';
 import { LOGIN_HEADER, type EndedLogins } from '../../../src/gateway/http/login.ts';
@@ -45,7 +45,7 @@ export interface HttpWorld {
 /** A server of the gateway alone, with the ports behind it as given. */
 export async function httpWorld(
   options: Partial<HttpOptions> = {},
-  { watched = {}, ...inside }: Partial<Inside> & { readonly watched?: Partial<FeedPorts> } = {},
+  { watched = {}, ...inside }: Partial<Inside> & { readonly watched?: Partial<FeedOptions> } = {},
   times?: Parameters<typeof startHttpServer>[1],
 ): Promise<HttpWorld> {
   const clock = new VirtualClock();

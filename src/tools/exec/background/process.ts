@@ -60,7 +60,7 @@ const LOOK_EVERY_MS = 1_000;
 const INPUT_WAIT_MS = 2_000;
 const NEWEST_CHARS = 2_000;
 
-interface ProcessPorts {
+interface ProcessOptions {
   readonly id: string;
   readonly mark: string;
   readonly file: CappedFile;
@@ -74,7 +74,7 @@ export class BackgroundProcess {
   readonly command: BackgroundCommand;
   /** Resolves when nothing of it runs any more. */
   readonly done: Promise<void>;
-  readonly #ports: ProcessPorts;
+  readonly #options: ProcessOptions;
   readonly #begun: number;
   readonly #stop = new AbortController();
   readonly #output: OutputFile;
@@ -89,25 +89,25 @@ export class BackgroundProcess {
   /** It has ended, and what it left is being looked at. */
   #isOver = false;
 
-  private constructor(command: BackgroundCommand, ports: ProcessPorts, watch?: GitWatch) {
+  private constructor(command: BackgroundCommand, options: ProcessOptions, watch?: GitWatch) {
     this.#watch = watch;
-    this.id = ports.id;
+    this.id = options.id;
     this.command = command;
-    this.#ports = ports;
-    this.#output = new OutputFile(ports.file);
-    this.#begun = ports.clock.monotonic();
+    this.#options = options;
+    this.#output = new OutputFile(options.file);
+    this.#begun = options.clock.monotonic();
     this.#untrusted = command.bits.untrusted === true;
     this.done = this.#follow();
   }
 
   /** Starts one; rejects when it cannot be written down that what it writes may be theirs. */
-  static async start(command: BackgroundCommand, ports: ProcessPorts): Promise<BackgroundProcess> {
-    const { origins } = ports;
+  static async start(command: BackgroundCommand, options: ProcessOptions): Promise<BackgroundProcess> {
+    const { origins } = options;
     const watch = command.mayWriteTheirs ? await command.git?.begin() : undefined;
-    if (!command.mayWriteTheirs || origins === undefined) return new BackgroundProcess(command, ports, watch);
+    if (!command.mayWriteTheirs || origins === undefined) return new BackgroundProcess(command, options, watch);
     return await new Promise((resolve, reject) => {
       const marking = origins.during(async () => {
-        const process = new BackgroundProcess(command, ports, watch);
+        const process = new BackgroundProcess(command, options, watch);
         resolve(process);
         await process.done;
       });
@@ -124,17 +124,17 @@ export class BackgroundProcess {
   }
 
   get durationMs(): number {
-    return this.#durationMs ?? Math.round(this.#ports.clock.monotonic() - this.#begun);
+    return this.#durationMs ?? Math.round(this.#options.clock.monotonic() - this.#begun);
   }
 
   /** Bytes that it wrote. */
   get bytes(): number {
-    return this.#ports.file.bytes;
+    return this.#options.file.bytes;
   }
 
   /** Where what it wrote can be read. */
   get path(): string {
-    return this.#ports.file.path;
+    return this.#options.file.path;
   }
 
   get bits(): ResultBits {
@@ -174,7 +174,7 @@ export class BackgroundProcess {
     if (this.#isOver) await watch?.end();
     else this.#watch = watch;
     // A mark that cannot be written is ignored: other failed writes report the disk.
-    void this.#ports.origins?.during(() => this.done).catch(() => {});
+    void this.#options.origins?.during(() => this.done).catch(() => {});
   }
 
   /** Resolves when it was taken, or `busy` when so much waits already. */
@@ -186,7 +186,7 @@ export class BackgroundProcess {
       input.write(text, (error) => resolve(error == null ? 'written' : 'closed')),
     );
     // What it does not read now it may read later.
-    return await Promise.race([taken, sleep(this.#ports.clock, INPUT_WAIT_MS).then(() => 'written' as const)]);
+    return await Promise.race([taken, sleep(this.#options.clock, INPUT_WAIT_MS).then(() => 'written' as const)]);
   }
 
   closeInput(): void {
@@ -195,12 +195,12 @@ export class BackgroundProcess {
 
   /** What it wrote cannot be read here any more. */
   async close(): Promise<void> {
-    await this.#ports.file.close();
+    await this.#options.file.close();
   }
 
   /** From `offset` on (negative: before the end); without one where the page before ended. */
   async page(offset: number | undefined, chars: number): Promise<OutputPage> {
-    const { file } = this.#ports;
+    const { file } = this.#options;
     this.#shell?.output.flush();
     await file.settled();
     const { kept } = file;
@@ -221,14 +221,14 @@ export class BackgroundProcess {
 
   async #read(offset: number, length: number): Promise<Buffer> {
     try {
-      return await this.#ports.file.read(offset, length);
+      return await this.#options.file.read(offset, length);
     } catch (error) {
       return Buffer.from(`[What it wrote cannot be read: ${errorMessage(error)}]`);
     }
   }
 
   async #follow(): Promise<void> {
-    const { file, clock, mark } = this.#ports;
+    const { file, clock, mark } = this.#options;
     const { program, cwd, bounds, permit } = this.command;
     const stop = this.#stop.signal;
     let end: ProcessEnd;

@@ -8,7 +8,7 @@ export const MOST_ENTRIES = 500_000;
 /** Folders that are listed, and not entered below the folder that was named. */
 export const NOT_ENTERED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
-export interface FindPorts {
+export interface SearchProgress {
   /** Milliseconds since it began. */
   readonly elapsed: () => number;
   /** Told after each file how many there were. */

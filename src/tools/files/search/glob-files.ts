@@ -1,6 +1,6 @@
 import { newLeftOut, walkFiles } from '../../../security/paths/guarded-walk.ts';
 import type { FoundFiles, GlobTask, ShownFile } from './find-task.ts';
-import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type FindPorts } from './finding.ts';
+import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type SearchProgress } from './finding.ts';
 import { globMatcher } from './glob-pattern.ts';
 
 interface Match {
@@ -11,7 +11,7 @@ interface Match {
 }
 
 /** Files by their names, those that changed last first. */
-export function globFiles(task: GlobTask, { elapsed, progress }: FindPorts): FoundFiles {
+export function globFiles(task: GlobTask, { elapsed, progress }: SearchProgress): FoundFiles {
   const matches = globMatcher(task.pattern, task.base.path);
   const left = newLeftOut();
   const found: Match[] = [];

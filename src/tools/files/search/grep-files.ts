@@ -4,7 +4,7 @@ import { newLeftOut, walkFiles, type WalkedFile } from '../../../security/paths/
 import { cut, cutStart } from '../../../util/text.ts';
 import type { FoundFiles, GrepTask, ShownFile } from './find-task.ts';
 import { globMatcher } from './glob-pattern.ts';
-import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type FindPorts } from './finding.ts';
+import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type SearchProgress } from './finding.ts';
 import { searchPattern, type SearchPattern } from './search-pattern.ts';
 import { eachLine, reading, type LinesRead } from './text-lines.ts';
 
@@ -15,7 +15,7 @@ const MOST_HASHED = 50 * 1024 * 1024;
 const LEAD = 60;
 
 /** Searches the lines of files. Binary files are passed over. */
-export function grepFiles(task: GrepTask, { elapsed, progress }: FindPorts): FoundFiles {
+export function grepFiles(task: GrepTask, { elapsed, progress }: SearchProgress): FoundFiles {
   const pattern = searchPattern(task.pattern, task);
   const wanted = task.glob === null ? () => true : globMatcher(task.glob, task.base.path);
   const left = newLeftOut();
