@@ -322,7 +322,7 @@ async function startOnce(
   const models = createModels(base, { permit: kept?.permit, keeper: stores.journal.modelFacts });
   add({ models });
   const agent = createAgent(making, kept?.wrapTool ?? parts.wrapTool);
-  const { sandbox, consolidation, mcp, tools: registry } = app;
+  const { sandbox, consolidation, mcp } = app;
   const reloader = createReloader(app, kept?.keepFiles);
   if (sandbox !== null) stack.use(sandbox);
   stack.use(app.providerResults);
@@ -335,11 +335,7 @@ async function startOnce(
   stack.use(making);
   stack.defer(() => base.plugins.close());
   await base.plugins.open(app);
-  for (const [, tools] of base.plugins
-    .each('tools')
-    .filter(([name]) => base.plugins.builtin.some((one) => one.name === name)))
-    for (const tool of tools) registry.register(tool);
-  base.plugins.registerTools(registry);
+  base.plugins.registerTools(app.tools);
   hooks.setPlugins([...base.plugins.running, ...base.plugins.missingGuards]);
   requireFree(base.plugins.givenClashes);
   await mcp.open();

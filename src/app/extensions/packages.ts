@@ -42,6 +42,7 @@ export async function withPackages(
   for (const name of config.plugins) {
     const one = found.find((candidate) => candidate.name === name);
     try {
+      requireOwnName(program, name);
       const pins = readPluginPins(paths.pluginPins);
       if (one === undefined || (!byName && !pins.has(name))) continue;
       const loaded = await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed: () => pins.get(name) });
@@ -53,13 +54,18 @@ export async function withPackages(
   return whole;
 }
 
+/** Throws one sentence without a full stop where a package has the name of a part of the program: what is said of one would count for both. */
+export function requireOwnName({ extensions, packages }: Program, name: string): void {
+  if (!packages.has(name) && extensions.some((one) => one.name === name))
+    throw new Error('a part of the assistant itself has this name');
+}
+
 /** Throws one sentence without a full stop where something of the package exists already, or has no place. */
 function withPackage(program: Program, loaded: LoadedPlugin): Program {
   const { name, settings = [], operations = [], channels = [], vendors = [] } = loaded.plugin;
   const known = new OperationTable(program.operations).names;
   const apis = new Set(Array.from(program.presets.values(), ({ api }) => api));
   const clashes = [
-    ...program.extensions.flatMap((one) => (one.name === name ? [`the extension ${name}`] : [])),
     ...settings.flatMap(({ path }) =>
       schemaAt(program, path.split('.')) === undefined ? [] : [`the setting ${path}`],
     ),

@@ -14,7 +14,7 @@ import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
 import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
 import { guardKey, guardStages, standIn, wayOut, type Missing } from './missing-guards.ts';
-import { pluginFolders, requirePartsOf } from './packages.ts';
+import { pluginFolders, requireOwnName, requirePartsOf } from './packages.ts';
 import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
@@ -85,9 +85,13 @@ export class PluginHost implements Plugins {
   #troubles: readonly string[] = [];
   #toolClashes: readonly Clash[] = [];
   #app: App | undefined;
+  /** What runs, with what it opened; undefined: something of it changed. */
+  #joined: readonly Extension[] | undefined;
   /** What `open` returned, by the extension. */
   readonly #opened = new Map<Extension, Added>();
   readonly #started = new Set<Extension>();
+  /** The tools of the program's extensions are in the registry. */
+  #hasOwnTools = false;
   #isStarted = false;
   #isRead = false;
   /** As it was at the start: the store of a running assistant is never exchanged. */
@@ -158,13 +162,18 @@ export class PluginHost implements Plugins {
     const fresh = this.#listed.filter((one) => one.open !== undefined && !this.#opened.has(one));
     for (const one of fresh) {
       try {
-        this.#opened.set(one, (await one.open?.(app)) ?? {});
+        this.#keep(one, (await one.open?.(app)) ?? {});
       } catch (error) {
-        this.#opened.set(one, { troubles: () => [`The extension ${one.name} does not run: ${thrownLine(error)}.`] });
+        this.#keep(one, { troubles: () => [`The extension ${one.name} does not run: ${thrownLine(error)}.`] });
         this.#options.log.error('extensions: not opened', { name: one.name, reason: errorMessage(error) });
       }
     }
     if (fresh.length > 0) this.#join();
+  }
+
+  #keep(one: Extension, opened: Added): void {
+    this.#opened.set(one, opened);
+    this.#joined = undefined;
   }
 
   async start(): Promise<void> {
@@ -207,6 +216,7 @@ export class PluginHost implements Plugins {
 
   #join(): void {
     const { config, program, plugged } = this.#options;
+    this.#joined = undefined;
     this.#contributions = contributionsOf(this.running, {
       presets: program.presets,
       peopleOf: (channel) => config.channels[channel],
@@ -234,6 +244,7 @@ export class PluginHost implements Plugins {
       const one = found.find((candidate) => candidate.name === name);
       try {
         if (given.some((own) => own.name === name)) throw new Error('the program brings a plugin of this name itself');
+        requireOwnName(program, name);
         if (one === undefined) throw new Error(`there is no such package in ${this.#options.folder}`);
         const pins = readPluginPins(file);
         const isSame =
@@ -266,13 +277,22 @@ export class PluginHost implements Plugins {
     return { found, running, troubles, failed };
   }
 
-  /** Puts the tools of the running plugins into the registry, in place of those before. A tool that is there stays. */
-  registerTools(registry: Pick<ToolRegistry, 'setPlugins'>): void {
-    const isOwn = (name: string): boolean => this.builtin.some((one) => one.name === name);
-    const all = this.running
-      .filter(({ name }) => !isOwn(name))
+  /**
+   * Puts the tools of what runs into the registry: once those of the program's extensions, and those of the others in place of those
+   * before. A tool that is there stays.
+   */
+  registerTools(registry: Pick<ToolRegistry, 'register' | 'setPlugins'>): void {
+    // What comes with the program is listed first.
+    const own = this.builtin.length;
+    if (!this.#hasOwnTools)
+      for (const { tools = [] } of this.running.slice(0, own)) for (const tool of tools) registry.register(tool);
+    this.#hasOwnTools = true;
+    const others = this.running
+      .slice(own)
       .flatMap(({ name, tools = [] }) => tools.map((tool) => ({ owner: name, tool })));
-    this.#toolClashes = registry.setPlugins(all).map(({ owner, tool }) => ({ owner, what: `the tool "${tool.name}"` }));
+    this.#toolClashes = registry
+      .setPlugins(others)
+      .map(({ owner, tool }) => ({ owner, what: `the tool "${tool.name}"` }));
   }
 
   get #listed(): readonly Extension[] {
@@ -282,7 +302,7 @@ export class PluginHost implements Plugins {
   }
 
   get running(): readonly Extension[] {
-    return this.#listed.map((one) => joined(one, this.#opened.get(one)));
+    return (this.#joined ??= this.#listed.map((one) => joined(one, this.#opened.get(one))));
   }
 
   each<K extends keyof Added>(what: K): readonly (readonly [name: string, part: NonNullable<Added[K]>])[] {
@@ -358,7 +378,7 @@ export class PluginHost implements Plugins {
   }
 
   #stateOf(name: string): PluginState['state'] {
-    if (this.running.some((one) => one.name === name)) return 'running';
+    if (this.#listed.slice(this.builtin.length).some((one) => one.name === name)) return 'running';
     const { config, safe } = this.#options;
     if (!config.plugins.includes(name) || config.extensions[name] === false) return 'not enabled';
     return safe ? 'safe mode' : 'failed';

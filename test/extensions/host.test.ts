@@ -1,0 +1,98 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createAssistant, defineTool, z } from '../../src/app.ts';
+import { homePaths } from '../../src/config/home.ts';
+import { connectAssistant } from '../../src/gateway/control.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { silentLog } from '../../src/util/log.ts';
+import { failureOf } from '../config/temporary-home.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+import { startWorld, type World } from '../support/world.ts';
+
+/** Puts a package into a home and lists it, as a person does who edits the configuration. */
+async function putPackage(home: string, name: string, source: string): Promise<void> {
+  const folder = join(home, 'plugins', name);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(
+    join(folder, 'package.json'),
+    JSON.stringify({ name, version: '1.0.0', type: 'module', assistant: { plugin: './index.js' } }),
+  );
+  await writeFile(join(folder, 'index.js'), source);
+  const path = join(home, 'config.json');
+  const config = JSON.parse(await readFile(path, 'utf8').catch(() => '{}')) as { readonly plugins?: readonly string[] };
+  await writeFile(path, JSON.stringify({ ...config, plugins: [...(config.plugins ?? []), name] }));
+}
+
+const warningsOf = async (world: World): Promise<string> => (await world.assistant.info()).warnings.join('\n');
+
+describe('the name of an extension', () => {
+  const sing = `tools: [{ name: 'sing', description: 'Sings.', effect: 'none', parameters: z.object({}), execute: async () => ({ title: 's', output: 's' }) }]`;
+
+  test('is not taken by a package', async () => {
+    await using world = await startWorld({
+      furnish: (home) =>
+        putPackage(home, 'cron', `import { z } from 'assistantd'; export default { name: 'cron', ${sing} };`),
+    });
+    expect(await warningsOf(world)).toContain(
+      'The plugin "cron" does not run: a part of the assistant itself has this name.',
+    );
+    await world.assistant.request('configReload', {});
+    expect(await world.assistant.request('pluginsList', {})).toMatchObject([{ name: 'cron', state: 'failed' }]);
+    const tools = (await world.assistant.tools()).map(({ name }) => name);
+    expect(tools).toContain('cron');
+    expect(tools).not.toContain('sing');
+  });
+
+  test('costs a plugin of the program none of its tools', async () => {
+    await using folder = await tempFolder();
+    const home = join(folder.path, 'home');
+    await mkdir(home, { mode: 0o700 });
+    await writeFile(join(home, 'config.json'), '{}', { mode: 0o600 });
+    const tool = defineTool({
+      name: 'sing',
+      description: 'Sings.',
+      effect: 'none',
+      parameters: z.object({}),
+      execute: async () => ({ title: 's', output: 's' }),
+    });
+    await using assistant = await createAssistant({
+      home,
+      environment: { HOME: folder.path },
+      plugins: [{ name: 'cron', tools: [tool] }],
+      log: silentLog,
+    });
+    await putPackage(home, 'other', "export default { name: 'other' };");
+    await assistant.request('configReload', {});
+    expect((await assistant.tools()).map(({ name }) => name)).toEqual(expect.arrayContaining(['cron', 'sing']));
+  });
+});
+
+test('a gateway of many homes knows the operations of extensions, and says that a home has to be named', async () => {
+  await using folder = await tempFolder();
+  const home = join(folder.path, 'machine');
+  await mkdir(home, { mode: 0o700 });
+  const config = { store: 'postgres://nobody:pass@127.0.0.1:1/none', homes: { enabled: true } };
+  await writeFile(join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  const ending = new AbortController();
+  const starting = createAssistant({
+    home,
+    environment: { HOME: folder.path },
+    serve: 'gateway',
+    port: 0,
+    log: silentLog,
+    signal: ending.signal,
+  });
+  starting.catch(() => {});
+  try {
+    let found: Awaited<ReturnType<typeof connectAssistant>>;
+    await waitFor(async () => (found = await connectAssistant(homePaths(home).socket, systemClock)) !== undefined);
+    await using assistant = found;
+    const failure = await failureOf(assistant?.request('cron', { action: 'list' }) ?? Promise.resolve());
+    expect(failure.code).toBe('name-a-home');
+  } finally {
+    ending.abort(new Error('over'));
+    await starting.catch(() => {});
+  }
+});
