@@ -1,4 +1,3 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { HomePaths } from '../../config/home.ts';
 import type { Config } from '../../config/schema.ts';
@@ -6,7 +5,6 @@ import { schemaAt } from '../../config/setting.ts';
 import { packageFile } from '../../config/version.ts';
 import { kindOf, programOf, type Program } from '../../core/program.ts';
 import { OperationTable } from '../../gateway/operations/call.ts';
-import { recentStarts } from '../../journal/starts.ts';
 import { findPlugins, installedBeside, loadPlugin, type LoadedPlugin } from '../../plugins/loader.ts';
 import type { Plugin } from '../../plugins/plugin.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
@@ -96,34 +94,4 @@ function hasStaticParts({ settings, tables, operations, vendors, cli, checks, ch
     [settings, tables, operations, vendors, cli, checks].some((part) => part !== undefined) ||
     channels.some(({ config }) => config !== undefined)
   );
-}
-
-/** File in the home with the starts since the last orderly stop: packages are loaded before the journal, which counts them too, is open. */
-const STARTS = '.starts';
-
-/** Counts this start. How many there were lately, with it, after which the process died. Never throws. */
-export function countStart(home: string, clock: Clock): number {
-  const file = join(home, STARTS);
-  let starts: readonly number[] = [];
-  try {
-    starts = readFileSync(file, 'utf8').split(' ').map(Number);
-  } catch {
-    // It is the first.
-  }
-  const recent = recentStarts([...starts, clock.now()], clock.now());
-  try {
-    writeFileSync(file, recent.join(' '), { mode: 0o600 });
-  } catch {
-    // There is no home yet, or its disk is full.
-  }
-  return recent.length;
-}
-
-/** The process stops in order. Never throws. */
-export function forgetStarts(home: string): void {
-  try {
-    rmSync(join(home, STARTS), { force: true });
-  } catch {
-    // The disk takes no writes any more.
-  }
 }

@@ -222,7 +222,7 @@ export class PluginHost implements Plugins {
       peopleOf: (channel) => config.channels[channel],
     });
     plugged.providers = this.#contributions.providers;
-    plugged.running = new Set(this.#running.keys());
+    plugged.running = new Set(this.#listed.slice(this.builtin.length).map(({ name }) => name));
   }
 
   async #read(listed: readonly string[]): Promise<{
@@ -250,7 +250,6 @@ export class PluginHost implements Plugins {
         const isSame =
           loadedBefore?.folder === one.folder && (await fingerprintOf(one.folder)) === loadedBefore.fingerprint;
         const agreed = (): string | undefined => pins.get(name);
-        // It may have been imported before the agreements of a home in PostgreSQL were here.
         const isAgreed = isSame && [undefined, loadedBefore.fingerprint].includes(agreed());
         const loaded = isAgreed ? loadedBefore : await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed });
         requirePartsOf(program, loaded);
