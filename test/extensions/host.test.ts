@@ -7,6 +7,7 @@ import { connectAssistant } from '../../src/gateway/control.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { failureOf } from '../config/temporary-home.ts';
+import { recordingLog } from '../support/recording-log.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { startWorld, type World } from '../support/world.ts';
@@ -95,4 +96,41 @@ test('a gateway of many homes knows the operations of extensions, and says that 
     ending.abort(new Error('over'));
     await starting.catch(() => {});
   }
+});
+
+test('a package that hangs or throws when it starts, forgets and stops holds nothing up, and the health says what failed', async () => {
+  const log = recordingLog();
+  await using world = await startWorld({
+    log,
+    furnish: async (home) => {
+      await putPackage(home, 'first', "export default { name: 'f', start: () => { throw new Error('no start'); } };");
+      await putPackage(
+        home,
+        'second',
+        `let started = false;
+         export default {
+           name: 's',
+           commands: [{ name: 'started', description: 'x', run: () => String(started) }],
+           start: () => void (started = true),
+           forget: () => new Promise(() => {}),
+           stop: () => { throw new Error('no stop'); },
+         };`,
+      );
+    },
+  });
+  await waitFor(async () => (await world.assistant.run('/started')).text === 'true');
+  expect((await world.assistant.run('/new')).text).toContain('conversation');
+  const { warnings } = await world.assistant.request('health', {});
+  expect(warnings).toEqual(
+    expect.arrayContaining([
+      'The extension first could not start: no start.',
+      'The extension second could not forget a conversation: it took longer than 5000 ms.',
+    ]),
+  );
+  await world.assistant[Symbol.asyncDispose]();
+  expect(log.lines).toContainEqual({
+    level: 'error',
+    message: 'extensions: failed',
+    fields: { name: 'second', to: 'stop', reason: 'no stop' },
+  });
 });

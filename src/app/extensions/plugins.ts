@@ -8,7 +8,7 @@ import type { Plugin } from '../../plugins/plugin.ts';
 import type { PluggedProviders } from '../../providers/plugged.ts';
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
-import type { Clock } from '../../util/clock.ts';
+import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
@@ -16,6 +16,9 @@ import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Cont
 import { guardKey, guardStages, standIn, wayOut, type Missing } from './missing-guards.ts';
 import { pluginFolders, requireOwnName, requirePartsOf } from './packages.ts';
 import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
+
+/** How long each extension is waited for when it starts, stops or forgets, ms. */
+const LONGEST_MS = 5_000;
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
 export interface Plugins extends Contributions {
@@ -26,9 +29,10 @@ export interface Plugins extends Contributions {
   each: PluginHost['each'];
   open: PluginHost['open'];
   openNew: PluginHost['openNew'];
-  /** Begins what runs beside the turns, and ends it. Never reject. */
+  /** Begin what runs beside the turns, end it, and remove what is kept of a session. Never reject. */
   start: PluginHost['start'];
   stop: PluginHost['stop'];
+  forget: PluginHost['forget'];
   close: PluginHost['close'];
   /** Those of the program that run. */
   readonly builtin: readonly Extension[];
@@ -84,6 +88,8 @@ export class PluginHost implements Plugins {
   #contributions: Contributions = NO_CONTRIBUTIONS;
   #troubles: readonly string[] = [];
   #toolClashes: readonly Clash[] = [];
+  /** One sentence each, by extension and what it could not do. */
+  readonly #failures = new Map<string, string>();
   #app: App | undefined;
   /** What runs, with what it opened; undefined: something of it changed. */
   #joined: readonly Extension[] | undefined;
@@ -181,23 +187,38 @@ export class PluginHost implements Plugins {
     for (const one of this.#listed.filter((candidate) => !this.#started.has(candidate))) {
       this.#started.add(one);
       const { start } = joined(one, this.#opened.get(one));
-      if (start !== undefined) await this.#try(one.name, start);
+      if (start !== undefined) await this.#try(one.name, 'start', start);
     }
   }
 
   async stop(): Promise<void> {
-    for (const [name, stop] of this.each('stop').toReversed()) await this.#try(name, stop);
+    for (const [name, stop] of this.each('stop').toReversed()) await this.#try(name, 'stop', stop);
   }
 
   async close(): Promise<void> {
-    for (const [name, close] of this.each('close').toReversed()) await this.#try(name, close);
+    for (const [name, close] of this.each('close').toReversed()) await this.#try(name, 'close', close);
   }
 
-  async #try(name: string, work: () => void | Promise<void>): Promise<void> {
-    try {
+  /** Removes what extensions keep of a session. Never rejects. */
+  async forget(sessionKey: string): Promise<void> {
+    for (const [name, forget] of this.each('forget'))
+      await this.#try(name, 'forget a conversation', () => forget(sessionKey));
+  }
+
+  /** Waits for a part of an extension, but not for long. `troubles` has what failed until it works. */
+  async #try(name: string, does: string, work: () => void | Promise<void>): Promise<void> {
+    const { clock, log } = this.#options;
+    const key = `${name} ${does}`;
+    using limit = deadline(clock, LONGEST_MS, 'it');
+    const working = (async () => {
       await work();
+      this.#failures.delete(key);
+    })();
+    try {
+      await raceAbort(working, limit.signal);
     } catch (error) {
-      this.#options.log.error('extensions: failed', { name, reason: errorMessage(error) });
+      log.error('extensions: failed', { name, to: does, reason: errorMessage(error) });
+      this.#failures.set(key, `The extension ${name} could not ${does}: ${thrownLine(error)}.`);
     }
   }
 
@@ -208,7 +229,7 @@ export class PluginHost implements Plugins {
       if (this.#listed.includes(one)) continue;
       this.#started.delete(one);
       const { stop } = joined(one, this.#opened.get(one));
-      if (stop !== undefined) await this.#try(one.name, stop);
+      if (stop !== undefined) await this.#try(one.name, 'stop', stop);
     }
     await this.open(this.#app);
     if (this.#isStarted) await this.start();
@@ -362,6 +383,7 @@ export class PluginHost implements Plugins {
     const clashes = this.clashes.map(clashSentence);
     return [
       ...this.#troubles,
+      ...this.#failures.values(),
       ...this.#missingGuards.map(missingGuard),
       ...clashes,
       ...(isOther ? [otherStore(tapeStore)] : []),
