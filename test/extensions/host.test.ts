@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { createAssistant, defineTool, z } from '../../src/app.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
+import { readPlugin } from '../../src/plugins/shape.ts';
+import type { Tool, ToolContext } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { failureOf } from '../config/temporary-home.ts';
@@ -132,5 +134,81 @@ test('a package that hangs or throws when it starts, forgets and stops holds not
     level: 'error',
     message: 'extensions: failed',
     fields: { name: 'second', to: 'stop', reason: 'no stop' },
+  });
+});
+
+describe('what a package may have', () => {
+  test('are routes with parts and with their own refusal', async () => {
+    await using world = await startWorld({
+      furnish: (home) =>
+        putPackage(
+          home,
+          'things',
+          `export default {
+             name: 't',
+             routes: [{
+               method: 'GET',
+               path: '/of/:who/list',
+               allows: (request, part) => request.headers.get('x-key') === part('who'),
+               refusal: { code: 'not-yours', message: 'These are not your things.' },
+               handle: (request, part) => Response.json({ of: part('who') }),
+             }],
+           };`,
+        ),
+    });
+    const { http } = await world.assistant.info();
+    const get = (key: string): Promise<Response> =>
+      fetch(`${http}/plugins/things/of/ann/list`, { headers: { 'x-key': key } });
+    expect(await (await get('ann')).json()).toEqual({ of: 'ann' });
+    const refused = await get('bob');
+    expect([refused.status, await refused.json()]).toMatchObject([
+      401,
+      { error: { code: 'not-yours', message: 'These are not your things.' } },
+    ]);
+  });
+
+  test.each([
+    ['origins', '[{ name: "mail" }]', 'a list'],
+    ['paths', '{ folders: ["mail"] }', 'an object'],
+  ])('is not %s', async (field, value, given) => {
+    await using world = await startWorld({
+      furnish: (home) => putPackage(home, 'greedy', `export default { name: 'g', ${field}: ${value} };`),
+    });
+    expect(await warningsOf(world)).toContain(
+      `The plugin "greedy" does not run: ${field} must be left out, because it isn't for packages, but ${given} was given.`,
+    );
+  });
+
+  test('are the flags of tools', () => {
+    const tool = {
+      name: 'sing',
+      description: 'Sings.',
+      effect: 'effect',
+      parameters: z.object({}),
+      fits: 'small',
+      withheldFrom: ['subagent', 'visit'],
+      onlyReads: true,
+      source: 'a song',
+      looks: /"action":"look"/gu,
+      repeats: () => false,
+      shows: () => 'a song',
+      targets: () => [{ kind: 'file', target: 'a.mp3' }],
+      execute: async () => ({ title: 's', output: 's' }),
+    };
+    const { tools } = readPlugin({ name: 's', tools: [tool] }, { owner: 'songs', showParameters: () => ({}) });
+    const { looks, repeats, shows, targets, ...flags } = tools?.[0] ?? ({} as Tool);
+    expect(flags).toMatchObject({
+      fits: 'small',
+      withheldFrom: ['subagent', 'visit'],
+      onlyReads: true,
+      source: 'a song',
+    });
+    expect([1, 2].map(() => looks?.test('{"action":"look"}'))).toEqual([true, true]);
+    const context = {} as ToolContext;
+    expect([repeats?.({}, context), shows?.({}, context), targets?.({}, context)]).toEqual([
+      false,
+      'a song',
+      [{ kind: 'file', target: 'a.mp3' }],
+    ]);
   });
 });
