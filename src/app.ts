@@ -42,8 +42,8 @@ import type { HttpSlot } from './gateway/operations/ports.ts';
 import type { Plugin } from './plugins/plugin.ts';
 import { createLearningRedactor } from './security/redact/redact.ts';
 import { probeDisk } from './storage/files.ts';
-import { isCrashLoop } from './journal/starts.ts';
-import { countStart, forgetStarts, withPackages } from './app/extensions/packages.ts';
+import { Starts } from './journal/starts.ts';
+import { withPackages } from './app/extensions/packages.ts';
 import { lostJournal } from './app/start/lost-journal.ts';
 import { keepLock } from './app/start/keep-lock.ts';
 import { leaveLastWords, takeLastWords } from './app/start/last-words.ts';
@@ -90,15 +90,15 @@ interface Holders {
 
 async function openAssistant(settings: AssistantSettings, { host, copy }: Holders): Promise<Assistant> {
   const { extensions = EXTENSIONS } = settings;
-  let program = programOf(extensions);
+  const program = programOf(extensions);
   const env = settings.environment ?? readEnvironment();
   const home = resolveHome({ flag: settings.home, env });
   const paths = homePaths(home, env);
   const hosted = (): { readonly host?: LoadedConfig } => (host === null ? {} : { host: host.loaded() });
-  const load = (): Promise<LoadedConfig> =>
-    loadConfig({ program, home, env, overrides: settings.config ?? {}, ...hosted() });
+  const load = (of: Program): Promise<LoadedConfig> =>
+    loadConfig({ program: of, home, env, overrides: settings.config ?? {}, ...hosted() });
   const given = await readGiven(settings);
-  let loaded = await load();
+  let loaded = await load(program);
   if (host === null && copy === null) {
     const problem = machineProblem(loaded, paths);
     if (problem !== null) throw problem;
@@ -108,35 +108,20 @@ async function openAssistant(settings: AssistantSettings, { host, copy }: Holder
   }
   if (!existsSync(paths.workspace)) {
     await (await import('./config/init.ts')).initHome(paths, program);
-    loaded = await load();
+    loaded = await load(program);
   }
-  let starts = 0;
-  if (loaded.config.plugins.length > 0 && settings.rehearsal !== true) {
-    const { clock = systemClock } = settings;
-    starts = countStart(home, clock);
-    if (!isCrashLoop(starts)) {
-      program = await withPackages(program, { paths, config: loaded.config, clock }, { byName: true });
-      try {
-        loaded = await load();
-      } catch (error) {
-        // Invalid settings of a package don't count as a crash.
-        forgetStarts(home);
-        throw error;
-      }
-    }
-  }
-  return assemble({ ...settings, program, starts, given, loaded, load, env, paths, host, copy });
+  return assemble({ ...settings, program, given, loaded, load, env, paths, host, copy });
 }
 
 interface Parts extends Omit<AssistantSettings, 'home' | 'config' | 'environment' | 'extensions'>, Holders {
   readonly loaded: LoadedConfig;
-  /** Reads the configuration again. */
-  readonly load: () => Promise<LoadedConfig>;
+  /** Reads the configuration again, and checks it by a program. */
+  readonly load: (program: Program) => Promise<LoadedConfig>;
   readonly env: Environment;
   readonly paths: HomePaths;
   readonly given: readonly Plugin[];
+  /** Without the packages of the home. */
   readonly program: Program;
-  readonly starts: number;
 }
 
 async function assemble(parts: Parts): Promise<Assistant> {
@@ -165,7 +150,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
   });
   const plugged: PluggedModels = { providers: {}, running: new Set() };
   const ground: Ground = {
-    program: parts.program,
+    program: loaded.program,
     paths,
     loaded,
     config: loaded.config,
@@ -187,28 +172,27 @@ async function assemble(parts: Parts): Promise<Assistant> {
     plugged,
     stored,
     rehearse: async () => {
-      const next = await parts.load();
+      const next = await parts.load(ground.program);
       if (parts.copy !== null || next.config.store !== null) requireAlone(next.config);
       createModels({ config: next.config, loaded: next, clock, random: systemRandom, log, plugged });
       return next;
     },
     boot: parts.boot === undefined ? bootId() : parts.boot,
-    starts: parts.starts,
   };
   await using stack = new AsyncDisposableStack();
   const end = { isCrash: false };
   let hasLock = parts.copy !== null;
-  // A process that was refused the lock leaves the count of the one that has it.
-  stack.defer(() => {
-    if (hasLock && !end.isCrash) forgetStarts(paths.home);
-  });
   stack.use(storage);
   const grace = { turnsMs: TURN_GRACE_MS };
+  const onLockLost = (error: AppError): void => {
+    // The count of starts is the other process's by now.
+    end.isCrash = true;
+    endUnusable(parts, ground, error);
+  };
   const attempt = async (waitedSince: number | null): Promise<Assistant> => {
     await ensureHome(paths);
-    if (!hasLock) stack.use(keepLock(ground, (error) => endUnusable(parts, ground, error)));
+    if (!hasLock) stack.use(keepLock(ground, onLockLost));
     hasLock = true;
-    if (ground.serving) await probeDisk(paths.probe);
     return await startOnce({ ...parts, learnSecrets, grace, end }, ground, waitedSince);
   };
   const assistant = stack.use(
@@ -237,11 +221,11 @@ function furtherPorts(
   ground: Ground,
   { settings, inbox }: Pick<Base, 'settings'> & Pick<Journal, 'inbox'>,
 ) {
-  const { log, logsToFile = false, env: environment, program } = parts;
+  const { log, logsToFile = false, env: environment } = parts;
   const { clock, boot } = ground;
   const shared = {
     serve: 'gateway',
-    extensions: program.extensions.filter(({ name }) => !program.packages.has(name)),
+    extensions: parts.program.extensions,
     logsToFile,
     clock,
     boot,
@@ -261,6 +245,17 @@ function furtherPorts(
   return { loaded, make };
 }
 
+/** Loads the packages of the home, which is this process's by now, once, and checks the configuration by what they bring. */
+async function loadPackages(ground: Ground, { load, learnSecrets }: StartParts): Promise<void> {
+  if (ground.program.packages.size > 0) return;
+  const program = await withPackages(ground.program, ground, { byName: true });
+  if (program === ground.program) return;
+  const loaded = await load(program);
+  learnSecrets(loaded.secrets);
+  const env = ground.paths.host === null ? ground.env : hostedEnvironment(program, ground.env);
+  Object.assign(ground, { program: loaded.program, loaded, config: loaded.config, env } satisfies Partial<Ground>);
+}
+
 /** This process cannot go on with the home. */
 function endUnusable(parts: Parts, { paths, storage }: Ground, error: AppError): void {
   storage.failed(error);
@@ -269,23 +264,35 @@ function endUnusable(parts: Parts, { paths, storage }: Ground, error: AppError):
   else parts.onUnusable(error);
 }
 
+interface StartParts extends Parts {
+  readonly learnSecrets: (secrets: readonly string[]) => void;
+  readonly grace: { turnsMs: number };
+  /** Whether the process ends for an error that nobody caught. */
+  readonly end: { isCrash: boolean };
+}
+
 /** Opens everything and closes it again if it rejects. The home's lock must be held. */
-async function startOnce(
-  parts: Parts & {
-    readonly learnSecrets: (secrets: readonly string[]) => void;
-    readonly grace: { turnsMs: number };
-    /** Whether the process ends for an error that nobody caught. */
-    readonly end: { isCrash: boolean };
-  },
-  ground: Ground,
-  waitedSince: number | null,
-): Promise<Assistant> {
+async function startOnce(parts: StartParts, ground: Ground, waitedSince: number | null): Promise<Assistant> {
   const { paths, log } = ground;
   await using stack = new AsyncDisposableStack();
+  const probe = async (): Promise<void> => {
+    if (ground.serving) await probeDisk(paths.probe);
+  };
+  // Nothing is claimed for a disk that takes no writes.
+  if (parts.copy !== null || ground.config.store !== null) await probe();
   const kept = await openKeptHome(ground, stack, parts);
+  const starts = await Starts.count(paths.starts, ground.clock);
+  stack.defer(() => {
+    if (!parts.end.isCrash) starts.end();
+  });
+  await kept?.keep(paths.starts);
+  if (!starts.isLoop && parts.rehearsal !== true) await loadPackages(ground, parts);
+  if (ground.program.packages.size > 0) await kept?.bringTables(ground.program.tables);
+  // Where that fails, channels of packages may tell the owner.
+  if (kept === null) await probe();
   if (await forgetBeforeStart(ground)) kept?.resend();
   const onSyncFailure = (error: AppError): void => endUnusable(parts, ground, error);
-  const stores = await openStores(ground, stack, { onSyncFailure, kept });
+  const stores = await openStores(ground, stack, { onSyncFailure, kept, starts });
   const { journal, damage } = stores;
   const lost = await lostJournal(ground, stores);
   stack.use(await watchHome(ground, { journal, damage }));
@@ -322,7 +329,7 @@ async function startOnce(
   const models = createModels(base, { permit: kept?.permit, keeper: stores.journal.modelFacts });
   add({ models });
   const agent = createAgent(making, kept?.wrapTool ?? parts.wrapTool);
-  const { sandbox, consolidation, mcp, tools: registry } = app;
+  const { sandbox, consolidation, mcp } = app;
   const reloader = createReloader(app, kept?.keepFiles);
   if (sandbox !== null) stack.use(sandbox);
   stack.use(app.providerResults);
@@ -335,11 +342,7 @@ async function startOnce(
   stack.use(making);
   stack.defer(() => base.plugins.close());
   await base.plugins.open(app);
-  for (const [, tools] of base.plugins
-    .each('tools')
-    .filter(([name]) => base.plugins.builtin.some((one) => one.name === name)))
-    for (const tool of tools) registry.register(tool);
-  base.plugins.registerTools(registry);
+  base.plugins.registerTools(app.tools);
   hooks.setPlugins([...base.plugins.running, ...base.plugins.missingGuards]);
   requireFree(base.plugins.givenClashes);
   await mcp.open();

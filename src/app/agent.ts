@@ -76,8 +76,7 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
   const resetSession: Consolidation['resetSession'] = async (sessionKey, reason, how) => {
     await consolidation.resetSession(sessionKey, reason, how);
     // What a running turn read stays in its conversation, and so do its pages.
-    if (how?.during === null || how?.during === undefined)
-      for (const [, forget] of plugins.each('forget')) await forget(sessionKey);
+    if (how?.during === null || how?.during === undefined) await plugins.forget(sessionKey);
   };
   add({ consolidation, forgetting: createForgetting(app), resetSession });
   add({ tape: createTape(app) });

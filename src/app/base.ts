@@ -44,8 +44,6 @@ export interface Base {
   readonly uptimeMs: () => number;
   /** Names the run of the machine; null where nothing tells. */
   readonly boot: string | null;
-  /** Recent starts after which the process died, and this one, as far as they were counted before the journal is open. */
-  readonly starts: number;
   /** Channels and, for the main assistant, HTTP are connected. */
   readonly serving: boolean;
   /** HTTP is served: not by further assistants, and by one of many homes only where its configuration names a port. */

@@ -9,6 +9,7 @@ import { searchText } from './memory/embedder.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
+import { switchedOff } from '../util/text.ts';
 import type { App } from '../core/app.ts';
 import type { Extension } from '../core/extension.ts';
 import { OperationTable } from '../gateway/operations/call.ts';
@@ -44,11 +45,7 @@ export async function serve(app: App, port: number | undefined, stack: AsyncDisp
   const isOff = (one: Extension): boolean => !isOn(one, config);
   const off = app.program.extensions
     .filter(isOff)
-    .flatMap(({ name, operations = [] }) =>
-      operations.map(
-        (one) => [one.name, `${name} is switched off (extensions.${name} in the configuration).`] as const,
-      ),
-    );
+    .flatMap(({ name, operations = [] }) => operations.map((one) => [one.name, `${switchedOff(name)}.`] as const));
   const operations = new OperationTable(
     app.plugins.running.flatMap((one) => one.operations ?? []),
     new Map(off),

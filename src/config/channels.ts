@@ -1,6 +1,6 @@
 import { isOwnersChannel } from '../util/owners-channels.ts';
 import type { Config } from './schema.ts';
-import { kindOf, type Program } from '../core/program.ts';
+import { channelOffBy, kindOf, type Program } from '../core/program.ts';
 import type { ChannelSettings } from './schema/channels.ts';
 
 /** A configuration, and what it was checked with. */
@@ -9,11 +9,14 @@ interface Checked {
   readonly program: Program;
 }
 
-/** The channels to connect: enabled, and with the tokens that their platform needs. */
+/** The channels to connect: enabled, of a kind that isn't switched off, and with the tokens that their platform needs. */
 export function enabledChannels({ config, program }: Checked): Readonly<Record<string, ChannelSettings>> {
   return Object.fromEntries(
     Object.entries(config.channels).filter(
-      ([name, settings]) => settings.enabled && missingSecrets(program, name, settings).length === 0,
+      ([name, settings]) =>
+        settings.enabled &&
+        channelOffBy(program, settings.kind ?? name) === undefined &&
+        missingSecrets(program, name, settings).length === 0,
     ),
   );
 }

@@ -33,6 +33,8 @@ export interface HomePaths {
   readonly quarantine: string;
   /** Written and removed again to see whether the disk takes writes. */
   readonly probe: string;
+  /** The starts since the last orderly stop. */
+  readonly starts: string;
   readonly backups: string;
   readonly logs: string;
   /** The log of an assistant whose terminal is in use; older ones are `.1` to `.4`. */
@@ -74,6 +76,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     versions: at('versions'),
     quarantine: at('quarantine'),
     probe: at('.probe'),
+    starts: at('.starts'),
     backups: at('backups'),
     logs: at('logs'),
     log: at('logs/assistant.log'),

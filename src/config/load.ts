@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { assistantCommand } from '../util/assistant-command.ts';
-import { shellWord } from '../util/text.ts';
+import { shellWord, switchedOff } from '../util/text.ts';
 import { hostedEnvironment, MACHINES_SECTIONS, mainsSections, ownSettings, sharedChannels } from './agents.ts';
 import { hostedHome, machineOf } from './hosted-home.ts';
 import { missingSecrets } from './channels.ts';
@@ -15,7 +15,7 @@ import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
 import { readConfigFile } from './read-config.ts';
 import type { Config } from './schema.ts';
-import type { Program } from '../core/program.ts';
+import { channelOffBy, programWith, type Program } from '../core/program.ts';
 import type { AgentSettings } from './schema/agents.ts';
 import { collectSecrets, resolveReferences, type MissingVariable } from './secrets.ts';
 import { unknownKeys } from './unknown-keys.ts';
@@ -28,7 +28,7 @@ const MAY_READ = 0o044;
 /** A configuration that is valid, and where its values come from. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** What it was checked by. */
+  /** What it was checked by, as it runs with this configuration. */
   readonly program: Program;
   /** One sentence each. */
   readonly warnings: readonly string[];
@@ -155,9 +155,10 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
     sensitive,
   });
   const unknown = unknownKeys(program, settings, absent);
+  const running = programWith(program, config);
   return {
     config,
-    program,
+    program: running,
     path,
     unknown,
     exists: source !== undefined,
@@ -186,7 +187,8 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
       ...warnings,
       ...unknown,
       ...missingVariables(resolved.missing, config, settings),
-      ...idleChannels(program, resolved.missing, config),
+      ...idleChannels(running, resolved.missing, config),
+      ...idleModels(running, config),
     ],
   };
 }
@@ -251,10 +253,22 @@ function isNeeded([section, name = '']: readonly string[], config: Config, writt
 function idleChannels(program: Program, missing: readonly MissingVariable[], config: Config): readonly string[] {
   return Object.entries(config.channels).flatMap(([name, settings]) => {
     if (!settings.enabled) return [];
+    const off = channelOffBy(program, settings.kind ?? name);
+    if (off !== undefined) return [`channels.${name} stays off: ${switchedOff(off)}.`];
     const lacking = missingSecrets(program, name, settings).filter(
       (key) => !missing.some(({ path }) => path.join('.') === `channels.${name}.${key}`),
     );
     return lacking.map((key) => `channels.${name} stays off: channels.${name}.${key} is not set.`);
+  });
+}
+
+/** The models of the configuration that can't be called. */
+function idleModels({ presets }: Program, { agent, providers }: Config): readonly string[] {
+  const models = [['agent.model', agent.model], ...agent.fallbacks.map((ref) => ['agent.fallbacks', ref])];
+  return models.flatMap(([path, ref = '']) => {
+    const [name = ''] = ref.split('/');
+    const off = presets.get(providers[name]?.kind ?? name)?.off;
+    return off === undefined ? [] : [`${path}: ${ref} can't be used: ${switchedOff(off)}.`];
   });
 }
 

@@ -6,7 +6,7 @@ import { HEARTBEAT } from '../automation/heartbeat-message.ts';
 import { originsOf, type Origins } from '../bus/origins.ts';
 import type { NamedOperation } from '../gateway/operations/operation.ts';
 import type { NamedTables } from '../journal/tables.ts';
-import { CORE_SERVICES, presetsOf, type Presets } from '../providers/presets.ts';
+import { CORE_SERVICES, presetsOf, type Preset, type Presets } from '../providers/presets.ts';
 import type { LoadedPlugin } from '../plugins/loader.ts';
 import type { Vendors } from '../providers/vendor.ts';
 import type { OwnPaths } from '../security/paths/rules.ts';
@@ -21,6 +21,8 @@ export interface Program {
   readonly extensions: readonly Extension[];
   /** Packages that a home brings, by name. */
   readonly packages: ReadonlyMap<string, LoadedPlugin>;
+  /** Those that the configuration switches off; none where none was read. */
+  readonly off: readonly Extension[];
   /** Of `config.json`. */
   readonly schema: z.ZodObject;
   /** The parts of the configuration that extensions bring. */
@@ -51,6 +53,7 @@ export function programOf(own: readonly Extension[], packages: Program['packages
   return {
     extensions,
     packages,
+    off: [],
     schema: configSchema({ names: extensions.map(({ name }) => name), sections, kinds }),
     sections,
     kinds,
@@ -64,6 +67,37 @@ export function programOf(own: readonly Extension[], packages: Program['packages
     },
     tables: extensions.flatMap(({ name, tables }) => (tables === undefined ? [] : [{ name, ...tables }])),
   };
+}
+
+/**
+ * The program as it runs with this configuration: extensions that are switched off connect no models and no channels. What they are
+ * configured by and what they keep stays known.
+ */
+export function programWith(program: Program, config: Config): Program {
+  const off = program.extensions.filter(({ name }) => config.extensions[name] === false);
+  if (off.length === 0) return program;
+  const vendors = off.flatMap((one) => (one.vendors ?? []).map((vendor) => [vendor.api, one.name] as const));
+  const offBy = new Map(vendors);
+  const plugged = off.flatMap(({ name, providers = [] }) =>
+    providers.map(({ kind }) => [kind, offPreset(name)] as const),
+  );
+  return {
+    ...program,
+    off,
+    vendors: Object.fromEntries(Object.entries(program.vendors).filter(([api]) => !offBy.has(api))),
+    presets: new Map([
+      ...plugged,
+      ...Array.from(program.presets, ([name, one]) => [name, { ...one, off: offBy.get(one.api) }] as const),
+    ]),
+  };
+}
+
+/** Stands for a kind of provider whose package is switched off. */
+const offPreset = (off: string): Preset => ({ api: '', baseUrl: null, keyVariable: null, defaultModel: null, off });
+
+/** The name of the extension of a kind of channel, where it is switched off. */
+export function channelOffBy({ off }: Program, kind: string): string | undefined {
+  return off.find(({ channels = [] }) => channels.some((one) => one.kind === kind))?.name;
 }
 
 /** Whether an extension is to be there with this configuration. */

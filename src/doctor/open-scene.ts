@@ -45,7 +45,7 @@ export async function openScene(options: SceneOptions): Promise<Scene & Disposab
   const holder = findHolder(paths.lock, { root: host.root, hostname: hostname() });
   const { journal, journalTrouble } = readJournal(paths.state, gateway !== null || holder !== null);
   return {
-    program,
+    program: loaded?.program ?? program,
     checks: await checksOf(program),
     paths,
     env,

@@ -13,10 +13,12 @@ import { HomeTapes } from './home-tapes.ts';
 import { HomeWriter, type HomeWriterOptions } from './home-writer.ts';
 import type { HomeStore } from './home-store.ts';
 import { bringJournal, CACHE_STATE, withoutOldEpochs, type Brought } from './journal-cache.ts';
+import { journalTables } from './journal-tables.ts';
 import type { Lease } from './lease.ts';
 import { isIntact, readMark, writeMark } from './mark.ts';
 import type { Postgres } from './postgres.ts';
 import { openSeal, seal } from './seal.ts';
+import { installSchema } from './schema.ts';
 import { sendHome, sendTapes } from './send-home.ts';
 import { homeForeign, homeIncomplete } from './stored-home.ts';
 import { schemaStatement } from './statements.ts';
@@ -180,6 +182,8 @@ async function sendAgain({
 }): Promise<Brought> {
   const { name, epoch } = lease;
   using db = await openDatabase({ path: state, migrations, parts, backupPath: null });
+  // It may be of a time when it did not have all of them.
+  await installSchema(postgres, journalTables(db));
   const onStep = (step: string): void => log.info('homes: sent again', { home: name, step });
   await sendHome({ postgres, writer, name, folder, db, files, onStep });
   const { version, oldestReader } = schemaOf(db);

@@ -3,7 +3,6 @@ import { Row } from '../storage/database.ts';
 import { openToRead } from '../storage/open-database.ts';
 import { errorMessage } from '../util/errors.ts';
 import { noUsage, type Usage } from '../util/token-usage.ts';
-import { CLOSED } from './power-loss.ts';
 import { HOME_FILES, homeFilesOf } from './home-files.ts';
 import { MODEL_FACTS, modelFactOf } from './model-facts.ts';
 import type { ModelFact } from '../util/model-fact.ts';
@@ -166,16 +165,6 @@ export class JournalReader implements Disposable {
       },
       costUsd: row.numberOrNull('cost_usd'),
     }));
-  }
-
-  /** Times of the starts in a row whose process died, ms since 1970, oldest first; the last is the start of the newest process. */
-  starts(): readonly number[] {
-    return this.#rows('SELECT at FROM starts ORDER BY rowid').map((row) => row.number('at'));
-  }
-
-  /** Whether the newest process did not close the journal: it runs, or it died. */
-  wasLeftOpen(): boolean {
-    return this.#rows('SELECT 1 AS one FROM opened WHERE boot IS NOT ?', CLOSED).length > 0;
   }
 
   /** The rows of a statement of an extension, which names its own tables and the views `core_…`; none where it never ran here. */

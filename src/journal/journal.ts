@@ -25,15 +25,7 @@ import { Outbox } from './outbox.ts';
 import { PreviewStore } from './previews.ts';
 import { PairingCodes } from './pairing.ts';
 import { People } from './people.ts';
-import {
-  closedInOrder,
-  lossRecovered,
-  noteRunning,
-  noteStopped,
-  noteUnconfirmed,
-  openedAfterPowerLoss,
-  wasLeftOpen,
-} from './power-loss.ts';
+import { closedInOrder, lossRecovered, noteUnconfirmed, openedAfterPowerLoss } from './power-loss.ts';
 import { QuestionStore } from './questions.ts';
 import { endWaiting, type EndedByRestore } from './restored.ts';
 import { Reactions } from './reactions.ts';
@@ -93,7 +85,7 @@ export interface Journal extends Disposable {
   readonly mayHaveLost: boolean;
   /** This start and the failed ones before it. */
   readonly starts: Starts;
-  /** Call it when the process ends because of an error: the journal is closed, but the next start counts it as a crash. */
+  /** Call it when the process ends because of an error: the journal is closed, but the next start finds it left open. */
   markCrashed(): void;
   /** Ends what waits in a journal that was restored from a backup; null: that was done before. */
   endWaiting(ending: Parameters<typeof endWaiting>[2]): Promise<EndedByRestore | null>;
@@ -122,8 +114,8 @@ export interface JournalOptions {
   readonly onFailure?: (error: unknown) => void;
   /** Id of the machine's boot; null: not known. @default read from the kernel */
   readonly boot?: string | null;
-  /** Recent starts, with those that died before they opened it. @default none */
-  readonly starts?: number;
+  /** @default this one is the first, and not kept */
+  readonly starts?: Starts;
   /** For pairing codes. @default the system's */
   readonly random?: Random;
   /** Makes commits durable. @default the disk does */
@@ -152,11 +144,6 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     onFailure,
     watermark: options.watermark,
     ...(onCheckpointFailure === undefined ? {} : { onCheckpointFailure }),
-  });
-  const { stoppedInOrder } = noteRunning(path);
-  const starts = await Starts.open(db, options.clock, {
-    died: wasLeftOpen(db) && !stoppedInOrder,
-    counted: options.starts,
   });
   const boot = options.boot === undefined ? bootId() : options.boot;
   const mayHaveLost = await openedAfterPowerLoss(db, { path, boot });
@@ -198,7 +185,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     messageCounts: () => messageCounts(db),
     newestId: newestId(db),
     mayHaveLost,
-    starts,
+    starts: options.starts ?? new Starts(null, options.clock),
     lossRecovered: () => lossRecovered(db),
     endWaiting: (ending) => endWaiting(open, outbox, ending),
     answers: () => db.write(() => {}),
@@ -206,8 +193,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       isBroken = true;
     },
     [Symbol.dispose]: () => {
-      const isClosed = db.close(isBroken ? undefined : () => closedInOrder(db));
-      if (!isBroken) noteStopped(path, { isClosed });
+      db.close(isBroken ? undefined : () => closedInOrder(db));
     },
   };
 }

@@ -1,9 +1,9 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import type { Database } from '../storage/database.ts';
 import { OPEN_OUTBOUND } from './rows.ts';
 
 /** Stored instead of a boot id: the journal was closed in order, but the recovery of a power loss is not finished. */
-export const CLOSED = 'closed';
+const CLOSED = 'closed';
 
 /** A file beside the journal that exists when the disk did not confirm a write, so that writes may be lost as after a power loss. */
 const unconfirmedFile = (path: string): string => `${path}-unconfirmed`;
@@ -22,34 +22,8 @@ export function noteUnconfirmed(path: string): void {
   }
 }
 
-/** A file beside the journal while a process has it open, and its name after an orderly stop that couldn't close the journal. */
-const runningFile = (path: string): string => `${path}-running`;
-const stoppedFile = (path: string): string => `${path}-stopped`;
-
-/** Notes that this process runs. Returns whether the one before stopped in order, though it may have left the journal open. */
-export function noteRunning(path: string): { readonly stoppedInOrder: boolean } {
-  const stoppedInOrder = existsSync(stoppedFile(path));
-  try {
-    closeSync(openSync(runningFile(path), 'a', 0o600));
-    rmSync(stoppedFile(path), { force: true });
-  } catch {
-    // The disk refuses it: an orderly stop that can't close the journal counts as a death then.
-  }
-  return { stoppedInOrder };
-}
-
-/** Notes an orderly stop. A full disk refuses to write the journal, but gives a file another name. Never throws. */
-export function noteStopped(path: string, { isClosed }: { readonly isClosed: boolean }): void {
-  try {
-    if (isClosed) rmSync(runningFile(path), { force: true });
-    else renameSync(runningFile(path), stoppedFile(path));
-  } catch {
-    // On a read-only disk it counts as a death.
-  }
-}
-
-/** Whether an earlier process ended without closing the journal. Call it before `openedAfterPowerLoss`, which notes this process. */
-export function wasLeftOpen(db: Database): boolean {
+/** Whether an earlier process ended without closing the journal. */
+function wasLeftOpen(db: Database): boolean {
   return db.get('SELECT 1 FROM opened WHERE boot IS NOT ?', CLOSED) !== undefined;
 }
 

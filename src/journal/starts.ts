@@ -1,25 +1,17 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { replaceDurable } from '../storage/files.ts';
 import type { Clock } from '../util/clock.ts';
-import type { Database } from '../storage/database.ts';
-
-/** Those of these starts, ms since 1970, that count. */
-export function recentStarts(starts: readonly number[], now: number): readonly number[] {
-  return starts.filter((at) => at <= now && at > now - WINDOW_MS);
-}
-
-/** Whether so many recent starts mean that the process dies again and again. */
-export function isCrashLoop(recent: number): boolean {
-  return recent > MOST_STARTS;
-}
 
 /** More starts than this within `WINDOW_MS` are a crash loop. */
 const MOST_STARTS = 5;
 const WINDOW_MS = 5 * 60_000;
-/** At most this many rows are kept. */
-const MOST_ROWS = 20;
+/** At most this many are kept. */
+const MOST_KEPT = 20;
 
 /**
- * The starts in a row after which the process died. An orderly stop ends the row, and so does a process that stayed up for
- * long (`calm`).
+ * The starts in a row after which the process died. They are in a file beside the journal, because packages, which may be what
+ * kills the process, are loaded before the journal is opened. An orderly stop ends the row, and so does a process that stayed up
+ * for long (`calm`).
  */
 export class Starts {
   /** How many processes in a row died before this one. */
@@ -30,36 +22,27 @@ export class Starts {
   readonly since: number;
   /** How many starts of the row are within the window. */
   readonly recent: number;
-  readonly #db: Database;
+  readonly #path: string | null;
   readonly #clock: Pick<Clock, 'now'>;
   #isCalm = false;
 
-  private constructor(db: Database, clock: Pick<Clock, 'now'>, counted: number) {
-    this.#db = db;
+  /** `path`: the file; null: nothing is kept. `before`: the starts in the row before this one, ms since 1970, oldest first. */
+  constructor(path: string | null, clock: Pick<Clock, 'now'>, before: readonly number[] = []) {
+    this.#path = path;
     this.#clock = clock;
-    const starts = db.all('SELECT at FROM starts ORDER BY rowid').map((row) => row.number('at'));
     const now = clock.now();
-    this.unclean = Math.max(0, starts.length - 1);
-    this.since = starts[0] ?? now;
-    this.recent = Math.max(counted, recentStarts(starts, now).length);
-    this.isLoop = isCrashLoop(this.recent);
+    this.unclean = before.length;
+    this.since = before[0] ?? now;
+    this.recent = before.filter((at) => at <= now && at > now - WINDOW_MS).length + 1;
+    this.isLoop = this.recent > MOST_STARTS;
   }
 
-  /**
-   * Counts this start. Call it before the journal is marked as open by this process. `died`: the process before didn't stop in
-   * order. One that did on a full disk left the journal open. `counted`: the recent starts, with those that died before they came here.
-   */
-  static async open(
-    db: Database,
-    clock: Pick<Clock, 'now'>,
-    { died, counted = 0 }: { readonly died: boolean; readonly counted?: number },
-  ): Promise<Starts> {
-    await db.write(() => {
-      if (!died) db.run('DELETE FROM starts');
-      db.run('INSERT INTO starts (at) VALUES (?)', clock.now());
-      db.run('DELETE FROM starts WHERE rowid <= (SELECT max(rowid) FROM starts) - ?', MOST_ROWS);
-    });
-    return new Starts(db, clock, counted);
+  /** Counts this start, durably where the disk takes writes. Call it before anything runs that may end the process. */
+  static async count(path: string, clock: Pick<Clock, 'now'>): Promise<Starts> {
+    const before = readStarts(path);
+    const starts = new Starts(path, clock, before);
+    await starts.#write([...before, clock.now()].slice(-MOST_KEPT));
+    return starts;
   }
 
   /**
@@ -71,15 +54,36 @@ export class Starts {
   }
 
   /** Ends the row, because the process stayed up long enough. */
-  calm(): Promise<void> {
+  async calm(): Promise<void> {
     this.#isCalm = true;
-    return this.#db.write(() => {
-      this.#db.run('DELETE FROM starts');
-      this.#db.run('INSERT INTO starts (at) VALUES (?)', this.#clock.now());
-      this.#db.run(
-        `UPDATE turns INDEXED BY turns_open SET attempts = min(attempts, 1), resumed = 0
-         WHERE state IN ('running', 'stopping') AND state = 'running'`,
-      );
+    await this.#write([this.#clock.now()]);
+  }
+
+  /** Ends the row, because the process stops in order. Never throws. */
+  end(): void {
+    try {
+      if (this.#path !== null) rmSync(this.#path, { force: true });
+    } catch {
+      // On a read-only disk it counts as a death.
+    }
+  }
+
+  async #write(starts: readonly number[]): Promise<void> {
+    if (this.#path === null) return;
+    await replaceDurable(this.#path, starts.join(' ')).catch(() => {
+      // The disk is full. What needs it says so.
     });
+  }
+}
+
+/** The starts that a file counts, ms since 1970, oldest first: those that died, and the one of the process that runs. */
+export function readStarts(path: string): readonly number[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split(' ')
+      .map(Number)
+      .filter((at) => at > 0);
+  } catch {
+    return [];
   }
 }

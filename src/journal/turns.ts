@@ -61,6 +61,17 @@ export class Turns {
     this.#inbox = inbox;
   }
 
+  /** Turns that run now begin to count their attempts anew, because their process stayed up for long. */
+  calm(): Promise<void> {
+    const { db } = this.#journal;
+    return db.write(() => {
+      db.run(
+        `UPDATE turns INDEXED BY turns_open SET attempts = min(attempts, 1), resumed = 0
+         WHERE state IN ('running', 'stopping') AND state = 'running'`,
+      );
+    });
+  }
+
   /**
    * Begins a turn for these messages. Returns the ones it took: messages that are still waiting with the given text (a /stop may
    * have dropped some; one that was edited meanwhile keeps waiting). None: no turn was begun. With `command` the outcome

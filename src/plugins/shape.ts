@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Hooks } from '../agent/hooks/hooks.ts';
-import type { DeclaredAction, Tool } from '../tools/tool.ts';
+import type { DeclaredAction, EffectTarget, Tool } from '../tools/tool.ts';
 import { given, misfit, thrownLine } from '../util/misfit.ts';
 import { nearest } from '../util/text.ts';
 import type { Plugin } from './plugin.ts';
@@ -28,8 +28,13 @@ const isZodSchema = z.custom<z.ZodType>(
   'a zod schema',
 );
 
+/** How messages and files of the home are treated is the program's to say. */
+const notForPackages = z.custom<never>(() => false, "left out, because it isn't for packages").optional();
+
 /** What is used as it is, once it has the right form. */
 const partsShape = z.object({
+  origins: notForPackages,
+  paths: notForPackages,
   isOn: isFunction.optional(),
   bundledSkills: z.array(text).optional(),
   settings: z.array(z.looseObject({ path: text, schema: isZodSchema, of: isFunction })).optional(),
@@ -89,8 +94,9 @@ const providerShape = z.object({
 });
 const routeShape = z.object({
   method: z.enum(['GET', 'POST', 'PUT', 'DELETE']),
-  path: z.string().regex(/^\/[\w./~-]*$/u, 'a path that begins with a slash, such as "/status"'),
+  path: z.string().regex(/^(?:\/(?::[a-z]\w*|[\w.~-]*))+$/iu, 'a path that begins with a slash, such as "/status"'),
   allows: isFunction.optional(),
+  refusal: z.object({ code: text, message: text }).optional(),
   handle: isFunction,
 });
 const tapeStoreShape = z.object({ list: isFunction, read: isFunction, write: isFunction, remove: isFunction });
@@ -104,6 +110,14 @@ const toolShape = z.object({
   timeoutMs: z.number().positive().optional(),
   waits: z.boolean().optional(),
   untrusted: z.boolean().optional(),
+  fits: z.enum(['small', 'tiny']).optional(),
+  withheldFrom: z.array(z.enum(['subagent', 'visit'])).optional(),
+  onlyReads: z.literal(true).optional(),
+  source: text.optional(),
+  looks: z.instanceof(RegExp, { error: 'a regular expression' }).optional(),
+  repeats: isFunction.optional(),
+  shows: isFunction.optional(),
+  targets: isFunction.optional(),
   action: isFunction.optional(),
   decide: isFunction.optional(),
   binds: isFunction.optional(),
@@ -137,6 +151,17 @@ const ACTIONS = {
   other: true,
 } satisfies Record<DeclaredAction['action']['kind'], true>;
 
+const TARGETS = {
+  file: true,
+  command: true,
+  process: true,
+  message: true,
+  job: true,
+  memory: true,
+  task: true,
+  conversation: true,
+} satisfies Record<EffectTarget['kind'], true>;
+
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], 'a text, a number, true, false or null');
 const resultShape = z.looseObject({
   title: z.string(),
@@ -167,6 +192,7 @@ const decisionShape = z.discriminatedUnion(
   '{decision: "allow"}, {decision: "ask", reason, request} or {decision: "deny", reason}',
 );
 const bindsShape = z.record(z.string(), z.unknown());
+const targetsShape = z.array(z.looseObject({ kind: z.enum(Object.keys(TARGETS)), target: z.string() }));
 
 /**
  * What a module exports, as a plugin whose fields are what they should be. Each is read once and copied, so that no
@@ -291,14 +317,19 @@ function readTool(
   }
   const broken = (wrong: string): string =>
     `The plugin ${JSON.stringify(owner)} is broken. Its tool ${tool.name}: ${wrong}.`;
+  const fitting = (value: unknown, schema: z.ZodType, what: string): unknown => {
+    const wrong = misfit(value, schema, what);
+    if (wrong === null) return value;
+    throw new Error(broken(wrong));
+  };
   const checked =
     (call: Call, schema: z.ZodType, what: string): Call =>
-    async (...args) => {
-      const value = (await call(...args)) ?? null;
-      const wrong = misfit(value, schema, what);
-      if (wrong === null) return value;
-      throw new Error(broken(wrong));
-    };
+    async (...args) =>
+      fitting((await call(...args)) ?? null, schema, what);
+  const checkedNow =
+    (call: Call, schema: z.ZodType, what: string): Call =>
+    (...args) =>
+      fitting(call(...args) ?? null, schema, what);
   // The tool has run by then, so the call isn't called failed.
   const executed =
     (call: Call): Call =>
@@ -308,13 +339,18 @@ function readTool(
       if (wrong === null) return value;
       return { title: tool.name, output: `${tool.name} ran, but its result can’t be read. ${broken(wrong)}` };
     };
-  const { action, decide, binds, execute } = tool;
+  const { action, decide, binds, execute, looks, repeats, shows, targets } = tool;
   return {
     ...tool,
     execute: executed(execute),
     ...(decide === undefined ? {} : { decide: checked(decide, decisionShape.nullable(), 'decide') }),
     ...(action === undefined ? {} : { action: checked(action, actionShape.nullable(), 'action') }),
     ...(binds === undefined ? {} : { binds: checked(binds, bindsShape, 'binds') }),
+    // With such a flag it would remember where it matched.
+    ...(looks === undefined ? {} : { looks: new RegExp(looks, looks.flags.replaceAll(/[gy]/gu, '')) }),
+    ...(repeats === undefined ? {} : { repeats: checkedNow(repeats, z.boolean(), 'repeats') }),
+    ...(shows === undefined ? {} : { shows: checkedNow(shows, z.string().nullable(), 'shows') }),
+    ...(targets === undefined ? {} : { targets: checkedNow(targets, targetsShape, 'targets') }),
   };
 }
 

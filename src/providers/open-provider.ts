@@ -1,6 +1,6 @@
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
-import { nearest } from '../util/text.ts';
+import { nearest, switchedOff } from '../util/text.ts';
 import { createAnthropicProvider } from './anthropic/messages.ts';
 import { createDemoProvider } from './demo/demo.ts';
 import type { EndpointOptions } from './endpoint.ts';
@@ -76,7 +76,7 @@ function pluggedNamed(plugged: PluggedProviders | undefined, kind: string): Plug
   return plugged !== undefined && Object.hasOwn(plugged, kind) ? plugged[kind] : undefined;
 }
 
-/** The service of an entry. Throws an `AppError` when there is none; `others` are kinds of plugins. */
+/** The service of an entry. Throws an `AppError` when there is none, or it is switched off; `others` are kinds of plugins. */
 export function presetOf(
   presets: Presets,
   name: string,
@@ -85,6 +85,8 @@ export function presetOf(
 ): Preset {
   const kind = config.kind ?? (!presets.has(name) && hasBaseUrl(config) ? 'openai' : name);
   const preset = presets.get(kind);
+  if (preset?.off !== undefined)
+    throw invalid(`The provider "${name}" can't be used: ${switchedOff(preset.off)}.`, { provider: name, isOff: true });
   if (preset !== undefined) return preset;
   const kinds = [...presets.keys(), ...others];
   throw invalid(

@@ -70,6 +70,8 @@ export interface ServiceRow {
 export interface Preset extends ServiceRow {
   /** The wire that it speaks: its vendor's. */
   readonly api: string;
+  /** The extension that brings it, where it is switched off: then it can't be called. */
+  readonly off?: string;
 }
 
 /** Services by name. */

@@ -153,7 +153,9 @@ export function createProviders({
   return {
     resolve(modelRef, fallbacks = []) {
       const first = parseRef(modelRef, { configs, presets, known });
-      const others = fallbacks.map((ref) => parseFallback(ref, { configs, presets, known }));
+      const others = fallbacks
+        .map((ref) => parseFallback(ref, { configs, presets, known }))
+        .filter(({ providerName: name }) => presets.get(configOf(configs, name).kind ?? name)?.off === undefined);
       const distinct = new Map([first, ...others].map((ref) => [`${ref.providerName}/${ref.model}`, ref]));
       const key = [...distinct.keys()].join(' ');
       const found = resolved.get(key) ?? open(first, [...distinct.values()].slice(1));
@@ -235,8 +237,13 @@ function autoRef({ configs, presets }: Known): string {
   return 'demo/scripted';
 }
 
-function isReady({ defaultModel, needsBaseUrl }: Preset, config: ProviderConfig): boolean {
-  return defaultModel !== null && keysOf(config).length > 0 && (needsBaseUrl !== true || hasBaseUrl(config));
+function isReady({ defaultModel, needsBaseUrl, off }: Preset, config: ProviderConfig): boolean {
+  return (
+    off === undefined &&
+    defaultModel !== null &&
+    keysOf(config).length > 0 &&
+    (needsBaseUrl !== true || hasBaseUrl(config))
+  );
 }
 
 function configOf(configs: ProvidersOptions['configs'], name: string): ProviderConfig {

@@ -288,11 +288,10 @@ export class Database {
     onSyncFailure?.(this.#lost);
   }
 
-  /** Commits the queued writes and then `last`, syncs and closes. Returns whether `last` was committed. */
-  close(last?: () => void): boolean {
-    if (this.#closed) return false;
-    let isDone = false;
-    if (last !== undefined) this.write(last, 'durable', () => (isDone = true)).catch(() => {});
+  /** Commits the queued writes and then `last`, syncs and closes. */
+  close(last?: () => void): void {
+    if (this.#closed) return;
+    if (last !== undefined) this.write(last).catch(() => {});
     // A checkpoint may hold the lock for the time of a sync.
     this.#db.exec(`PRAGMA busy_timeout = ${CLOSING_BUSY_MS}`);
     while (this.#pending.length > 0) this.#commit(Number.POSITIVE_INFINITY);
@@ -301,7 +300,6 @@ export class Database {
     this.#sync.close();
     this.#statements.clear();
     this.#db.close();
-    return isDone;
   }
 
   #reported<T>(read: () => T): T {

@@ -152,6 +152,15 @@ function oldestReader(db: DatabaseSync, version: number): number {
   return hasReader ? Number(db.prepare('SELECT min FROM schema_reader').get()?.['min'] ?? version) : version;
 }
 
+/** Whether a file, which nothing has open, has the tables of all these parts; true where there is none. */
+export function hasParts(path: string, parts: readonly SchemaPart[]): boolean {
+  if (!existsSync(path)) return true;
+  using db = new DatabaseSync(path, { readOnly: true, timeout: 250 });
+  const isKnown = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_parts'").get() !== undefined;
+  const has = isKnown ? db.prepare('SELECT 1 FROM schema_parts WHERE name = ?') : null;
+  return parts.every(({ name }) => has?.get(name) !== undefined);
+}
+
 /** Brings the tables of a part up to date. Those of a part that this program does not have stay as they are. */
 function migratePart(db: DatabaseSync, { name, migrations }: SchemaPart): void {
   db.exec(

@@ -150,3 +150,8 @@ export function asFlag(value: unknown): boolean | undefined {
   if ([false, 0, 'false', 'no', 'off', '0'].some((off) => off === said)) return false;
   return undefined;
 }
+
+/** Why nothing of an extension is there: a sentence without a full stop. */
+export function switchedOff(extension: string): string {
+  return `${extension} is switched off (extensions.${extension} in the configuration)`;
+}

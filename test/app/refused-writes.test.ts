@@ -5,6 +5,7 @@ import { PROGRAM } from '../support/extensions.ts';
 import { openStores, type Stores } from '../../src/app/storage/stores.ts';
 import { ensureHome, homePaths } from '../../src/config/home.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { Starts } from '../../src/journal/starts.ts';
 import { probeDisk } from '../../src/storage/files.ts';
 import { StorageHealth } from '../../src/storage/storage-health.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -47,8 +48,12 @@ async function storesOnSmallDisk(): Promise<World> {
   const newId = createIds(systemClock, systemRandom);
   const redact = (text: string): string => text;
   const common = { program: PROGRAM, paths, clock: systemClock, random: systemRandom, newId, log: silentLog, config };
-  const base = { ...common, startedAt, redact, boot: null, storage, starts: 0 };
-  const stores = await openStores(base, stack, { onSyncFailure: () => {}, kept: null });
+  const base = { ...common, startedAt, redact, boot: null, storage };
+  const stores = await openStores(base, stack, {
+    onSyncFailure: () => {},
+    kept: null,
+    starts: new Starts(null, systemClock),
+  });
   const ballast = join(folder.path, 'ballast');
   stack.defer(() => rm(ballast, { force: true }));
   const owned = stack.move();

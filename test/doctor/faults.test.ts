@@ -63,7 +63,6 @@ function fillJournal(db: Parameters<NonNullable<Parameters<typeof withJournal>[1
        VALUES (?, 's', 'user', 'ollama', 'qwen3:8b', 9000, 0, 0, 100, 0, 0.5, ?)`,
     ).run(`t${n}`, now - n);
   }
-  for (const at of [4, 3, 2, 1]) db.prepare('INSERT INTO starts VALUES (?)').run(now - at * 60_000);
   db.exec("INSERT INTO opened (id, boot) VALUES (1, 'a boot of long ago')");
 }
 
@@ -128,6 +127,7 @@ describe('assistant doctor', () => {
       plugins: ['not-there'],
     });
     await withJournal(paths, (db) => fillJournal(db, now));
+    put(paths.starts, [4, 3, 2, 1].map((at) => now - at * 60_000).join(' '));
     chmodSync(paths.home, 0o755);
     chmodSync(paths.config, 0o644);
     put(join(paths.home, 'secrets', 'KEY'), 'x', 0o644);
@@ -301,14 +301,12 @@ describe('assistant doctor', () => {
 
   test('says that the last process died only while that is so', async () => {
     const { line, paths } = await furnishedHome();
-    await withJournal(paths, (db) => {
-      db.exec('DELETE FROM starts; INSERT INTO starts (at) VALUES (1), (2)');
-      db.exec("INSERT OR REPLACE INTO opened (id, boot, lost) VALUES (1, 'a boot', 0)");
-    });
+    await withJournal(paths);
+    put(paths.starts, '1 2');
     const starts = async (): Promise<Row | undefined> =>
       (await doctor(line, '--offline')).checks.find(({ id }) => id === 'gateway.starts');
     expect(await starts()).toMatchObject({ state: 'note', evidence: expect.stringContaining('without tidying up') });
-    await withJournal(paths, (db) => db.exec("UPDATE opened SET boot = 'closed'"));
+    rmSync(paths.starts);
     expect(await starts()).toMatchObject({ state: 'ok' });
   });
 });

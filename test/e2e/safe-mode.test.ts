@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { homePaths } from '../../src/config/home.ts';
 import { bootId } from '../../src/util/boot-id.ts';
 import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
@@ -52,12 +54,11 @@ async function brokenDown(times: number, overMs = MINUTE): Promise<Looping> {
   return { world, clock, restarts: () => restarts, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 
-/** Leaves the journal as processes do that were killed at their start: none of them closed it. */
+/** Leaves the home as processes do that were killed at their start: none of them closed it. */
 function died(home: string, { times, overMs, now }: { times: number; overMs: number; now: number }): void {
+  const starts = Array.from({ length: times }, (_, n) => now - Math.round((overMs * (times - n)) / times));
+  writeFileSync(homePaths(home).starts, starts.join(' '));
   using db = new DatabaseSync(join(home, 'state.db'));
-  db.exec('DELETE FROM starts');
-  const start = db.prepare('INSERT INTO starts (at) VALUES (?)');
-  for (let n = 0; n < times; n += 1) start.run(now - Math.round((overMs * (times - n)) / times));
   db.prepare('INSERT OR REPLACE INTO opened (id, boot, lost) VALUES (1, ?, 0)').run(bootId());
 }
 

@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
+import { homePaths } from '../../src/config/home.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
 
@@ -15,8 +17,8 @@ test('after two deaths, a turn and the subagent that it waits for are resumed to
   await world.assistant[Symbol.asyncDispose]();
   {
     using db = new DatabaseSync(join(world.home, 'state.db'));
-    db.exec("INSERT OR REPLACE INTO opened (id, boot, lost) VALUES (1, 'killed', 0); DELETE FROM starts");
-    for (let n = 0; n < 2; n += 1) db.prepare('INSERT INTO starts (at) VALUES (?)').run(Date.now());
+    db.exec("INSERT OR REPLACE INTO opened (id, boot, lost) VALUES (1, 'killed', 0)");
+    writeFileSync(homePaths(world.home).starts, Array.from({ length: 2 }, () => Date.now()).join(' '));
   }
   world.model.setHandler(({ view }) => (view.tools.includes('spawn') ? 'There are three.' : 'Three.'));
   await world.restart();

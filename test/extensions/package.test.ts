@@ -50,13 +50,15 @@ describe('a package with an extension', () => {
     expect(existsSync(join(folder.path, '.starts'))).toBe(false);
   });
 
-  test('keeps the count of starts of the process that has the home when another one is refused it', async () => {
+  test('does not run in a second process that is refused the home, which leaves the count of starts as it is', async () => {
     await using world = await startWater({});
     const before = await readFile(join(world.home, '.starts'), 'utf8');
+    await rm(join(world.home, 'imported'));
     const { createAssistant } = await import('../../src/app.ts');
     const { code } = await failureOf(createAssistant({ home: world.home, environment: {} }));
     expect(code).toBe('home-locked');
-    expect((await readFile(join(world.home, '.starts'), 'utf8')).startsWith(before)).toBe(true);
+    expect(await readFile(join(world.home, '.starts'), 'utf8')).toBe(before);
+    expect(existsSync(join(world.home, 'imported'))).toBe(false);
   });
 
   test('that is switched off is not there; what it kept is swept and forgotten all the same', async () => {

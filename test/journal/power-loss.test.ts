@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -51,16 +50,15 @@ test('a process that closes the journal before it has recovered leaves the doubt
   for (const journal of [before, next]) journal[Symbol.dispose]();
 });
 
-test('an orderly stop before the recovery is no death, and puts nothing more in doubt after it', async () => {
+test('an orderly stop before the recovery puts nothing more in doubt after it', async () => {
   await using folder = await tempFolder();
   const before = await open(folder.path, 'first run');
   const recovering = await open(folder.path, 'second run');
-  expect([before.starts.unclean, recovering.starts.unclean]).toEqual([0, 1]);
   await recovering.outbox.enqueue([answer('a')]);
   recovering[Symbol.dispose]();
   for (let start = 0; start < 6; start += 1) {
     const next = await open(folder.path, `run ${start + 3}`);
-    expect(next).toMatchObject({ mayHaveLost: true, starts: { unclean: 0, isLoop: false } });
+    expect(next.mayHaveLost).toBe(true);
     expect(next.outbox.open('a')?.doubt).toBeNull();
     next[Symbol.dispose]();
   }
@@ -77,20 +75,4 @@ test('after a sync that failed the next process counts as one after a power loss
   const after = await open(folder.path, 'the same run');
   expect(after.mayHaveLost).toBe(false);
   for (const journal of [before, next, after]) journal[Symbol.dispose]();
-});
-
-test('an orderly stop that cannot write the journal is no crash, and a crash after it is one', async () => {
-  await using folder = await tempFolder();
-  const stopped = await open(folder.path, 'run');
-  // As a full disk: nothing can be committed.
-  using other = new DatabaseSync(join(folder.path, 'state.db'));
-  other.exec('BEGIN IMMEDIATE');
-  stopped[Symbol.dispose]();
-  other.exec('ROLLBACK');
-  const next = await open(folder.path, 'run');
-  expect(next.starts).toMatchObject({ unclean: 0, recent: 1 });
-  // This one is killed.
-  const last = await open(folder.path, 'run');
-  expect(last.starts).toMatchObject({ unclean: 1, recent: 2 });
-  for (const journal of [next, last]) journal[Symbol.dispose]();
 });

@@ -1,7 +1,9 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAssistant } from '../../src/app.ts';
+import { homePaths } from '../../src/config/home.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { CHATS, killHard, prepareHome, seeded, slowSends, startChild, stopSoftly } from './crash-process.ts';
 import { judgeTexts } from './crash-judge.ts';
@@ -134,8 +136,7 @@ function doTask({ view }: ModelApiRequest): Step {
 
 /** As if the kills lay far apart: after many in a few minutes a start is one in safe mode, in which the schedule rests. */
 function forgetStarts(home: string): void {
-  using db = new DatabaseSync(join(home, 'state.db'));
-  db.exec('DELETE FROM starts');
+  rmSync(homePaths(home).starts, { force: true });
 }
 
 /** What a reminder or the answer to a task is about. */

@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { configuredWindow } from '../../providers/context-window-registry.ts';
 import { LearnedFacts, type FactKeeper } from '../../providers/learned.ts';
 import { createProviders, type Providers, type ProvidersOptions } from '../../providers/registry.ts';
-import { errorMessage } from '../../util/errors.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
 import { Held } from '../../util/held.ts';
 import type { Base } from '../base.ts';
 import type { ModelEvent } from '../../providers/provider.ts';
@@ -59,8 +59,9 @@ export function createModels(
     try {
       return providers.now.resolve(model, fallbacks);
     } catch (error) {
-      // A plugin that does not run may be what brings it; its absence is told to those who write.
-      if (config.plugins.every((name) => plugged.running.has(name))) throw error;
+      // What brings it may be a plugin that does not run, or be switched off; that is told to those who write.
+      const isOff = error instanceof AppError && error.facts['isOff'] === true;
+      if (!isOff && config.plugins.every((name) => plugged.running.has(name))) throw error;
       return unusableModel(model, errorMessage(error));
     }
   };

@@ -1,4 +1,3 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { HomePaths } from '../../config/home.ts';
 import type { Config } from '../../config/schema.ts';
@@ -6,7 +5,6 @@ import { schemaAt } from '../../config/setting.ts';
 import { packageFile } from '../../config/version.ts';
 import { kindOf, programOf, type Program } from '../../core/program.ts';
 import { OperationTable } from '../../gateway/operations/call.ts';
-import { recentStarts } from '../../journal/starts.ts';
 import { findPlugins, installedBeside, loadPlugin, type LoadedPlugin } from '../../plugins/loader.ts';
 import type { Plugin } from '../../plugins/plugin.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
@@ -42,6 +40,7 @@ export async function withPackages(
   for (const name of config.plugins) {
     const one = found.find((candidate) => candidate.name === name);
     try {
+      requireOwnName(program, name);
       const pins = readPluginPins(paths.pluginPins);
       if (one === undefined || (!byName && !pins.has(name))) continue;
       const loaded = await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed: () => pins.get(name) });
@@ -53,13 +52,18 @@ export async function withPackages(
   return whole;
 }
 
+/** Throws one sentence without a full stop where a package has the name of a part of the program: what is said of one would count for both. */
+export function requireOwnName({ extensions, packages }: Program, name: string): void {
+  if (!packages.has(name) && extensions.some((one) => one.name === name))
+    throw new Error('a part of the assistant itself has this name');
+}
+
 /** Throws one sentence without a full stop where something of the package exists already, or has no place. */
 function withPackage(program: Program, loaded: LoadedPlugin): Program {
   const { name, settings = [], operations = [], channels = [], vendors = [] } = loaded.plugin;
   const known = new OperationTable(program.operations).names;
   const apis = new Set(Array.from(program.presets.values(), ({ api }) => api));
   const clashes = [
-    ...program.extensions.flatMap((one) => (one.name === name ? [`the extension ${name}`] : [])),
     ...settings.flatMap(({ path }) =>
       schemaAt(program, path.split('.')) === undefined ? [] : [`the setting ${path}`],
     ),
@@ -90,34 +94,4 @@ function hasStaticParts({ settings, tables, operations, vendors, cli, checks, ch
     [settings, tables, operations, vendors, cli, checks].some((part) => part !== undefined) ||
     channels.some(({ config }) => config !== undefined)
   );
-}
-
-/** File in the home with the starts since the last orderly stop: packages are loaded before the journal, which counts them too, is open. */
-const STARTS = '.starts';
-
-/** Counts this start. How many there were lately, with it, after which the process died. Never throws. */
-export function countStart(home: string, clock: Clock): number {
-  const file = join(home, STARTS);
-  let starts: readonly number[] = [];
-  try {
-    starts = readFileSync(file, 'utf8').split(' ').map(Number);
-  } catch {
-    // It is the first.
-  }
-  const recent = recentStarts([...starts, clock.now()], clock.now());
-  try {
-    writeFileSync(file, recent.join(' '), { mode: 0o600 });
-  } catch {
-    // There is no home yet, or its disk is full.
-  }
-  return recent.length;
-}
-
-/** The process stops in order. Never throws. */
-export function forgetStarts(home: string): void {
-  try {
-    rmSync(join(home, STARTS), { force: true });
-  } catch {
-    // The disk takes no writes any more.
-  }
 }

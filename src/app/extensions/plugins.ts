@@ -8,14 +8,17 @@ import type { Plugin } from '../../plugins/plugin.ts';
 import type { PluggedProviders } from '../../providers/plugged.ts';
 import type { ToolRegistry } from '../../tools/registry/registry.ts';
 import { toJsonSchema } from '../../tools/registry/schema.ts';
-import type { Clock } from '../../util/clock.ts';
+import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
 import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
 import { guardKey, guardStages, standIn, wayOut, type Missing } from './missing-guards.ts';
-import { pluginFolders, requirePartsOf } from './packages.ts';
+import { pluginFolders, requireOwnName, requirePartsOf } from './packages.ts';
 import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
+
+/** How long each extension is waited for when it starts, stops or forgets, ms. */
+const LONGEST_MS = 5_000;
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
 export interface Plugins extends Contributions {
@@ -26,9 +29,10 @@ export interface Plugins extends Contributions {
   each: PluginHost['each'];
   open: PluginHost['open'];
   openNew: PluginHost['openNew'];
-  /** Begins what runs beside the turns, and ends it. Never reject. */
+  /** Begin what runs beside the turns, end it, and remove what is kept of a session. Never reject. */
   start: PluginHost['start'];
   stop: PluginHost['stop'];
+  forget: PluginHost['forget'];
   close: PluginHost['close'];
   /** Those of the program that run. */
   readonly builtin: readonly Extension[];
@@ -84,10 +88,16 @@ export class PluginHost implements Plugins {
   #contributions: Contributions = NO_CONTRIBUTIONS;
   #troubles: readonly string[] = [];
   #toolClashes: readonly Clash[] = [];
+  /** One sentence each, by extension and what it could not do. */
+  readonly #failures = new Map<string, string>();
   #app: App | undefined;
+  /** What runs, with what it opened; undefined: something of it changed. */
+  #joined: readonly Extension[] | undefined;
   /** What `open` returned, by the extension. */
   readonly #opened = new Map<Extension, Added>();
   readonly #started = new Set<Extension>();
+  /** The tools of the program's extensions are in the registry. */
+  #hasOwnTools = false;
   #isStarted = false;
   #isRead = false;
   /** As it was at the start: the store of a running assistant is never exchanged. */
@@ -158,13 +168,18 @@ export class PluginHost implements Plugins {
     const fresh = this.#listed.filter((one) => one.open !== undefined && !this.#opened.has(one));
     for (const one of fresh) {
       try {
-        this.#opened.set(one, (await one.open?.(app)) ?? {});
+        this.#keep(one, (await one.open?.(app)) ?? {});
       } catch (error) {
-        this.#opened.set(one, { troubles: () => [`The extension ${one.name} does not run: ${thrownLine(error)}.`] });
+        this.#keep(one, { troubles: () => [`The extension ${one.name} does not run: ${thrownLine(error)}.`] });
         this.#options.log.error('extensions: not opened', { name: one.name, reason: errorMessage(error) });
       }
     }
     if (fresh.length > 0) this.#join();
+  }
+
+  #keep(one: Extension, opened: Added): void {
+    this.#opened.set(one, opened);
+    this.#joined = undefined;
   }
 
   async start(): Promise<void> {
@@ -172,23 +187,38 @@ export class PluginHost implements Plugins {
     for (const one of this.#listed.filter((candidate) => !this.#started.has(candidate))) {
       this.#started.add(one);
       const { start } = joined(one, this.#opened.get(one));
-      if (start !== undefined) await this.#try(one.name, start);
+      if (start !== undefined) await this.#try(one.name, 'start', start);
     }
   }
 
   async stop(): Promise<void> {
-    for (const [name, stop] of this.each('stop').toReversed()) await this.#try(name, stop);
+    for (const [name, stop] of this.each('stop').toReversed()) await this.#try(name, 'stop', stop);
   }
 
   async close(): Promise<void> {
-    for (const [name, close] of this.each('close').toReversed()) await this.#try(name, close);
+    for (const [name, close] of this.each('close').toReversed()) await this.#try(name, 'close', close);
   }
 
-  async #try(name: string, work: () => void | Promise<void>): Promise<void> {
-    try {
+  /** Removes what extensions keep of a session. Never rejects. */
+  async forget(sessionKey: string): Promise<void> {
+    for (const [name, forget] of this.each('forget'))
+      await this.#try(name, 'forget a conversation', () => forget(sessionKey));
+  }
+
+  /** Waits for a part of an extension, but not for long. `troubles` has what failed until it works. */
+  async #try(name: string, does: string, work: () => void | Promise<void>): Promise<void> {
+    const { clock, log } = this.#options;
+    const key = `${name} ${does}`;
+    using limit = deadline(clock, LONGEST_MS, 'it');
+    const working = (async () => {
       await work();
+      this.#failures.delete(key);
+    })();
+    try {
+      await raceAbort(working, limit.signal);
     } catch (error) {
-      this.#options.log.error('extensions: failed', { name, reason: errorMessage(error) });
+      log.error('extensions: failed', { name, to: does, reason: errorMessage(error) });
+      this.#failures.set(key, `The extension ${name} could not ${does}: ${thrownLine(error)}.`);
     }
   }
 
@@ -199,7 +229,7 @@ export class PluginHost implements Plugins {
       if (this.#listed.includes(one)) continue;
       this.#started.delete(one);
       const { stop } = joined(one, this.#opened.get(one));
-      if (stop !== undefined) await this.#try(one.name, stop);
+      if (stop !== undefined) await this.#try(one.name, 'stop', stop);
     }
     await this.open(this.#app);
     if (this.#isStarted) await this.start();
@@ -207,12 +237,13 @@ export class PluginHost implements Plugins {
 
   #join(): void {
     const { config, program, plugged } = this.#options;
+    this.#joined = undefined;
     this.#contributions = contributionsOf(this.running, {
       presets: program.presets,
       peopleOf: (channel) => config.channels[channel],
     });
     plugged.providers = this.#contributions.providers;
-    plugged.running = new Set(this.#running.keys());
+    plugged.running = new Set(this.#listed.slice(this.builtin.length).map(({ name }) => name));
   }
 
   async #read(listed: readonly string[]): Promise<{
@@ -234,12 +265,12 @@ export class PluginHost implements Plugins {
       const one = found.find((candidate) => candidate.name === name);
       try {
         if (given.some((own) => own.name === name)) throw new Error('the program brings a plugin of this name itself');
+        requireOwnName(program, name);
         if (one === undefined) throw new Error(`there is no such package in ${this.#options.folder}`);
         const pins = readPluginPins(file);
         const isSame =
           loadedBefore?.folder === one.folder && (await fingerprintOf(one.folder)) === loadedBefore.fingerprint;
         const agreed = (): string | undefined => pins.get(name);
-        // It may have been imported before the agreements of a home in PostgreSQL were here.
         const isAgreed = isSame && [undefined, loadedBefore.fingerprint].includes(agreed());
         const loaded = isAgreed ? loadedBefore : await loadPlugin(one, { clock, showParameters: toJsonSchema, agreed });
         requirePartsOf(program, loaded);
@@ -266,13 +297,22 @@ export class PluginHost implements Plugins {
     return { found, running, troubles, failed };
   }
 
-  /** Puts the tools of the running plugins into the registry, in place of those before. A tool that is there stays. */
-  registerTools(registry: Pick<ToolRegistry, 'setPlugins'>): void {
-    const isOwn = (name: string): boolean => this.builtin.some((one) => one.name === name);
-    const all = this.running
-      .filter(({ name }) => !isOwn(name))
+  /**
+   * Puts the tools of what runs into the registry: once those of the program's extensions, and those of the others in place of those
+   * before. A tool that is there stays.
+   */
+  registerTools(registry: Pick<ToolRegistry, 'register' | 'setPlugins'>): void {
+    // What comes with the program is listed first.
+    const own = this.builtin.length;
+    if (!this.#hasOwnTools)
+      for (const { tools = [] } of this.running.slice(0, own)) for (const tool of tools) registry.register(tool);
+    this.#hasOwnTools = true;
+    const others = this.running
+      .slice(own)
       .flatMap(({ name, tools = [] }) => tools.map((tool) => ({ owner: name, tool })));
-    this.#toolClashes = registry.setPlugins(all).map(({ owner, tool }) => ({ owner, what: `the tool "${tool.name}"` }));
+    this.#toolClashes = registry
+      .setPlugins(others)
+      .map(({ owner, tool }) => ({ owner, what: `the tool "${tool.name}"` }));
   }
 
   get #listed(): readonly Extension[] {
@@ -282,7 +322,7 @@ export class PluginHost implements Plugins {
   }
 
   get running(): readonly Extension[] {
-    return this.#listed.map((one) => joined(one, this.#opened.get(one)));
+    return (this.#joined ??= this.#listed.map((one) => joined(one, this.#opened.get(one))));
   }
 
   each<K extends keyof Added>(what: K): readonly (readonly [name: string, part: NonNullable<Added[K]>])[] {
@@ -343,6 +383,7 @@ export class PluginHost implements Plugins {
     const clashes = this.clashes.map(clashSentence);
     return [
       ...this.#troubles,
+      ...this.#failures.values(),
       ...this.#missingGuards.map(missingGuard),
       ...clashes,
       ...(isOther ? [otherStore(tapeStore)] : []),
@@ -358,7 +399,7 @@ export class PluginHost implements Plugins {
   }
 
   #stateOf(name: string): PluginState['state'] {
-    if (this.running.some((one) => one.name === name)) return 'running';
+    if (this.#listed.slice(this.builtin.length).some((one) => one.name === name)) return 'running';
     const { config, safe } = this.#options;
     if (!config.plugins.includes(name) || config.extensions[name] === false) return 'not enabled';
     return safe ? 'safe mode' : 'failed';

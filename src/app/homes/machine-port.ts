@@ -1,11 +1,13 @@
 import type { AssistantInfo } from '../../gateway/assistant-info.ts';
 import type { OwnAssistant } from '../../gateway/assistant-port.ts';
 import { OperationTable } from '../../gateway/operations/call.ts';
+import type { Program } from '../../core/program.ts';
 import { AppError } from '../../util/errors.ts';
 import type { Assistant } from '../library/assistant.ts';
 
 /** What the gateway of a machine answers itself: how its homes are. Everything else is for one of them, which has to be named. */
 export function machinePort(
+  { operations }: Pick<Program, 'operations'>,
   info: () => Promise<AssistantInfo>,
   /** Says that one has to be named. */
   nameHome: () => string,
@@ -14,7 +16,7 @@ export function machinePort(
     throw new AppError('name-a-home', nameHome());
   };
   return {
-    operations: new OperationTable([]),
+    operations: new OperationTable(operations),
     info,
     tools: async () => refuse(),
     runTool: async () => refuse(),

@@ -80,6 +80,7 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
     http: running.http,
   });
   const port = machinePort(
+    loaded.program,
     async () => ({ ...info(), homes: ((await running.homes?.facts()) ?? []).map(clean) }),
     () => nameHome(paths.home, list()),
   );

@@ -56,7 +56,7 @@ export function sessionRequests(
       await editors.forget(session);
       if ((await app.sessions.delete(session)) || isEditors) {
         await journal.feed.forget(session);
-        for (const [, forget] of app.plugins.each('forget')) await forget(session);
+        await app.plugins.forget(session);
         search.scheduleSync();
         return null;
       }

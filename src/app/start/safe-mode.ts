@@ -47,8 +47,7 @@ export function whenCalm({ log, clock, safe, journal, turns, restart }: App): Di
     } else timer = clock.timer(IDLE_LOOK_MS, look);
   };
   timer = clock.timer(CALM_MS, () => {
-    journal.starts
-      .calm()
+    Promise.all([journal.starts.calm(), journal.turns.calm()])
       .then(() => (safe && restart !== undefined ? look() : undefined))
       .catch((error: unknown) => log.warn('start: not counted as calm', { reason: errorMessage(error) }));
   });

@@ -7,6 +7,7 @@ import type { OpenHome } from '../../homes/open-home.ts';
 import { watchEditedFile } from '../../config/watch-file.ts';
 import type { StoredHome } from '../../homes/stored-home.ts';
 import { journalMigrations } from '../../journal/schema.ts';
+import { hasParts } from '../../storage/open-database.ts';
 import type { OpenAppend } from '../../storage/append-file.ts';
 import { readStoreAddress } from '../../storage/store-address.ts';
 import type { StorageHealth } from '../../storage/storage-health.ts';
@@ -35,6 +36,10 @@ export interface KeptHome extends Pick<OpenHome, 'tapes' | 'watermark' | 'resend
   readonly wrapSource: (source: ChannelSource) => ChannelSource;
   /** Whether the home is this gateway's for certain. */
   readonly permit: Permit;
+  /** Resolves when PostgreSQL has this file as it is now; at once in a home that it does not have yet, whose folder alone counts. */
+  readonly keep: (path: string) => Promise<void>;
+  /** Brings the rows of tables that were not known when the home was opened. To be called before the journal is open. */
+  readonly bringTables: (tables: Ground['program']['tables']) => Promise<void>;
   /** Sends all files. Resolves when PostgreSQL has them as they are now, or after 5 s with a sentence: it may not. Never rejects. */
   readonly keepFiles: () => Promise<string | null>;
 }
@@ -108,6 +113,22 @@ export async function openKeptHome(
     }),
     wrapSource: (source) => ({ ...source, permit, open: async () => permitted(permit, await source.open()) }),
     permit,
+    keep: async (path) => {
+      if (lease.claimed.schema === 0) return;
+      files.touched(path);
+      await writer.written();
+    },
+    bringTables: async (tables) => {
+      const parts = { postgres: store.postgres, lease, path: paths.state, migrations: journalMigrations, tables };
+      const [{ installSchema }, { tablesAfter }, { bringJournal }] = await Promise.all([
+        import('../../homes/schema.ts'),
+        import('../../homes/journal-tables.ts'),
+        import('../../homes/journal-cache.ts'),
+      ]);
+      await installSchema(store.postgres, tablesAfter(journalMigrations, tables));
+      // A copy that has the tables already was brought with them.
+      if (!hasParts(paths.state, tables)) await bringJournal({ ...parts, isIntact: false });
+    },
     keepFiles: async () => {
       using limit = deadline(clock, KEEP_MS, 'sending what was changed');
       files.touched('');

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { readAnswer } from '../../agent/questions/answers.ts';
 import { openJournal, type Journal } from '../../journal/journal.ts';
+import type { Starts } from '../../journal/starts.ts';
 import { hasStrangersTag } from '../../memory/files/history-file.ts';
 import { MemorySearch } from '../../memory/search/search.ts';
 import { MemoryStore } from '../../memory/files/store.ts';
@@ -54,18 +55,7 @@ export interface Stores {
 
 export type StoresBase = Pick<
   Ground,
-  | 'program'
-  | 'paths'
-  | 'clock'
-  | 'random'
-  | 'newId'
-  | 'log'
-  | 'config'
-  | 'startedAt'
-  | 'redact'
-  | 'boot'
-  | 'storage'
-  | 'starts'
+  'program' | 'paths' | 'clock' | 'random' | 'newId' | 'log' | 'config' | 'startedAt' | 'redact' | 'boot' | 'storage'
 >;
 
 /**
@@ -75,7 +65,15 @@ export type StoresBase = Pick<
 export async function openStores(
   base: StoresBase,
   stack: AsyncDisposableStack,
-  { onSyncFailure, kept }: { readonly onSyncFailure: (error: AppError) => void; readonly kept: KeptHome | null },
+  {
+    onSyncFailure,
+    kept,
+    starts,
+  }: {
+    readonly onSyncFailure: (error: AppError) => void;
+    readonly kept: KeptHome | null;
+    readonly starts: Starts;
+  },
 ): Promise<Stores> {
   const { paths, clock, random, newId, log, config, startedAt, redact } = base;
   const boot = kept?.boot ?? base.boot;
@@ -103,7 +101,7 @@ export async function openStores(
       interpret: readAnswer,
       origins: base.program.origins,
       tables: base.program.tables,
-      starts: base.starts,
+      starts,
       ...listeners,
     }),
   );

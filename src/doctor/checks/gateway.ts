@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { isLoopback } from '../../gateway/token.ts';
+import { readStarts } from '../../journal/starts.ts';
 import { plural } from '../../util/text.ts';
 import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
@@ -82,18 +83,17 @@ function exposed({ loaded, command }: Scene): readonly Finding[] {
   return [note(`Other machines can reach the port of the gateway (gateway.host is ${host}).`, remedy)];
 }
 
-function starts({ journal, gateway, holder, service, command }: Scene): readonly Finding[] {
+function starts({ journal, gateway, holder, paths, service, command }: Scene): readonly Finding[] {
   if (journal === null) return [];
   const isRunning = gateway !== null || holder !== null;
   // The newest start is of the process that runs, or of one that died.
-  const endedInOrder = !journal.wasLeftOpen();
-  const died = journal.starts().length - (isRunning || endedInOrder ? 1 : 0);
+  const died = readStarts(paths.starts).length - (isRunning ? 1 : 0);
   const logs = service === null ? `Start it and read what it says: ${command('gateway')}` : service.command('logs');
   if (gateway?.warnings.some((sentence) => sentence.startsWith('I run in safe mode')) === true) {
     return [failed('It runs in safe mode, because it broke down several times in a row.', logs)];
   }
   if (died >= MANY) return [warning(`It broke down ${died} times in a row.`, logs)];
-  if (died > 0 && !isRunning && !endedInOrder)
+  if (died > 0 && !isRunning)
     return [note('Its last process ended without tidying up; the next start recovers what it was doing.', logs)];
   return [ok('It did not break down lately.')];
 }
