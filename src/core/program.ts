@@ -6,11 +6,12 @@ import { HEARTBEAT } from '../automation/heartbeat-message.ts';
 import { originsOf, type Origins } from '../bus/origins.ts';
 import type { NamedOperation } from '../gateway/operations/operation.ts';
 import type { NamedTables } from '../journal/tables.ts';
-import { CORE_SERVICES, presetsOf, type Presets } from '../providers/presets.ts';
+import { presetsOf, type Presets } from '../providers/presets.ts';
 import type { LoadedPlugin } from '../plugins/loader.ts';
 import type { Vendors } from '../providers/vendor.ts';
 import type { OwnPaths } from '../security/paths/rules.ts';
-import type { Extension } from './extension.ts';
+import type { App } from './app.ts';
+import type { Extension, SpeechPart, SpeechState } from './extension.ts';
 
 /**
  * The program as a value: what the core and its extensions are made of without a running assistant. `programOf` makes it once;
@@ -29,7 +30,7 @@ export interface Program {
   readonly kinds: readonly ChannelSettingsKind[];
   /** Vendors of models, by the `api` of their presets. */
   readonly vendors: Vendors;
-  /** The services with models that are known by name: those of the core, then those of the vendors. */
+  /** The services with models that are known by name. */
   readonly presets: Presets;
   /** Operations of extensions. */
   readonly operations: readonly NamedOperation[];
@@ -50,15 +51,19 @@ export function programOf(own: readonly Extension[], packages: Program['packages
     ...PLATFORMS,
     ...extensions.flatMap(({ channels = [] }) => channels.flatMap(({ config }) => config ?? [])),
   ];
-  const vendors = extensions.flatMap((one) => one.vendors ?? []);
+  const vendors = Object.fromEntries(extensions.flatMap((one) => one.vendors ?? []).map((one) => [one.api, one]));
   return {
     extensions,
     packages,
     schema: configSchema({ names: extensions.map(({ name }) => name), sections, kinds }),
     sections,
     kinds,
-    vendors: Object.fromEntries(vendors.map((one) => [one.api, one])),
-    presets: presetsOf([...CORE_SERVICES, ...vendors]),
+    vendors,
+    presets: presetsOf(
+      extensions
+        .flatMap(({ vendors: own = [], services = [] }) => [...own, ...services])
+        .filter(({ api }) => Object.hasOwn(vendors, api)),
+    ),
     operations: extensions.flatMap(({ operations = [] }) => operations),
     origins: originsOf([HEARTBEAT, SUBAGENT, ...extensions.flatMap(({ origins = [] }) => origins)]),
     paths: {
@@ -72,6 +77,17 @@ export function programOf(own: readonly Extension[], packages: Program['packages
 /** Whether an extension is to be there with this configuration. */
 export function isOn({ name, isOn: isWanted = () => true }: Extension, config: Config): boolean {
   return config.extensions[name] !== false && isWanted(config);
+}
+
+/** What hears and speaks with this configuration; undefined: nothing does. */
+export function speechOf({ program, config }: Pick<App, 'program' | 'config'>): SpeechPart | undefined {
+  return program.extensions.find((one) => one.speech !== undefined && isOn(one, config))?.speech;
+}
+
+const SILENCE: SpeechState = { voice: null, speech: null, hears: null, speaks: null };
+
+export function speechStateOf(loaded: Pick<App, 'program' | 'config'>): SpeechState {
+  return speechOf(loaded)?.state(loaded) ?? SILENCE;
 }
 
 /** Bundled skills of extensions that are off with this configuration. */
