@@ -1,4 +1,4 @@
-import { skillsOff } from '../core/program.ts';
+import { skillsOff, speechOf } from '../core/program.ts';
 import { createTurnSkills } from '../agent/prompt/active-skills.ts';
 import { tooSmall } from '../agent/context/fit.ts';
 import { createCallBounds } from '../agent/context/call-bounds.ts';
@@ -28,7 +28,6 @@ import { registerTools } from './tools/register-tools.ts';
 import { createApi } from './requests/openai.ts';
 import { createRequests } from './requests/requests.ts';
 import { createAttachments } from './agent/attachments.ts';
-import { createSpeaker } from './agent/speech.ts';
 import { openSkills, skillLayers } from './extensions/skills.ts';
 import { healthOf } from './health.ts';
 import { statusOf } from './status.ts';
@@ -70,7 +69,7 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
   );
   add({ prompts, ...createCallBounds(app) });
   add({ attachments: createAttachments(app) });
-  app.channels.speech.use(createSpeaker(app));
+  app.channels.speech.use(async (...order) => (await speechOf(app)?.speak(app, ...order)) ?? UNSPOKEN);
   const consolidation = new Consolidation(app);
   app.search.useMeaning(createEmbedder(app));
   const resetSession: Consolidation['resetSession'] = async (sessionKey, reason, how) => {
@@ -101,6 +100,8 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
 
 /** The person at the machine is the owner, who gets the longest prompt and all tools. */
 const OWN_SESSION = 'terminal:main';
+/** What becomes of a text that was to be spoken when nothing speaks any more. */
+const UNSPOKEN = { failed: 'There is no voice message, because speech is not set up any more (voice.speech).' };
 
 /**
  * What the person should know now, and the look at whether hardly anything of a conversation fits into the owner's

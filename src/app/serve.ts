@@ -1,9 +1,8 @@
-import { isOn } from '../core/program.ts';
+import { isOn, speechStateOf } from '../core/program.ts';
 import { startControlServer } from '../gateway/control.ts';
 import type { RedactFrame } from '../gateway/control-server.ts';
 import type { AssistantInfo } from '../gateway/assistant-port.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
-import { hasServer, hearingServer, speechText, voiceText } from '../providers/speech-servers.ts';
 import { fullName } from './agent/models.ts';
 import { searchText } from './memory/embedder.ts';
 import { runToolOnce } from '../tools/registry/run-once.ts';
@@ -37,8 +36,8 @@ export async function serve(app: App, port: number | undefined, stack: AsyncDisp
     ...(app.stored.facts === undefined ? {} : { store: app.stored.facts() }),
     turns: app.turns.running.length,
     startedAt,
-    voice: voiceText(config, app.program.presets),
-    speech: speechText(config, app.program.presets),
+    voice: speechStateOf(app).voice,
+    speech: speechStateOf(app).speech,
     search: searchText(app, app.search.meaning),
     http,
   });
@@ -74,7 +73,7 @@ export async function serve(app: App, port: number | undefined, stack: AsyncDisp
       },
       info: async () => ({
         ...info(),
-        transcription: hasServer(hearingServer(config, app.program.presets)),
+        transcription: speechStateOf(app).hears !== null,
         operations: operations.names,
       }),
     },

@@ -1,7 +1,7 @@
 import type { App } from '../core/app.ts';
 import type { StatusReport } from '../agent/commands/command.ts';
 import { subagentLines } from '../agent/subagents/supervisor.ts';
-import { speechText, voiceText } from '../providers/speech-servers.ts';
+import { speechStateOf } from '../core/program.ts';
 import { startOfDay } from '../util/time-zone.ts';
 import { countText, megabytes } from '../util/text.ts';
 import { healthOfChannelsOff } from './channels.ts';
@@ -12,10 +12,11 @@ const HOUR_MS = 3_600_000;
 
 /** How things stand, as /status tells it. */
 export async function statusOf(app: App, sessionKey: string): Promise<StatusReport> {
-  const { clock, config, program, version, journal } = app;
+  const { clock, config, version, journal } = app;
   const day = journal.usage.day(startOfDay(clock.now(), config.agent.timezone));
   const prompt = await app.prompts.report(sessionKey);
   const { queues, storage, sandbox, warnings } = await app.health();
+  const { voice, speech } = speechStateOf(app);
   return {
     version,
     model: prompt.model,
@@ -30,8 +31,8 @@ export async function statusOf(app: App, sessionKey: string): Promise<StatusRepo
     subagentsHere: subagentLines(journal.subagents, { session: sessionKey, now: clock.now() }),
     subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
     storage,
-    voice: voiceText(config, program.presets),
-    speech: speechText(config, program.presets),
+    voice,
+    speech,
     search: searchText(app, app.search.meaning),
     channels: { ...app.channels.manager.health(), ...healthOfChannelsOff(config) },
     sandbox: sandbox.detail,

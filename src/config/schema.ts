@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { agentSchema } from './schema/agent.ts';
 import { agentsSchema } from './schema/agents.ts';
 import { channelsSchema, type ChannelSettingsKind } from './schema/channels.ts';
-import { modelsSchema, providersSchema, voiceSchema } from './schema/models.ts';
+import { modelsSchema, providersSchema } from './schema/models.ts';
 import {
   gatewaySchema,
   heartbeatSchema,
@@ -30,7 +30,6 @@ const coreSchema = z.object({
   skills: takes('live', skillsSchema),
   memory: takes('restart', memorySchema),
   heartbeat: takes('live', heartbeatSchema),
-  voice: takes('live', voiceSchema),
   gateway: takes('restart', gatewaySchema),
   session: takes('live', sessionSchema),
   plugins: takes('rebuild', pluginsSchema),

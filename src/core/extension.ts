@@ -1,5 +1,6 @@
 import type { Hooks, TurnFacts } from '../agent/hooks/hooks.ts';
 import type { PromptLayerSource } from '../agent/prompt/system-prompt.ts';
+import type { Speak } from '../channels/speech.ts';
 import type { Config, Section } from '../config/schema.ts';
 import type { CliContext } from '../cli/context.ts';
 import type { HomePaths } from '../config/home.ts';
@@ -16,7 +17,8 @@ import type { RecordedJob } from '../storage/change-log.ts';
 import type { UndoItem } from '../storage/undo-log.ts';
 import type { WhyStory } from '../agent/why/facts.ts';
 import type { OwnStep } from '../gateway/operations/activity.ts';
-import type { Vendor } from '../providers/vendor.ts';
+import type { Services } from '../providers/presets.ts';
+import type { Transcribe, Vendor } from '../providers/vendor.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Origin } from '../bus/origins.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -82,6 +84,27 @@ export interface GroupPart extends Omit<Group, 'description'> {
   readonly description?: string;
 }
 
+/** What a configuration makes of sound. Lines for people have no full stop; they are also sentences about what cannot work. */
+export interface SpeechState {
+  /** What becomes of voice messages, and where recordings go; null: they are not turned into text. */
+  readonly voice: string | null;
+  /** Who speaks answers, and where their text goes; null: no one. */
+  readonly speech: string | null;
+  /** Null: voice messages cannot be turned into text. `isAutomatic`: no setting asked for it. */
+  readonly hears: { readonly isAutomatic: boolean } | null;
+  /** Null: no answer can be spoken. `toVoice`: answers to voice messages are, without being asked to. */
+  readonly speaks: { readonly toVoice: boolean } | null;
+}
+
+/** Hears and speaks. */
+export interface SpeechPart {
+  readonly state: (loaded: Pick<App, 'config' | 'program'>) => SpeechState;
+  /** Turns a file into text; null: it cannot with these settings. */
+  readonly transcriber: (app: App) => Transcribe | null;
+  /** Null: it cannot with these settings. */
+  readonly speak: (app: App, ...order: Parameters<Speak>) => Promise<Awaited<ReturnType<Speak>> | null>;
+}
+
 /** Takes changes back that its tools recorded with `app.changes.recordJob`. */
 export interface UndoPart {
   /** `dry` only says what it would do. */
@@ -126,12 +149,16 @@ export interface Extension extends Contributions {
   readonly bundledSkills?: readonly string[];
   /** Its parts of the configuration. */
   readonly settings?: readonly Section[];
+  /** It hears voice messages and speaks answers. One that is on is asked. */
+  readonly speech?: SpeechPart;
   /** Its tables in the journal, with how long their rows are kept. */
   readonly tables?: Tables;
   readonly channels?: readonly PluginChannel[];
   readonly providers?: readonly PluginProvider[];
   /** Vendors of models. */
   readonly vendors?: readonly Vendor[];
+  /** Services that speak the wire of another extension's vendor; without that vendor they are not offered. */
+  readonly services?: readonly Services[];
   /** How its own messages are treated. Those that are left on the disk are, too, while it is switched off. */
   readonly origins?: readonly Origin[];
   readonly paths?: Partial<OwnPaths>;

@@ -6,11 +6,12 @@ import { HEARTBEAT } from '../automation/heartbeat-message.ts';
 import { originsOf, type Origins } from '../bus/origins.ts';
 import type { NamedOperation } from '../gateway/operations/operation.ts';
 import type { NamedTables } from '../journal/tables.ts';
-import { CORE_SERVICES, presetsOf, type Preset, type Presets } from '../providers/presets.ts';
+import { presetsOf, type Preset, type Presets } from '../providers/presets.ts';
 import type { LoadedPlugin } from '../plugins/loader.ts';
 import type { Vendors } from '../providers/vendor.ts';
 import type { OwnPaths } from '../security/paths/rules.ts';
-import type { Extension } from './extension.ts';
+import type { App } from './app.ts';
+import type { Extension, SpeechPart, SpeechState } from './extension.ts';
 
 /**
  * The program as a value: what the core and its extensions are made of without a running assistant. `programOf` makes it once;
@@ -31,7 +32,7 @@ export interface Program {
   readonly kinds: readonly ChannelSettingsKind[];
   /** Vendors of models, by the `api` of their presets. */
   readonly vendors: Vendors;
-  /** The services with models that are known by name: those of the core, then those of the vendors. */
+  /** The services with models that are known by name. */
   readonly presets: Presets;
   /** Operations of extensions. */
   readonly operations: readonly NamedOperation[];
@@ -49,7 +50,7 @@ export function programOf(own: readonly Extension[], packages: Program['packages
   ];
   const sections = extensions.flatMap(({ settings = [] }) => settings);
   const kinds = extensions.flatMap(({ channels = [] }) => channels.flatMap(({ config }) => config ?? []));
-  const vendors = extensions.flatMap((one) => one.vendors ?? []);
+  const vendors = Object.fromEntries(extensions.flatMap((one) => one.vendors ?? []).map((one) => [one.api, one]));
   return {
     extensions,
     packages,
@@ -57,8 +58,12 @@ export function programOf(own: readonly Extension[], packages: Program['packages
     schema: configSchema({ names: extensions.map(({ name }) => name), sections, kinds }),
     sections,
     kinds,
-    vendors: Object.fromEntries(vendors.map((one) => [one.api, one])),
-    presets: presetsOf([...CORE_SERVICES, ...vendors]),
+    vendors,
+    presets: presetsOf(
+      extensions
+        .flatMap(({ vendors: own = [], services = [] }) => [...own, ...services])
+        .filter(({ api }) => Object.hasOwn(vendors, api)),
+    ),
     operations: extensions.flatMap(({ operations = [] }) => operations),
     origins: originsOf([HEARTBEAT, SUBAGENT, ...extensions.flatMap(({ origins = [] }) => origins)]),
     paths: {
@@ -78,6 +83,10 @@ export function programWith(program: Program, config: Config): Program {
   if (off.length === 0) return program;
   const vendors = off.flatMap((one) => (one.vendors ?? []).map((vendor) => [vendor.api, one.name] as const));
   const offBy = new Map(vendors);
+  const services = off.flatMap(({ name, services: own = [] }) =>
+    own.flatMap(({ presets }) => Object.keys(presets).map((one) => [one, name] as const)),
+  );
+  const serviceOffBy = new Map(services);
   const plugged = off.flatMap(({ name, providers = [] }) =>
     providers.map(({ kind }) => [kind, offPreset(name)] as const),
   );
@@ -87,7 +96,7 @@ export function programWith(program: Program, config: Config): Program {
     vendors: Object.fromEntries(Object.entries(program.vendors).filter(([api]) => !offBy.has(api))),
     presets: new Map([
       ...plugged,
-      ...Array.from(program.presets, ([name, one]) => [name, { ...one, off: offBy.get(one.api) }] as const),
+      ...Array.from(program.presets, ([name, one]) => [name, { ...one, off: offBy.get(one.api) ?? serviceOffBy.get(name) }] as const),
     ]),
   };
 }
@@ -103,6 +112,17 @@ export function channelOffBy({ off }: Program, kind: string): string | undefined
 /** Whether an extension is to be there with this configuration. */
 export function isOn({ name, isOn: isWanted = () => true }: Extension, config: Config): boolean {
   return config.extensions[name] !== false && isWanted(config);
+}
+
+/** What hears and speaks with this configuration; undefined: nothing does. */
+export function speechOf({ program, config }: Pick<App, 'program' | 'config'>): SpeechPart | undefined {
+  return program.extensions.find((one) => one.speech !== undefined && isOn(one, config))?.speech;
+}
+
+const SILENCE: SpeechState = { voice: null, speech: null, hears: null, speaks: null };
+
+export function speechStateOf(loaded: Pick<App, 'program' | 'config'>): SpeechState {
+  return speechOf(loaded)?.state(loaded) ?? SILENCE;
 }
 
 /** Bundled skills of extensions that are off with this configuration. */

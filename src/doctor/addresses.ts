@@ -1,7 +1,6 @@
 import { kindOf } from '../core/program.ts';
 import { enabledChannels } from '../config/channels.ts';
 import { textIn } from '../config/schema/channels.ts';
-import { OWN_ADDRESS } from '../setup/models.ts';
 import type { Scene } from './scene.ts';
 
 /** The servers that the configuration reaches: of models with a key or an address, then of chat platforms. */
@@ -10,8 +9,8 @@ export function serverAddresses({ loaded }: Pick<Scene, 'loaded'>): readonly str
   const { config, program } = loaded;
   const models = Object.entries(config.providers).flatMap(([name, { apiKey, baseUrl, kind }]) => {
     if (apiKey === null && baseUrl === null) return [];
-    const preset = kind ?? name;
-    return [baseUrl ?? program.presets.get(preset)?.baseUrl ?? OWN_ADDRESS[preset]];
+    const preset = program.presets.get(kind ?? name);
+    return [baseUrl ?? preset?.baseUrl ?? preset?.ownUrl];
   });
   const platforms = Object.entries(enabledChannels(loaded)).map(([name, settings]) => {
     const address = kindOf(program, settings.kind ?? name)?.address;

@@ -1,12 +1,17 @@
 import type { Extension } from '../core/extension.ts';
+import anthropic from './anthropic/index.ts';
 import browser from './browser/index.ts';
 import cron from './cron/index.ts';
+import demo from './demo/index.ts';
 import discord from './discord/index.ts';
 import memory from './memory/index.ts';
 import ollama from './ollama/index.ts';
+import openai from './openai/index.ts';
+import presets from './presets/index.ts';
 import slack from './slack/index.ts';
 import telegram from './telegram/index.ts';
 import terminal from './terminal/index.ts';
+import voice from './voice/index.ts';
 import webhooks from './webhooks/index.ts';
 
 /** Every part of the program that could be absent, in the order in which they are opened. */
@@ -19,11 +24,13 @@ export const EXTENSIONS: readonly Extension[] = [
   telegram,
   discord,
   slack,
+  anthropic,
+  openai,
+  presets,
   ollama,
-].map((one) => ({
-  ...one,
-  isBuiltIn: true,
-}));
+  demo,
+  voice,
+].map((one) => ({ ...one, isBuiltIn: true }));
 
 // What operations take and answer, for everyone who reads only the declarations.
 export type * from './cron/operation.ts';

@@ -40,6 +40,8 @@ const partsShape = z.object({
   settings: z.array(z.looseObject({ path: text, schema: isZodSchema, of: isFunction })).optional(),
   tables: z.looseObject({ migrations: z.array(z.unknown()) }).optional(),
   vendors: z.array(z.looseObject({ api: text, presets: isObject, connect: isFunction })).optional(),
+  speech: z.looseObject({ state: isFunction, transcriber: isFunction, speak: isFunction }).optional(),
+  services: z.array(z.looseObject({ api: text, presets: isObject })).optional(),
   operations: z.array(z.looseObject({ name: text, params: isZodObject, handle: isFunction })).optional(),
   cli: z.array(z.looseObject({ name: text })).optional(),
   checks: isFunction.optional(),

@@ -1,6 +1,9 @@
+import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
-import { keysOf, presetOf, type ProviderConfig } from './open-provider.ts';
-import type { Preset, Presets } from './presets.ts';
+import { keysOf } from './endpoint.ts';
+import { presetOf, toEndpoint, type ProviderConfig } from './open-provider.ts';
+import { usualKind, type Preset } from './presets.ts';
+import type { Embed, ModelServices, Vendor } from './vendor.ts';
 
 /** How `memory.embeddings` names a model that makes vectors of texts. */
 export interface EmbeddingSettings {
@@ -22,6 +25,7 @@ export interface EmbeddingServer {
   readonly dimensions: number | null;
   readonly settings: ProviderConfig;
   readonly preset: Preset;
+  readonly open: NonNullable<Vendor['embeddings']>;
   /** The host that texts go to. */
   readonly host: string;
 }
@@ -31,12 +35,10 @@ interface EmbeddingConfig {
   readonly providers: Readonly<Record<string, ProviderConfig>>;
 }
 
-const OPENAI_URL = 'https://api.openai.com/v1';
-
 /** The model of `memory.embeddings`. Null: none is set; a sentence: what is set cannot be called. */
 export function embeddingServer(
   { memory: { embeddings }, providers }: EmbeddingConfig,
-  presets: Presets,
+  { presets, vendors }: ModelServices,
 ): EmbeddingServer | null | string {
   const { provider, baseUrl, apiKey, model, dimensions } = embeddings;
   if (provider === null && baseUrl === null && model === null) return null;
@@ -48,21 +50,43 @@ export function embeddingServer(
   const name = provider ?? 'embeddings';
   // A key is sent to the server that it was written down for.
   const settings: ProviderConfig =
-    baseUrl === null ? { ...entry, ...(apiKey === null ? {} : { apiKey }) } : { kind: 'openai', baseUrl, apiKey };
+    baseUrl === null
+      ? { ...entry, ...(apiKey === null ? {} : { apiKey }) }
+      : { kind: usualKind(presets), baseUrl, apiKey };
   try {
     const preset = presetOf(presets, name, settings);
-    if (preset.api !== 'openai' && preset.hasRoot !== true) {
+    const { api } = (preset.hasRoot === true ? presets.get(usualKind(presets) ?? '') : undefined) ?? preset;
+    const open = vendors[api]?.embeddings;
+    if (open === undefined) {
       return `The provider "${name}" of memory.embeddings does not speak OpenAI's API. Name one that does.`;
     }
-    const address = settings.baseUrl ?? preset.baseUrl ?? OPENAI_URL;
+    const address = settings.baseUrl ?? preset.baseUrl ?? preset.ownUrl ?? '';
     if (keysOf(settings).length === 0 && (settings.baseUrl ?? null) === null && preset.keyVariable !== null) {
       return `memory.embeddings.provider is "${name}", which needs a key: set memory.embeddings.apiKey.`;
     }
-    return { provider: name, model, dimensions, settings, preset, host: URL.parse(address)?.host ?? address };
+    return { provider: name, model, dimensions, settings, preset, open, host: URL.parse(address)?.host ?? address };
   } catch (error) {
     if (error instanceof AppError) return error.message;
     throw error;
   }
+}
+
+/** Opens a model; its vendor's code is loaded at the first call. Throws an `AppError` for one that cannot be called. */
+export function openEmbeddings(
+  {
+    provider,
+    model,
+    settings,
+    preset,
+    open,
+  }: Pick<EmbeddingServer, 'provider' | 'model' | 'settings' | 'preset' | 'open'>,
+  clock: Clock,
+): Embed {
+  const [apiKey = null] = keysOf(settings);
+  const endpoint = toEndpoint(provider, settings, { preset, apiKey, clock });
+  const baseUrl = preset.hasRoot === true ? `${endpoint.baseUrl}/v1` : endpoint.baseUrl;
+  let embed: Promise<Embed> | undefined;
+  return async (texts, options) => await (await (embed ??= open({ ...endpoint, baseUrl }, model)))(texts, options);
 }
 
 /** Whether the settings name a model that can be called. */
@@ -71,8 +95,8 @@ export function canEmbed(server: EmbeddingServer | null | string): server is Emb
 }
 
 /** How the memory is searched and where its texts go, without a full stop; as `embeddingServer` for null and sentences. */
-export function meaningText(config: EmbeddingConfig, presets: Presets): string | null {
-  const server = embeddingServer(config, presets);
+export function meaningText(config: EmbeddingConfig, program: ModelServices): string | null {
+  const server = embeddingServer(config, program);
   if (!canEmbed(server)) return server;
   return `by words and meaning; the texts of all conversations and of the memory go to ${server.host} (${server.model})`;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import type { Quirks } from './presets.ts';
 import type { LearnedFacts } from './learned.ts';
+import type { ProviderConfig } from './open-provider.ts';
 import type { ErrorHints } from './vendor.ts';
 
 const LOCAL_NAME = /^(?:localhost|host\.docker\.internal|[^.:]+|[^:]+\.(?:local|lan|home\.arpa|internal|localhost))$/u;
@@ -18,6 +19,8 @@ export interface EndpointOptions {
   readonly apiKey: string | null;
   /** Null: the API's own address. */
   readonly baseUrl: string | null;
+  /** Which of its vendor's wires. @default the first */
+  readonly wire?: ProviderConfig['wire'];
   readonly headers?: Readonly<Record<string, string>>;
   /** How an OpenAI-compatible server differs from most. */
   readonly quirks?: Partial<Quirks>;
@@ -61,4 +64,10 @@ export function deadlinesOf({ baseUrl, firstByteMs, idleMs }: EndpointOptions): 
 export function isLocalAddress(baseUrl: string | null): boolean {
   const host = (baseUrl === null ? null : URL.parse(baseUrl))?.hostname ?? '';
   return LOCAL_NAME.test(host) || PRIVATE_V4.test(host) || PRIVATE_V6.test(host);
+}
+
+/** The keys of an entry, each once. */
+export function keysOf({ apiKey }: ProviderConfig): readonly string[] {
+  const keys = typeof apiKey === 'string' ? [apiKey] : (apiKey ?? []);
+  return [...new Set(keys.filter((key) => key.trim() !== ''))];
 }

@@ -1,20 +1,16 @@
 import type { Clock } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { nearest, switchedOff } from '../util/text.ts';
-import { createAnthropicProvider } from './anthropic/messages.ts';
-import { createDemoProvider } from './demo/demo.ts';
 import type { EndpointOptions } from './endpoint.ts';
-import { createOpenAiResponsesProvider } from './openai/responses.ts';
-import { createOpenAiProvider } from './openai/chat.ts';
-import { rootOf, type Preset, type Presets } from './presets.ts';
+import { rootOf, usualKind, type Preset, type Presets } from './presets.ts';
 import { openPlugged, type PluggedProvider, type PluggedProviders } from './plugged.ts';
 import type { Provider } from './provider.ts';
 import type { LearnedFacts } from './learned.ts';
-import type { ModelServices } from './vendor.ts';
+import type { ModelServices, Vendors } from './vendor.ts';
 
 /** One entry of `config.providers`. */
 export interface ProviderConfig {
-  /** A preset's name. @default the entry's own name, else `openai` when there is a `baseUrl` */
+  /** A preset's name. @default the entry's own name, else the usual one when there is a `baseUrl` */
   readonly kind?: string | null;
   /** Null: the preset's. */
   readonly baseUrl?: string | null;
@@ -55,20 +51,16 @@ export function openProvider(
   const other = presets.has(kind) ? undefined : pluggedNamed(options.plugged, kind);
   if (other !== undefined) return openPlugged(name, other, { config, ...options });
   const preset = presetOf(presets, name, config, Object.keys(options.plugged ?? {}));
-  if (config.wire === 'responses' && preset.api !== 'openai') {
-    throw invalid(`providers.${name}.wire is "responses", which only servers with OpenAI's API speak. Leave it out.`, {
+  const vendor = vendors[preset.api];
+  if (vendor === undefined) throw invalid(`The provider "${name}" isn't a part of this program.`, { provider: name });
+  const { wire = 'chat' } = config;
+  if (!(vendor.wires ?? ['chat']).includes(wire)) {
+    throw invalid(`providers.${name}.wire is "${wire}", which only servers with OpenAI's API speak. Leave it out.`, {
       provider: name,
     });
   }
-  if (preset.api === 'demo') return createDemoProvider(name);
   const endpoint = toEndpoint(name, config, { preset, ...options });
-  if (preset.api === 'anthropic') return createAnthropicProvider(endpoint);
-  if (preset.api !== 'openai') {
-    const vendor = vendors[preset.api];
-    if (vendor === undefined) throw invalid(`The provider "${name}" isn't a part of this program.`, { provider: name });
-    return vendor.connect({ ...endpoint, hints: vendor.hints }, options.windowOf ?? (() => null));
-  }
-  return config.wire === 'responses' ? createOpenAiResponsesProvider(endpoint) : createOpenAiProvider(endpoint);
+  return vendor.connect({ ...endpoint, wire, hints: vendor.hints }, options.windowOf ?? (() => null));
 }
 
 /** The kind of a plugin with this name. */
@@ -83,15 +75,20 @@ export function presetOf(
   config: ProviderConfig,
   others: readonly string[] = [],
 ): Preset {
-  const kind = config.kind ?? (!presets.has(name) && hasBaseUrl(config) ? 'openai' : name);
+  const kind = config.kind ?? (!presets.has(name) && hasBaseUrl(config) ? usualKind(presets) : undefined) ?? name;
   const preset = presets.get(kind);
   if (preset?.off !== undefined)
     throw invalid(`The provider "${name}" can't be used: ${switchedOff(preset.off)}.`, { provider: name, isOff: true });
   if (preset !== undefined) return preset;
   const kinds = [...presets.keys(), ...others];
+  const setKind = `set providers.${name}.kind (${kinds.join(', ')})`;
+  const noKind =
+    usualKind(presets) === undefined
+      ? `no extension of this program speaks OpenAI's API, so an address is not enough. Please ${setKind}.`
+      : `${setKind}, or providers.${name}.baseUrl for a server that speaks OpenAI's API.`;
   throw invalid(
     config.kind === undefined || config.kind === null
-      ? `The provider "${name}" needs to say what it is: set providers.${name}.kind (${kinds.join(', ')}), or providers.${name}.baseUrl for a server that speaks OpenAI's API.`
+      ? `The provider "${name}" needs to say what it is: ${noKind}`
       : `providers.${name}.kind is "${kind}", which is not known${didYouMean(kind, kinds)}. Known: ${kinds.join(', ')}.`,
     { provider: name },
   );
@@ -165,18 +162,12 @@ export function providerAddressOf(name: string, config: ProviderConfig, preset: 
 }
 
 /** Whether the server of an entry is asked for a model's context window; of a public one a list tells. */
-export function asksWindowOf(config: ProviderConfig, { api, asksWindow }: Preset): boolean {
-  return asksWindow === true || (api === 'openai' && hasBaseUrl(config));
+export function asksWindowOf(config: ProviderConfig, { api, keyVariable }: Preset, vendors: Vendors): boolean {
+  return vendors[api]?.window !== undefined && (keyVariable === null || hasBaseUrl(config));
 }
 
 export function hasBaseUrl({ baseUrl }: ProviderConfig): boolean {
   return baseUrl !== undefined && baseUrl !== null && baseUrl !== '';
-}
-
-/** The keys of an entry, each once. */
-export function keysOf({ apiKey }: ProviderConfig): readonly string[] {
-  const keys = typeof apiKey === 'string' ? [apiKey] : (apiKey ?? []);
-  return [...new Set(keys.filter((key) => key.trim() !== ''))];
 }
 
 export function didYouMean(name: string, candidates: readonly string[]): string {

@@ -22,25 +22,12 @@ export interface Quirks {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Most servers that speak OpenAI's API. */
-export const COMPATIBLE: Quirks = {
-  maxTokens: 'max_tokens',
-  systemRole: 'system',
-  reasoning: 'effort',
-  streamUsage: true,
-  callId: /^[\x21-\x7e]{1,40}$/u,
-  answerAfterTools: false,
-  choiceNone: true,
-  body: {},
-};
-
-/** OpenAI's own API. */
-export const OFFICIAL: Quirks = { ...COMPATIBLE, maxTokens: 'max_completion_tokens' };
-
 /** A service that is known by name. */
 export interface ServiceRow {
   /** Null: the SDK's own address, or none at all. */
   readonly baseUrl: string | null;
+  /** The SDK's own address, for what asks the server without the SDK. */
+  readonly ownUrl?: string;
   /** The address differs from customer to customer and must be configured. */
   readonly needsBaseUrl?: boolean;
   /** The usual environment variable of the key; null: no key is needed. */
@@ -61,10 +48,16 @@ export interface ServiceRow {
   readonly before?: string;
   /** Where it differs from most. */
   readonly quirks?: Partial<Quirks>;
-  /** It says how many tokens its models read. @default where a person gave the address of a server with OpenAI's API */
-  readonly asksWindow?: true;
   /** Below its own root it serves OpenAI's API too, as `/v1`; an address may be given either way. */
   readonly hasRoot?: true;
+  /** An address without a `kind` is taken for a server with this API, which most servers speak. */
+  readonly isUsual?: true;
+  /** No model: it answers by a script, costs nothing, and is what `model: "auto"` takes when no service has a key. */
+  readonly isScripted?: true;
+  /** The model that turns speech into text, if it has one. */
+  readonly hears?: string;
+  /** The model that speaks texts, if it has one, and dollars per million characters by model at the service's own address. */
+  readonly speaks?: { readonly model: string; readonly prices: Readonly<Record<string, number>> };
 }
 
 export interface Preset extends ServiceRow {
@@ -77,169 +70,32 @@ export interface Preset extends ServiceRow {
 /** Services by name. */
 export type Presets = ReadonlyMap<string, Preset>;
 
-/** The services that are reached through the wires of the core. */
-export const CORE_SERVICES: readonly Pick<Vendor, 'api' | 'presets'>[] = [
-  {
-    api: 'anthropic',
-    presets: {
-      anthropic: {
-        baseUrl: null,
-        keyVariable: 'ANTHROPIC_API_KEY',
-        baseUrlVariable: 'ANTHROPIC_BASE_URL',
-        keyPage: 'https://console.anthropic.com/settings/keys',
-        defaultModel: 'claude-sonnet-5-5',
-      },
-    },
-  },
-  {
-    api: 'openai',
-    presets: {
-      openai: {
-        baseUrl: null,
-        keyVariable: 'OPENAI_API_KEY',
-        baseUrlVariable: 'OPENAI_BASE_URL',
-        keyPage: 'https://platform.openai.com/api-keys',
-        defaultModel: 'gpt-5.5',
-      },
-      openrouter: {
-        baseUrl: 'https://openrouter.ai/api/v1',
-        keyVariable: 'OPENROUTER_API_KEY',
-        keyPage: 'https://openrouter.ai/keys',
-        defaultModel: 'openrouter/auto',
-        quirks: { reasoning: 'openrouter' },
-      },
-      gemini: {
-        baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
-        keyVariable: 'GEMINI_API_KEY',
-        keyPage: 'https://aistudio.google.com/apikey',
-        defaultModel: 'gemini-3.5-flash',
-        listedAs: 'google',
-      },
-      groq: {
-        baseUrl: 'https://api.groq.com/openai/v1',
-        keyVariable: 'GROQ_API_KEY',
-        keyPage: 'https://console.groq.com/keys',
-        defaultModel: 'openai/gpt-oss-120b',
-        quirks: { maxTokens: 'max_completion_tokens' },
-      },
-      deepseek: {
-        baseUrl: 'https://api.deepseek.com',
-        keyVariable: 'DEEPSEEK_API_KEY',
-        keyPage: 'https://platform.deepseek.com/api_keys',
-        defaultModel: 'deepseek-v4-flash',
-        quirks: { reasoning: 'thinking' },
-      },
-      mistral: {
-        baseUrl: 'https://api.mistral.ai/v1',
-        keyVariable: 'MISTRAL_API_KEY',
-        keyPage: 'https://console.mistral.ai/api-keys',
-        defaultModel: 'mistral-medium-latest',
-        // It refuses fields that it does not know, counts tokens unasked, and insists on its own kind of ids.
-        quirks: { reasoning: 'none', streamUsage: false, callId: /^[A-Za-z0-9]{9}$/u, answerAfterTools: true },
-      },
-      moonshot: {
-        baseUrl: 'https://api.moonshot.ai/v1',
-        keyVariable: 'MOONSHOT_API_KEY',
-        keyPage: 'https://platform.moonshot.ai/console/api-keys',
-        defaultModel: 'kimi-k2.6',
-        quirks: { reasoning: 'thinking' },
-        listedAs: 'moonshotai',
-      },
-      xai: {
-        baseUrl: 'https://api.x.ai/v1',
-        keyVariable: 'XAI_API_KEY',
-        keyPage: 'https://console.x.ai',
-        defaultModel: 'grok-4.3',
-        quirks: { maxTokens: 'max_completion_tokens' },
-        listedAs: 'x-ai',
-      },
-      zhipu: {
-        baseUrl: 'https://open.bigmodel.cn/api/paas/v4',
-        keyVariable: 'ZHIPUAI_API_KEY',
-        defaultModel: 'glm-4.7',
-        // It counts tokens unasked and knows no other tool choice than `auto`.
-        quirks: { reasoning: 'thinking', streamUsage: false, choiceNone: false },
-        listedAs: 'zhipuai',
-      },
-      dashscope: {
-        baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
-        keyVariable: 'DASHSCOPE_API_KEY',
-        defaultModel: 'qwen3.5-plus',
-        quirks: { reasoning: 'enable-thinking' },
-      },
-      minimax: {
-        baseUrl: 'https://api.minimax.io/v1',
-        keyVariable: 'MINIMAX_API_KEY',
-        defaultModel: 'MiniMax-M2.5',
-        // Without the split its thoughts come inside the text.
-        quirks: {
-          maxTokens: 'max_completion_tokens',
-          reasoning: 'none',
-          choiceNone: false,
-          body: { reasoning_split: true },
-        },
-      },
-      siliconflow: {
-        baseUrl: 'https://api.siliconflow.com/v1',
-        keyVariable: 'SILICONFLOW_API_KEY',
-        defaultModel: 'deepseek-ai/DeepSeek-V3.2',
-        quirks: { reasoning: 'enable-thinking' },
-      },
-      together: {
-        baseUrl: 'https://api.together.xyz/v1',
-        keyVariable: 'TOGETHER_API_KEY',
-        defaultModel: 'openai/gpt-oss-120b',
-      },
-      'azure-openai': {
-        baseUrl: null,
-        needsBaseUrl: true,
-        keyVariable: 'AZURE_OPENAI_API_KEY',
-        defaultModel: null,
-        quirks: { maxTokens: 'max_completion_tokens', systemRole: 'developer' },
-        listedAs: 'azure',
-      },
-      lmstudio: {
-        baseUrl: 'http://127.0.0.1:1234/v1',
-        keyVariable: null,
-        defaultModel: null,
-        asksWindow: true,
-        listedAs: null,
-        title: 'LM Studio',
-      },
-      llamacpp: {
-        baseUrl: 'http://127.0.0.1:8080/v1',
-        keyVariable: null,
-        defaultModel: null,
-        asksWindow: true,
-        title: 'llama.cpp',
-      },
-      vllm: {
-        baseUrl: 'http://127.0.0.1:8000/v1',
-        keyVariable: null,
-        defaultModel: null,
-        asksWindow: true,
-        listedAs: null,
-        title: 'vLLM',
-      },
-    },
-  },
-  {
-    api: 'demo',
-    presets: {
-      demo: { baseUrl: null, keyVariable: null, defaultModel: 'scripted', listedAs: null },
-    },
-  },
-];
+/** Services that speak the wire of a vendor. */
+export type Services = Pick<Vendor, 'api' | 'presets'>;
 
-/** The services of vendors by their names, in the order in which `model: "auto"` looks for a key and people see them. */
-export function presetsOf(vendors: readonly Pick<Vendor, 'api' | 'presets'>[]): Presets {
+/** The services by their names, in the order in which `model: "auto"` looks for a key and people see them. */
+export function presetsOf(services: readonly Services[]): Presets {
   const rows: (readonly [string, Preset])[] = [];
-  for (const { api, presets } of vendors)
+  for (const { api, presets } of services)
     for (const [name, row] of Object.entries(presets)) {
       const before = rows.findIndex(([other]) => other === row.before);
       rows.splice(before === -1 ? rows.length : before, 0, [name, { ...row, api }]);
     }
   return new Map(rows);
+}
+
+/** The kind of an entry that only has an address; undefined: no vendor of this program speaks the API of most servers. */
+export function usualKind(presets: Presets): string | undefined {
+  return kindWhere(presets, ({ isUsual }) => isUsual === true);
+}
+
+/** The kind that answers without a model; undefined: this program has none. */
+export function scriptedKind(presets: Presets): string | undefined {
+  return kindWhere(presets, ({ isScripted }) => isScripted === true);
+}
+
+function kindWhere(presets: Presets, test: (preset: Preset) => boolean): string | undefined {
+  return [...presets].find(([, preset]) => test(preset))?.[0];
 }
 
 /** The address without the `/v1` of an OpenAI-compatible API. */

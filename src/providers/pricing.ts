@@ -2,7 +2,7 @@ import type { calcPrice, findProvider, ModelInfo, Provider as ListedProvider } f
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Usage } from '../util/token-usage.ts';
-import type { Presets } from './presets.ts';
+import { usualKind, type Preset, type Presets } from './presets.ts';
 import type { ModelName } from './provider.ts';
 
 /** What is used of the list. */
@@ -63,10 +63,10 @@ export class Pricing {
     await this.#load(name);
   }
 
-  /** Dollars; null when the price is unknown. The demo costs nothing. */
+  /** Dollars; null when the price is unknown. A script costs nothing. */
   costOf(name: ModelName, usage: Usage): number | null {
     const price = this.facts(name)?.price ?? null;
-    if (price === null) return this.#kindOf(name) === 'demo' ? 0 : (this.#find(name, usage)?.total ?? null);
+    if (price === null) return this.#presetOf(name)?.isScripted === true ? 0 : (this.#find(name, usage)?.total ?? null);
     const uncached = Math.max(0, usage.input - usage.cached - usage.cacheWrite);
     const cost =
       uncached * price.input +
@@ -113,7 +113,7 @@ export class Pricing {
     const custom = typeof baseUrl === 'string' && baseUrl !== '';
     const byAddress = custom ? list.findProvider({ providerApiUrl: baseUrl }) : undefined;
     if (byAddress !== undefined) return this.#ask(name, usage, { provider: byAddress });
-    if (custom && kind === 'openai') return null;
+    if (custom && this.#presetOf(name)?.isUsual === true) return null;
     return this.#ask(name, usage, { providerId });
   }
 
@@ -153,11 +153,15 @@ export class Pricing {
     return listed === undefined ? kind : listed;
   }
 
+  #presetOf(name: ModelName): Preset | undefined {
+    return this.#options.presets.get(this.#kindOf(name) ?? '');
+  }
+
   /** Null: a server of which only the address is known. */
   #kindOf(name: ModelName): string | null {
     const { kind, baseUrl } = this.#configOf(name);
     if (kind !== undefined && kind !== null) return kind;
     if (this.#options.presets.has(name.provider)) return name.provider;
-    return typeof baseUrl === 'string' && baseUrl !== '' ? 'openai' : null;
+    return typeof baseUrl === 'string' && baseUrl !== '' ? (usualKind(this.#options.presets) ?? null) : null;
   }
 }

@@ -15,13 +15,13 @@ import {
   didYouMean,
   hasBaseUrl,
   invalid,
-  keysOf,
   openProvider,
   presetOf,
   type ProviderConfig,
 } from './open-provider.ts';
+import { keysOf } from './endpoint.ts';
 import type { PluggedProviders } from './plugged.ts';
-import type { Preset, Presets } from './presets.ts';
+import { scriptedKind, type Preset, type Presets } from './presets.ts';
 import type { ModelRequest, Provider } from './provider.ts';
 import { LearnedFacts } from './learned.ts';
 import type { ModelServices } from './vendor.ts';
@@ -69,7 +69,7 @@ export interface Providers {
   contextWindow(modelRef: string): Promise<number | null>;
   /**
    * The JSON body that this request has at the provider, with the present configuration; null for a provider that sends
-   * none (`demo`). Rejects with an `AppError` for a provider that is no longer configured.
+   * none. Rejects with an `AppError` for a provider that is no longer configured.
    */
   body(providerName: string, request: ModelRequest): Promise<string | null>;
 }
@@ -186,11 +186,10 @@ export function createProviders({
         const [apiKey = null] = keysOf(config);
         const configured = windowOf(`${providerName}/${model}`);
         const onServer = (facts: ServerFacts): void => learned.served({ provider: providerName, model }, facts);
-        const asked = { baseUrl, model, apiKey, headers: config.headers, clock, onServer };
-        const vendor = vendors[preset.api];
-        if (vendor !== undefined)
-          return (await vendor.window?.({ ...asked, configured })) ?? configured ?? vendor.usualWindow ?? null;
-        return asksWindowOf(config, preset) ? await askContextWindow(asked, vendors) : null;
+        if (!asksWindowOf(config, preset, vendors)) return null;
+        const asked = { baseUrl, model, apiKey, headers: config.headers, clock, onServer, configured };
+        const usual = vendors[preset.api]?.usualWindow ?? null;
+        return (await askContextWindow(vendors, preset.api, asked)) ?? (usual === null ? null : (configured ?? usual));
       } catch {
         return null;
       }
@@ -227,14 +226,18 @@ function parseFallback(ref: string, known: Known): ModelRef {
   }
 }
 
-/** What `auto` means: the default model of the first provider that has a key, else the demo. A custom address has no default model. */
+/** What `auto` means: the default model of the first provider that has a key, else the script. A custom address has no default model. */
 function autoRef({ configs, presets }: Known): string {
   for (const name of [...presets.keys(), ...Object.keys(configs)]) {
     const config = configOf(configs, name);
     const preset = presets.get(name) ?? (hasBaseUrl(config) ? undefined : presets.get(config.kind ?? ''));
     if (preset !== undefined && isReady(preset, config)) return `${name}/${preset.defaultModel}`;
   }
-  return 'demo/scripted';
+  const scripted = scriptedKind(presets);
+  if (scripted !== undefined) return `${scripted}/${presets.get(scripted)?.defaultModel}`;
+  throw invalid('agent.model is "auto", and no provider of models has a key. Set one, or name the model.', {
+    known: [...presets.keys()],
+  });
 }
 
 function isReady({ defaultModel, needsBaseUrl, off }: Preset, config: ProviderConfig): boolean {

@@ -13,6 +13,33 @@ export interface AskedWindow extends WindowQuestion {
   readonly configured: number | null;
 }
 
+/** Vectors of texts, in their order, and the tokens that they took. */
+export interface Embeddings {
+  readonly vectors: readonly (readonly number[])[];
+  readonly tokens: number;
+  /** The server doesn't count its tokens. */
+  readonly estimated: boolean;
+}
+
+/** Makes vectors of texts. Rejects with a sentence when the server does not. */
+export type Embed = (
+  texts: readonly string[],
+  options: { readonly dimensions?: number; readonly signal: AbortSignal },
+) => Promise<Embeddings>;
+
+/** Turns the speech in a file into text; rejects when the server does not. */
+export type Transcribe = (path: string, signal: AbortSignal) => Promise<string>;
+
+/** Speaks a text; rejects when the server does not. */
+export type Synthesize = (
+  text: string,
+  options: { readonly voice: string; readonly format: 'opus' | 'mp3' | 'aac' | 'flac' | 'wav' },
+  signal: AbortSignal,
+) => Promise<Uint8Array>;
+
+/** Opens one model of a server. */
+type Opens<Call> = (endpoint: EndpointOptions, model: string) => Promise<Call>;
+
 /** A wire of its own, and the services that speak it. */
 export interface Vendor {
   readonly api: string;
@@ -20,11 +47,24 @@ export interface Vendor {
   readonly presets: Readonly<Record<string, ServiceRow>>;
   /** The adapter of one entry, held to the contract of `Provider`. It loads what it needs at its first call. */
   readonly connect: (endpoint: EndpointOptions, windowOf: (model: string) => number | null) => Provider;
-  /** Tokens of context of a model; null: the server does not say. Never throws. */
-  readonly window?: (asked: AskedWindow) => Promise<number | null>;
+  /** What `wire` of an entry may be. @default `chat` alone */
+  readonly wires?: readonly NonNullable<ProviderConfig['wire']>[];
+  /** How a server is asked for its models. @default `/models` with a bearer token, as most servers know it */
+  readonly listing?: (
+    baseUrl: string,
+    apiKey: string | null,
+  ) => { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+  readonly embeddings?: Opens<Embed>;
+  readonly transcribe?: Opens<Transcribe>;
+  readonly speak?: Opens<Synthesize>;
+  /**
+   * Tokens of context of a model; null: the server does not say. Never throws. `elsewhere`: what the server says through the
+   * wires of other vendors that the model is loaded with.
+   */
+  readonly window?: (asked: AskedWindow, elsewhere: () => Promise<number | null>) => Promise<number | null>;
   /** The same that it is loaded with at present. */
   readonly loadedWindow?: (asked: WindowQuestion) => Promise<number | null>;
-  /** What counts where it does not say and nothing is configured. */
+  /** Its server is told how many tokens to load: what counts where it does not say and nothing is configured. */
   readonly usualWindow?: number;
   /** Words of errors. */
   readonly hints?: ErrorHints;

@@ -1,7 +1,9 @@
 import type { Config } from '../config/schema.ts';
 import type { Program } from '../core/program.ts';
 import { configuredWindow } from '../providers/context-window-registry.ts';
-import { hasBaseUrl, keysOf, type ProviderConfig } from '../providers/open-provider.ts';
+import { keysOf } from '../providers/endpoint.ts';
+import { hasBaseUrl, type ProviderConfig } from '../providers/open-provider.ts';
+import { scriptedKind, usualKind } from '../providers/presets.ts';
 import { Cancelled, type Choice } from './asker.ts';
 import { windowSettings } from './context-window.ts';
 import { listModels } from './models.ts';
@@ -42,7 +44,8 @@ const LOCAL = 'local';
 export async function chooseModel(world: SetupWorld, config: Config, given: Given): Promise<SetUpModel> {
   let provider = await chooseProvider(world, config, given);
   for (;;) {
-    if (provider === 'demo') return { provider, model: 'scripted', settings: [] };
+    const preset = world.program.presets.get(provider);
+    if (preset?.isScripted === true) return { provider, model: preset.defaultModel ?? '', settings: [] };
     const draft = await complete(world, config, await draftOf(world, config, given, provider), given);
     if (draft !== null) {
       const { model, key } = draft;
@@ -65,11 +68,12 @@ async function chooseProvider(world: SetupWorld, config: Config, given: Given): 
   const first = current ?? offers.find(({ found }) => found !== null)?.provider;
   const titles = localServers(program).map(([, title]) => title);
   const list = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+  const scripted = scriptedKind(program.presets);
   const nothing = `I found no API key in the environment, and no ${list.format(titles)} is running here.`;
   if (person === null) {
     if (first !== undefined) return first;
     throw setupError(
-      `${nothing} Give --provider NAME with --key-env VARIABLE, --base-url ADDRESS for a server of your own, or --provider demo.`,
+      `${nothing} Give --provider NAME with --key-env VARIABLE, --base-url ADDRESS for a server of your own${scripted === undefined ? '' : `, or --provider ${scripted}`}.`,
     );
   }
   if (first === undefined) tell.say(nothing);
@@ -80,9 +84,12 @@ async function chooseProvider(world: SetupWorld, config: Config, given: Given): 
       hint: found ?? needOf(program, provider),
     })),
     { value: OTHER, label: 'another server', hint: 'any that speaks OpenAI’s API' },
-    { value: 'demo', label: 'demo', hint: 'no AI: to look around without a key' },
+    ...(scripted === undefined
+      ? []
+      : [{ value: scripted, label: scripted, hint: 'no AI: to look around without a key' }]),
   ];
-  return person.choose('Who provides the model?', choices, first ?? Object.keys(config.providers)[0] ?? 'anthropic');
+  const [known = OTHER] = program.presets.keys();
+  return person.choose('Who provides the model?', choices, first ?? Object.keys(config.providers)[0] ?? known);
 }
 
 function needOf({ presets }: Program, provider: string): string {
@@ -116,7 +123,7 @@ async function draftOf(world: SetupWorld, config: Config, given: Given, chosen: 
   const entry: ProviderConfig = {
     ...before,
     ...(baseUrl === null ? {} : { baseUrl }),
-    ...(!presets.has(provider) && before.kind == null ? { kind: 'openai' } : {}),
+    ...(!presets.has(provider) && before.kind == null ? { kind: usualKind(presets) } : {}),
   };
   return { provider, config: entry, key: await keyOf(world, provider, entry, given), model: '' };
 }
@@ -217,7 +224,7 @@ async function askModel(world: SetupWorld, config: Config, begun: Draft): Promis
   const { provider } = draft;
   const { presets } = program;
   const list = () =>
-    listModels({ presets, provider, baseUrl: draft.config.baseUrl ?? null, apiKey: draft.key.value, clock });
+    listModels({ program, provider, baseUrl: draft.config.baseUrl ?? null, apiKey: draft.key.value, clock });
   let listed = await list();
   while (listed.kind === 'refused') {
     const { value: key } = draft.key;

@@ -22,17 +22,15 @@ export async function windowSettings(
   const { tell, clock, program } = world;
   const preset = presetOf(program.presets, provider, entry);
   const vendor = program.vendors[preset.api];
-  if (vendor !== undefined) return (await vendor.setUp?.(world, config, place)) ?? [];
+  if (vendor?.setUp !== undefined) return await vendor.setUp(world, config, place);
   const baseUrl = providerAddressOf(provider, entry, preset);
-  if (baseUrl === null || !asksWindowOf(entry, preset)) return [];
+  if (baseUrl === null || !asksWindowOf(entry, preset, program.vendors)) return [];
   const onServer = ({ hasTools }: ServerFacts): void => {
     const note = hasTools ? null : quirkNote('no tools', model);
     if (note !== null) tell.bad(note);
   };
-  const window = await askContextWindow(
-    { baseUrl, model, apiKey, headers: entry.headers, clock, onServer },
-    program.vendors,
-  );
+  const asked = { baseUrl, model, apiKey, headers: entry.headers, clock, onServer, configured: null };
+  const window = await askContextWindow(program.vendors, preset.api, asked);
   if (window !== null && window < SMALL_WINDOW) tell.bad(smallWindow(`${provider}/${model}`, window));
   // Without a key it costs nothing.
   if (apiKey === null) await proveWhole(world, place);

@@ -1,10 +1,11 @@
 import * as z from 'zod';
-import { rootOf, type Presets } from '../providers/presets.ts';
+import { rootOf } from '../providers/presets.ts';
+import type { ModelServices } from '../providers/vendor.ts';
 import { deadline, type Clock } from '../util/clock.ts';
 import { errorCode, errorMessage } from '../util/errors.ts';
 
 export interface ListQuestion {
-  readonly presets: Presets;
+  readonly program: ModelServices;
   /** A preset's name; others are taken to speak OpenAI's API. */
   readonly provider: string;
   /** Null: the preset's, or the API's own. */
@@ -27,12 +28,6 @@ export type ModelList =
 const TIMEOUT_MS = 8_000;
 const MOST = 500;
 
-/** The addresses of the APIs whose presets name none. */
-export const OWN_ADDRESS: Readonly<Record<string, string>> = {
-  anthropic: 'https://api.anthropic.com',
-  openai: 'https://api.openai.com/v1',
-};
-
 /** Models that do not talk. */
 const OTHER_PURPOSE =
   /embed|whisper|tts|dall-e|moderation|rerank|transcri|-image|imagen|veo-|sora|realtime|(?:^|[/-])audio/iu;
@@ -41,17 +36,20 @@ const list = z.object({ data: z.array(z.object({ id: z.string() })) });
 
 /** The models that a server says it has and that can talk, in its order. Never throws. */
 export async function listModels(question: ListQuestion): Promise<ModelList> {
-  const { provider, baseUrl, apiKey, clock } = question;
-  const preset = question.presets.get(provider);
-  const address = (baseUrl ?? preset?.baseUrl ?? OWN_ADDRESS[provider])?.replace(/\/+$/u, '');
+  const { program, provider, baseUrl, apiKey, clock } = question;
+  const preset = program.presets.get(provider);
+  const address = (baseUrl ?? preset?.baseUrl ?? preset?.ownUrl)?.replace(/\/+$/u, '');
   if (address === undefined) return { kind: 'unknown', status: null, why: 'its address is not known' };
   // Ollama's list is in its OpenAI-compatible API too.
   const base = preset?.hasRoot === true ? `${rootOf(address)}/v1` : address;
-  const isAnthropic = preset?.api === 'anthropic';
+  const { url, headers } = program.vendors[preset?.api ?? '']?.listing?.(base, apiKey) ?? {
+    url: `${base}/models`,
+    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+  };
   using limit = deadline(clock, question.timeoutMs ?? TIMEOUT_MS, 'the list of models');
   try {
-    const response = await fetch(isAnthropic ? `${base}/v1/models?limit=100` : `${base}/models`, {
-      headers: headersFor(isAnthropic, apiKey),
+    const response = await fetch(url, {
+      headers,
       signal: question.signal === undefined ? limit.signal : AbortSignal.any([limit.signal, question.signal]),
     });
     if (response.status === 401) return { kind: 'refused' };
@@ -72,11 +70,4 @@ export async function listModels(question: ListQuestion): Promise<ModelList> {
 /** `fetch` says no more than "fetch failed" itself. */
 function reasonOf(error: unknown): string {
   return errorCode(error) ?? errorMessage(error);
-}
-
-function headersFor(isAnthropic: boolean, apiKey: string | null): Record<string, string> {
-  if (apiKey === null) return {};
-  return isAnthropic
-    ? { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }
-    : { authorization: `Bearer ${apiKey}` };
 }

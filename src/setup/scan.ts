@@ -26,7 +26,7 @@ export async function scan(
   const local = await Promise.all(
     localServers(program).map(async ([provider, title]) => {
       const baseUrl = localAddress(provider, config, { program, env });
-      const models = await listModels({ presets, provider, baseUrl, apiKey: null, clock, timeoutMs: LOOK_MS });
+      const models = await listModels({ program, provider, baseUrl, apiKey: null, clock, timeoutMs: LOOK_MS });
       if (models.kind !== 'listed') return { provider, found: null };
       return { provider, found: `${title} runs here, ${plural(models.names.length, 'model')}` };
     }),
@@ -39,7 +39,7 @@ export async function scan(
     return { provider, found: kind === undefined || variable !== null ? null : 'configured' };
   });
   const known = [...presets]
-    .filter(([name, preset]) => preset.needsBaseUrl !== true && name !== 'demo')
+    .filter(([, preset]) => preset.needsBaseUrl !== true && preset.isScripted !== true)
     .map(([provider]) => ({ provider, found: null }));
   const all = [...configured, ...local, ...known];
   const found = all.filter((offer) => offer.found !== null);

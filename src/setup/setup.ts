@@ -1,7 +1,7 @@
 import { enabledChannels } from '../config/channels.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { hasServer, hearingServer, voiceText } from '../providers/speech-servers.ts';
+import { speechStateOf } from '../core/program.ts';
 import { probeSandbox } from '../security/sandbox/probe.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { systemRandom } from '../util/random.ts';
@@ -72,7 +72,7 @@ async function modelOf(
   given: Given,
 ): Promise<{ readonly ref: string; readonly settings: readonly Setting[] }> {
   const { provider, model, settings } = await chooseModel(world, config, given);
-  return { ref: provider === 'demo' ? 'auto' : `${provider}/${model}`, settings };
+  return { ref: world.program.presets.get(provider)?.isScripted === true ? 'auto' : `${provider}/${model}`, settings };
 }
 
 async function chooseZone({ person }: SetupWorld, { agent }: Config, { timezone }: Given): Promise<string> {
@@ -98,9 +98,9 @@ export async function voiceSentence({
   env,
 }: Pick<SetupWorld, 'program' | 'paths' | 'env'>): Promise<string | null> {
   const { config } = await loadConfig({ program, home: paths.home, env });
-  const server = hearingServer(config, program.presets);
-  if (!hasServer(server) || !server.isAutomatic) return null;
-  return `Voice messages are ${voiceText(config, program.presets)}. To switch that off: ${assistantCommand('config set voice.provider null')}`;
+  const { voice, hears } = speechStateOf({ program, config });
+  if (hears?.isAutomatic !== true) return null;
+  return `Voice messages are ${voice}. To switch that off: ${assistantCommand('config set voice.provider null')}`;
 }
 
 /** Whether commands have a sandbox on this machine; where not, what changes that. One or two sentences. */

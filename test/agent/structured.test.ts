@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { askStructured, ToolChoices, type StructuredQuestion } from '../../src/agent/side-calls/structured.ts';
 import type { ModelErrorKind, ModelEvent, ModelRequest, ModelResponse } from '../../src/providers/provider.ts';
-import { toAnthropicRequest } from '../../src/providers/anthropic/messages-request.ts';
-import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
-import { OFFICIAL } from '../../src/providers/presets.ts';
+import { toAnthropicRequest } from '../../src/extensions/anthropic/messages-request.ts';
+import { toOpenAiRequest } from '../../src/extensions/openai/chat-request.ts';
+import { OFFICIAL } from '../../src/extensions/openai/chat.ts';
 import { validateAnthropicRequest } from '../support/validate-anthropic.ts';
 import { validateOpenAiRequest } from '../support/validate-openai.ts';
 

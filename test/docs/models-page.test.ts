@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
 import type { Preset } from '../../src/providers/presets.ts';
-import { HEARING } from '../../src/providers/speech-servers.ts';
+import { knownServices } from '../../src/extensions/voice/servers.ts';
 import { expectParts, table } from './generated-part.ts';
 
 const rows = [...PROGRAM.presets];
@@ -34,7 +34,7 @@ test('docs/models.md lists every provider (-u rewrites it)', async () => {
 });
 
 test('docs/voice.md lists the providers of speech to text (-u rewrites it)', async () => {
-  const known = Object.entries(HEARING).map(([name, { model }]) => {
+  const known = [...knownServices(PROGRAM.presets)].map(([name, { model }]) => {
     const variable = rows.find(([preset]) => preset === name)?.[1].keyVariable;
     return [
       `\`${name}\``,

@@ -19,13 +19,12 @@ const NAMES: Readonly<Record<string, string>> = {
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
   'api-providers.ts':
-    'argumentsObject argumentsText AskedWindow AssistantPart brokenStream configuredWindow countText createWatchedFetch deadlinesOf EMPTY_ANSWER endpointFetch EndpointOptions ErrorContext Exchange failureIn Fetch forThinking imagesOf isLengthReason isLocalAddress isRefusalReason malformedAnswer ModelError ModelEvent ModelRequest ModelResponse ModelToolCall openProvider outputText perExchange presetOf Provider providerAddressOf ProviderConfig questionsTo readablePart readUsage rootOf serverId StopReason streamCall systemMessage ToolMessage UserPart Vendor VendorPlace versionIn WindowQuestion WireBody wireJson wireName WireRequest wireRequest withImagesRead withQuirks withTextCalls',
+    'argumentsObject argumentsText AskedWindow AssistantPart brokenStream clientsFor configuredWindow countText createWatchedFetch DeadlineError deadlinesOf DONE EMPTY_ANSWER endpointFetch EndpointOptions ErrorContext Exchange failureIn Fetch forThinking imagesOf isJson isLengthReason isLocalAddress isRefusalReason laterUsage legalArguments malformedAnswer ModelError ModelEvent ModelMessage ModelRequest ModelResponse ModelToolCall nameErrors noUsage openProvider outputText perExchange perObject presetOf Provider providerAddressOf ProviderConfig questionsTo Quirks readablePart readUsage ReasoningPart rootOf sdkProvider sdkTimeout serverId StopReason streamCall systemMessage tokensOfText ToolChoice ToolMessage ToolSpec Usage UserPart Vendor VendorPlace versionIn WindowQuestion WireBody wireJson wireName WireRequest wireRequest withImagesRead withQuirks withTextCalls',
   'api-proxy.ts': 'startGuardedProxy',
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
     'createSandbox GuardedProxyOptions launch probeSandbox RunningProxy Sandbox SandboxedCommand SendingRequest',
-  'api-setup.ts':
-    'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
+  'api-setup.ts': 'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
   'api-terminal.ts':
     'ApprovalQuestion ApprovalReply AssistantPort AttachedMessage attribute characters ConnectionWatcher Conversation createRedactor inlineSpans isDumb jsonText LineHistory LONGEST_MARKDOWN lookOf NotSentError OutboundEvent paint parseMarkdown Piece ReconnectingAssistant rowWidth seconds SendInput TerminalLook textWidth Tone TurnSummary wrapAnywhere wrapped wrapWords',
@@ -33,7 +32,8 @@ const NAMES: Readonly<Record<string, string>> = {
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
     'CallIds CallPerson ChatCommand DeclaredAction defineTool errorResult escapeControlChars fetchAction FileAccess firstJoined GuardedFetch hasChannel imageType KeepWhole localRole PAGE_MARGIN readWhole RecordedJob siteOf Tool ToolContext ToolDecision ToolResult useOf webhookSender withScheme writeThrough',
-  'api-vendors.ts': 'AskedWindow lazyProvider Vendor VendorPlace',
+  'api-vendors.ts':
+    'AskedWindow Embed keysOf lazyProvider optionalUrl Preset Program ProviderConfig SpeechPart SpeechState Synthesize text Transcribe usualKind Vendor VendorPlace',
   'api-why.ts': 'OwnStep WhyStep WhyStory withoutStop',
   'api.ts':
     'AcceptResult AnswerOf API_CHANNEL App AppError asFlag assistantCommand boundaryFor Button Caller channelSecret channelServer Clock Config Contributions count cut deadline defineExtension definePlugin errorCode errorMessage Extension ExtensionOperations Fence fence flag FROM HomePaths InboundDraft InboundMessage Logger MARKDOWN megabytes NamedOperation oneLine operation optionalText OutboundMessage ParamsOf parseChat plural raceAbort Random RecentMap Role Route RoutePart SAY_BUTTON Section section sentences sessionKeyOf sleep Slots systemRandom takes ToolFacts z',

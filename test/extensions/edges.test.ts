@@ -53,10 +53,6 @@ const LEFT: Readonly<Record<string, string>> = {
     'how a fact came to be known, in rows of homes; the memory’s files are still core',
   'memory/facts/source.ts: memory_write': 'the same',
   'memory/facts/text.ts: memory_write': 'the same',
-  'providers/demo/demo.ts: cron': 'the demo model plays the whole program',
-  'providers/demo/demo.ts: memory_write': 'the same',
-  'providers/demo/script.ts: cron': 'the same',
-  'providers/demo/script.ts: memory_write': 'the same',
   'security/access/taint.ts: cron': 'a target of lasting writes, in the public types of tools',
   'security/paths/rules.ts: browser':
     'closed in each home, also where no program is known, as in the sandbox’s arguments',

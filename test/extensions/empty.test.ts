@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { createAssistant } from '../../src/app.ts';
+import { createAssistant, defineProvider, type ModelRequest } from '../../src/app.ts';
 import { programOf } from '../../src/core/program.ts';
 import { EXTENSIONS } from '../../src/extensions/index.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
@@ -12,15 +12,16 @@ import { silentLog } from '../../src/util/log.ts';
 import type { Report } from '../doctor/doctor-home.ts';
 import { runCommand } from '../support/command-run.ts';
 import { childEnvironment } from '../support/child-environment.ts';
+import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MAIN = fileURLToPath(new URL('../support/few-main.ts', import.meta.url));
 
-const configOf = (url: string) => ({
-  agent: { model: 'openai/scripted-model' },
-  providers: { openai: { apiKey: 'test-key-0001', baseUrl: url } },
+const configOf = (url: string, vendor = 'openai') => ({
+  agent: { model: `${vendor}/scripted-model` },
+  providers: { [vendor]: { apiKey: 'test-key-0001', baseUrl: url } },
   gateway: { port: 0 },
 });
 
@@ -30,9 +31,10 @@ describe('an extension that is left out', () => {
     await using folder = await tempFolder();
     const home = join(folder.path, 'home');
     await mkdir(home, { mode: 0o700 });
-    await using model = await startFakeOpenAi();
+    const vendor = name === 'openai' ? 'anthropic' : 'openai';
+    await using model = await (vendor === 'openai' ? startFakeOpenAi() : startFakeAnthropic());
     model.reply('Hello.');
-    await writeFile(join(home, 'config.json'), JSON.stringify(configOf(model.url)), { mode: 0o600 });
+    await writeFile(join(home, 'config.json'), JSON.stringify(configOf(model.url, vendor)), { mode: 0o600 });
     {
       await using assistant = await createAssistant({
         extensions: rest,
@@ -54,25 +56,51 @@ describe('an extension that is left out', () => {
 describe('the core with no extension', () => {
   test('starts and answers', async () => {
     await using folder = await tempFolder();
-    await using model = await startFakeOpenAi();
-    model.reply('Hello.');
+    const requests: ModelRequest[] = [];
+    const given = defineProvider({
+      kind: 'given',
+      open: () => ({
+        async *chat(request) {
+          requests.push(request);
+          const response = { content: [{ type: 'text', text: 'Hello.' }], model: request.model, usage: null } as const;
+          yield { type: 'end', stopReason: 'stop', response };
+        },
+      }),
+    });
     await using assistant = await createAssistant({
       extensions: [],
+      providers: [given],
       home: join(folder.path, 'home'),
-      config: configOf(model.url),
+      config: { agent: { model: 'given/one' }, gateway: { port: 0 } },
       environment: { PATH: process.env['PATH'], HOME: folder.path },
       log: silentLog,
     });
     const answer = await assistant.run('hi');
     expect(answer.text).toBe('Hello.');
-    const { tools } = model.requests[0]?.view ?? { tools: [] };
+    const tools = requests[0]?.tools.map(({ name }) => name);
     expect(tools).toContain('read_file');
     for (const gone of ['cron', 'browser', 'memory_write', 'memory_search']) expect(tools).not.toContain(gone);
-    expect(model.requests[0]?.view.system).not.toContain('# Memory');
+    expect(requests[0]?.system.join('\n')).not.toContain('# Memory');
     await expect(assistant.request('cron', { action: 'list' })).rejects.toThrow('There is no operation "cron".');
   });
 
-  test('says that no channel is configured and, killed in the middle of a turn, answers when it starts again', async () => {
+  test('says what it lacks where it is to find a model or a server by itself', async () => {
+    await using folder = await tempFolder();
+    const started = (model: string) =>
+      createAssistant({
+        extensions: [],
+        home: join(folder.path, 'home'),
+        config: { ...configOf('http://127.0.0.1:9/v1'), agent: { model } },
+        environment: { PATH: process.env['PATH'], HOME: folder.path },
+        log: silentLog,
+      });
+    await expect(started('auto')).rejects.toThrow('agent.model is "auto", and no provider of models has a key.');
+    await expect(started('openai/any')).rejects.toThrow(
+      'The provider "openai" needs to say what it is: no extension of this program speaks OpenAI\'s API, so an address is not enough.',
+    );
+  });
+
+  test('with a vendor says that no channel is configured and, killed in the middle of a turn, answers when it starts again', async () => {
     await using folder = await tempFolder();
     const home = join(folder.path, 'home');
     await mkdir(home, { mode: 0o700 });
@@ -95,7 +123,7 @@ describe('the core with no extension', () => {
     const start = async () => {
       const child = spawn(process.execPath, [MAIN, 'gateway', '--home', home], {
         stdio: ['ignore', 'ignore', 'pipe'],
-        env: childEnvironment({ HOME: folder.path }),
+        env: childEnvironment({ HOME: folder.path, EXTENSIONS: 'openai' }),
       });
       child.stderr.on('data', (chunk) => (log += String(chunk)));
       children.push(child);

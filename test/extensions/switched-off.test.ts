@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { failureOf } from '../config/temporary-home.ts';
+import { standInFor, startFakeSpeech } from '../support/fake-speech.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
@@ -133,4 +134,22 @@ test('a channel of an extension that is switched off stays off, says by which ke
   } finally {
     await world[Symbol.asyncDispose]();
   }
+});
+
+test('with voice switched off a recording stays here and is answered all the same', async () => {
+  await using speech = await startFakeSpeech();
+  using _hosts = standInFor({ 'api.openai.com': speech.url });
+  const config = { extensions: { voice: false } };
+  const environment = { OPENAI_API_KEY: 'sk-for-openai-0123456789' };
+  await using world = await startWorld({ dialect: 'anthropic', environment, config });
+  world.model.reply('Heard.');
+  world.telegram.addFile('v1', Buffer.from('OggS…'), 'voice/v1.oga');
+  const voice = { file_id: 'v1', duration: 3, mime_type: 'audio/ogg' };
+  world.telegram.userSays(OWNER, '', { text: undefined, voice });
+  await waitFor(() => chatOf(world).length === 1, { what: 'an answer to the recording' });
+  expect(world.model.requests[0]?.view.lastUserText).toContain('could not be turned into text (no speech to text');
+  expect(speech.heard).toEqual([]);
+  world.telegram.userSays(OWNER, '/status');
+  await waitFor(() => chatOf(world).length === 2, { what: 'the status' });
+  expect(chatOf(world)[1]).not.toContain('Voice messages');
 });

@@ -50,7 +50,7 @@ describe('the gold set', () => {
 /** Measures in a folder for temporary files. */
 async function evaluate(folder: string, embeddings?: object): Promise<Evaluation> {
   const config = PROGRAM.schema.parse(embeddings === undefined ? {} : { memory: { embeddings } }) as Config;
-  return await evaluateMemory({ config, presets: PROGRAM.presets, env: { TMPDIR: folder }, clock: systemClock });
+  return await evaluateMemory({ config, program: PROGRAM, env: { TMPDIR: folder }, clock: systemClock });
 }
 
 describe('the search of the memory', () => {

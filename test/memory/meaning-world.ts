@@ -5,8 +5,7 @@ import { serverEmbedder } from '../../src/app/memory/embedder.ts';
 import type { Embedder } from '../../src/memory/meaning/meaning.ts';
 import type { SearchQuery } from '../../src/memory/search/retriever.ts';
 import { MemorySearch } from '../../src/memory/search/search.ts';
-import { embeddingServer } from '../../src/providers/embedding-server.ts';
-import { openEmbeddings } from '../../src/providers/openai/embeddings.ts';
+import { embeddingServer, openEmbeddings } from '../../src/providers/embedding-server.ts';
 import { tapeName } from '../../src/session/tape-name.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { PROGRAM } from '../support/extensions.ts';
@@ -43,7 +42,7 @@ export async function meaningWorld(): Promise<MeaningWorld> {
 
   const embedder = (model: string): Embedder => {
     const settings = { provider: null, baseUrl: server.url, apiKey: 'key-of-vectors-1', model, dimensions: null };
-    const found = embeddingServer({ memory: { embeddings: settings }, providers: {} }, PROGRAM.presets);
+    const found = embeddingServer({ memory: { embeddings: settings }, providers: {} }, PROGRAM);
     if (found === null || typeof found === 'string') throw new Error(String(found));
     return serverEmbedder(found, openEmbeddings(found, systemClock), {
       redact: (text) => text.replaceAll('hunter2', '[secret]'),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDemoProvider } from '../../src/providers/demo/demo.ts';
+import { createDemoProvider } from '../../src/extensions/demo/demo.ts';
 import type { ModelMessage, ModelRequest, ToolSpec } from '../../src/providers/provider.ts';
 import { assistant, call, endOf, errorOf, hear, request, result, user } from './dialects.ts';
 

@@ -1,9 +1,9 @@
 import { PROGRAM } from '../support/extensions.ts';
-import { createAnthropicProvider } from '../../src/providers/anthropic/messages.ts';
+import { createAnthropicProvider } from '../../src/extensions/anthropic/messages.ts';
 import type { EndpointOptions } from '../../src/providers/endpoint.ts';
 import { createOllamaProvider } from '../../src/extensions/ollama/chat.ts';
-import { createOpenAiResponsesProvider } from '../../src/providers/openai/responses.ts';
-import { createOpenAiProvider } from '../../src/providers/openai/chat.ts';
+import { createOpenAiResponsesProvider } from '../../src/extensions/openai/responses.ts';
+import { createOpenAiProvider } from '../../src/extensions/openai/chat.ts';
 import type {
   AssistantPart,
   ModelError,

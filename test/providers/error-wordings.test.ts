@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { classifyError, type ErrorContext } from '../../src/providers/errors.ts';
-import { createOpenAiProvider } from '../../src/providers/openai/chat.ts';
+import { createOpenAiProvider } from '../../src/extensions/openai/chat.ts';
 import type { ModelErrorKind } from '../../src/providers/provider.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';

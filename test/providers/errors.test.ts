@@ -1,8 +1,8 @@
 import { Anthropic } from '@anthropic-ai/sdk';
 import { OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
-import { createAnthropicProvider } from '../../src/providers/anthropic/messages.ts';
-import { createOpenAiProvider } from '../../src/providers/openai/chat.ts';
+import { createAnthropicProvider } from '../../src/extensions/anthropic/messages.ts';
+import { createOpenAiProvider } from '../../src/extensions/openai/chat.ts';
 import { classifyError, type ErrorContext } from '../../src/providers/errors.ts';
 import { DeadlineError, systemClock } from '../../src/util/clock.ts';
 

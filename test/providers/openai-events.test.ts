@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { fromOpenAiEvents } from '../../src/providers/openai/chat-events.ts';
-import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
-import { COMPATIBLE } from '../../src/providers/presets.ts';
+import { fromOpenAiEvents } from '../../src/extensions/openai/chat-events.ts';
+import { toOpenAiRequest } from '../../src/extensions/openai/chat-request.ts';
+import { COMPATIBLE } from '../../src/extensions/openai/chat.ts';
 import type { AssistantPart, ModelEvent } from '../../src/providers/provider.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { assistant, request, result, user } from './dialects.ts';

@@ -1,8 +1,8 @@
 import type { OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
-import { createOpenAiResponsesProvider } from '../../src/providers/openai/responses.ts';
-import { fromResponsesEvents } from '../../src/providers/openai/responses-events.ts';
-import { toResponsesRequest } from '../../src/providers/openai/responses-request.ts';
+import { createOpenAiResponsesProvider } from '../../src/extensions/openai/responses.ts';
+import { fromResponsesEvents } from '../../src/extensions/openai/responses-events.ts';
+import { toResponsesRequest } from '../../src/extensions/openai/responses-request.ts';
 import type { ModelEvent } from '../../src/providers/provider.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { startFakeOpenAiResponses } from '../support/fake-openai-responses.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
 import { askWindow, loadedWindow } from '../../src/extensions/ollama/window.ts';
+import { askWindow as askOpenAi } from '../../src/extensions/openai/window.ts';
 import { LearnedFacts } from '../../src/providers/learned.ts';
 import { askContextWindow } from '../../src/providers/probe-context-window.ts';
 import { createProviders } from '../../src/providers/registry.ts';
@@ -22,7 +23,7 @@ async function ask(server: Server, pages: Pages, model = 'llama3'): Promise<numb
   const asked = { baseUrl: `${http.url}/v1`, model, apiKey: null, clock: systemClock };
   return server === 'ollama'
     ? await askWindow({ ...asked, configured: null })
-    : await askContextWindow(asked, PROGRAM.vendors);
+    : await askContextWindow(PROGRAM.vendors, 'openai', { ...asked, configured: null });
 }
 
 const trained = { model_info: { 'general.architecture': 'llama', 'llama.context_length': 131_072 } };
@@ -117,7 +118,7 @@ describe('the window of a local model', () => {
   test('is not known when nobody answers within 2 s', async () => {
     await using http = await startServer(() => new Promise(() => {}));
     const clock = new VirtualClock();
-    const asked = askContextWindow({ baseUrl: http.url, model: 'm', apiKey: null, clock }, PROGRAM.vendors);
+    const asked = askOpenAi({ baseUrl: http.url, model: 'm', apiKey: null, clock }, async () => null);
     await clock.advance(2000);
     expect(await asked).toBeNull();
   });

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toAnthropicRequest } from '../../src/providers/anthropic/messages-request.ts';
-import { toOpenAiRequest } from '../../src/providers/openai/chat-request.ts';
+import { toAnthropicRequest } from '../../src/extensions/anthropic/messages-request.ts';
+import { toOpenAiRequest } from '../../src/extensions/openai/chat-request.ts';
 import { readExchanges } from '../../src/providers/exchanges.ts';
 import { toOllamaRequest, type OllamaTarget } from '../../src/extensions/ollama/chat-request.ts';
 import { UNKNOWN_MODEL } from '../../src/extensions/ollama/model.ts';
-import { toResponsesRequest } from '../../src/providers/openai/responses-request.ts';
+import { toResponsesRequest } from '../../src/extensions/openai/responses-request.ts';
 import { PROGRAM } from '../support/extensions.ts';
-import * as presets from '../../src/providers/presets.ts';
+import * as chat from '../../src/extensions/openai/chat.ts';
 import type {
   AssistantPart,
   ModelMessage,
@@ -22,10 +22,10 @@ import { validateOpenAiRequest } from '../support/validate-openai.ts';
 import { assistant, call, request, result, user } from './dialects.ts';
 
 const OWN = { provider: 'p', model: 'test-model' };
-const COMPATIBLE = { provider: 'p', official: false, quirks: presets.COMPATIBLE };
-const OFFICIAL = { provider: 'p', official: true, quirks: presets.OFFICIAL };
+const COMPATIBLE = { provider: 'p', official: false, quirks: chat.COMPATIBLE };
+const OFFICIAL = { provider: 'p', official: true, quirks: chat.OFFICIAL };
 
-const MISTRAL = { provider: 'p', quirks: { ...presets.COMPATIBLE, ...PROGRAM.presets.get('mistral')?.quirks } };
+const MISTRAL = { provider: 'p', quirks: { ...chat.COMPATIBLE, ...PROGRAM.presets.get('mistral')?.quirks } };
 
 const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', ' ', '\n', 'hello', '\ud83d', 'a\udc00b'));
 

@@ -1,16 +1,16 @@
 import type { App } from '../../core/app.ts';
 import { API_CHANNEL } from '../../bus/api.ts';
-import { hasServer, speakingServer } from '../../providers/speech-servers.ts';
+import { speechStateOf } from '../../core/program.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { isOwnersChannel } from '../../util/owners-channels.ts';
 import type { TurnFacts } from '../hooks/hooks.ts';
 import { wantsVoice } from './answer-text.ts';
 
 /** Whether voice messages can be made and sent to this channel, as the configuration says now. */
-export function canSpeak({ config, program, channels }: App, channel: string): boolean {
-  if (channel === API_CHANNEL || !hasServer(speakingServer(config, program.presets))) return false;
+export function canSpeak(app: App, channel: string): boolean {
+  if (channel === API_CHANNEL || speechStateOf(app).speaks === null) return false;
   // A channel that isn't loaded yet is a chat platform, and all of those take files.
-  return channels.manager.channel(channel)?.capabilities.media ?? !isOwnersChannel(channel);
+  return app.channels.manager.channel(channel)?.capabilities.media ?? !isOwnersChannel(channel);
 }
 
 /** Whether the answer of a turn is also sent as a voice message: the model asked for that, or it answers one and that is set. */
@@ -20,5 +20,5 @@ export function isSpoken({ messages }: TurnFacts, entries: readonly TapeEntry[],
   const isToVoice = messages.some(({ media }) =>
     media.some((file) => file.speech === true && file.quotedFrom === undefined),
   );
-  return wantsVoice(entries) || (isToVoice && app.config.voice.speech.when === 'voice');
+  return wantsVoice(entries) || (isToVoice && speechStateOf(app).speaks?.toVoice === true);
 }

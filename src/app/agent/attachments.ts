@@ -2,16 +2,17 @@ import { outboundTo } from '../../agent/outgoing.ts';
 import type { Media } from '../../bus/messages.ts';
 import { Attachments } from '../../channels/inbound/attachments.ts';
 import type { App } from '../../core/app.ts';
+import { speechOf } from '../../core/program.ts';
 import { GuestFiles } from '../../channels/inbound/guest-files.ts';
-import { speechToText, type Transcribe } from '../../providers/openai/speech.ts';
-import { hasServer, hearingServer } from '../../providers/speech-servers.ts';
+import type { Transcribe } from '../../providers/vendor.ts';
 import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
 import { errorMessage } from '../../util/errors.ts';
 
 /** Creates the function that downloads the files of messages and transcribes voice messages. */
 export function createAttachments(app: App): Attachments {
   const { paths, clock, random, log, media, bus, channels } = app;
-  const speech = createSpeech(app);
+  const speech = (): Transcribe | null => speechOf(app)?.transcriber(app) ?? null;
+  // The log says what is wrong with it.
   speech();
   return new Attachments({
     outlets: channels.manager,
@@ -33,18 +34,4 @@ export function createAttachments(app: App): Attachments {
     random,
     log,
   });
-}
-
-/** What turns speech into text as the configuration says now; null: nothing does, and the log says why where it was wanted. */
-function createSpeech({ config, program, clock, log }: App): () => Transcribe | null {
-  let made: { readonly from: string; readonly speech: Transcribe | null } | undefined;
-  return () => {
-    const server = hearingServer(config, program.presets);
-    const from = JSON.stringify(server);
-    if (made?.from === from) return made.speech;
-    if (typeof server === 'string') log.warn(server);
-    const speech = hasServer(server) ? speechToText(server, clock) : null;
-    made = { from, speech };
-    return speech;
-  };
 }

@@ -60,9 +60,12 @@ export function requireOwnName({ extensions, packages }: Program, name: string):
 
 /** Throws one sentence without a full stop where something of the package exists already, or has no place. */
 function withPackage(program: Program, loaded: LoadedPlugin): Program {
-  const { name, settings = [], operations = [], channels = [], vendors = [] } = loaded.plugin;
+  const { name, settings = [], operations = [], channels = [], vendors = [], services = [] } = loaded.plugin;
   const known = new OperationTable(program.operations).names;
-  const apis = new Set(Array.from(program.presets.values(), ({ api }) => api));
+  const providers = [
+    ...vendors.map(({ api }) => api),
+    ...[...vendors, ...services].flatMap(({ presets }) => Object.keys(presets)),
+  ];
   const clashes = [
     ...settings.flatMap(({ path }) =>
       schemaAt(program, path.split('.')) === undefined ? [] : [`the setting ${path}`],
@@ -71,11 +74,9 @@ function withPackage(program: Program, loaded: LoadedPlugin): Program {
     ...channels.flatMap(({ kind, config }) =>
       config === undefined || kindOf(program, kind) === undefined ? [] : [`the kind of channel ${kind}`],
     ),
-    ...vendors.flatMap(({ api, presets }) =>
-      [api, ...Object.keys(presets)].flatMap((one) =>
-        apis.has(one) || program.presets.has(one) ? [`the provider ${one}`] : [],
-      ),
-    ),
+    ...providers
+      .filter((one) => Object.hasOwn(program.vendors, one) || program.presets.has(one))
+      .map((one) => `the provider ${one}`),
   ];
   if (clashes[0] !== undefined) throw new Error(`it adds ${clashes[0]}, which exists already`);
   return programOf(program.extensions, new Map([...program.packages, [name, loaded]]));
@@ -89,9 +90,18 @@ export function requirePartsOf(program: Program, loaded: LoadedPlugin): void {
   throw new Error('its settings, tables or commands count from the next start on; send /restart');
 }
 
-function hasStaticParts({ settings, tables, operations, vendors, cli, checks, channels = [] }: Plugin): boolean {
+function hasStaticParts({
+  settings,
+  tables,
+  operations,
+  vendors,
+  services,
+  cli,
+  checks,
+  channels = [],
+}: Plugin): boolean {
   return (
-    [settings, tables, operations, vendors, cli, checks].some((part) => part !== undefined) ||
+    [settings, tables, operations, vendors, services, cli, checks].some((part) => part !== undefined) ||
     channels.some(({ config }) => config !== undefined)
   );
 }

@@ -1,9 +1,15 @@
 import type { Spender } from '../../agent/context/budget.ts';
 import type { App } from '../../core/app.ts';
 import type { Embedder, MeaningState } from '../../memory/meaning/meaning.ts';
-import { canEmbed, embeddingServer, meaningText, type EmbeddingServer } from '../../providers/embedding-server.ts';
+import {
+  canEmbed,
+  embeddingServer,
+  meaningText,
+  openEmbeddings,
+  type EmbeddingServer,
+} from '../../providers/embedding-server.ts';
 import { readFacts } from '../../providers/error-facts.ts';
-import { openEmbeddings, type Embed, type Embeddings } from '../../providers/openai/embeddings.ts';
+import type { Embed, Embeddings } from '../../providers/vendor.ts';
 import { DeadlineError } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { noUsage } from '../../util/token-usage.ts';
@@ -34,7 +40,7 @@ export function createEmbedder(app: App): () => Embedder | null {
       : 'a daily budget of agent.budget is used up, so the rest follows tomorrow';
   };
   return () => {
-    const server = embeddingServer(config, program.presets);
+    const server = embeddingServer(config, program);
     if (!canEmbed(server)) return null;
     const from = JSON.stringify(server);
     if (made?.from === from) return made.embedder;
@@ -114,8 +120,8 @@ export function searchText(
   { config, program }: Pick<Base, 'config' | 'program'>,
   state: MeaningState | null,
 ): string | null {
-  const text = meaningText(config, program.presets);
-  if (text === null || state === null || !canEmbed(embeddingServer(config, program.presets))) return text;
+  const text = meaningText(config, program);
+  if (text === null || state === null || !canEmbed(embeddingServer(config, program))) return text;
   const { counts, trouble, paused } = state;
   const done = counts === null ? '' : `; ${countText(counts.embedded)} of ${countText(counts.total)} texts are there`;
   if (trouble !== null) return `by words only, because ${trouble}; it is asked again by itself${done}`;

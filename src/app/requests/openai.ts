@@ -2,8 +2,7 @@ import { textsOfEnded } from '../../agent/turn/answer-text.ts';
 import { apiFactsOf } from '../../bus/api.ts';
 import type { App } from '../../core/app.ts';
 import type { ApiBackend, Embedder, TurnRecord } from '../../gateway/openai/backend.ts';
-import { embeddingServer } from '../../providers/embedding-server.ts';
-import { openEmbeddings } from '../../providers/openai/embeddings.ts';
+import { embeddingServer, openEmbeddings } from '../../providers/embedding-server.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { readTape } from '../../session/reader.ts';
 import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
@@ -32,7 +31,7 @@ export function createApi(app: App): ApiBackend {
 
 /** The model of `memory.embeddings`; null: it is not set. What keeps it from being asked is told by its first call. */
 function embedderOf({ config, program, clock, redact }: App): Embedder | null {
-  const server = embeddingServer(config, program.presets);
+  const server = embeddingServer(config, program);
   if (server === null) return null;
   const { provider, model } = config.memory.embeddings;
   return {

@@ -2,7 +2,8 @@ import type { HomePaths } from '../../config/home.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { peopleOnDisk } from '../../journal/people.ts';
 import { meaningText } from '../../providers/embedding-server.ts';
-import { speechText, voiceText } from '../../providers/speech-servers.ts';
+import { scriptedKind } from '../../providers/presets.ts';
+import { speechStateOf } from '../../core/program.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { silentLog } from '../../util/log.ts';
@@ -14,6 +15,8 @@ import { peopleTroubles } from '../people/owners.ts';
 export interface HomeAtRest {
   /** `provider/model` that would answer; null: none could. */
   readonly model: string | null;
+  /** The model that would answer is a script. */
+  readonly isScripted: boolean;
   /** What becomes of voice messages, in one line; null: they are not turned into text. */
   readonly voice: string | null;
   /** Who speaks answers, in one line; null: no one. */
@@ -26,20 +29,15 @@ export interface HomeAtRest {
 
 /** Reads the journal, if there is one; starts nothing. */
 export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, loaded: LoadedConfig, clock: Clock): HomeAtRest {
-  const {
-    config,
-    program: { presets },
-  } = loaded;
-  const spoken = {
-    voice: voiceText(config, presets),
-    speech: speechText(config, presets),
-    search: meaningText(config, presets),
-  };
+  const { config, program } = loaded;
+  const { voice, speech } = speechStateOf(loaded);
+  const spoken = { voice, speech, search: meaningText(config, program) };
   const troubles = peopleTroubles(loaded, peopleOnDisk(paths.state), paths.config);
   try {
     const { standard } = createModels({ config, loaded, clock, random: systemRandom, log: silentLog });
-    return { model: fullName(standard), ...spoken, troubles };
+    const isScripted = standard.providerName === scriptedKind(program.presets);
+    return { model: fullName(standard), isScripted, ...spoken, troubles };
   } catch (error) {
-    return { model: null, ...spoken, troubles: [...troubles, errorMessage(error)] };
+    return { model: null, isScripted: false, ...spoken, troubles: [...troubles, errorMessage(error)] };
   }
 }

@@ -86,11 +86,12 @@ export async function replayTrace(
   return { turn: head.turn, version: head.version, requests, missing: head.missing };
 }
 
-function providersOf({ head }: TraceFile, { presets }: Program, clock: Clock): Providers {
+function providersOf({ head }: TraceFile, { presets, vendors }: Program, clock: Clock): Providers {
   const configs = Object.fromEntries(
     Object.entries(head.providers).map(([name, facts]) => [name, { ...facts, apiKey: 'not-needed' }]),
   );
-  return createProviders({ configs, program: { presets, vendors: {} }, clock });
+  const offline = Object.fromEntries(Object.entries(vendors).filter(([, vendor]) => vendor.isNotReplayed !== true));
+  return createProviders({ configs, program: { presets, vendors: offline }, clock });
 }
 
 interface Comparison {

@@ -31,7 +31,14 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   const { config, warnings, path, exists } = loaded;
   if (config.homes.enabled) return await machineAtRest({ paths, loaded, json }, context);
   const { homeAtRest } = await import('../../app/start/home-at-rest.ts');
-  const { model: modelNow, voice, speech, search, troubles: found } = homeAtRest(paths, loaded, context.clock);
+  const {
+    model: modelNow,
+    isScripted,
+    voice,
+    speech,
+    search,
+    troubles: found,
+  } = homeAtRest(paths, loaded, context.clock);
   const troubles = [...warnings, ...found];
   const agents = Object.keys(config.agents);
   const machine = machineOf(paths.home);
@@ -55,7 +62,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     ...rows({
       home: facts.home,
       config: exists ? path : `${path} (there is none; the defaults are used)`,
-      model: modelRow(facts.model, modelNow),
+      model: modelRow(facts.model, modelNow, isScripted),
       channels:
         [...facts.channels, ...channelsOff(config).map((name) => `${name} (switched off)`)].join(', ') || 'none',
       ...(agents.length === 0 ? {} : { agents: agents.join(', ') }),
@@ -179,11 +186,10 @@ function warningLines(warnings: readonly string[]): readonly string[] {
 }
 
 /** What is set, and what it means now where that is not the same. */
-function modelRow(set: string, answers: string | null): string {
+function modelRow(set: string, answers: string | null, isScripted: boolean): string {
   if (answers === null) return `${set} (it cannot be called)`;
   if (set === answers) return set;
-  const isDemo = answers.startsWith('demo/');
-  return `${set} (now ${answers}${isDemo ? ': no key of a model provider is set, so the scripted demo answers' : ''})`;
+  return `${set} (now ${answers}${isScripted ? ': no key of a model provider is set, so the scripted demo answers' : ''})`;
 }
 
 function rows(facts: Readonly<Record<string, string>>): readonly string[] {

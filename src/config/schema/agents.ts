@@ -32,7 +32,6 @@ const agent = (sections: readonly string[]) =>
       skills: overrides('skills'),
       memory: overrides('memory'),
       heartbeat: overrides('heartbeat'),
-      voice: overrides('voice'),
       session: overrides('session'),
       plugins: z.array(z.unknown()).optional().describe('Its plugins, as in the section of that name.'),
       log: overrides('log'),

@@ -1,11 +1,13 @@
 import type { Config } from '../../config/schema.ts';
-import { asksWindowOf, hasBaseUrl, keysOf, presetOf } from '../../providers/open-provider.ts';
+import type { Program } from '../../core/program.ts';
+import { keysOf } from '../../providers/endpoint.ts';
+import { asksWindowOf, hasBaseUrl, presetOf } from '../../providers/open-provider.ts';
 import { canEmbed, embeddingServer, meaningText } from '../../providers/embedding-server.ts';
 import { configuredWindow, LEAST_WINDOW, SMALL_WINDOW } from '../../providers/context-window-registry.ts';
 import { factText } from '../../providers/learned.ts';
+import { usualKind } from '../../providers/presets.ts';
 import { askContextWindow, type ServerFacts } from '../../providers/probe-context-window.ts';
 import { quirkNote } from '../../providers/quirks.ts';
-import { hearingServer, speakingServer, speechText, voiceText } from '../../providers/speech-servers.ts';
 import { listModels } from '../../setup/models.ts';
 import { localAddress } from '../../setup/scan.ts';
 import { pathText } from '../../config/setting.ts';
@@ -16,12 +18,6 @@ import type { Scene } from '../scene.ts';
 
 export const modelChecks: readonly Check[] = [
   { id: 'model.answers', subject: 'models', about: 'a model answers with this configuration', run: answers },
-  {
-    id: 'voice.server',
-    subject: 'models',
-    about: 'which servers turn voice messages into text and speak answers, and get recordings and texts',
-    run: voice,
-  },
   {
     id: 'memory.embeddings',
     subject: 'models',
@@ -57,55 +53,35 @@ const WANTED_TOKENS = 32_768;
 
 type ProviderEntry = Config['providers'][string];
 
-function answers({ loaded, ports, command }: Scene): readonly Finding[] {
+function answers({ program, loaded, ports, command }: Scene): readonly Finding[] {
   if (loaded === null) return [];
   try {
     const model = ports.answeringModel(loaded);
-    if (!model.startsWith('demo/')) return [ok(`${model} answers.`)];
-    if (loaded.config.agent.model.startsWith('demo')) return [ok('The scripted demo answers, as it is set.')];
+    const { agent, providers } = loaded.config;
+    if (!isScripted(program, model.split('/')[0] ?? '', providers)) return [ok(`${model} answers.`)];
+    if (agent.model.trim() !== 'auto') return [ok('The scripted demo answers, as it is set.')];
     return [note('No key of a model provider is set, so the scripted demo answers.', command('init'))];
   } catch (error) {
     return [failed(errorMessage(error), command('init'))];
   }
 }
 
-function voice({ program: { presets }, loaded, command }: Scene): readonly Finding[] {
-  if (loaded === null) return [];
-  const { config } = loaded;
-  return [
-    ...serverFinding(hearingServer(config, presets), {
-      does: `Voice messages are ${voiceText(config, presets)}.`,
-      off: 'To switch that off, set voice.provider to null.',
-      remedy: command('config set voice.provider auto'),
-    }),
-    ...serverFinding(speakingServer(config, presets), {
-      does: `Answers are ${speechText(config, presets)}.`,
-      off: 'To switch that off, set voice.speech.provider to null.',
-      remedy: command('config set voice.speech.provider auto'),
-    }),
-  ];
+function isScripted({ presets }: Program, name: string, providers: Config['providers']): boolean {
+  const entry = Object.hasOwn(providers, name) ? providers[name] : undefined;
+  return presets.get(entry?.kind ?? name)?.isScripted === true;
 }
 
-function embeddings({ program: { presets }, loaded, command }: Scene): readonly Finding[] {
+function embeddings({ program, loaded, command }: Scene): readonly Finding[] {
   if (loaded === null) return [];
-  const server = embeddingServer(loaded.config, presets);
+  const server = embeddingServer(loaded.config, program);
   if (server === null) return [];
   if (!canEmbed(server)) return [failed(server, command('config unset memory.embeddings'))];
   return [
     note(
-      `The memory is searched ${meaningText(loaded.config, presets)}. To switch that off, set memory.embeddings.model and its server to null.`,
+      `The memory is searched ${meaningText(loaded.config, program)}. To switch that off, set memory.embeddings.model and its server to null.`,
       command('config unset memory.embeddings'),
     ),
   ];
-}
-
-function serverFinding(
-  server: ReturnType<typeof hearingServer>,
-  { does, off, remedy }: { readonly does: string; readonly off: string; readonly remedy: string },
-): readonly Finding[] {
-  if (typeof server === 'string') return [failed(server, remedy)];
-  if (server === null) return [];
-  return [ok(server.isAutomatic ? `${does} ${off}` : does)];
 }
 
 /** The model of an entry that is set; null: none of this provider. */
@@ -115,11 +91,12 @@ function modelOf(name: string, { agent }: Config): string | null {
 }
 
 /** Those that are called: with a key, an address, or a model that is set. */
-function calledProviders({ providers, ...config }: Config): readonly (readonly [string, ProviderEntry])[] {
-  return Object.entries(providers).filter(([name, entry]) => {
-    const isDemo = (entry.kind ?? name) === 'demo';
-    const isNamed = modelOf(name, { providers, ...config }) !== null;
-    return !isDemo && (keysOf(entry).length > 0 || entry.baseUrl !== null || isNamed);
+function calledProviders(program: Program, config: Config): readonly (readonly [string, ProviderEntry])[] {
+  return Object.entries(config.providers).filter(([name, entry]) => {
+    const isNamed = modelOf(name, config) !== null;
+    return (
+      !isScripted(program, name, config.providers) && (keysOf(entry).length > 0 || entry.baseUrl !== null || isNamed)
+    );
   });
 }
 
@@ -127,7 +104,7 @@ async function keys(scene: Scene, signal: AbortSignal): Promise<readonly Finding
   const { loaded } = scene;
   if (loaded === null) return [];
   const found = await Promise.all(
-    calledProviders(loaded.config).flatMap(([name, entry]) => {
+    calledProviders(scene.program, loaded.config).flatMap(([name, entry]) => {
       const all = keysOf(entry);
       if (all.length === 0) return [keyFinding(scene, { name, entry, apiKey: null, label: name }, signal)];
       return all.map((apiKey, at) => {
@@ -153,13 +130,13 @@ async function keyFinding(
 ): Promise<Finding | null> {
   if (loaded === null) return null;
   const { config, keyVariables } = loaded;
-  const kind = entry.kind ?? (program.presets.has(name) ? name : 'openai');
+  const kind = entry.kind ?? (program.presets.has(name) ? name : (usualKind(program.presets) ?? name));
   const preset = program.presets.get(kind);
   const needsKey = preset?.keyVariable !== null && entry.baseUrl === null;
   // That no model can be called is what model.answers says.
   if (apiKey === null && needsKey) return null;
   const baseUrl = localAddress(name, config, { program, env });
-  const listed = await listModels({ presets: program.presets, provider: kind, baseUrl, apiKey, clock, signal });
+  const listed = await listModels({ program, provider: kind, baseUrl, apiKey, clock, signal });
   const variable = keyVariables[name];
   const place = service?.opened.supervisor.places.variables;
   const newKey =
@@ -216,22 +193,22 @@ async function window(
   const preset =
     entry !== undefined && hasBaseUrl(entry) ? presetOf(presets, name, entry) : presets.get(entry?.kind ?? name);
   const baseUrl = localAddress(name, config, { program, env }) ?? preset?.baseUrl ?? null;
-  const vendor = preset === undefined ? undefined : vendors[preset.api];
-  const isAsked = vendor?.window !== undefined || (preset !== undefined && asksWindowOf(entry ?? {}, preset));
-  if (!isAsked || baseUrl === null) return [];
+  if (preset === undefined || baseUrl === null || !asksWindowOf(entry ?? {}, preset, vendors)) return [];
+  const vendor = vendors[preset.api];
   const apiKey = entry === undefined ? null : (keysOf(entry)[0] ?? null);
   const set = configuredWindow(config, ref);
   let hasTools = true;
   const onServer = (facts: ServerFacts): void => void (hasTools = facts.hasTools);
-  const asked = { baseUrl, model, apiKey, headers: entry?.headers, clock, deadlineMs: WINDOW_MS, onServer };
+  const { headers } = entry ?? {};
+  const asked = { baseUrl, model, apiKey, headers, clock, deadlineMs: WINDOW_MS, onServer, configured: set };
   const [tokens, now] = await Promise.all([
-    vendor?.window?.({ ...asked, configured: set }) ?? askContextWindow(asked, vendors),
+    askContextWindow(vendors, preset.api, asked),
     vendor?.loadedWindow?.(asked) ?? null,
   ]);
   signal.throwIfAborted();
   const noTools = hasTools ? null : quirkNote('no tools', model);
   return [
-    ...windowFindings({ name, model, ref, isTold: vendor !== undefined, set, tokens, now, command }),
+    ...windowFindings({ name, model, ref, isTold: vendor?.usualWindow !== undefined, set, tokens, now, command }),
     ...(noTools === null ? [] : [warning(noTools, command(`init --provider ${name}`))]),
   ];
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { enabledChannels } from '../../config/channels.ts';
 import { loadConfig, type LoadedConfig } from '../../config/load.ts';
-import { keysOf } from '../../providers/open-provider.ts';
+import { keysOf } from '../../providers/endpoint.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';

@@ -7,9 +7,8 @@ import { buildGoldSet, GOLD_KINDS, GOLD_LANGUAGES } from './gold-set.ts';
 import { askGoldQuestions, recallOf, writeGoldMemory, type Answered, type Recall } from './measure.ts';
 import type { Retriever } from '../../../src/memory/search/retriever.ts';
 import { MemorySearch } from '../../../src/memory/search/search.ts';
-import { embeddingServer, type EmbeddingServer } from '../../../src/providers/embedding-server.ts';
-import { openEmbeddings } from '../../../src/providers/openai/embeddings.ts';
-import type { Presets } from '../../../src/providers/presets.ts';
+import { embeddingServer, openEmbeddings, type EmbeddingServer } from '../../../src/providers/embedding-server.ts';
+import type { ModelServices } from '../../../src/providers/vendor.ts';
 import { Pricing, type PricingOptions } from '../../../src/providers/pricing.ts';
 import type { Clock } from '../../../src/util/clock.ts';
 import { AppError } from '../../../src/util/errors.ts';
@@ -58,16 +57,16 @@ export interface EvaluatedModel {
  */
 export async function evaluateMemory({
   config,
-  presets,
+  program,
   env,
   clock,
 }: {
   readonly config: Pick<Config, 'memory' | 'models' | 'providers'>;
-  readonly presets: Presets;
+  readonly program: ModelServices;
   readonly env: Environment;
   readonly clock: Clock;
 }): Promise<Evaluation> {
-  const server = embeddingServer(config, presets);
+  const server = embeddingServer(config, program);
   if (typeof server === 'string') throw new AppError('embeddings-unusable', server);
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(env['TMPDIR'] ?? tmpdir(), 'assistant-memory-'));
@@ -101,7 +100,7 @@ export async function evaluateMemory({
   const seconds = Math.round((clock.monotonic() - began) / 100) / 10;
   const ways = [byWords, await ask('meaning'), await ask('both')];
   requireAnswer(search);
-  const costUsd = await costOf({ ...config, presets }, server, used.tokens);
+  const costUsd = await costOf({ ...config, presets: program.presets }, server, used.tokens);
   return { ...counts, ways, model: { model: server.model, host: server.host, tokens: used.tokens, costUsd, seconds } };
 }
 

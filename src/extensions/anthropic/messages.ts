@@ -1,9 +1,12 @@
 import type { Anthropic } from '@anthropic-ai/sdk';
-import type { EndpointOptions } from '../endpoint.ts';
-import type { Provider } from '../provider.ts';
-import { nameErrors } from '../sdk-errors.ts';
-import { sdkProvider } from '../sdk-provider.ts';
-import { endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
+import {
+  endpointFetch,
+  nameErrors,
+  sdkProvider,
+  sdkTimeout,
+  type EndpointOptions,
+  type Provider,
+} from '../../core/api-providers.ts';
 import { fromAnthropicEvents } from './messages-events.ts';
 import { toAnthropicRequest } from './messages-request.ts';
 

@@ -1,7 +1,13 @@
-import { cut, oneLine } from '../../util/text.ts';
-import type { Usage } from '../../util/token-usage.ts';
+import type {
+  ModelEvent,
+  ModelMessage,
+  ModelRequest,
+  ModelToolCall,
+  Provider,
+  Usage,
+} from '../../core/api-providers.ts';
+import { cut, oneLine } from '../../core/api.ts';
 import { understand } from './script.ts';
-import type { ModelEvent, ModelMessage, ModelRequest, ModelToolCall, Provider } from '../provider.ts';
 
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 

@@ -1,21 +1,23 @@
 import type OpenAI from 'openai';
 import * as z from 'zod';
-import type { Quirks } from '../presets.ts';
-import type { AssistantPart, ModelRequest, UserPart } from '../provider.ts';
 import {
   EMPTY_ANSWER,
   legalArguments,
   outputText,
+  perExchange,
+  perObject,
   readablePart,
   systemMessage,
   wireName,
   wireRequest,
+  type AssistantPart,
   type Exchange,
+  type ModelRequest,
+  type Quirks,
   type ToolMessage,
+  type UserPart,
   type WireRequest,
-} from '../transcript.ts';
-import { perExchange } from '../exchanges.ts';
-import { perObject } from '../wire-json.ts';
+} from '../../core/api-providers.ts';
 
 type Body = OpenAI.ChatCompletionCreateParamsStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;

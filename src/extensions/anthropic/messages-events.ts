@@ -1,10 +1,19 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { argumentsText, failureIn, isLengthReason } from '../answer-words.ts';
-import { isRefusalReason } from '../content-refusals.ts';
-import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
-import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
-import { readUsage } from '../read-usage.ts';
-import { DONE } from '../server-events.ts';
+import {
+  DONE,
+  argumentsText,
+  brokenStream,
+  failureIn,
+  isLengthReason,
+  isRefusalReason,
+  malformedAnswer,
+  readUsage,
+  type ErrorContext,
+  type ModelEvent,
+  type ModelResponse,
+  type ModelToolCall,
+  type StopReason,
+} from '../../core/api-providers.ts';
 
 type RawEvent = Anthropic.RawMessageStreamEvent;
 

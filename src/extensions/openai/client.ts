@@ -1,8 +1,5 @@
 import type { OpenAI } from 'openai';
-import type { EndpointOptions } from '../endpoint.ts';
-import { nameErrors } from '../sdk-errors.ts';
-import type { Fetch } from '../wrappers/watchdog.ts';
-import { endpointFetch, sdkTimeout } from '../wrappers/stream-call.ts';
+import { endpointFetch, nameErrors, sdkTimeout, type EndpointOptions, type Fetch } from '../../core/api-providers.ts';
 
 const OFFICIAL_HOST = 'api.openai.com';
 

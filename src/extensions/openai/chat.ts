@@ -1,10 +1,22 @@
-import type { EndpointOptions } from '../endpoint.ts';
-import { COMPATIBLE, OFFICIAL } from '../presets.ts';
-import type { Provider } from '../provider.ts';
-import { sdkProvider } from '../sdk-provider.ts';
+import { sdkProvider, type EndpointOptions, type Provider, type Quirks } from '../../core/api-providers.ts';
 import { fromOpenAiEvents } from './chat-events.ts';
 import { toOpenAiRequest } from './chat-request.ts';
 import { isOfficial, openClient } from './client.ts';
+
+/** Most servers that speak OpenAI's API. */
+export const COMPATIBLE: Quirks = {
+  maxTokens: 'max_tokens',
+  systemRole: 'system',
+  reasoning: 'effort',
+  streamUsage: true,
+  callId: /^[\x21-\x7e]{1,40}$/u,
+  answerAfterTools: false,
+  choiceNone: true,
+  body: {},
+};
+
+/** OpenAI's own API. */
+export const OFFICIAL: Quirks = { ...COMPATIBLE, maxTokens: 'max_completion_tokens' };
 
 /** OpenAI's Chat Completions, or any server that speaks it. */
 export function createOpenAiProvider(endpoint: EndpointOptions): Provider {

@@ -1,10 +1,19 @@
 import type { OpenAI } from 'openai';
-import { argumentsText, failureIn } from '../answer-words.ts';
-import { isRefusalReason } from '../content-refusals.ts';
-import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
-import type { ModelEvent, ModelResponse, ModelToolCall, ReasoningPart, StopReason } from '../provider.ts';
-import { readUsage } from '../read-usage.ts';
-import { DONE } from '../server-events.ts';
+import {
+  DONE,
+  argumentsText,
+  brokenStream,
+  failureIn,
+  isRefusalReason,
+  malformedAnswer,
+  readUsage,
+  type ErrorContext,
+  type ModelEvent,
+  type ModelResponse,
+  type ModelToolCall,
+  type ReasoningPart,
+  type StopReason,
+} from '../../core/api-providers.ts';
 
 type RawEvent = OpenAI.Responses.ResponseStreamEvent;
 type OutputItem = OpenAI.Responses.ResponseOutputItem;

@@ -1,4 +1,4 @@
-import type { ToolSpec } from '../provider.ts';
+import type { ToolSpec } from '../../core/api-providers.ts';
 
 /** The tool calls that the demo model makes for a sentence, in order, and sentences about calls that it cannot make. */
 export interface DemoPlan {

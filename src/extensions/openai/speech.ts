@@ -1,15 +1,11 @@
 import { createReadStream } from 'node:fs';
-import type { Clock } from '../../util/clock.ts';
-import type { SpeechServer } from '../speech-servers.ts';
-import { clientsFor } from '../wrappers/stream-call.ts';
+import { clientsFor, type EndpointOptions } from '../../core/api-providers.ts';
+import type { Synthesize, Transcribe } from '../../core/api-vendors.ts';
 import { openClient } from './client.ts';
 
-/** Turns the speech in a file into text; throws when the server does not. */
-export type Transcribe = (path: string, signal: AbortSignal) => Promise<string>;
-
 /** Speech to text by OpenAI's transcription API, there or at a compatible server. */
-export function speechToText({ apiKey, baseUrl, model }: SpeechServer, clock: Clock): Transcribe {
-  const client = clientsFor({ name: 'voice', apiKey, baseUrl, clock }, openClient);
+export function speechToText(endpoint: EndpointOptions, model: string): Transcribe {
+  const client = clientsFor(endpoint, openClient);
   return async (path, signal) => {
     const { audio } = await client();
     const { text } = await audio.transcriptions.create({ file: createReadStream(path), model }, { signal });
@@ -17,22 +13,14 @@ export function speechToText({ apiKey, baseUrl, model }: SpeechServer, clock: Cl
   };
 }
 
-/** Speaks a text; throws when the server does not. */
-export type Synthesize = (
-  text: string,
-  options: { readonly voice: string; readonly format: 'opus' | 'mp3' | 'aac' | 'flac' | 'wav' },
-  signal: AbortSignal,
-) => Promise<Uint8Array>;
-
 /** A long text takes most of a minute to be spoken. */
 const SPEAKING_MS = 120_000;
 /** Bytes: half an hour of the largest format. */
 const MOST_BYTES = 25 * 1024 * 1024;
 
 /** Text to speech by OpenAI's speech API, there or at a compatible server. */
-export function textToSpeech({ apiKey, baseUrl, model }: SpeechServer, clock: Clock): Synthesize {
-  const endpoint = { name: 'voice.speech', apiKey, baseUrl, clock, firstByteMs: SPEAKING_MS, idleMs: SPEAKING_MS };
-  const client = clientsFor(endpoint, openClient);
+export function textToSpeech(endpoint: EndpointOptions, model: string): Synthesize {
+  const client = clientsFor({ ...endpoint, firstByteMs: SPEAKING_MS, idleMs: SPEAKING_MS }, openClient);
   return async (text, { voice, format }, signal) => {
     const { audio } = await client();
     const response = await audio.speech.create({ model, voice, input: text, response_format: format }, { signal });

@@ -1,6 +1,4 @@
-import type { EndpointOptions } from '../endpoint.ts';
-import type { Provider } from '../provider.ts';
-import { sdkProvider } from '../sdk-provider.ts';
+import { sdkProvider, type EndpointOptions, type Provider } from '../../core/api-providers.ts';
 import { openClient } from './client.ts';
 import { fromResponsesEvents } from './responses-events.ts';
 import { toResponsesRequest } from './responses-request.ts';

@@ -1,13 +1,23 @@
 import type OpenAI from 'openai';
-import { isJson } from '../../util/bare-json.ts';
-import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
-import type { Usage } from '../../util/token-usage.ts';
-import { argumentsText, failureIn, isLengthReason } from '../answer-words.ts';
-import { isRefusalReason } from '../content-refusals.ts';
-import { brokenStream, malformedAnswer, type ErrorContext } from '../errors.ts';
-import type { ModelEvent, ModelResponse, ModelToolCall, StopReason } from '../provider.ts';
-import { laterUsage, readUsage } from '../read-usage.ts';
-import { DONE } from '../server-events.ts';
+import {
+  DONE,
+  argumentsText,
+  brokenStream,
+  failureIn,
+  isJson,
+  isLengthReason,
+  isRefusalReason,
+  laterUsage,
+  malformedAnswer,
+  readUsage,
+  type ErrorContext,
+  type ModelEvent,
+  type ModelResponse,
+  type ModelToolCall,
+  type StopReason,
+  type Usage,
+} from '../../core/api-providers.ts';
+import { deadline, raceAbort, type Clock } from '../../core/api.ts';
 
 type Chunk = OpenAI.ChatCompletionChunk;
 type Delta = OpenAI.ChatCompletionChunk.Choice['delta'];

@@ -1,19 +1,22 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import * as z from 'zod';
-import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provider.ts';
 import {
-  argumentsObject,
   EMPTY_ANSWER,
+  argumentsObject,
   outputText,
+  perExchange,
+  perObject,
   readablePart,
   wireName,
   wireRequest,
+  type AssistantPart,
   type Exchange,
+  type ModelRequest,
+  type ToolChoice,
   type ToolMessage,
+  type UserPart,
   type WireRequest,
-} from '../transcript.ts';
-import { perExchange } from '../exchanges.ts';
-import { perObject } from '../wire-json.ts';
+} from '../../core/api-providers.ts';
 
 type Body = Anthropic.MessageCreateParamsStreaming;
 type Block = Anthropic.ContentBlockParam;

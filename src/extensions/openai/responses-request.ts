@@ -1,19 +1,22 @@
 import type { OpenAI } from 'openai';
 import * as z from 'zod';
-import type { AssistantPart, ModelRequest, ToolChoice, UserPart } from '../provider.ts';
 import {
   EMPTY_ANSWER,
   legalArguments,
   outputText,
+  perExchange,
+  perObject,
   readablePart,
   wireName,
   wireRequest,
+  type AssistantPart,
   type Exchange,
+  type ModelRequest,
+  type ToolChoice,
   type ToolMessage,
+  type UserPart,
   type WireRequest,
-} from '../transcript.ts';
-import { perExchange } from '../exchanges.ts';
-import { perObject } from '../wire-json.ts';
+} from '../../core/api-providers.ts';
 
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming;
 type Item = OpenAI.Responses.ResponseInputItem;
