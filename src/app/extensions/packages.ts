@@ -82,12 +82,15 @@ function withPackage(program: Program, loaded: LoadedPlugin): Program {
   return programOf(program.extensions, new Map([...program.packages, [name, loaded]]));
 }
 
+/** A package that runs when the assistant was started again. */
+export class RestartNeeded extends Error {}
+
 /** Throws one sentence without a full stop where a package has parts that this program lacks, because it was made without it. */
 export function requirePartsOf(program: Program, loaded: LoadedPlugin): void {
   const { plugin } = loaded;
   if (!hasStaticParts(plugin) || program.packages.get(plugin.name)?.plugin === plugin) return;
   if (!program.packages.has(plugin.name)) withPackage(program, loaded);
-  throw new Error('its settings, tables or commands count from the next start on; send /restart');
+  throw new RestartNeeded('its settings, tables or commands count from the next start on; send /restart');
 }
 
 function hasStaticParts({

@@ -14,7 +14,7 @@ import type { Logger } from '../../util/log.ts';
 import { thrownLine } from '../../util/misfit.ts';
 import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
 import { guardKey, guardStages, standIn, wayOut, type Missing } from './missing-guards.ts';
-import { pluginFolders, requireOwnName, requirePartsOf } from './packages.ts';
+import { pluginFolders, requireOwnName, requirePartsOf, RestartNeeded } from './packages.ts';
 import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
 
 /** How long each extension is waited for when it starts, stops or forgets, ms. */
@@ -56,7 +56,7 @@ export interface PluggedModels {
 export interface PluginState {
   readonly name: string;
   readonly version: string | null;
-  readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode';
+  readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode' | 'waits for a restart';
 }
 
 export interface PluginsOptions {
@@ -87,6 +87,7 @@ export class PluginHost implements Plugins {
   #missingGuards: readonly Plugin[] = [];
   #contributions: Contributions = NO_CONTRIBUTIONS;
   #troubles: readonly string[] = [];
+  #waiting: ReadonlySet<string> = new Set();
   #toolClashes: readonly Clash[] = [];
   /** One sentence each, by extension and what it could not do. */
   readonly #failures = new Map<string, string>();
@@ -129,7 +130,7 @@ export class PluginHost implements Plugins {
   async load(): Promise<ReadonlySet<string> | null> {
     const { config, safe } = this.#options;
     const before = this.#running;
-    const { running, troubles, found, failed } = await this.#read(safe ? [] : config.plugins);
+    const { running, troubles, found, failed, waiting } = await this.#read(safe ? [] : config.plugins);
     this.#isRead = true;
     this.#found = found;
     const missing = this.#guardsWithout(running, failed);
@@ -140,6 +141,7 @@ export class PluginHost implements Plugins {
       JSON.stringify([...running.keys()]) === JSON.stringify([...before.keys()]) &&
       [...running].every(([name, { plugin }]) => before.get(name)?.plugin === plugin);
     this.#troubles = troubles;
+    this.#waiting = waiting;
     if (isSame) return null;
     this.#running = running;
     this.#join();
@@ -251,12 +253,14 @@ export class PluginHost implements Plugins {
     readonly running: ReadonlyMap<string, LoadedPlugin>;
     readonly troubles: readonly string[];
     readonly failed: ReadonlyMap<string, Missing>;
+    readonly waiting: ReadonlySet<string>;
   }> {
     const { clock, pins: file, log, given, program } = this.#options;
     const found = await findPlugins(this.#folders);
     const running = new Map<string, LoadedPlugin>();
     const troubles: string[] = [];
     const failed = new Map<string, Missing>();
+    const waiting = new Set<string>();
     const fresh = new Map<string, string | null>();
     for (const name of listed) {
       const loadedBefore = this.#running.get(name);
@@ -280,6 +284,7 @@ export class PluginHost implements Plugins {
         if ((pins.get(guardKey(name)) ?? null) !== stages) fresh.set(guardKey(name), stages);
       } catch (error) {
         troubles.push(notRunning(name, error));
+        if (error instanceof RestartNeeded) waiting.add(name);
         if (before === undefined) {
           const looksGuarding = one !== undefined && (await saysGuard(one.folder));
           failed.set(name, { why: thrownLine(error), looksGuarding });
@@ -294,7 +299,7 @@ export class PluginHost implements Plugins {
         log.warn('plugins: agreement not written', { reason: errorMessage(error) }),
       );
     }
-    return { found, running, troubles, failed };
+    return { found, running, troubles, failed, waiting };
   }
 
   /**
@@ -402,6 +407,7 @@ export class PluginHost implements Plugins {
     if (this.#listed.slice(this.builtin.length).some((one) => one.name === name)) return 'running';
     const { config, safe } = this.#options;
     if (!config.plugins.includes(name) || config.extensions[name] === false) return 'not enabled';
+    if (this.#waiting.has(name)) return 'waits for a restart';
     return safe ? 'safe mode' : 'failed';
   }
 }

@@ -170,6 +170,10 @@ async function tellState(context: CliContext, home: string | undefined, name: st
   }
   await using assistant = await openAssistant(context, home);
   const state = (await assistant.port.request('pluginsList', {})).find((one) => one.name === name)?.state;
+  if (state === 'waits for a restart') {
+    context.stdout.write(`Added ${terminalText(name)}. It runs after a restart: send /restart.\n`);
+    return 0;
+  }
   const { warnings } = await assistant.port.info();
   const about = warnings.filter((warning) => warning.startsWith(`The plugin ${JSON.stringify(name)}`));
   const lines = [`Added ${name}. It is ${state ?? 'not there'}.`, ...about.map((warning) => `⚠ ${warning}`)];

@@ -30,7 +30,7 @@ export const extensions = {
       readonly name: string;
       /** Null: there is no such package. */
       readonly version: string | null;
-      readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode';
+      readonly state: 'running' | 'not enabled' | 'failed' | 'safe mode' | 'waits for a restart';
     }[]
   >()({
     description: 'Lists the packages in the folder of plugins, and those that the configuration names.',
