@@ -36,7 +36,7 @@ test('the plugin of the tutorial has 60 lines; it is installed, switched off and
   await world.assistant[Symbol.asyncDispose]();
   await command('memory', 'forget', 'lemonade', '--yes');
   using db = new DatabaseSync(homePaths(world.home).state);
-  expect(db.prepare('SELECT count(*) AS n FROM water_glass').get()).toEqual({ n: 0 });
+  expect(db.prepare('SELECT note FROM water_glass').all()).toEqual([{ note: '[forgotten]' }]);
   await command('plugins', 'remove', 'water');
   expect(await command('plugins', 'list')).not.toContain('water');
 });
