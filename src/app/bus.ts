@@ -1,6 +1,6 @@
 import { HookRunner, type HookSet } from '../agent/hooks/hooks.ts';
 import { unifiedSession } from '../agent/joining.ts';
-import { MessageBus, type OutboxPort } from '../bus/bus.ts';
+import { MessageBus, type DurableOutbox } from '../bus/bus.ts';
 import type { App } from '../core/app.ts';
 import { errorMessage } from '../util/errors.ts';
 
@@ -27,7 +27,7 @@ export function openBus({ config, newId, log, redact, journal, hooks }: App): Me
 }
 
 /** The same outbox: what is put into it is free of secrets. */
-function cleanOutbox(outbox: OutboxPort, redact: (text: string) => string): OutboxPort {
+function cleanOutbox(outbox: DurableOutbox, redact: (text: string) => string): DurableOutbox {
   return {
     enqueue: (messages) => outbox.enqueue(messages.map((message) => ({ ...message, text: redact(message.text) }))),
     page: (after, limit) => outbox.page(after, limit),

@@ -1,3 +1,5 @@
+import type { Inbox } from '../journal/inbox.ts';
+import type { Outbox } from '../journal/outbox.ts';
 import type { IdFactory } from '../util/ids.ts';
 import { othersFirst, Wake } from '../util/wake.ts';
 import { wellFormed } from '../util/well-formed.ts';
@@ -17,25 +19,9 @@ export interface Queued<Message> {
   readonly message: Message;
 }
 
-/** The durable half of the inbound queue; the journal implements it. */
-export interface InboxPort {
-  /** Writes messages and read cursors in one transaction; resolves after the commit with one result for each message. */
-  accept(messages: readonly InboundMessage[], cursors?: readonly Cursor[]): Promise<readonly AcceptResult[]>;
-  /** Accepted messages that no turn has taken yet, oldest first, with `seq` above `after`. */
-  page(after: number, limit: number): readonly Queued<InboundMessage>[];
-  /** Calls back when `page` may have more. */
-  onQueued(listener: () => void): Disposable;
-}
-
-/** The durable half of the outbound queue; the journal implements it. */
-export interface OutboxPort {
-  /** Writes messages in one transaction; one whose id exists already is left as it is. */
-  enqueue(messages: readonly OutboundMessage[]): Promise<void>;
-  /** Messages that wait to be sent, oldest first, with `seq` above `after`. */
-  page(after: number, limit: number): readonly Queued<OutboundMessage>[];
-  /** Calls back when `page` may have more. */
-  onQueued(listener: () => void): Disposable;
-}
+/** The durable halves of the queues. */
+type DurableInbox = Pick<Inbox, 'accept' | 'page' | 'onQueued'>;
+export type DurableOutbox = Pick<Outbox, 'enqueue' | 'page' | 'onQueued'>;
 
 const PAGE = 128;
 
@@ -45,8 +31,8 @@ const PAGE = 128;
  * Live events (`emit`, `listen`) are not queued and not stored.
  */
 export class MessageBus {
-  readonly #inbox: InboxPort;
-  readonly #outbox: OutboxPort;
+  readonly #inbox: DurableInbox;
+  readonly #outbox: DurableOutbox;
   readonly #newId: IdFactory;
   readonly #sessionKey: (draft: InboundDraft) => string | undefined;
   readonly #inbound = new Wake();
@@ -56,25 +42,25 @@ export class MessageBus {
   readonly #accepted = new Set<(message: InboundMessage) => void>();
   readonly #onListenerFailure: (error: unknown) => void;
 
-  constructor(ports: {
-    inbox: InboxPort;
-    outbox: OutboxPort;
+  constructor(options: {
+    inbox: DurableInbox;
+    outbox: DurableOutbox;
     newId: IdFactory;
     /** Names the session of a message; undefined: the session of its chat. @default always undefined */
     sessionKey?: (draft: InboundDraft) => string | undefined;
     /** Called with the error of a live listener, which is then removed. @default ignored */
     onListenerFailure?: (error: unknown) => void;
   }) {
-    this.#onListenerFailure = ports.onListenerFailure ?? (() => {});
-    this.#inbox = ports.inbox;
-    this.#outbox = ports.outbox;
+    this.#onListenerFailure = options.onListenerFailure ?? (() => {});
+    this.#inbox = options.inbox;
+    this.#outbox = options.outbox;
     const heard = [
-      ports.inbox.onQueued(() => this.#inbound.wake()),
-      ports.outbox.onQueued(() => this.#outbound.wake()),
+      options.inbox.onQueued(() => this.#inbound.wake()),
+      options.outbox.onQueued(() => this.#outbound.wake()),
     ];
     this.#closed.signal.addEventListener('abort', () => heard.forEach((one) => one[Symbol.dispose]()), { once: true });
-    this.#newId = ports.newId;
-    this.#sessionKey = ports.sessionKey ?? (() => undefined);
+    this.#newId = options.newId;
+    this.#sessionKey = options.sessionKey ?? (() => undefined);
   }
 
   /** Key of the session that a message will belong to. */

@@ -1,5 +1,5 @@
 import type { Row } from '../storage/database.ts';
-import type { JournalDatabase } from './rows.ts';
+import { JournalStore, type JournalDatabase } from './rows.ts';
 
 /** A command that an owner allowed from now on: exactly this program with these arguments in this folder. */
 export interface Allowance {
@@ -21,29 +21,23 @@ export interface AllowanceDraft extends Pick<Allowance, 'program' | 'folder' | '
 const ID_LENGTH = 8;
 
 /** The commands that run without a question because an owner answered "always". */
-export class Allowances {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class Allowances extends JournalStore {
   has(hash: string): boolean {
-    return this.#journal.db.get('SELECT 1 FROM allowances WHERE hash = ?', hash) !== undefined;
+    return this.journal.db.get('SELECT 1 FROM allowances WHERE hash = ?', hash) !== undefined;
   }
 
   /** All allowances, oldest first. */
   list(): readonly Allowance[] {
-    return this.#journal.db.all('SELECT * FROM allowances ORDER BY created_at, id').map(toAllowance);
+    return this.journal.db.all('SELECT * FROM allowances ORDER BY created_at, id').map(toAllowance);
   }
 
   remember(draft: AllowanceDraft): Promise<void> {
-    return this.#journal.db.write(() => rememberNow(this.#journal, draft));
+    return this.journal.db.write(() => rememberNow(this.journal, draft));
   }
 
   /** Removes an allowance and returns it; undefined when there is none with this id. */
   forget(id: string): Promise<Allowance | undefined> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => {
       const row = db.get('SELECT * FROM allowances WHERE id = ?', id.toLowerCase());
       db.run('DELETE FROM allowances WHERE id = ?', id.toLowerCase());

@@ -1,4 +1,4 @@
-import { dedupeKey, type JournalDatabase } from './rows.ts';
+import { dedupeKey, JournalStore } from './rows.ts';
 
 /** A message that a channel saw and did not take. */
 export interface PassedOver {
@@ -38,18 +38,12 @@ const LAST_SIGN = `SELECT max(at) AS at FROM (
   SELECT max(updated_at) AS at FROM outbound WHERE state IN ('delivered', 'dead', 'expired'))`;
 
 /** Which messages the channels did not take, and when they did not run, for people who ask why there was no answer. */
-export class ChannelLog {
-  readonly #journal: Pick<JournalDatabase, 'db' | 'clock'>;
-
+export class ChannelLog extends JournalStore {
   #passed = 0;
-
-  constructor(journal: Pick<JournalDatabase, 'db' | 'clock'>) {
-    this.#journal = journal;
-  }
 
   /** Records that a message was not taken; only a hash of its ids is kept. */
   passOver(channel: string, { account, chatId, externalId, reason }: PassedOver): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     const key = dedupeKey(channel, account, chatId, externalId);
     const sql = 'INSERT OR IGNORE INTO passed_over (key, reason, at) VALUES (?, ?, ?)';
     this.#passed += 1;
@@ -68,12 +62,12 @@ export class ChannelLog {
     readonly externalId: string;
   }): string | undefined {
     const key = dedupeKey(message.channel, message.account, message.chatId, message.externalId);
-    return this.#journal.db.get('SELECT reason FROM passed_over WHERE key = ?', key)?.text('reason');
+    return this.journal.db.get('SELECT reason FROM passed_over WHERE key = ?', key)?.text('reason');
   }
 
   /** Records the present state of a channel, if it is another one than before. */
   async note(channel: string, { state, detail }: { readonly state: string; readonly detail?: string }): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     const now = clock.now();
     const before = this.at(channel, now);
     const isKnown = before?.state === state && before.detail === (detail ?? null) && now - before.since < AGAIN_MS;
@@ -83,7 +77,7 @@ export class ChannelLog {
 
   /** Call it at the start: channels whose last state is not that they were stopped belong to a process that died. */
   begin(): Promise<void> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => {
       const lastSign = db.get(LAST_SIGN)?.numberOrNull('at') ?? 0;
       for (const row of db.all('SELECT channel, max(at) AS at FROM channel_states GROUP BY channel')) {
@@ -97,13 +91,13 @@ export class ChannelLog {
   /** The state of a channel at a time, ms since 1970; undefined: not known. */
   at(channel: string, time: number): ChannelThen | undefined {
     const sql = `SELECT state, detail, at FROM channel_states WHERE channel = ? AND at <= ? ORDER BY at DESC LIMIT 1`;
-    const row = this.#journal.db.get(sql, channel, time);
+    const row = this.journal.db.get(sql, channel, time);
     return row && { state: row.text('state'), detail: row.textOrNull('detail'), since: row.number('at') };
   }
 
   #insert(channel: string, at: number, state: string, detail?: string): void {
     const sql = 'INSERT OR REPLACE INTO channel_states (channel, at, state, detail) VALUES (?, ?, ?, ?)';
-    this.#journal.db.run(sql, channel, at, state, detail ?? null);
-    this.#journal.db.run(DROP_STATES, channel, MOST_STATES);
+    this.journal.db.run(sql, channel, at, state, detail ?? null);
+    this.journal.db.run(DROP_STATES, channel, MOST_STATES);
   }
 }

@@ -1,6 +1,6 @@
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import { parseInbound, type JournalDatabase } from './rows.ts';
+import { parseInbound, JournalStore } from './rows.ts';
 
 /** Why a part of a conversation goes into memory: it became too long, a person sent /new, or the owner sent /mem. */
 export type ConsolidationReason = 'size' | 'new' | 'mem';
@@ -47,16 +47,10 @@ export interface ConsolidationChange {
 const MOST_DONE = 32;
 
 /** Rows of consolidations (table `archives`). Each row holds what is needed to continue it after a crash. */
-export class Consolidations {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class Consolidations extends JournalStore {
   /** Inserts a row in state `pending`. Resolves when it is durable. */
   begin(draft: ConsolidationDraft): Promise<ConsolidationRow> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     const now = clock.now();
     return db.write(() => {
       db.run(
@@ -77,13 +71,13 @@ export class Consolidations {
   }
 
   get(id: string): ConsolidationRow | undefined {
-    const row = this.#journal.db.get('SELECT * FROM archives WHERE id = ?', id);
+    const row = this.journal.db.get('SELECT * FROM archives WHERE id = ?', id);
     return row === undefined ? undefined : toConsolidation(row);
   }
 
   /** Rows that are `pending` or `answered`, of one session or of all, oldest first. */
   open(session?: string): readonly ConsolidationRow[] {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     const sql = "SELECT * FROM archives INDEXED BY archives_open WHERE state IN ('pending', 'answered')";
     const rows =
       session === undefined ? db.all(`${sql} ORDER BY id`) : db.all(`${sql} AND session = ? ORDER BY id`, session);
@@ -92,14 +86,14 @@ export class Consolidations {
 
   /** The newest finished rows of a session, at most 32, newest first. */
   done(session: string): readonly ConsolidationRow[] {
-    return this.#journal.db
+    return this.journal.db
       .all("SELECT * FROM archives WHERE state = 'done' AND session = ? ORDER BY id DESC LIMIT ?", session, MOST_DONE)
       .map(toConsolidation);
   }
 
   /** Changes the given fields of a row; fields that are left out stay. Resolves when it is durable. */
   save(id: string, change: ConsolidationChange): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       db.run(
         `UPDATE archives SET state = coalesce(?, state), failures = coalesce(?, failures),
@@ -116,7 +110,7 @@ export class Consolidations {
 
   /** The newest message of a session that is not pruned; it says where notices go and whether the chat is direct. */
   lastMessage(session: string): InboundMessage | undefined {
-    const row = this.#journal.db.get(
+    const row = this.journal.db.get(
       `SELECT inbound.payload FROM turns JOIN inbound ON inbound.turn_id = turns.id
        WHERE turns.session = ? AND inbound.payload IS NOT NULL ORDER BY turns.id DESC, inbound.seq DESC LIMIT 1`,
       session,

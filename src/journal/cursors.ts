@@ -1,20 +1,14 @@
 import type { Cursor } from '../bus/messages.ts';
-import type { JournalDatabase } from './rows.ts';
+import { JournalStore, type JournalDatabase } from './rows.ts';
 
 /** At most this many cursors of one channel are kept; the ones that moved longest ago are deleted. */
 const MOST_CURSORS = 5_000;
 
 /** The read cursors of channels whose platform does not take acknowledgements. */
-export class CursorStore {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class CursorStore extends JournalStore {
   /** The cursors of one channel: place → platform id of the newest message read. The one that moved last comes last. */
   of(channel: string): ReadonlyMap<string, string> {
-    const rows = this.#journal.db.all(
+    const rows = this.journal.db.all(
       'SELECT place, last FROM cursors WHERE channel = ? ORDER BY updated_at, place',
       channel,
     );

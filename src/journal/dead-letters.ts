@@ -1,7 +1,7 @@
 import type { InboxItem, OutboxItem } from '../bus/waiting.ts';
 import type { Row } from '../storage/database.ts';
 import { oneLine } from '../util/text.ts';
-import { INBOUND, OPEN_OUTBOUND, OUTBOUND, parseInbound, parseOutbound, type JournalDatabase } from './rows.ts';
+import { INBOUND, OPEN_OUTBOUND, OUTBOUND, parseInbound, parseOutbound, JournalStore } from './rows.ts';
 
 const SHOWN = 80;
 const MOST = 200;
@@ -11,16 +11,10 @@ const AGAIN_MS = 24 * 3_600_000;
 const DROPPED = 'dropped by the owner';
 
 /** Lists the messages that are not delivered or not answered, and lets a person retry or drop them. */
-export class DeadLetters {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class DeadLetters extends JournalStore {
   /** Outbound messages that wait or did not arrive, without those that were cancelled on purpose; newest first. */
   outbox(): readonly OutboxItem[] {
-    return this.#journal.db
+    return this.journal.db
       .all(
         `SELECT id, channel, chat, kind, state, reason, attempts, created_at, payload FROM outbound
          WHERE state NOT IN ('delivered', 'streaming') AND payload IS NOT NULL ORDER BY seq DESC LIMIT ?`,
@@ -39,7 +33,7 @@ export class DeadLetters {
    * newest 10,000 count.
    */
   undelivered(): ReadonlyMap<string, { readonly waiting: number; readonly dead: number }> {
-    const rows = this.#journal.db.all(
+    const rows = this.journal.db.all(
       `SELECT channel, sum(${OPEN_OUTBOUND}) AS waiting,
          sum(state IN ('dead', 'expired') AND reason IS NOT ?) AS dead
        FROM (SELECT channel, state, reason FROM outbound
@@ -55,7 +49,7 @@ export class DeadLetters {
 
   /** Queues a message again, from its first part that did not arrive. False: there is no such message, or it arrived. */
   retry(id: string): Promise<boolean> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       const now = clock.now();
       const changed = db.run(
@@ -77,7 +71,7 @@ export class DeadLetters {
 
   /** Ends an outbound message without sending it. False: there is no such message, or it has ended. */
   drop(id: string): Promise<boolean> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(
       () =>
         db.run(
@@ -92,7 +86,7 @@ export class DeadLetters {
 
   /** Inbound messages that wait, are being answered, were refused or were given up; newest first. */
   inbox(): readonly InboxItem[] {
-    return this.#journal.db
+    return this.journal.db
       .all(
         `SELECT id, channel, chat, state, reason, received_at AS created_at, payload FROM inbound
          WHERE state <> 'done' AND payload IS NOT NULL ORDER BY seq DESC LIMIT ?`,
@@ -106,7 +100,7 @@ export class DeadLetters {
 
   /** Queues a message again that was given up or refused. False: there is no such message. */
   readmit(id: string): Promise<boolean> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       const changed = db.run(
         `UPDATE inbound SET state = 'accepted', reason = NULL, turn_id = NULL, updated_at = ?,
@@ -123,7 +117,7 @@ export class DeadLetters {
 
   /** Refuses a waiting message, so that it gets no turn. False: there is no such message. */
   refuse(id: string): Promise<boolean> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(
       () =>
         db.run(

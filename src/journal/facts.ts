@@ -1,5 +1,5 @@
 import type { Row } from '../storage/database.ts';
-import type { JournalDatabase } from './rows.ts';
+import { JournalStore } from './rows.ts';
 
 /** A fact of MEMORY.md for the time in which it stands there. Times in milliseconds since 1970. */
 export interface FactRow {
@@ -40,31 +40,25 @@ const MOST_ENDED = 5_000;
 const FORGOTTEN = '[forgotten]';
 
 /** Where the facts of MEMORY.md come from, and what became of those that left (table `facts`). */
-export class Facts {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class Facts extends JournalStore {
   /** The facts that stand, oldest first. */
   holding(): readonly FactRow[] {
-    return this.#journal.db.all('SELECT * FROM facts WHERE until IS NULL ORDER BY seq').map(toFact);
+    return this.journal.db.all('SELECT * FROM facts WHERE until IS NULL ORDER BY seq').map(toFact);
   }
 
   /** Ended ones, the newest end first, without those that were forgotten. */
   ended(most: number): readonly FactRow[] {
     const sql = 'SELECT * FROM facts WHERE until IS NOT NULL AND fact <> ? ORDER BY until DESC, seq DESC LIMIT ?';
-    return this.#journal.db.all(sql, FORGOTTEN, most).map(toFact);
+    return this.journal.db.all(sql, FORGOTTEN, most).map(toFact);
   }
 
   /** The change that was to be made and is not known to be; null: none. */
   change(): string | null {
-    return this.#journal.db.get('SELECT change FROM fact_change WHERE one = 1')?.text('change') ?? null;
+    return this.journal.db.get('SELECT change FROM fact_change WHERE one = 1')?.text('change') ?? null;
   }
 
   step({ begin, end, resume, change }: FactStep): Promise<void> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => {
       for (const { fact, how, session, turn, since } of begin) {
         db.run(

@@ -2,7 +2,7 @@ import type { InboundMessage, OutboundMessage } from '../bus/messages.ts';
 import { FROM, parseChat, sessionKeyOf } from '../bus/messages.ts';
 import { SPEECH_CHANNEL } from '../bus/speech.ts';
 import type { Row } from '../storage/database.ts';
-import { INBOUND, OUTBOUND, parseInbound, parseOutbound, type JournalDatabase } from './rows.ts';
+import { INBOUND, OUTBOUND, parseInbound, parseOutbound, JournalStore } from './rows.ts';
 
 /** A place in the order of the inbound and of the outbound messages. */
 export interface FeedCursor {
@@ -24,16 +24,10 @@ export type FeedRow = {
 );
 
 /** Reads what was written to the inbox and the outbox after a place, for those who watch. */
-export class JournalFeed {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class JournalFeed extends JournalStore {
   /** The place after everything that is durable. */
   newest(): FeedCursor {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     const last = (sql: string, queue: string): number => db.get(sql, db.durableUpTo(queue))?.number('seq') ?? 0;
     return {
       inbound: last('SELECT seq FROM inbound WHERE seq <= ? ORDER BY seq DESC LIMIT 1', INBOUND),
@@ -43,7 +37,7 @@ export class JournalFeed {
 
   /** At most `limit` messages of each direction after a place, the older first, and the place after them. */
   after(cursor: FeedCursor, limit: number): { readonly rows: readonly FeedRow[]; readonly cursor: FeedCursor } {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     let { inbound, outbound } = cursor;
     const received = db
       .all(
@@ -79,7 +73,7 @@ export class JournalFeed {
    * and their replies, messages that no turn has answered. At most the newest `limit` of each direction.
    */
   besideTape(session: string, { from, to }: { readonly from: number; readonly to: number }, limit: number): FeedRow[] {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     const received = db
       .all(
         `SELECT inbound.session AS session, inbound.state AS state, turn_id, payload, received_at AS at
@@ -120,7 +114,7 @@ export class JournalFeed {
 
   /** Removes what the finished messages of a session say; that they were there stays known. */
   forget(session: string): Promise<void> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     const chat = parseChat(session);
     return db.write(() => {
       db.run(
@@ -145,13 +139,13 @@ export class JournalFeed {
 
   /** A sent message by its id; undefined: there is none, or its text was removed. */
   sent(id: string): OutboundMessage | undefined {
-    const row = this.#journal.db.get('SELECT payload FROM outbound WHERE id = ? AND payload IS NOT NULL', id);
+    const row = this.journal.db.get('SELECT payload FROM outbound WHERE id = ? AND payload IS NOT NULL', id);
     return row === undefined ? undefined : parseOutbound(row.text('payload'));
   }
 
   /** Calls back when `after` may have more. */
   onQueued(listener: () => void): Disposable {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     const heard = [db.onQueued(INBOUND, listener), db.onQueued(OUTBOUND, listener)];
     return { [Symbol.dispose]: () => heard.forEach((one) => one[Symbol.dispose]()) };
   }

@@ -1,26 +1,20 @@
 import type { Row } from '../storage/database.ts';
 import type { HomeFileRecord } from '../storage/home-files.ts';
-import type { JournalDatabase } from './rows.ts';
+import { JournalStore } from './rows.ts';
 
 /** SQL: all records. */
 export const HOME_FILES = 'SELECT path, bytes, seen_at FROM home_files';
 
 /** What the home's own files were like, so that a later look can say what is missing. */
-export class HomeFileRecords {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class HomeFileRecords extends JournalStore {
   /** By path within the home. */
   all(): ReadonlyMap<string, HomeFileRecord> {
-    return homeFilesOf(this.#journal.db.all(HOME_FILES));
+    return homeFilesOf(this.journal.db.all(HOME_FILES));
   }
 
   /** Replaces some records; null removes one, so that its file is no longer expected. */
   keep(records: ReadonlyMap<string, HomeFileRecord | null>): Promise<void> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => {
       for (const [path, record] of records) {
         if (record === null) db.run('DELETE FROM home_files WHERE path = ?', path);

@@ -1,4 +1,4 @@
-import type { InboxPort, Queued } from '../bus/bus.ts';
+import type { Queued } from '../bus/bus.ts';
 import type { AcceptResult, Cursor, InboundMessage } from '../bus/messages.ts';
 import { takeAnswer, type AnswerTaken, type Interpreter } from './answers.ts';
 import { moveCursors } from './cursors.ts';
@@ -17,7 +17,7 @@ const CHANNEL_CAP = 20_000;
 const NOTICE_EVERY_MS = 600_000;
 
 /** The inbound messages (table `inbound`), each once. An accepted message is on disk. */
-export class Inbox implements InboxPort {
+export class Inbox {
   readonly #journal: JournalDatabase;
   readonly #outbox: Outbox;
   readonly #interpret: Interpreter;
@@ -51,6 +51,7 @@ export class Inbox implements InboxPort {
     this.#committedListeners.add(listener);
   }
 
+  /** Writes messages and read cursors in one transaction; resolves after the commit with one result for each message. */
   async accept(messages: readonly InboundMessage[], cursors: readonly Cursor[] = []): Promise<readonly AcceptResult[]> {
     const stops: Stopped[] = [];
     const answers: AnswerTaken[] = [];
@@ -112,6 +113,7 @@ export class Inbox implements InboxPort {
     this.#background = count;
   }
 
+  /** Accepted messages that no turn has taken yet, oldest first, with `seq` above `after`. */
   page(after: number, limit: number): readonly Queued<InboundMessage>[] {
     const { db } = this.#journal;
     return db
@@ -130,6 +132,7 @@ export class Inbox implements InboxPort {
     return this.#journal.db.get(sql, turnId, channel, chatId) !== undefined;
   }
 
+  /** Calls back when `page` may have more. */
   onQueued(listener: () => void): Disposable {
     return this.#journal.db.onQueued(INBOUND, listener);
   }

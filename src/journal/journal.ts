@@ -38,7 +38,7 @@ import { CORE_VIEWS, type NamedTables } from './tables.ts';
 import { TurnRecords } from './turn-records.ts';
 import { Turns } from './turns.ts';
 import { UsageStore } from './usage.ts';
-import { INBOUND, OUTBOUND, type JournalDatabase } from './rows.ts';
+import { INBOUND, OUTBOUND, JournalStore, type JournalDatabase } from './rows.ts';
 
 /** The journal: one SQLite file with inbox, turns, outbox and what else crosses the border of a turn. One process has it open. */
 export interface Journal extends Disposable {
@@ -215,21 +215,15 @@ function newestId(db: Database): string {
 }
 
 /** Settings of one session that people chose by command (/model, /busy). */
-class SessionSettings {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+class SessionSettings extends JournalStore {
   /** The `provider/model` that was chosen for a session; null: the standard one. */
   model(session: string): string | null {
-    const row = this.#journal.db.get('SELECT model FROM session_models WHERE session = ?', session);
+    const row = this.journal.db.get('SELECT model FROM session_models WHERE session = ?', session);
     return row?.text('model') ?? null;
   }
 
   setModel(session: string, model: string | null): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       if (model === null) db.run('DELETE FROM session_models WHERE session = ?', session);
       else db.run('INSERT OR REPLACE INTO session_models VALUES (?, ?, ?)', session, model, clock.now());
@@ -238,11 +232,11 @@ class SessionSettings {
 
   /** What a message does to a running turn, as it was chosen for a session; null: as the configuration says. */
   whenBusy(session: string): string | null {
-    return this.#journal.db.get('SELECT mode FROM session_busy WHERE session = ?', session)?.text('mode') ?? null;
+    return this.journal.db.get('SELECT mode FROM session_busy WHERE session = ?', session)?.text('mode') ?? null;
   }
 
   setWhenBusy(session: string, mode: string | null): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       if (mode === null) db.run('DELETE FROM session_busy WHERE session = ?', session);
       else db.run('INSERT OR REPLACE INTO session_busy VALUES (?, ?, ?)', session, mode, clock.now());

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { OutboxPort, Queued } from '../bus/bus.ts';
+import type { Queued } from '../bus/bus.ts';
 import type { Media, OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import type { Durability } from '../storage/files.ts';
@@ -47,7 +47,7 @@ export interface OutboundDraft {
 }
 
 /** The outbound messages (tables `outbound` and `parts`). Each part is marked before and after it is sent. */
-export class Outbox implements OutboxPort {
+export class Outbox {
   readonly #journal: JournalDatabase;
   readonly #undelivered: Undelivered;
 
@@ -56,6 +56,7 @@ export class Outbox implements OutboxPort {
     this.#undelivered = new Undelivered(journal);
   }
 
+  /** Writes messages in one transaction; one whose id exists already is left as it is. */
   enqueue(messages: readonly OutboundMessage[]): Promise<void> {
     return this.#journal.db.write(() => {
       for (const message of messages) this.insert({ message, parts: [] });
@@ -95,6 +96,7 @@ export class Outbox implements OutboxPort {
     return true;
   }
 
+  /** Messages that wait to be sent, oldest first, with `seq` above `after`. */
   page(after: number, limit: number): readonly Queued<OutboundMessage>[] {
     const { db } = this.#journal;
     return db
@@ -107,6 +109,7 @@ export class Outbox implements OutboxPort {
       .map((row) => ({ seq: row.number('seq'), message: parseOutbound(row.text('payload')) }));
   }
 
+  /** Calls back when `page` may have more. */
   onQueued(listener: () => void): Disposable {
     return this.#journal.db.onQueued(OUTBOUND, listener);
   }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { PairedRole } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import { openToRead } from '../storage/open-database.ts';
-import type { JournalDatabase } from './rows.ts';
+import { JournalStore } from './rows.ts';
 
 /** A person who got a role by a pairing code. */
 export interface Person {
@@ -18,28 +18,22 @@ export interface Person {
 }
 
 /** The people who were paired by a code, in addition to those in the configuration. */
-export class People {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class People extends JournalStore {
   /** The role of a paired person; undefined: not paired. */
   pairedRole(channel: string, id: string): PairedRole | undefined {
-    const row = this.#journal.db.get('SELECT role FROM people WHERE channel = ? AND user_id = ?', channel, id);
+    const row = this.journal.db.get('SELECT role FROM people WHERE channel = ? AND user_id = ?', channel, id);
     return row === undefined ? undefined : asPairedRole(row.text('role'));
   }
 
   /** The paired people of a channel or of all channels, oldest first. */
   list(channel?: string): readonly Person[] {
-    const rows = this.#journal.db.all('SELECT * FROM people ORDER BY added_at, channel, user_id').map(toPerson);
+    const rows = this.journal.db.all('SELECT * FROM people ORDER BY added_at, channel, user_id').map(toPerson);
     return channel === undefined ? rows : rows.filter((person) => person.channel === channel);
   }
 
   /** Changes the role of a paired person; undefined when the person is not paired. */
   setRole(channel: string, id: string, role: PairedRole): Promise<Person | undefined> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => {
       db.run('UPDATE people SET role = ? WHERE channel = ? AND user_id = ?', role, channel, id);
       const row = db.get('SELECT * FROM people WHERE channel = ? AND user_id = ?', channel, id);
@@ -49,7 +43,7 @@ export class People {
 
   /** Inserts or replaces a person within the caller's transaction. */
   insert({ channel, id, role, name, addedAt, addedBy }: Person): void {
-    this.#journal.db.run(
+    this.journal.db.run(
       'INSERT OR REPLACE INTO people (channel, user_id, role, name, added_at, added_by) VALUES (?, ?, ?, ?, ?, ?)',
       channel,
       id,
@@ -62,7 +56,7 @@ export class People {
 
   /** Removes a paired person and returns the row; undefined when the person was not paired. */
   remove(channel: string, id: string): Promise<Person | undefined> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => {
       const row = db.get('SELECT * FROM people WHERE channel = ? AND user_id = ?', channel, id);
       db.run('DELETE FROM people WHERE channel = ? AND user_id = ?', channel, id);

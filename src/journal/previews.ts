@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OutboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import { parseOutbound, type JournalDatabase } from './rows.ts';
+import { parseOutbound, JournalStore, type JournalDatabase } from './rows.ts';
 
 /** The chat in which a preview of an answer is shown. */
 export type PreviewPlace = Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
@@ -21,16 +21,10 @@ export function previewNonce(id: string): string {
 }
 
 /** Previews: messages that grow while a turn writes its answer, which then replaces them by an edit. */
-export class PreviewStore {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class PreviewStore extends JournalStore {
   /** The platform id of a turn's preview, also of one that an earlier process sent; undefined: none was sent. */
   platformId(turnId: string): string | undefined {
-    const row = this.#journal.db.get(
+    const row = this.journal.db.get(
       `SELECT platform_id FROM outbound JOIN parts ON parts.outbound_id = outbound.id
        WHERE ${ITS_PREVIEWS} AND outbound.state = 'streaming' AND platform_id IS NOT NULL`,
       turnId,
@@ -40,7 +34,7 @@ export class PreviewStore {
 
   /** Whether something that was said before waits to be sent to the chat: a preview would stand above it. */
   isBehind({ channel, chatId }: PreviewPlace): boolean {
-    const waiting = this.#journal.db.get(
+    const waiting = this.journal.db.get(
       `SELECT 1 FROM outbound WHERE state IN ('pending', 'sending', 'uncertain') AND channel = ? AND chat = ? LIMIT 1`,
       channel,
       chatId,
@@ -50,7 +44,7 @@ export class PreviewStore {
 
   /** Marks a preview as being sent and returns its id. Undefined: the turn has one already, or one failed. */
   begin(turnId: string, place: PreviewPlace): Promise<string | undefined> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       const earlier = db.all(`SELECT state FROM outbound WHERE ${ITS_PREVIEWS}`, turnId);
       if (earlier.some((row) => row.text('state') !== 'delivered')) return undefined;
@@ -77,7 +71,7 @@ export class PreviewStore {
   }
 
   sent(id: string, platformId: string): Promise<void> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => {
       db.run("UPDATE parts SET state = 'delivered', platform_id = ? WHERE outbound_id = ?", platformId, id);
     });
@@ -85,7 +79,7 @@ export class PreviewStore {
 
   /** Marks a preview that certainly did not arrive. */
   failed(id: string, reason: string): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       db.run(
         "UPDATE outbound SET state = 'dead', reason = ?, updated_at = ? WHERE id = ? AND state = 'streaming'",
@@ -98,7 +92,7 @@ export class PreviewStore {
 
   /** Whether the turn sent another message below its preview: with a tool, or a question. */
   isOvertaken(turnId: string): boolean {
-    const found = this.#journal.db.get(
+    const found = this.journal.db.get(
       `SELECT 1 FROM outbound AS said JOIN outbound AS preview ON preview.channel = said.channel AND preview.chat = said.chat
        WHERE said.id > ? || '.' AND said.id < ? || '/' AND said.seq > preview.seq AND preview.state = 'streaming'
          AND preview.turn_id = ?`,
@@ -111,7 +105,7 @@ export class PreviewStore {
 
   /** Makes the turn's preview final with this text; the next text gets a preview of its own. */
   seal(turnId: string, text: string): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       db.run(
         `UPDATE outbound SET state = 'delivered', reason = '${SEALED}', payload = json_set(payload, '$.text', ?), updated_at = ?

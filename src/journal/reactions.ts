@@ -1,7 +1,7 @@
 import { opinionOf, type ReactionDraft, type ToldReaction } from '../bus/reactions.ts';
 import type { InboundMessage, Role } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import { parseOutbound, type JournalDatabase } from './rows.ts';
+import { parseOutbound, JournalStore, type JournalDatabase } from './rows.ts';
 
 /** At most this many reactions are told with one message; of more, the newest. */
 const MOST_TOLD = 5;
@@ -14,20 +14,14 @@ export interface ReactedMessage {
 }
 
 /** What people think of the assistant's messages, by their reactions (table `reactions`). A reaction never starts a turn. */
-export class Reactions {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class Reactions extends JournalStore {
   /** The answer, or part of one, with this platform id; undefined: the assistant wrote no such message there. */
   about({
     channel,
     chatId,
     messageId,
   }: Pick<ReactionDraft, 'channel' | 'chatId' | 'messageId'>): ReactedMessage | undefined {
-    const row = this.#journal.db.get(
+    const row = this.journal.db.get(
       `SELECT outbound.id, outbound.payload FROM parts CROSS JOIN outbound ON outbound.id = parts.outbound_id
        WHERE parts.platform_id = ? AND outbound.channel = ? AND outbound.chat = ? AND outbound.kind IN ('answer', 'part')
          AND outbound.payload IS NOT NULL LIMIT 1`,
@@ -46,7 +40,7 @@ export class Reactions {
   keep(
     reactions: readonly (ReactionDraft & { readonly outboundId: string; readonly session: string })[],
   ): Promise<void> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => {
       for (const { channel, chatId, messageId, sender, role, emoji, isSet, at, outboundId, session } of reactions) {
         const opinion = opinionOf(emoji);
@@ -76,7 +70,7 @@ export class Reactions {
 
   /** The reactions that the model is told of with this message, oldest first. */
   toldWith(inboundId: string): readonly ToldReaction[] {
-    return this.#journal.db
+    return this.journal.db
       .all(
         `SELECT reactions.emoji, person, name, reactions.role, outbound.payload FROM reactions
          LEFT JOIN outbound ON outbound.id = reactions.outbound

@@ -18,6 +18,15 @@ export interface JournalDatabase {
   readonly newId: () => string;
 }
 
+/** What reads and writes some tables of the journal. */
+export abstract class JournalStore {
+  protected readonly journal: JournalDatabase;
+
+  constructor(journal: JournalDatabase) {
+    this.journal = journal;
+  }
+}
+
 /** Reads a stored message. Not validated, because this program wrote it. */
 export function parseInbound(payload: string): InboundMessage {
   return JSON.parse(payload) as InboundMessage;

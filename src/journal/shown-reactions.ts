@@ -1,7 +1,7 @@
 import type { MessageState } from '../bus/reactions.ts';
 import type { InboundMessage } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
-import type { JournalDatabase } from './rows.ts';
+import { JournalStore } from './rows.ts';
 
 /** Where a reaction of the assistant stands. */
 export interface ReactionPlace extends Pick<InboundMessage, 'channel' | 'chatId' | 'threadId' | 'sessionKey'> {
@@ -18,16 +18,10 @@ export type ReachedState = MessageState | 'over';
  * The reactions of the assistant that may stand on people's messages (table `shown_reactions`), so that a later process
  * can take them away. How far a message has come is read from its own row.
  */
-export class ShownReactions {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class ShownReactions extends JournalStore {
   /** How far a message has come. */
   stateOf(id: string): ReachedState {
-    const row = this.#journal.db.get(
+    const row = this.journal.db.get(
       `SELECT inbound.state, turns.outcome FROM inbound LEFT JOIN turns ON turns.id = inbound.turn_id
        WHERE inbound.id = ?`,
       id,
@@ -50,7 +44,7 @@ export class ShownReactions {
 
   /** Writes down, before the platform is called, which reactions of ours may stand on a message from now on. */
   note({ id, channel, chatId, threadId, messageId }: ReactionPlace, emojis: readonly string[]): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     return db.write(() => {
       db.run(
         `INSERT OR REPLACE INTO shown_reactions (inbound, channel, chat, thread, message, emojis, at)
@@ -68,13 +62,13 @@ export class ShownReactions {
 
   /** Nothing of ours has to be taken away from this message any more. */
   forget(id: string): Promise<void> {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     return db.write(() => void db.run('DELETE FROM shown_reactions WHERE inbound = ?', id), 'lazy');
   }
 
   /** The reactions of a channel that may stand, those of earlier processes too. */
   of(channel: string): readonly { readonly place: ReactionPlace; readonly emojis: readonly string[] }[] {
-    return this.#journal.db
+    return this.journal.db
       .all(
         `SELECT shown_reactions.*, inbound.session FROM shown_reactions
          LEFT JOIN inbound ON inbound.id = shown_reactions.inbound WHERE shown_reactions.channel = ?`,

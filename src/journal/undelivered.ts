@@ -1,7 +1,7 @@
 import { ONLY_TO, type OutboundMessage } from '../bus/messages.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { oneLine, plural } from '../util/text.ts';
-import { parseOutbound, type JournalDatabase } from './rows.ts';
+import { parseOutbound, JournalStore } from './rows.ts';
 
 /** A notice about lost messages expires after this time. */
 const NOTICE_TTL_MS = 24 * 3_600_000;
@@ -75,13 +75,7 @@ const ELSEWHERE = {
  * Keeps track of messages that ended without arriving until a person was told of them. Every method runs within a transaction
  * of the caller.
  */
-export class Undelivered {
-  readonly #journal: JournalDatabase;
-
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
+export class Undelivered extends JournalStore {
   /** The notice to send in front of the next answer in a chat or thread; undefined when nothing was lost there. */
   before(next: Pick<OutboundMessage, 'channel' | 'chatId' | 'threadId' | 'kind'>): OutboundMessage | undefined {
     if (next.kind !== 'answer' && next.kind !== 'part') return undefined;
@@ -115,24 +109,22 @@ export class Undelivered {
 
   /** Whether `elsewhere` may have notices. */
   get hasUnreported(): boolean {
-    return (
-      this.#journal.db.get(`SELECT 1 FROM outbound WHERE owed > 0 AND owed = ${OWED.untold} LIMIT 1`) !== undefined
-    );
+    return this.journal.db.get(`SELECT 1 FROM outbound WHERE owed > 0 AND owed = ${OWED.untold} LIMIT 1`) !== undefined;
   }
 
   /** Marks the part that the platform refused, so that it does not count as possibly arrived. */
   refused({ refused }: DeliveryFailure): void {
     if (refused === undefined) return;
-    this.#journal.db.run("UPDATE parts SET state = 'dead' WHERE outbound_id = ? AND n = ?", refused.id, refused.n);
+    this.journal.db.run("UPDATE parts SET state = 'dead' WHERE outbound_id = ? AND n = ?", refused.id, refused.n);
   }
 
   /** Call it when a message ended without success. If it was a notice, the messages it names are reported in their own chats. */
   ended(id: string): void {
-    this.#journal.db.run(`UPDATE outbound SET owed = ${OWED.inItsChat}, told_by = NULL WHERE told_by = ?`, id);
+    this.journal.db.run(`UPDATE outbound SET owed = ${OWED.inItsChat}, told_by = NULL WHERE told_by = ?`, id);
   }
 
   #owed(where: string, ...values: string[]): readonly Lost[] {
-    return this.#journal.db
+    return this.journal.db
       .all(
         `SELECT id, payload, reason, ${MAY_HAVE_ARRIVED} AS maybe, ${SOME_ARRIVED} AS some FROM outbound
          WHERE ${where} AND payload IS NOT NULL ORDER BY seq`,
@@ -151,7 +143,7 @@ export class Undelivered {
     // A message for a terminal that was closed: the next answer there tells of it.
     if (channel === TERMINAL) return undefined;
     for (const name of running) {
-      const found = this.#journal.db.get(
+      const found = this.journal.db.get(
         `SELECT chat FROM owner_chats WHERE channel = ? AND direct = 1 AND NOT (channel = ? AND chat = ?)
          ORDER BY seq DESC LIMIT 1`,
         name,
@@ -164,7 +156,7 @@ export class Undelivered {
   }
 
   #notice(text: string, to: OtherWay & { readonly threadId?: string }, lost: readonly Lost[]): OutboundMessage {
-    const { db, clock, newId } = this.#journal;
+    const { db, clock, newId } = this.journal;
     const id = `undelivered:${newId()}`;
     for (const one of lost) db.run('UPDATE outbound SET owed = 0, told_by = ? WHERE id = ?', id, one.id);
     return {

@@ -1,6 +1,6 @@
 import type { Row } from '../storage/database.ts';
 import { addUsage, noUsage, type Usage } from '../util/token-usage.ts';
-import { namesOf, type JournalDatabase } from './rows.ts';
+import { namesOf, JournalStore } from './rows.ts';
 
 /** The usage of one model call. */
 export interface UsageRow {
@@ -63,18 +63,13 @@ const EVERYWHERE = '';
  * Tokens and cost of model calls: one row for each call, which retention folds into sums of an hour and then of a day, and
  * running totals, so that no query has to add up years.
  */
-export class UsageStore {
-  readonly #journal: JournalDatabase;
+export class UsageStore extends JournalStore {
   readonly #listeners = new Set<(row: UsageRow) => void>();
   #day: RunningDay | undefined;
 
-  constructor(journal: JournalDatabase) {
-    this.#journal = journal;
-  }
-
   /** Counts a call. It is in the sums of the day at once, and durable with the next durable write, such as the close of its turn. */
   record(row: UsageRow): Promise<void> {
-    const { db, clock } = this.#journal;
+    const { db, clock } = this.journal;
     const at = clock.now();
     this.#day?.add(row, at);
     for (const listener of this.#listeners) listener(row);
@@ -111,7 +106,7 @@ export class UsageStore {
 
   /** The sum since `time` (ms since 1970, within the last 90 days; 0: of all time), of one session or of all. */
   since(time: number, session?: string): UsageSum {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     if (time <= 0) return toSum(db.get(TOTAL, session ?? EVERYWHERE));
     const sql = `SELECT ${SUMS} FROM usage WHERE at >= ?`;
     return toSum(session === undefined ? db.get(sql, time) : db.get(`${sql} AND session = ?`, time, session));
@@ -123,7 +118,7 @@ export class UsageStore {
    * hour, ms since 1970.
    */
   grouped(group: UsageGroup, time: number): readonly (UsageSum & { readonly name: string })[] {
-    const { db } = this.#journal;
+    const { db } = this.journal;
     const rows = db.all(
       `SELECT CAST(${GROUPS[group]} AS TEXT) AS name, ${SUMS} FROM usage
        WHERE at >= ? AND ${this.#callsOf(group)} GROUP BY 1 ORDER BY 1`,
@@ -135,7 +130,7 @@ export class UsageStore {
   /** SQL: the calls that a group is made of. */
   #callsOf(group: UsageGroup): string {
     if (group !== 'job') return 'true';
-    return `source IN ${namesOf(this.#journal.origins.all.filter(({ hasJobs }) => hasJobs === true))}`;
+    return `source IN ${namesOf(this.journal.origins.all.filter(({ hasJobs }) => hasJobs === true))}`;
   }
 
   /** As `grouped`, for each quarter of an hour (ms since 1970) and each value of `group`. */
@@ -143,7 +138,7 @@ export class UsageStore {
     group: Exclude<UsageGroup, 'quarter'>,
     time: number,
   ): readonly (UsageSum & { readonly quarter: number; readonly name: string })[] {
-    const rows = this.#journal.db.all(
+    const rows = this.journal.db.all(
       `SELECT ${GROUPS.quarter} AS quarter, ${GROUPS[group]} AS name, ${SUMS} FROM usage
        WHERE at >= ? AND ${this.#callsOf(group)} GROUP BY 1, 2 ORDER BY 1`,
       time,
@@ -154,11 +149,11 @@ export class UsageStore {
   /** The sum of one turn of a session; `began`: ms since 1970, when the turn began or earlier. */
   ofTurn(turnId: string, session: string, began: number): UsageSum {
     const sql = `SELECT ${SUMS} FROM usage WHERE session = ? AND at >= ? AND turn_id = ?`;
-    return toSum(this.#journal.db.get(sql, session, began, turnId));
+    return toSum(this.journal.db.get(sql, session, began, turnId));
   }
 
   #addToTotal(session: string, { usage, costUsd }: UsageRow): void {
-    this.#journal.db.run(
+    this.journal.db.run(
       `INSERT INTO usage_total VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (session) DO UPDATE SET calls = calls + 1, input = input + excluded.input,
          cached = cached + excluded.cached, cache_write = cache_write + excluded.cache_write,
@@ -174,7 +169,7 @@ export class UsageStore {
       costUsd === null ? 1 : 0,
     );
     if (usage.estimated !== true) return;
-    this.#journal.db.run(
+    this.journal.db.run(
       'INSERT INTO usage_estimates VALUES (?, 1) ON CONFLICT (session) DO UPDATE SET calls = calls + 1',
       session,
     );
@@ -183,7 +178,7 @@ export class UsageStore {
   /** The sums since a time, read once and then kept up to date. */
   day(since: number): UsageDay {
     if (this.#day?.since !== since) {
-      const rows = this.#journal.db.all(
+      const rows = this.journal.db.all(
         `SELECT source, session, ${SUMS} FROM usage WHERE at >= ? GROUP BY source, session`,
         since,
       );
