@@ -26,6 +26,7 @@ const NAMES: Readonly<Record<string, string>> = {
     'createSandbox GuardedProxyOptions launch probeSandbox RunningProxy Sandbox SandboxedCommand SendingRequest',
   'api-setup.ts': 'Cancelled channelError Checked chooseToken ownerSettings ReadyChannel Setting SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
+  'api-tapes.ts': 'EntryOf MessageEntry TapeEntry',
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
