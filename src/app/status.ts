@@ -26,7 +26,7 @@ export async function statusOf(app: App, sessionKey: string): Promise<StatusRepo
     waitingReplies: queues.outbound,
     hereToday: day.ofSession(sessionKey),
     today: day.total,
-    heartbeat: app.heartbeat.state(),
+    own: Object.assign({}, ...app.plugins.each('status').map(([, status]) => status())) as StatusReport['own'],
     subagentsHere: subagentLines(journal.subagents, { session: sessionKey, now: clock.now() }),
     subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
     storage,

@@ -15,7 +15,6 @@ import type { Questions } from '../agent/questions/questions.ts';
 import type { HookRunner, TurnFacts } from '../agent/hooks/hooks.ts';
 import { renderer } from '../agent/turn/shown-text.ts';
 import type { ProviderResults } from '../app/agent/provider-results.ts';
-import type { HeartbeatService } from '../app/automation/heartbeat.ts';
 import type { Base } from '../app/base.ts';
 import type { Reloader } from '../app/reload.ts';
 import type { AgentRequests } from '../app/requests/requests.ts';
@@ -100,7 +99,6 @@ export interface Services extends Omit<Stores, 'files'> {
   /** Begins a session anew. */
   readonly resetSession: Consolidation['resetSession'];
   readonly tape: TapeActions;
-  readonly heartbeat: HeartbeatService;
   readonly turns: Pick<TurnRunner, 'run' | 'stop' | 'running'>;
   readonly undo: Undo;
   readonly why: Why;

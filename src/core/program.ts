@@ -2,7 +2,6 @@ import type * as z from 'zod';
 import { configSchema, type Config, type Section } from '../config/schema.ts';
 import { PLATFORMS, type ChannelSettingsKind } from '../config/schema/channels.ts';
 import { SUBAGENT } from '../agent/subagents/task.ts';
-import { HEARTBEAT } from '../automation/heartbeat-message.ts';
 import { originsOf, type Origins } from '../bus/origins.ts';
 import type { NamedOperation } from '../gateway/operations/operation.ts';
 import type { NamedTables } from '../journal/tables.ts';
@@ -60,7 +59,7 @@ export function programOf(own: readonly Extension[], packages: Program['packages
     vendors: Object.fromEntries(vendors.map((one) => [one.api, one])),
     presets: presetsOf([...CORE_SERVICES, ...vendors]),
     operations: extensions.flatMap(({ operations = [] }) => operations),
-    origins: originsOf([HEARTBEAT, SUBAGENT, ...extensions.flatMap(({ origins = [] }) => origins)]),
+    origins: originsOf([SUBAGENT, ...extensions.flatMap(({ origins = [] }) => origins)]),
     paths: {
       folders: extensions.flatMap(({ paths }) => paths?.folders ?? []),
       closed: Object.assign({}, ...extensions.map(({ paths }) => paths?.closed)) as OwnPaths['closed'],

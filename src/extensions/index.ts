@@ -2,18 +2,26 @@ import type { Extension } from '../core/extension.ts';
 import browser from './browser/index.ts';
 import cron from './cron/index.ts';
 import discord from './discord/index.ts';
+import heartbeat from './heartbeat/index.ts';
 import memory from './memory/index.ts';
 import monitoring from './monitoring/index.ts';
 import ollama from './ollama/index.ts';
 import webhooks from './webhooks/index.ts';
 
 /** Every part of the program that could be absent, in the order in which they are opened. */
-export const EXTENSIONS: readonly Extension[] = [memory, cron, browser, webhooks, discord, ollama, monitoring].map(
-  (one) => ({
-    ...one,
-    isBuiltIn: true,
-  }),
-);
+export const EXTENSIONS: readonly Extension[] = [
+  memory,
+  heartbeat,
+  cron,
+  browser,
+  webhooks,
+  discord,
+  ollama,
+  monitoring,
+].map((one) => ({
+  ...one,
+  isBuiltIn: true,
+}));
 
 // What operations take and answer, for everyone who reads only the declarations.
 export type * from './cron/operation.ts';

@@ -14,7 +14,6 @@ import { CursorStore } from './cursors.ts';
 import { EndedLogins } from './ended-logins.ts';
 import { Facts } from './facts.ts';
 import { JournalFeed } from './feed.ts';
-import { Heartbeats } from './heartbeats.ts';
 import { HomeFileRecords } from './home-files.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { InboundPlaces } from './inbound-places.ts';
@@ -70,7 +69,6 @@ export interface Journal extends Disposable {
   readonly consolidations: Consolidations;
   /** Where the facts of MEMORY.md come from. */
   readonly facts: Facts;
-  readonly heartbeats: Heartbeats;
   /** Read cursors of platforms that do not take acknowledgements. */
   readonly feed: JournalFeed;
   readonly cursors: CursorStore;
@@ -183,7 +181,6 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     allowances: new Allowances(shared),
     consolidations: new Consolidations(shared),
     facts: new Facts(shared),
-    heartbeats: new Heartbeats({ ...shared, inbox }),
     cursors: new CursorStore(shared),
     homeFiles: new HomeFileRecords(shared),
     modelFacts: new ModelFacts(shared),

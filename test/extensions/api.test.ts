@@ -24,6 +24,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart textOption',
   'api-sandbox.ts':
     'createSandbox GuardedProxyOptions launch probeSandbox RunningProxy Sandbox SandboxedCommand SendingRequest',
+  'api-settings.ts': 'modelReference text',
   'api-setup.ts': 'Cancelled channelError Checked chooseToken ownerSettings ReadyChannel Setting SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
   'api-tapes.ts': 'EntryOf MessageEntry TapeEntry',
@@ -31,6 +32,7 @@ const NAMES: Readonly<Record<string, string>> = {
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
     'CallIds CallPerson ChatCommand DeclaredAction defineTool errorResult escapeControlChars fetchAction FileAccess GuardedFetch imageType KeepWhole localRole PAGE_MARGIN readWhole RecordedJob siteOf Tool ToolContext ToolDecision ToolResult useOf webhookSender withScheme writeThrough',
+  'api-turns.ts': 'ANSWER_TTL askStructured cleanModel outboundTo SideCall SideCalls StructuredAnswer StructuredQuestion',
   'api-vendors.ts': 'AskedWindow lazyProvider Vendor VendorPlace',
   'api-why.ts': 'OwnStep WhyStep WhyStory withoutStop',
   'api.ts':

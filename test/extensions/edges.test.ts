@@ -49,6 +49,7 @@ const LEFT: Readonly<Record<string, string>> = {
   'agent/commands/start.ts: memory_write': 'the same',
   'bus/commands.ts: cron': 'names of commands are needed where texts are rewritten without an assistant',
   'config/home.ts: browser': 'the layout of a home is one table',
+  'gateway/operations/activity.ts: heartbeat': 'how the operation `why` says what it may be asked about',
   'memory/facts/records.ts: memory_write':
     'how a fact came to be known, in rows of homes; the memory’s files are still core',
   'memory/facts/source.ts: memory_write': 'the same',

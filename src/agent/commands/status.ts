@@ -26,7 +26,7 @@ export const statusCommand = (app: App): ChatCommand => ({
         `Everywhere today: ${usageOf(status.today)}`,
         `Now: ${plural(status.runningTurns, 'turn')} running, ${plural(status.waitingMessages, 'message')} waiting, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
         `Commands: ${status.sandbox}`,
-        ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
+        ...Object.entries(status.own).map(([what, how]) => `${what}: ${how}`),
         ...(status.voice === null ? [] : [`Voice messages: ${status.voice}`]),
         ...(status.speech === null ? [] : [`Answers: ${status.speech}`]),
         ...(status.search === null ? [] : [`Memory: searched ${status.search}`]),

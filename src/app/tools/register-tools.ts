@@ -34,6 +34,7 @@ export function registerTools(app: App): void {
       album: (channel, files) => manager.channel(channel)?.album?.(files) ?? files.map((file) => [file]),
       speaks: (channel) => canSpeak(app, channel),
       clock,
+      origins: app.program.origins,
     }),
   );
   registry.register(
