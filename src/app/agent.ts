@@ -89,7 +89,7 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
     why: new Why(app),
     pairing: createPairing(app),
   });
-  add({ troubles, health: () => healthOf(app), status: (sessionKey) => statusOf(app, sessionKey) });
+  add({ troubles, health: () => healthOf(app), status: (sessionKey, role) => statusOf(app, sessionKey, role) });
   add({ commands: createCommands(app), requests: createRequests(app), api: createApi(app) });
   add({ loop: new AgentLoop(app) });
   return {

@@ -1,6 +1,6 @@
 import type { App } from '../core/app.ts';
+import type { Role } from '../bus/messages.ts';
 import type { StatusReport } from '../agent/commands/command.ts';
-import { subagentLines } from '../agent/subagents/supervisor.ts';
 import { speechText, voiceText } from '../providers/speech-servers.ts';
 import { startOfDay } from '../util/time-zone.ts';
 import { countText, megabytes } from '../util/text.ts';
@@ -11,7 +11,8 @@ import type { SweepReport } from '../journal/retention.ts';
 const HOUR_MS = 3_600_000;
 
 /** How things stand, as /status tells it. */
-export async function statusOf(app: App, sessionKey: string): Promise<StatusReport> {
+export async function statusOf(app: App, sessionKey: string, role: Role): Promise<StatusReport> {
+  const own = app.plugins.each('status').map(([, status]) => status(role === 'owner' ? null : sessionKey));
   const { clock, config, program, version, journal } = app;
   const day = journal.usage.day(startOfDay(clock.now(), config.agent.timezone));
   const prompt = await app.prompts.report(sessionKey);
@@ -26,9 +27,7 @@ export async function statusOf(app: App, sessionKey: string): Promise<StatusRepo
     waitingReplies: queues.outbound,
     hereToday: day.ofSession(sessionKey),
     today: day.total,
-    own: Object.assign({}, ...app.plugins.each('status').map(([, status]) => status())) as StatusReport['own'],
-    subagentsHere: subagentLines(journal.subagents, { session: sessionKey, now: clock.now() }),
-    subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
+    own: Object.assign({}, ...own) as StatusReport['own'],
     storage,
     voice: voiceText(config, program.presets),
     speech: speechText(config, program.presets),

@@ -5,4 +5,10 @@ export { SideCalls } from '../agent/side-calls/side-calls.ts';
 export type { SideCall } from '../agent/side-calls/side-calls.ts';
 export { askStructured } from '../agent/side-calls/structured.ts';
 export type { StructuredAnswer, StructuredQuestion } from '../agent/side-calls/structured.ts';
+// Tasks that a turn gives to subagents.
+export { outcomeOf } from '../agent/subagents/outcome.ts';
+export type { SubagentOutcome } from '../agent/subagents/outcome.ts';
+export { depthOf, subagentOf, taskMessage } from '../agent/subagents/task.ts';
+export type { SubagentTask } from '../agent/subagents/task.ts';
+export { EndTurn } from '../agent/turn/end.ts';
 export { ANSWER_TTL } from '../bus/messages.ts';

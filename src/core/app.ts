@@ -105,7 +105,7 @@ export interface Services extends Omit<Stores, 'files'> {
   /** What the person should know now, beside the warnings of the start, one sentence each. */
   readonly troubles: () => readonly string[];
   readonly health: () => Promise<HealthFacts>;
-  readonly status: (sessionKey: string) => Promise<StatusReport>;
+  readonly status: (sessionKey: string, role: Role) => Promise<StatusReport>;
   /** What the API in the shapes of OpenAI's knows of messages and models. */
   readonly api: ApiBackend;
   /** The operations that need no gateway. */

@@ -6,10 +6,12 @@ import heartbeat from './heartbeat/index.ts';
 import memory from './memory/index.ts';
 import monitoring from './monitoring/index.ts';
 import ollama from './ollama/index.ts';
+import subagents from './subagents/index.ts';
 import webhooks from './webhooks/index.ts';
 
 /** Every part of the program that could be absent, in the order in which they are opened. */
 export const EXTENSIONS: readonly Extension[] = [
+  subagents,
   memory,
   heartbeat,
   cron,

@@ -67,7 +67,7 @@ describe('the core with no extension', () => {
     expect(answer.text).toBe('Hello.');
     const { tools } = model.requests[0]?.view ?? { tools: [] };
     expect(tools).toContain('read_file');
-    for (const gone of ['cron', 'browser', 'memory_write', 'memory_search']) expect(tools).not.toContain(gone);
+    for (const gone of ['spawn', 'cron', 'browser', 'memory_write', 'memory_search']) expect(tools).not.toContain(gone);
     expect(model.requests[0]?.view.system).not.toContain('# Memory');
     await expect(assistant.request('cron', { action: 'list' })).rejects.toThrow('There is no operation "cron".');
   });

@@ -18,10 +18,7 @@ export interface StatusReport {
   readonly today: UsageSum;
   /** How shell commands are sandboxed, in words. */
   readonly sandbox: string;
-  /** Subagents of this session, and of all sessions, one line each. */
-  readonly subagentsHere: readonly string[];
-  readonly subagents: readonly string[];
-  /** Lines of extensions, by what they are about. */
+  /** Lines of extensions, by what they are about: for the owner of everything, for others of this session. */
   readonly own: Readonly<Record<string, string>>;
   /** What is stored on the disk and what was removed last, in one line; null: not measured yet. */
   readonly storage: string | null;

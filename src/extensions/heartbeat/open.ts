@@ -31,7 +31,8 @@ export function openHeartbeat(app: App): Contributions {
         wasHeldBack: (_turnId, messageId) => looks.ofMessage(messageId)?.notified === false,
       },
     },
-    status: (): Readonly<Record<string, string>> => (heart === undefined ? {} : { Heartbeat: stateOf(heart) }),
+    status: (session): Readonly<Record<string, string>> =>
+      session !== null || heart === undefined ? {} : { Heartbeat: stateOf(heart) },
     why: {
       find: async (about, count) => {
         if (about !== 'heartbeat') return undefined;
