@@ -2,6 +2,7 @@ import type { App } from '../core/app.ts';
 import type { Role } from '../bus/messages.ts';
 import type { StatusReport } from '../agent/commands/command.ts';
 import { speechText, voiceText } from '../providers/speech-servers.ts';
+import { errorMessage } from '../util/errors.ts';
 import { startOfDay } from '../util/time-zone.ts';
 import { countText, megabytes } from '../util/text.ts';
 import { healthOfChannelsOff } from './channels.ts';
@@ -12,7 +13,6 @@ const HOUR_MS = 3_600_000;
 
 /** How things stand, as /status tells it. */
 export async function statusOf(app: App, sessionKey: string, role: Role): Promise<StatusReport> {
-  const own = app.plugins.each('status').map(([, status]) => status(role === 'owner' ? null : sessionKey));
   const { clock, config, program, version, journal } = app;
   const day = journal.usage.day(startOfDay(clock.now(), config.agent.timezone));
   const prompt = await app.prompts.report(sessionKey);
@@ -27,7 +27,7 @@ export async function statusOf(app: App, sessionKey: string, role: Role): Promis
     waitingReplies: queues.outbound,
     hereToday: day.ofSession(sessionKey),
     today: day.total,
-    own: Object.assign({}, ...own) as StatusReport['own'],
+    own: ownLines(app, role === 'owner' ? null : sessionKey),
     storage,
     voice: voiceText(config, program.presets),
     speech: speechText(config, program.presets),
@@ -36,6 +36,17 @@ export async function statusOf(app: App, sessionKey: string, role: Role): Promis
     sandbox: sandbox.detail,
     warnings: [...warnings, ...(prompt.fewTools === null ? [] : [prompt.fewTools])],
   };
+}
+
+function ownLines({ plugins }: App, session: string | null): StatusReport['own'] {
+  const lines = plugins.each('status').map(([name, status]) => {
+    try {
+      return status(session);
+    } catch (error) {
+      return { [name]: `it does not say how it is (${errorMessage(error)})` };
+    }
+  });
+  return Object.assign({}, ...lines) as StatusReport['own'];
 }
 
 /** How large each store is and what went last, for people; null before the first sweep. */
