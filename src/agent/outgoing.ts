@@ -1,11 +1,10 @@
 import type { App } from '../core/app.ts';
-import { FROM, ONLY_TO, type InboundMessage, type OutboundMessage } from '../bus/messages.ts';
+import { ANSWER_TTL, FROM, ONLY_TO, type InboundMessage, type OutboundMessage } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
 import type { ChatAddress } from '../tools/tool.ts';
 
-/** An answer that could not be delivered within this time is no longer sent; that of a heartbeat sooner. */
+/** An answer that could not be delivered within this time is no longer sent. */
 const ANSWER_TTL_MS = 24 * 3_600_000;
-const HEARTBEAT_TTL_MS = 2 * 3_600_000;
 
 export interface OutboundText {
   readonly id: string;
@@ -25,6 +24,7 @@ export function chatOf({ channel, chatId, threadId }: InboundMessage): ChatAddre
 
 /** Makes an outbound message to the chat of `target`. */
 export function outboundTo(target: InboundMessage, content: OutboundText, now: number): OutboundMessage {
+  const ttlMs = target.metadata[ANSWER_TTL];
   return {
     id: content.id,
     ...chatOf(target),
@@ -32,7 +32,7 @@ export function outboundTo(target: InboundMessage, content: OutboundText, now: n
     text: content.text,
     media: [],
     ...(content.turnId === undefined ? {} : { turnId: content.turnId }),
-    expiresAt: now + (target.origin === 'heartbeat' ? HEARTBEAT_TTL_MS : ANSWER_TTL_MS),
+    expiresAt: now + (typeof ttlMs === 'number' ? ttlMs : ANSWER_TTL_MS),
     metadata: {
       ...(content.own === true ? { own: true } : {}),
       ...(content.plain === true ? { plain: true } : {}),

@@ -17,7 +17,6 @@ import { createBackground } from './tools/background.ts';
 import type { App, Making } from '../core/app.ts';
 import { Why } from './agent/why.ts';
 import { createCommands } from './agent/commands.ts';
-import { createHeartbeat } from './automation/heartbeat.ts';
 import { createEditorMcp } from './tools/editor-servers.ts';
 import { createMcp } from './tools/mcp.ts';
 import { peopleTroubles } from './people/owners.ts';
@@ -79,7 +78,7 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
   };
   add({ consolidation, forgetting: createForgetting(app), resetSession });
   add({ tape: createTape(app) });
-  add({ heartbeat: createHeartbeat(app), turns: new TurnRunner(app) });
+  add({ turns: new TurnRunner(app) });
   registerTools(app);
   const { troubles, checkSpace } = createTroubles(app);
   add({
@@ -88,7 +87,7 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
     why: new Why(app),
     pairing: createPairing(app),
   });
-  add({ troubles, health: () => healthOf(app), status: (sessionKey) => statusOf(app, sessionKey) });
+  add({ troubles, health: () => healthOf(app), status: (sessionKey, role) => statusOf(app, sessionKey, role) });
   add({ commands: createCommands(app), requests: createRequests(app), api: createApi(app) });
   add({ loop: new AgentLoop(app) });
   return {

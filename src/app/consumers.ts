@@ -58,7 +58,7 @@ export async function startConsumers(
   },
   stack: AsyncDisposableStack,
 ): Promise<void> {
-  const { loop, mcp, heartbeat, channels, bus } = app;
+  const { loop, mcp, channels, bus } = app;
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
   stack.defer(() => closing.abort(new Error('the process is stopping')));
@@ -73,9 +73,8 @@ export async function startConsumers(
   if (app.serving) stack.use(await recordStates(app));
   if (app.serving) mcp.connectNew();
   stack.defer(() => app.plugins.stop());
-  stack.use(heartbeat);
   const announced = app.safe ? announceSafeMode(app) : Promise.resolve();
-  const scheduled = announced.then(() => app.plugins.start()).then(() => heartbeat.start());
+  const scheduled = announced.then(() => app.plugins.start());
   stack.defer(async () => await scheduled);
   stack.use(whenCalm(app));
 }

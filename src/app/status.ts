@@ -1,7 +1,8 @@
 import type { App } from '../core/app.ts';
+import type { Role } from '../bus/messages.ts';
 import type { StatusReport } from '../agent/commands/command.ts';
-import { subagentLines } from '../agent/subagents/supervisor.ts';
 import { speechStateOf } from '../core/program.ts';
+import { errorMessage } from '../util/errors.ts';
 import { startOfDay } from '../util/time-zone.ts';
 import { countText, megabytes } from '../util/text.ts';
 import { healthOfChannelsOff } from './channels.ts';
@@ -11,7 +12,7 @@ import type { SweepReport } from '../journal/retention.ts';
 const HOUR_MS = 3_600_000;
 
 /** How things stand, as /status tells it. */
-export async function statusOf(app: App, sessionKey: string): Promise<StatusReport> {
+export async function statusOf(app: App, sessionKey: string, role: Role): Promise<StatusReport> {
   const { clock, config, version, journal } = app;
   const day = journal.usage.day(startOfDay(clock.now(), config.agent.timezone));
   const prompt = await app.prompts.report(sessionKey);
@@ -27,9 +28,7 @@ export async function statusOf(app: App, sessionKey: string): Promise<StatusRepo
     waitingReplies: queues.outbound,
     hereToday: day.ofSession(sessionKey),
     today: day.total,
-    heartbeat: app.heartbeat.state(),
-    subagentsHere: subagentLines(journal.subagents, { session: sessionKey, now: clock.now() }),
-    subagents: subagentLines(journal.subagents, { session: null, now: clock.now() }),
+    own: ownLines(app, role === 'owner' ? null : sessionKey),
     storage,
     voice,
     speech,
@@ -38,6 +37,17 @@ export async function statusOf(app: App, sessionKey: string): Promise<StatusRepo
     sandbox: sandbox.detail,
     warnings: [...warnings, ...(prompt.fewTools === null ? [] : [prompt.fewTools])],
   };
+}
+
+function ownLines({ plugins }: App, session: string | null): StatusReport['own'] {
+  const lines = plugins.each('status').map(([name, status]) => {
+    try {
+      return status(session);
+    } catch (error) {
+      return { [name]: `it does not say how it is (${errorMessage(error)})` };
+    }
+  });
+  return Object.assign({}, ...lines) as StatusReport['own'];
 }
 
 /** How large each store is and what went last, for people; null before the first sweep. */

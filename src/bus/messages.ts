@@ -121,6 +121,8 @@ export const FROM = 'from';
  * for that, such as the id of the person.
  */
 export const ONLY_TO = 'onlyTo';
+/** Key of a message's metadata: how long its answers wait to be delivered, ms. @default 24 hours */
+export const ANSWER_TTL = 'answerTtlMs';
 /** Prefix of a text that was sent again although the platform may have the first copy. */
 export const RESEND_MARK = '↻ ';
 

@@ -16,6 +16,11 @@ export interface Origin {
   readonly mayCommand?: true;
   /** People or programs wrote its messages, not a model. */
   readonly isByPeople?: true;
+  /**
+   * No person reads the last text of its turns as it is: it is a report, which is sent where that is worth it. The prompt is
+   * short, and the tool `message` is not for its own chat.
+   */
+  readonly isReport?: true;
   /** Its sessions are named `<name>:<job>`, and usage is summed for each job. */
   readonly hasJobs?: true;
   /** The name that its model calls have in the sums of usage. @default its own */

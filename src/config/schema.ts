@@ -3,14 +3,7 @@ import { agentSchema } from './schema/agent.ts';
 import { agentsSchema } from './schema/agents.ts';
 import { channelsSchema, type ChannelSettingsKind } from './schema/channels.ts';
 import { modelsSchema, providersSchema } from './schema/models.ts';
-import {
-  gatewaySchema,
-  heartbeatSchema,
-  homesSchema,
-  logSchema,
-  pluginsSchema,
-  sessionSchema,
-} from './schema/service.ts';
+import { gatewaySchema, homesSchema, logSchema, pluginsSchema, sessionSchema } from './schema/service.ts';
 import { mcpServersSchema, memorySchema, skillsSchema, toolsSchema } from './schema/tools.ts';
 import { flag, markedEffect, storeAddress, takes, type Effect } from './schema/values.ts';
 
@@ -29,7 +22,6 @@ const coreSchema = z.object({
   mcpServers: takes('rebuild', mcpServersSchema),
   skills: takes('live', skillsSchema),
   memory: takes('restart', memorySchema),
-  heartbeat: takes('live', heartbeatSchema),
   gateway: takes('restart', gatewaySchema),
   session: takes('live', sessionSchema),
   plugins: takes('rebuild', pluginsSchema),

@@ -15,7 +15,6 @@ import type { Questions } from '../agent/questions/questions.ts';
 import type { HookRunner, TurnFacts } from '../agent/hooks/hooks.ts';
 import { renderer } from '../agent/turn/shown-text.ts';
 import type { ProviderResults } from '../app/agent/provider-results.ts';
-import type { HeartbeatService } from '../app/automation/heartbeat.ts';
 import type { Base } from '../app/base.ts';
 import type { Reloader } from '../app/reload.ts';
 import type { AgentRequests } from '../app/requests/requests.ts';
@@ -100,14 +99,13 @@ export interface Services extends Omit<Stores, 'files'> {
   /** Begins a session anew. */
   readonly resetSession: Consolidation['resetSession'];
   readonly tape: TapeActions;
-  readonly heartbeat: HeartbeatService;
   readonly turns: Pick<TurnRunner, 'run' | 'stop' | 'running'>;
   readonly undo: Undo;
   readonly why: Why;
   /** What the person should know now, beside the warnings of the start, one sentence each. */
   readonly troubles: () => readonly string[];
   readonly health: () => Promise<HealthFacts>;
-  readonly status: (sessionKey: string) => Promise<StatusReport>;
+  readonly status: (sessionKey: string, role: Role) => Promise<StatusReport>;
   /** What the API in the shapes of OpenAI's knows of messages and models. */
   readonly api: ApiBackend;
   /** The operations that need no gateway. */

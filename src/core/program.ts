@@ -2,7 +2,6 @@ import type * as z from 'zod';
 import { configSchema, type Config, type Section } from '../config/schema.ts';
 import type { ChannelSettingsKind } from '../config/schema/channels.ts';
 import { SUBAGENT } from '../agent/subagents/task.ts';
-import { HEARTBEAT } from '../automation/heartbeat-message.ts';
 import { originsOf, type Origins } from '../bus/origins.ts';
 import type { NamedOperation } from '../gateway/operations/operation.ts';
 import type { NamedTables } from '../journal/tables.ts';
@@ -65,7 +64,7 @@ export function programOf(own: readonly Extension[], packages: Program['packages
         .filter(({ api }) => Object.hasOwn(vendors, api)),
     ),
     operations: extensions.flatMap(({ operations = [] }) => operations),
-    origins: originsOf([HEARTBEAT, SUBAGENT, ...extensions.flatMap(({ origins = [] }) => origins)]),
+    origins: originsOf([SUBAGENT, ...extensions.flatMap(({ origins = [] }) => origins)]),
     paths: {
       folders: extensions.flatMap(({ paths }) => paths?.folders ?? []),
       closed: Object.assign({}, ...extensions.map(({ paths }) => paths?.closed)) as OwnPaths['closed'],
@@ -96,7 +95,10 @@ export function programWith(program: Program, config: Config): Program {
     vendors: Object.fromEntries(Object.entries(program.vendors).filter(([api]) => !offBy.has(api))),
     presets: new Map([
       ...plugged,
-      ...Array.from(program.presets, ([name, one]) => [name, { ...one, off: offBy.get(one.api) ?? serviceOffBy.get(name) }] as const),
+      ...Array.from(
+        program.presets,
+        ([name, one]) => [name, { ...one, off: offBy.get(one.api) ?? serviceOffBy.get(name) }] as const,
+      ),
     ]),
   };
 }

@@ -13,7 +13,6 @@ import { messageChecks } from './checks/messages.ts';
 import { modelChecks } from './checks/models.ts';
 import { programChecks } from './checks/program.ts';
 import { safetyChecks } from './checks/safety.ts';
-import { scheduleChecks } from './checks/schedule.ts';
 import { serviceChecks } from './checks/service.ts';
 import { spendingChecks } from './checks/spending.ts';
 import { storeChecks } from './checks/stores.ts';
@@ -34,7 +33,6 @@ const CHECKS: readonly Check[] = [
   ...safetyChecks,
   ...gatewayChecks,
   ...messageChecks,
-  ...scheduleChecks,
   ...extensionChecks,
   ...serviceChecks,
 ];

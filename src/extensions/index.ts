@@ -4,11 +4,14 @@ import browser from './browser/index.ts';
 import cron from './cron/index.ts';
 import demo from './demo/index.ts';
 import discord from './discord/index.ts';
+import heartbeat from './heartbeat/index.ts';
 import memory from './memory/index.ts';
+import monitoring from './monitoring/index.ts';
 import ollama from './ollama/index.ts';
 import openai from './openai/index.ts';
 import presets from './presets/index.ts';
 import slack from './slack/index.ts';
+import subagents from './subagents/index.ts';
 import telegram from './telegram/index.ts';
 import terminal from './terminal/index.ts';
 import voice from './voice/index.ts';
@@ -16,7 +19,9 @@ import webhooks from './webhooks/index.ts';
 
 /** Every part of the program that could be absent, in the order in which they are opened. */
 export const EXTENSIONS: readonly Extension[] = [
+  subagents,
   memory,
+  heartbeat,
   cron,
   browser,
   webhooks,
@@ -30,6 +35,7 @@ export const EXTENSIONS: readonly Extension[] = [
   ollama,
   demo,
   voice,
+  monitoring,
 ].map((one) => ({ ...one, isBuiltIn: true }));
 
 // What operations take and answer, for everyone who reads only the declarations.

@@ -177,11 +177,6 @@ export class JournalReader implements Disposable {
     }
   }
 
-  /** Actions of the newest heartbeats, newest first: `skip`, `run`, `failed` or `refused`. */
-  heartbeats(count: number): readonly string[] {
-    return this.#rows('SELECT action FROM heartbeat ORDER BY at DESC LIMIT ?', count).map((row) => row.text('action'));
-  }
-
   /** Channels on which an owner wrote in a direct chat. */
   ownersChats(): readonly string[] {
     return this.#rows('SELECT DISTINCT channel FROM owner_chats WHERE direct = 1').map((row) => row.text('channel'));

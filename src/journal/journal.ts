@@ -14,7 +14,6 @@ import { CursorStore } from './cursors.ts';
 import { EndedLogins } from './ended-logins.ts';
 import { Facts } from './facts.ts';
 import { JournalFeed } from './feed.ts';
-import { Heartbeats } from './heartbeats.ts';
 import { HomeFileRecords } from './home-files.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { InboundPlaces } from './inbound-places.ts';
@@ -62,7 +61,6 @@ export interface Journal extends Disposable {
   readonly consolidations: Consolidations;
   /** Where the facts of MEMORY.md come from. */
   readonly facts: Facts;
-  readonly heartbeats: Heartbeats;
   /** Read cursors of platforms that do not take acknowledgements. */
   readonly feed: JournalFeed;
   readonly cursors: CursorStore;
@@ -170,7 +168,6 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     allowances: new Allowances(open),
     consolidations: new Consolidations(open),
     facts: new Facts(open),
-    heartbeats: new Heartbeats(open, inbox),
     cursors: new CursorStore(open),
     homeFiles: new HomeFileRecords(open),
     modelFacts: new ModelFacts(open),

@@ -84,7 +84,6 @@ const AGED: readonly Aged[] = [
     ended: "state IN ('done', 'dropped')",
     keptMs: 90 * DAY_MS,
   },
-  { store: 'heartbeats', table: 'heartbeat', key: 'at', at: 'at', keptMs: 90 * DAY_MS },
   {
     store: 'messages not taken',
     table: 'passed_over',

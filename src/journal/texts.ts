@@ -9,7 +9,6 @@ const CORE_TEXTS: Readonly<Record<string, readonly string[]>> = {
   approvals: ['reason', 'request'],
   asks: ['choices', 'answer'],
   questions: ['choices', 'request', 'answer'],
-  heartbeat: ['reason', 'verdict'],
   owner_chats: ['payload'],
   channel_states: ['detail'],
   passed_over: ['reason'],

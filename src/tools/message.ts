@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { API_CHANNEL } from '../bus/api.ts';
 import { labelButton } from '../bus/buttons.ts';
 import { FROM, parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
+import type { Origins } from '../bus/origins.ts';
 import { spokenToo } from '../bus/speech.ts';
 import type { ToolSpec } from '../providers/provider.ts';
 import { atLeast } from '../security/access/access.ts';
@@ -50,6 +51,7 @@ export interface MessageOptions extends MediaSource {
   /** Whether voice messages can be sent to a channel. */
   readonly speaks: (channel: string) => boolean;
   readonly clock: Pick<Clock, 'now'>;
+  readonly origins: Origins;
 }
 
 /** An undelivered message expires after this many ms. */
@@ -114,7 +116,7 @@ export function messageTool(options: MessageOptions): Tool {
           reason: 'a program reads your answer and nothing else; put this into your last text.',
         };
       }
-      if (context.person.origin === 'heartbeat' && !isElsewhere(chat, context)) {
+      if (options.origins.of(context.person.origin).isReport === true && !isElsewhere(chat, context)) {
         return {
           decision: 'deny',
           reason: 'your last text is sent to the owner without this tool if it is worth telling.',

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { traceTarget } from '../../src/app/monitoring/traces.ts';
+import { traceTarget } from '../../src/extensions/monitoring/traces.ts';
 import { startApi, type ApiWorld } from '../support/api-world.ts';
 import { readBody, replyJson, startServer } from '../support/http.ts';
 import { recordingLog } from '../support/recording-log.ts';

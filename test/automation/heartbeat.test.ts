@@ -1,13 +1,20 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Heartbeat, type HeartbeatGates, type LookAnswer, type LookFacts } from '../../src/automation/heartbeat.ts';
+import {
+  Heartbeat,
+  type HeartbeatGates,
+  type LookAnswer,
+  type LookFacts,
+} from '../../src/extensions/heartbeat/heartbeat.ts';
+import { Looks } from '../../src/extensions/heartbeat/looks.ts';
 import type { App } from '../../src/core/app.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
 import { createIds } from '../../src/util/ids.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { systemRandom } from '../../src/util/random.ts';
 import { appWith } from '../support/app-with.ts';
+import { TABLES } from '../support/extensions.ts';
 import { tempFolder } from '../support/temp.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -54,7 +61,9 @@ class HeartWorld implements AsyncDisposable {
     await mkdir(join(folder, 'workspace'));
     const clock = new VirtualClock();
     const newId = createIds(clock, systemRandom);
-    const journal = stack.use(await openJournal({ path: join(folder, 'state.db'), backupPath: null, clock, newId }));
+    const journal = stack.use(
+      await openJournal({ path: join(folder, 'state.db'), backupPath: null, clock, newId, tables: TABLES }),
+    );
     const world = new HeartWorld({ folder, journal, stack: stack.move() });
     if (text !== undefined) await world.write(text);
     return world;
@@ -79,7 +88,7 @@ class HeartWorld implements AsyncDisposable {
       clock,
       log: silentLog,
       newId: createIds(clock, systemRandom),
-      config: Object.defineProperty({}, 'heartbeat', { get: () => this.settings }) as App['config'],
+      settingsOf: (() => this.settings) as unknown as App['settingsOf'],
       zone: () => 'UTC',
     });
     this.heart = new Heartbeat(app, {
@@ -195,7 +204,7 @@ describe('the interval', () => {
     await world.start();
     await world.clock.advance(20 * MINUTE);
     expect(world.looks).toHaveLength(1);
-    expect(world.journal.heartbeats.newest(1)).toMatchObject([{ action: 'failed' }]);
+    expect(new Looks(world.journal).newest(1)).toMatchObject([{ action: 'failed' }]);
   });
 
   test('is not stretched by a machine that slept, nor by a clock that was put back', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { isActive } from '../../src/automation/active-hours.ts';
-import { openTasks, shownTasks } from '../../src/automation/open-tasks.ts';
+import { isActive } from '../../src/extensions/heartbeat/active-hours.ts';
+import { openTasks, shownTasks } from '../../src/extensions/heartbeat/open-tasks.ts';
 
 describe('what is open in HEARTBEAT.md', () => {
   test.each([

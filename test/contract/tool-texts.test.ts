@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { heartbeatQuestions } from '../../src/agent/side-calls/heartbeat-questions.ts';
+import { heartbeatQuestions } from '../../src/extensions/heartbeat/questions.ts';
 import { SideCalls } from '../../src/agent/side-calls/side-calls.ts';
 import type { App } from '../../src/core/app.ts';
 import { consolidationPrompt } from '../../src/agent/consolidation/question.ts';
@@ -77,7 +77,7 @@ describe('every tool that a model answers a question of the program with', () =>
       budget: { refusal: async () => null, record: async () => {} } as unknown as App['budget'],
       models: { resolve: () => ({ provider, providerName: 'test', model: 'test' }) } as unknown as App['models'],
       journal: { settings: { model: () => null } } as unknown as App['journal'],
-      config: { heartbeat: { model: null } } as App['config'],
+      settingsOf: (() => ({ model: null })) as unknown as App['settingsOf'],
       redact: (text) => text,
       clock: systemClock,
     });

@@ -24,14 +24,19 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
     'createSandbox GuardedProxyOptions launch probeSandbox RunningProxy Sandbox SandboxedCommand SendingRequest',
-  'api-setup.ts': 'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
+  'api-settings.ts': 'modelReference text',
+  'api-setup.ts':
+    'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
+  'api-tapes.ts': 'EntryOf MessageEntry TapeEntry',
   'api-terminal.ts':
     'ApprovalQuestion ApprovalReply AssistantPort AttachedMessage attribute characters ConnectionWatcher Conversation createRedactor inlineSpans isDumb jsonText LineHistory LONGEST_MARKDOWN lookOf NotSentError OutboundEvent paint parseMarkdown Piece ReconnectingAssistant rowWidth seconds SendInput TerminalLook textWidth Tone TurnSummary wrapAnywhere wrapped wrapWords',
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
     'CallIds CallPerson ChatCommand DeclaredAction defineTool errorResult escapeControlChars fetchAction FileAccess firstJoined GuardedFetch hasChannel imageType KeepWhole localRole PAGE_MARGIN readWhole RecordedJob siteOf Tool ToolContext ToolDecision ToolResult useOf webhookSender withScheme writeThrough',
+  'api-turns.ts':
+    'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':
     'AskedWindow Embed keysOf lazyProvider optionalUrl Preset Program ProviderConfig SpeechPart SpeechState Synthesize text Transcribe usualKind Vendor VendorPlace',
   'api-why.ts': 'OwnStep WhyStep WhyStory withoutStop',

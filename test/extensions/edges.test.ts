@@ -47,8 +47,11 @@ const LEFT: Readonly<Record<string, string>> = {
   'agent/commands/help.ts: cron': 'commands do not say their group in /help yet',
   'agent/commands/start.ts: cron': 'tools do not bring an idea for /start yet, and their order is the list',
   'agent/commands/start.ts: memory_write': 'the same',
+  'agent/turn/provenance.ts: spawn':
+    'results on the tapes of homes that say who wrote them, also where the tool is gone',
   'bus/commands.ts: cron': 'names of commands are needed where texts are rewritten without an assistant',
   'config/home.ts: browser': 'the layout of a home is one table',
+  'gateway/operations/activity.ts: heartbeat': 'how the operation `why` says what it may be asked about',
   'memory/facts/records.ts: memory_write':
     'how a fact came to be known, in rows of homes; the memory’s files are still core',
   'memory/facts/source.ts: memory_write': 'the same',
@@ -58,6 +61,9 @@ const LEFT: Readonly<Record<string, string>> = {
     'closed in each home, also where no program is known, as in the sandbox’s arguments',
   'skills/allowed-tools.ts: cron':
     'names that other assistants give to tools, for skills that are read without an assistant',
+  'skills/allowed-tools.ts: spawn': 'the same',
+  'tools/mcp/stdio.ts: spawn': 'an event of the processes of Node',
+  'tools/registry/aliases.ts: spawn': 'names that models call by habit are one table',
 };
 
 describe('the edge of the core', () => {

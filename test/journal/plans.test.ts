@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { CORE_VIEWS } from '../../src/journal/tables.ts';
 import { CronRuns } from '../../src/extensions/cron/runs.ts';
+import { Looks } from '../../src/extensions/heartbeat/looks.ts';
 import { ORIGINS, TABLES } from '../support/extensions.ts';
 import type { OutboundMessage } from '../../src/bus/messages.ts';
 import { openJournal, type Journal } from '../../src/journal/journal.ts';
@@ -71,7 +72,8 @@ async function useAll(journal: Journal): Promise<void> {
     consolidations,
   } = journal;
   const cron = new CronRuns({ ...journal, clock: systemClock });
-  const { heartbeats, cursors, feed, subagents, endedLogins, people, pairing, retention } = journal;
+  const heartbeats = new Looks(journal);
+  const { cursors, feed, subagents, endedLogins, people, pairing, retention } = journal;
   inbox.onStop(() => {});
   inbox.onAnswer(() => {});
   inbox.countsBackground(() => 0);

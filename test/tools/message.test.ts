@@ -5,6 +5,7 @@ import type { OutboundMessage } from '../../src/bus/messages.ts';
 import { messageTool, withoutVoice } from '../../src/tools/message.ts';
 import type { ToolDecision } from '../../src/tools/tool.ts';
 import { pathWorld } from '../support/path-world.ts';
+import { ORIGINS } from '../support/extensions.ts';
 import { call, makeRegistry } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
@@ -31,6 +32,7 @@ async function send(params: object, context: Partial<TestCall> = {}): Promise<Se
     album: (_channel, files) => files.map((file) => [file]),
     speaks: (channel) => channel === 'telegram',
     clock: { now: () => 0 },
+    origins: ORIGINS,
     guard: world.guard(),
     keep: async (bytes) => `kept: ${String(bytes)}`,
   });

@@ -18,11 +18,8 @@ export interface StatusReport {
   readonly today: UsageSum;
   /** How shell commands are sandboxed, in words. */
   readonly sandbox: string;
-  /** Subagents of this session, and of all sessions, one line each. */
-  readonly subagentsHere: readonly string[];
-  readonly subagents: readonly string[];
-  /** State of the heartbeat in words; null: it is off. */
-  readonly heartbeat: string | null;
+  /** Lines of extensions, by what they are about: for the owner of everything, for others of this session. */
+  readonly own: Readonly<Record<string, string>>;
   /** What is stored on the disk and what was removed last, in one line; null: not measured yet. */
   readonly storage: string | null;
   /** What becomes of voice messages, in one line; null: they are not turned into text. */

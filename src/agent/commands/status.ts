@@ -11,7 +11,7 @@ export const statusCommand = (app: App): ChatCommand => ({
   interrupts: false,
   repeatable: true,
   run: async ({ message }) => {
-    const status = await app.status(message.sessionKey);
+    const status = await app.status(message.sessionKey, message.role);
     const { used, window, share } = status.context;
     const lines = [
       `**assistant ${status.version}**, running for ${duration(status.uptimeMs)}`,
@@ -19,14 +19,14 @@ export const statusCommand = (app: App): ChatCommand => ({
       `This conversation: ${countText(used)} of the ${countText(window)} tokens that the model can read (${percent(share)})`,
       `Here today: ${usageOf(status.hereToday)}`,
     ];
-    const subagents = message.role === 'owner' ? status.subagents : status.subagentsHere;
-    if (subagents.length > 0) lines.push(`Subagents: ${subagents.join(', ')}`);
+    const own = Object.entries(status.own).map(([what, how]) => `${what}: ${how}`);
+    if (message.role !== 'owner') lines.push(...own);
     if (message.role === 'owner') {
       lines.push(
         `Everywhere today: ${usageOf(status.today)}`,
         `Now: ${plural(status.runningTurns, 'turn')} running, ${plural(status.waitingMessages, 'message')} waiting, ${plural(status.waitingReplies, 'reply', 'replies')} to send`,
         `Commands: ${status.sandbox}`,
-        ...(status.heartbeat === null ? [] : [`Heartbeat: ${status.heartbeat}`]),
+        ...own,
         ...(status.voice === null ? [] : [`Voice messages: ${status.voice}`]),
         ...(status.speech === null ? [] : [`Answers: ${status.speech}`]),
         ...(status.search === null ? [] : [`Memory: searched ${status.search}`]),

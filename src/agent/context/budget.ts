@@ -37,7 +37,7 @@ export interface Spender {
   /** The entries of the turn that are on its tape. */
   readonly entries: readonly TapeEntry[];
   /** For a call outside of a turn: what it is for. Such a call counts as self-started if it has no messages. */
-  readonly source?: 'memory' | 'heartbeat' | 'speech' | 'embeddings';
+  readonly source?: string;
 }
 
 interface Rule {

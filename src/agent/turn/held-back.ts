@@ -11,14 +11,11 @@ export async function isHeldBack(
   app: App,
 ): Promise<boolean> {
   const origin = facts.messages.at(-1)?.origin ?? '';
-  return origin === 'heartbeat'
-    ? await app.heartbeat.holdBack(facts, end)
-    : ((await ownTurns(app, origin)?.holdBack(facts, end, hasSent)) ?? false);
+  return (await ownTurns(app, origin)?.holdBack(facts, end, hasSent)) ?? false;
 }
 
 /** Whether an earlier process decided so about a turn that is given up. */
 export function wasHeldBack(turnId: string, { origin, id }: InboundMessage, app: App): boolean {
-  if (origin === 'heartbeat') return app.journal.heartbeats.ofMessage(id)?.notified === false;
   return ownTurns(app, origin)?.wasHeldBack(turnId, id) ?? false;
 }
 

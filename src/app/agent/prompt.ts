@@ -51,7 +51,7 @@ export function createPrompts(app: App, skills: () => Promise<SkillLayers>): Pro
     howItShows(app.config.channels[channel]?.kind ?? channel, app.plugins.kinds);
   const audience = (target: InboundMessage, role: Role, size: WindowSize): Audience => ({
     size,
-    light: target.origin === 'heartbeat' || subagentOf(target) !== null,
+    light: app.program.origins.of(target.origin).isReport === true || subagentOf(target) !== null,
     ownersDirectChat: seesPrivate({ role, chatType: target.chatType, who: `${target.channel}:${target.sender.id}` }),
     shows: target.sessionKey === UNIFIED_SESSION ? null : shownIn(target.channel),
   });

@@ -3,7 +3,6 @@ import type { Feed } from '../../gateway/feed/feed.ts';
 import type { Inside } from '../../gateway/http/options.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
 import { cleanHealth } from '../channels.ts';
-import { startMonitoring } from '../monitoring/monitoring.ts';
 import { filesOf } from './files.ts';
 import { historyOf } from './history.ts';
 import { loadPage } from './page.ts';
@@ -24,7 +23,6 @@ export async function serveHttp(
   const health = (): ReturnType<typeof cleanHealth> => cleanHealth(app);
   await using stack = new AsyncDisposableStack();
   const readiness = stack.use(new Readiness(app));
-  const metrics = await startMonitoring(app, stack);
   const feed = stack.use(
     new feedModule.Feed({
       ownChanges: app.program.operations.flatMap(({ changes }) => changes ?? []),
@@ -63,7 +61,6 @@ export async function serveHttp(
         }),
         page: ui ? loadPage : null,
         ready: () => readiness.look(),
-        metrics,
         app,
         assistant,
         files: filesOf(app),

@@ -1,37 +1,25 @@
-import { heartbeatStory } from '../../agent/why/own.ts';
 import type { App } from '../../core/app.ts';
 import type { OwnStep, WhyAnswer } from '../../gateway/operations/activity.ts';
 import type { RequestParams } from '../../gateway/operations/operations.ts';
-import type { Look } from '../../journal/heartbeats.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
 
-/** The name under which one asks for the heartbeat. */
-const HEARTBEAT = 'heartbeat';
-
 /** Why one thing happened, or everything since a time; without both, what the assistant did by itself. */
 export async function whyAnswer({ count, about, since }: RequestParams<'why'>, app: App): Promise<WhyAnswer> {
-  const { why, heartbeat } = app;
+  const { why } = app;
   if (about === undefined) {
     const own = (await ownSteps(app, count)).filter(({ at }) => at >= (since ?? 0));
     return { stories: since === undefined ? [] : await why.since(since, count), own };
   }
-  if (about === HEARTBEAT) {
-    const looks = app.journal.heartbeats.newest(count);
-    const state = app.config.heartbeat.enabled ? (heartbeat.state() ?? 'it does not run here') : null;
-    return {
-      stories: [heartbeatStory({ looks, state }, { now: app.clock.now() })],
-      own: looks.map(fromLook),
-    };
-  }
-  const story = await why.find(about);
-  if (story !== undefined) return { stories: [story], own: [] };
+  // What they do by themselves may have the name of its own conversation.
   for (const [, part] of app.plugins.each('why')) {
     const found = await part.find(about, count);
     if (found === undefined) continue;
     const turnCause = found.turn === null ? null : ((await why.find(found.turn))?.cause ?? null);
     return { stories: [found.story(turnCause)], own: found.steps };
   }
+  const story = await why.find(about);
+  if (story !== undefined) return { stories: [story], own: [] };
   throw new AppError(
     'why-unknown',
     `Nothing is known of ${JSON.stringify(about)}. Give the id of a message, a turn, a job or a conversation such as telegram:123, or heartbeat. To list the newest: ${assistantCommand('why --since 1d')}`,
@@ -39,16 +27,10 @@ export async function whyAnswer({ count, about, since }: RequestParams<'why'>, a
 }
 
 /** What the assistant did by itself, newest first, and why people heard of it or did not. */
-async function ownSteps({ journal, plugins }: App, count: number): Promise<readonly OwnStep[]> {
-  const looks = journal.heartbeats.newest(count).map(fromLook);
+async function ownSteps({ plugins }: App, count: number): Promise<readonly OwnStep[]> {
   const steps = await Promise.all(plugins.each('why').map(([, part]) => part.newest(count)));
-  return [...looks, ...steps.flat()].toSorted((a, b) => b.at - a.at).slice(0, count);
-}
-
-function fromLook({ at, action, reason, turn, notified, verdict }: Look): OwnStep {
-  if (action !== 'run')
-    return { at, what: 'heartbeat', outcome: action === 'skip' ? 'nothing to do' : 'failed', reason };
-  const what = `heartbeat: ${reason}`;
-  if (notified !== null) return { at, what, outcome: notified ? 'told' : 'silent', reason: verdict };
-  return { at, what, outcome: turn ?? 'waiting', reason: null };
+  return steps
+    .flat()
+    .toSorted((a, b) => b.at - a.at)
+    .slice(0, count);
 }

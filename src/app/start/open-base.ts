@@ -4,7 +4,7 @@ import type { Plugin } from '../../plugins/plugin.ts';
 import { configWarnings, waitingWarnings, type Base, type Ground } from '../base.ts';
 import { PluginHost } from '../extensions/plugins.ts';
 import type { AssistantSettings } from '../library/assistant.ts';
-import { safeConfig, safeModeSentence, trialConfig } from './safe-mode.ts';
+import { safeConfig, safeModeSentence } from './safe-mode.ts';
 
 interface BaseParts extends Pick<AssistantSettings, 'rehearsal' | 'wrapTool'> {
   readonly given: readonly Plugin[];
@@ -19,8 +19,8 @@ export async function openBase(
   { rehearsal = false, wrapTool, given, troubles }: BaseParts,
 ): Promise<Base> {
   const safe = starts.isLoop || rehearsal;
-  const restricted = wrapTool === undefined ? safeConfig : trialConfig;
-  const settings = new SettingsStore(ground.loaded, safe ? restricted : undefined);
+  // A trial is offered the tools of servers and runs none of them.
+  const settings = new SettingsStore(ground.loaded, safe && wrapTool === undefined ? safeConfig : undefined);
   const { config } = settings;
   const { plugged, clock } = ground;
   const { plugins: folder, pluginPins: pins } = ground.paths;

@@ -12,18 +12,10 @@ export function safeModeSentence({ recent }: { readonly recent: number }): strin
   return `I am in safe mode, because I was started ${recent} times within five minutes: I kept crashing. I answer here as always and send reminders with a fixed text; other scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I crashed. /restart ends safe mode; otherwise I end it myself after 30 minutes without a crash.`;
 }
 
-/**
- * The configuration without the servers of others and without the heartbeat; plugins and schedule are left out where
- * they start.
- */
+/** The configuration without the servers of others. What else does not run is left out where it starts. */
 export function safeConfig(config: Config): Config {
   const servers = Object.entries(config.mcpServers).map(([name, server]) => [name, { ...server, enabled: false }]);
-  return { ...trialConfig(config), mcpServers: Object.fromEntries(servers) };
-}
-
-/** The configuration without the heartbeat, for a trial that is offered the tools of servers and runs none of them. */
-export function trialConfig(config: Config): Config {
-  return { ...config, heartbeat: { ...config.heartbeat, enabled: false } };
+  return { ...config, mcpServers: Object.fromEntries(servers) };
 }
 
 /** Tells the owner, once for a row of starts. Never rejects. */

@@ -1,4 +1,3 @@
-import { createSubagentSupervisor } from '../../agent/subagents/supervisor.ts';
 import { canSpeak } from '../../agent/turn/spoken-answer.ts';
 import type { App } from '../../core/app.ts';
 import type { SkillCatalog } from '../../skills/catalog.ts';
@@ -8,11 +7,10 @@ import { API_CHANNEL } from '../../bus/api.ts';
 import { messageTool } from '../../tools/message.ts';
 import { PAGE_MARGIN } from '../../tools/registry/page-margin.ts';
 import { skillTool, type SkillSource } from '../../tools/skill.ts';
-import { spawnTool } from '../../tools/spawn.ts';
 import { staySilentTool } from '../../tools/stay-silent.ts';
 import { tapeTool } from '../../tools/tape.ts';
 
-/** Adds the tools that reach conversations, people, memory and the schedule, then those of plugins. */
+/** Adds the tools that reach conversations and people. */
 export function registerTools(app: App): void {
   const { clock, bus, channels, journal, media, guard, config, tools: registry } = app;
   const { manager, terminal, isOpen } = channels;
@@ -34,6 +32,7 @@ export function registerTools(app: App): void {
       album: (channel, files) => manager.channel(channel)?.album?.(files) ?? files.map((file) => [file]),
       speaks: (channel) => canSpeak(app, channel),
       clock,
+      origins: app.program.origins,
     }),
   );
   registry.register(
@@ -43,7 +42,6 @@ export function registerTools(app: App): void {
   registry.register(
     skillTool({ skills: withoutCases(app.skills), pageChars: config.agent.toolResultChars - PAGE_MARGIN }),
   );
-  if (config.agent.maxSubagents > 0) registry.register(spawnTool(createSubagentSupervisor(app)));
 }
 
 /** The skills as the model sees them. */

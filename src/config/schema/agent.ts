@@ -76,7 +76,6 @@ export const agentSchema = z
         'Maximum number of characters of a tool result that the model sees; the whole result is kept, and the model can page through it.',
       ),
     ),
-    maxSubagents: takes('restart', count(3, 0, 'Maximum number of subagents that run at the same time.')),
     budget,
   })
   .prefault({})

@@ -31,7 +31,6 @@ const agent = (sections: readonly string[]) =>
       mcpServers: overrides('mcpServers'),
       skills: overrides('skills'),
       memory: overrides('memory'),
-      heartbeat: overrides('heartbeat'),
       session: overrides('session'),
       plugins: z.array(z.unknown()).optional().describe('Its plugins, as in the section of that name.'),
       log: overrides('log'),

@@ -10,7 +10,7 @@ import { failure, jsonBody, refused, statusOf, type HttpEnv } from './answer.ts'
 import { serveAssets } from './assets.ts';
 import { Failures } from './failures.ts';
 import { serveFiles } from './files.ts';
-import { serveHealth, serveMetrics, serveReady } from './health.ts';
+import { serveHealth, serveReady } from './health.ts';
 import { serveHistory } from './history.ts';
 import { LOGIN_HEADER, type Login } from './login.ts';
 import { serveMessages } from './messages.ts';
@@ -100,7 +100,6 @@ export function createApp(options: HttpOptions & { readonly startedAt: number },
 
 function serveInside(app: Hono<HttpEnv>, inside: Inside): void {
   serveReady(app, inside.ready);
-  serveMetrics(app, inside.metrics);
   mountOpenAi(app, inside.app);
   serveOperations(app, inside);
   serveMessages(app, inside);

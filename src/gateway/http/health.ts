@@ -1,6 +1,5 @@
 import type { Hono } from 'hono';
 import { storageSentence } from '../../storage/storage-health.ts';
-import type { MetricFacts } from '../metrics.ts';
 import type { HttpContext, HttpEnv } from './answer.ts';
 import type { HttpOptions, Readiness } from './options.ts';
 
@@ -42,14 +41,5 @@ export function serveReady(app: Hono<HttpEnv>, ready: () => Promise<Readiness>):
   app.get('/ready', async (context) => {
     const found = await ready();
     return context.json(found, found.ready ? 200 : 503);
-  });
-}
-
-/** `GET /metrics`, in the text format of Prometheus. */
-export function serveMetrics(app: Hono<HttpEnv>, metrics: () => Promise<MetricFacts>): void {
-  app.get('/metrics', async (context) => {
-    const { metricsText } = await import('../metrics.ts');
-    const { text, type } = await metricsText(await metrics());
-    return context.body(text, 200, { 'Content-Type': type });
   });
 }

@@ -5,7 +5,6 @@ import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/log.ts';
 import type { OwnAssistant } from '../assistant-port.ts';
 import type { Feed } from '../feed/feed.ts';
-import type { MetricFacts } from '../metrics.ts';
 import type { PageFiles } from './assets.ts';
 import type { ChatFiles } from './files.ts';
 import type { ServedHistory } from './history.ts';
@@ -48,7 +47,6 @@ export interface Inside {
   /** Loads the page; null: `gateway.ui` is off. */
   readonly page: (() => Promise<PageFiles>) | null;
   readonly ready: () => Promise<Readiness>;
-  readonly metrics: () => Promise<MetricFacts>;
   readonly app: App;
   readonly assistant: Pick<OwnAssistant, 'request' | 'operations'>;
   readonly files: ChatFiles;

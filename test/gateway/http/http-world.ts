@@ -92,7 +92,6 @@ export async function httpWorld(
               ? { body: Buffer.from('<p>'), gzipped: gzipSync('<p>'), type: 'text/html', hash: 'h1' }
               : undefined,
         }),
-        metrics: notHere,
         app: appWith({
           random: systemRandom,
           bus: { publishInbound: notHere, sessionOf: notHere } as unknown as App['bus'],

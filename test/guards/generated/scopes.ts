@@ -159,7 +159,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'agent/turn/loop-guard.ts': ['agent/loop-guard'],
   'agent/loop.ts': ['agent/loop-roles', 'agent/loop'],
   'agent/prompt/layers.ts': ['agent/system-prompt', 'agent/prompt'],
-  'agent/subagents/supervisor.ts': ['e2e/subagents', 'e2e/cron', 'e2e/heartbeat'],
+  'extensions/subagents/supervisor.ts': ['e2e/subagents', 'e2e/cron', 'e2e/heartbeat'],
   'agent/subagents/outcome.ts': ['e2e/subagents'],
   'agent/commands/session-commands.ts': ['agent/session-commands'],
   'agent/turn/tool-contexts.ts': ['e2e/taint', 'e2e/taint-bits', 'e2e/roles-group', 'e2e/plugin-shapes'],
@@ -169,7 +169,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'agent/turn/turn.ts': ['e2e/taint', 'e2e/taint-bits', 'e2e/roles-group', 'e2e/turn'],
   'app/agent/prompt.ts': ['e2e/roles', 'e2e/heartbeat', 'e2e/prompt', 'security/redact-sinks'],
   'app/tools/tools.ts': ['e2e/web-hosts', 'e2e/skills'],
-  'automation/heartbeat.ts': ['automation/heartbeat'],
+  'extensions/heartbeat/heartbeat.ts': ['automation/heartbeat'],
   'channels/inbound/draft.ts': [
     'channels/telegram-inbound',
     'channels/telegram-senders',

@@ -1,7 +1,6 @@
-import type { Look } from '../../journal/heartbeats.ts';
-import { sentences } from '../../util/text.ts';
-import type { WhyStep, WhyStory } from './facts.ts';
-import { withoutStop } from './words.ts';
+import { sentences } from '../../core/api.ts';
+import { withoutStop, type OwnStep, type WhyStep, type WhyStory } from '../../core/api-why.ts';
+import type { Look } from './looks.ts';
 
 export interface HeartbeatFacts {
   /** Newest first. */
@@ -24,6 +23,15 @@ export function heartbeatStory({ looks, state }: HeartbeatFacts, { now }: { read
     steps: looks.toReversed().map((look): WhyStep => ({ at: look.at, what: withoutStop(lookText(look)) })),
     cost: null,
   };
+}
+
+/** A look as one line of what the assistant did by itself. */
+export function stepOf({ at, action, reason, turn, notified, verdict }: Look): OwnStep {
+  if (action !== 'run')
+    return { at, what: 'heartbeat', outcome: action === 'skip' ? 'nothing to do' : 'failed', reason };
+  const what = `heartbeat: ${reason}`;
+  if (notified !== null) return { at, what, outcome: notified ? 'told' : 'silent', reason: verdict };
+  return { at, what, outcome: turn ?? 'waiting', reason: null };
 }
 
 /** Why one heartbeat did something or not, and whether its person was told. */

@@ -1,4 +1,4 @@
-import { zoneTimeOf } from '../util/time-zone.ts';
+import { zoneTimeOf } from '../../core/api-time.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { App } from '../../core/app.ts';
-import type { MetricFacts } from '../../gateway/metrics.ts';
+import type { App } from '../../core/api.ts';
+import type { MetricFacts } from './metrics-text.ts';
 import { Activity } from './activity.ts';
 
 /** How often the delay of the event loop is looked at. */

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openTasks } from '../../automation/open-tasks.ts';
-import { note, ok, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { note, ok, warning, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { openTasks } from './open-tasks.ts';
+import { heartbeat } from './settings.ts';
 
-export const scheduleChecks: readonly Check[] = [
+export const checks: readonly Check[] = [
   {
     id: 'heartbeat.works',
     subject: 'schedule',
     about: 'the heartbeat can run: it has hours, tasks and someone to tell',
-    run: heartbeat,
+    run: look,
   },
 ];
 
@@ -18,13 +18,13 @@ const DAY_MINUTES = 1_440;
 /** So often the model's server may refuse before the heartbeat rests. */
 const REFUSED = 3;
 
-function heartbeat(scene: Scene): readonly Finding[] {
+function look(scene: Scene): readonly Finding[] {
   const { loaded, paths, journal, command } = scene;
   if (loaded === null) return [];
-  const { enabled, activeHours, everyMinutes, target } = loaded.config.heartbeat;
+  const { enabled, activeHours, everyMinutes, target } = heartbeat.of(loaded.config);
   if (!enabled) return [ok('It is switched off.')];
-  const looks = journal?.heartbeats(REFUSED) ?? [];
-  if (looks.length === REFUSED && looks.every((action) => action === 'refused')) {
+  const looks = journal?.rows('SELECT action FROM heartbeat ORDER BY at DESC LIMIT ?', REFUSED) ?? [];
+  if (looks.length === REFUSED && looks.every((row) => row.text('action') === 'refused')) {
     return [warning('It rests, because its model was refused three times in a row.', command('why'))];
   }
   const minutes = minutesOf(activeHours);

@@ -1,8 +1,4 @@
-import type { Environment } from '../../config/environment.ts';
-import type { App } from '../../core/app.ts';
-import { deadline, raceAbort } from '../../util/clock.ts';
-import { errorCode, errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
+import { deadline, errorCode, errorMessage, raceAbort, type App, type Logger } from '../../core/api.ts';
 import { attributesOf, turnSpans, type Span } from './spans.ts';
 
 /** Spans that wait are sent after this time, or when there are `BATCH` of them. */
@@ -24,7 +20,7 @@ export interface TraceTarget {
 }
 
 /** Reads the variables of OpenTelemetry; null: they ask for no traces. Logs an address that is none. */
-export function traceTarget(env: Environment, log: Logger): TraceTarget | null {
+export function traceTarget(env: App['env'], log: Logger): TraceTarget | null {
   const base = env['OTEL_EXPORTER_OTLP_ENDPOINT']?.replace(/\/+$/u, '');
   const url = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? (base === undefined ? undefined : `${base}/v1/traces`);
   if (url === undefined || env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return null;

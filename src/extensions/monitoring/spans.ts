@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
+import type { EntryOf, MessageEntry, TapeEntry } from '../../core/api-tapes.ts';
 
 /** A finished span, in the JSON form of OTLP (opentelemetry-proto, trace/v1). */
 export interface Span {

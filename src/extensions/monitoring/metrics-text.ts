@@ -1,10 +1,9 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { StoreFacts } from './assistant-info.ts';
-import type { HealthFacts } from './operations/health.ts';
+import type { App } from '../../core/api.ts';
 
 /** What `GET /metrics` tells. Sums are of this process, unless it says otherwise. */
 export interface MetricFacts {
-  readonly health: HealthFacts;
+  readonly health: Awaited<ReturnType<App['health']>>;
   /** Of all times of this home. */
   readonly messages: { readonly in: number; readonly out: number };
   readonly turns: readonly { readonly outcome: string; readonly count: number; readonly seconds: number }[];
@@ -19,7 +18,7 @@ export interface MetricFacts {
   }[];
   readonly tools: readonly { readonly tool: string; readonly outcome: string; readonly count: number }[];
   /** How PostgreSQL keeps the home, and the moment of that, milliseconds since 1970; null: the folder alone has it. */
-  readonly store: (StoreFacts & { readonly now: number }) | null;
+  readonly store: (ReturnType<NonNullable<App['stored']['facts']>> & { readonly now: number }) | null;
   readonly process: {
     readonly residentBytes: number;
     readonly heapBytes: number;

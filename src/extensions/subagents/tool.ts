@@ -1,22 +1,6 @@
-import * as z from 'zod';
-import { oneLine } from '../util/text.ts';
-import { defineTool, type Tool, type ToolContext, type ToolResult } from './tool.ts';
-
-export interface SpawnRequest {
-  readonly task: string;
-  readonly label: string;
-  readonly wait: boolean;
-  /** `temp`, `inherit`, or the name of a colleague. */
-  readonly session: string;
-  readonly tools: readonly string[] | null;
-  readonly model: string | null;
-}
-
-/** Who carries tasks out. */
-export interface Spawner {
-  /** Begins a task, or finds the one that this call began before; with `wait` resolves at its end. */
-  readonly spawn: (request: SpawnRequest, context: ToolContext) => Promise<ToolResult>;
-}
+import { oneLine, z, type App } from '../../core/api.ts';
+import { defineTool, type Tool } from '../../core/api-tools.ts';
+import { spawn } from './supervisor.ts';
 
 const LONGEST_TASK = 20_000;
 const LONGEST_LABEL = 60;
@@ -49,7 +33,7 @@ const parameters = z.object({
 });
 
 /** Gives a task to a subagent, which has no more rights than the turn that asks. */
-export function spawnTool(spawner: Spawner): Tool {
+export function spawnTool(app: App): Tool {
   return defineTool({
     name: 'spawn',
     withheldFrom: ['subagent', 'visit'],
@@ -71,7 +55,7 @@ export function spawnTool(spawner: Spawner): Tool {
         tools: tools ?? null,
         model: model ?? null,
       };
-      return await spawner.spawn(request, context);
+      return await spawn(request, context, app);
     },
   });
 }

@@ -1,56 +1,54 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  heartbeatCall,
-  heartbeatQuestions,
-  type HeartbeatQuestions,
-} from '../../agent/side-calls/heartbeat-questions.ts';
-import { outboundTo } from '../../agent/outgoing.ts';
-import { SideCalls } from '../../agent/side-calls/side-calls.ts';
-import type { TurnFacts } from '../../agent/hooks/hooks.ts';
-import type { EntryOf } from '../../session/entry.ts';
-import type { Heartbeat } from '../../automation/heartbeat.ts';
-import type { HeartbeatTarget } from '../../automation/heartbeat-message.ts';
-import type { App } from '../../core/app.ts';
-import { parseChat, sessionKeyOf } from '../../bus/messages.ts';
-import { errorMessage } from '../../util/errors.ts';
-import { oneLine } from '../../util/text.ts';
-
-/** Looking after open tasks, joined with what it reaches; loaded when it starts. */
-export interface HeartbeatService extends AsyncDisposable {
-  /** Whether the answer of a turn of the heartbeat is not sent. */
-  readonly holdBack: (facts: TurnFacts, end: EntryOf<'turn-end'>) => Promise<boolean>;
-  /** One line for /status; null where it is switched off. */
-  readonly state: () => string | null;
-  /** Never throws. */
-  start(): Promise<void>;
-}
+import { oneLine, parseChat, sessionKeyOf, type App, type Contributions } from '../../core/api.ts';
+import { outboundTo, SideCalls } from '../../core/api-turns.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import { Looks } from './looks.ts';
+import type { HeartbeatTarget } from './message.ts';
+import { heartbeatCall, heartbeatQuestions, type HeartbeatQuestions } from './questions.ts';
+import { heartbeat as settings } from './settings.ts';
+import { heartbeatStory, stepOf } from './why.ts';
 
 /** Turns in a row that fail before the owner hears of it. */
 const TELL_FAILED_AFTER = 3;
 const LONGEST_VERDICT = 400;
 
-export function createHeartbeat(app: App): HeartbeatService {
-  const { config, log, journal, closing } = app;
+/** Looking after open tasks, joined with what it reaches; its loop is loaded when it starts. */
+export function openHeartbeat(app: App): Contributions {
+  const { closing } = app;
   const ending = new AbortController();
   const calls = new SideCalls(app, 'heartbeat');
   const { judge } = heartbeatQuestions(app, calls, closing);
   const { look } = heartbeatQuestions(app, calls, AbortSignal.any([closing, ending.signal]));
   const budgetLeft = async (at: number): Promise<boolean> => (await calls.refusal(heartbeatCall(at))) === null;
+  const looks = new Looks(app.journal);
+  const isEnabled = (): boolean => app.settingsOf(settings).enabled && !app.safe;
   let heart: Heartbeat | undefined;
   return {
-    holdBack: ({ messages }, end) => holdBack({ messages, end, judge, journal }),
-    state: () => (heart === undefined ? null : stateOf(heart)),
-    start: async () => {
-      if (!config.heartbeat.enabled || !app.serving) return;
-      try {
-        heart = await openHeart(app, { look, budgetLeft });
-        await heart.start();
-      } catch (error) {
-        log.error('heartbeat: failed', { reason: errorMessage(error) });
-      }
+    turns: {
+      heartbeat: {
+        holdBack: ({ messages }, end) => holdBack({ messages, end, judge, looks }),
+        wasHeldBack: (_turnId, messageId) => looks.ofMessage(messageId)?.notified === false,
+      },
     },
-    [Symbol.asyncDispose]: async () => {
+    status: (session): Readonly<Record<string, string>> =>
+      session !== null || heart === undefined ? {} : { Heartbeat: stateOf(heart) },
+    why: {
+      find: async (about, count) => {
+        if (about !== 'heartbeat') return undefined;
+        const newest = looks.newest(count);
+        const state = heart === undefined ? 'it does not run here' : stateOf(heart);
+        const facts = { looks: newest, state: isEnabled() ? state : null };
+        return { turn: null, story: () => heartbeatStory(facts, { now: app.clock.now() }), steps: newest.map(stepOf) };
+      },
+      newest: async (count) => looks.newest(count).map(stepOf),
+    },
+    start: async () => {
+      if (!isEnabled() || !app.serving) return;
+      heart = await openHeart(app, { look, budgetLeft });
+      await heart.start();
+    },
+    stop: async () => {
       ending.abort(new Error('the process is stopping'));
       await heart?.stop();
     },
@@ -62,7 +60,7 @@ async function openHeart(
   { look, budgetLeft }: Pick<HeartbeatQuestions, 'look'> & { readonly budgetLeft: (at: number) => Promise<boolean> },
 ): Promise<Heartbeat> {
   const { paths, clock, redact, bus, origins, people } = app;
-  const { Heartbeat } = await import('../../automation/heartbeat.ts');
+  const { Heartbeat } = await import('./heartbeat.ts');
   const path = join(paths.workspace, 'HEARTBEAT.md');
   return new Heartbeat(app, {
     target: () => targetOf(app),
@@ -74,8 +72,8 @@ async function openHeart(
     look,
     tellOwner: async (id, text) => {
       const chat = people.ownersChat(connected(app)) ?? people.ownersChat();
-      if (chat === undefined) return;
-      await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now()));
+      if (chat !== undefined)
+        await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now()));
     },
   });
 }
@@ -87,7 +85,7 @@ function connected({ channels }: App): readonly string[] {
 
 /** The owner's most recent direct chat on a connected channel, or the configured one; null: there is none. */
 function targetOf(app: App): HeartbeatTarget | null {
-  const { target } = app.config.heartbeat;
+  const { target } = app.settingsOf(settings);
   const { questions } = app.journal;
   const channels = connected(app);
   if (target === 'owner') {
@@ -111,38 +109,37 @@ function targetOf(app: App): HeartbeatTarget | null {
   };
 }
 
-type HoldBack = HeartbeatService['holdBack'];
+type HoldBack = NonNullable<Contributions['turns']>[string]['holdBack'];
 
 /** Decided once for each heartbeat, also across restarts. */
 async function holdBack({
   messages,
   end,
   judge,
-  journal,
+  looks,
 }: {
   readonly messages: Parameters<HoldBack>[0]['messages'];
   readonly end: Parameters<HoldBack>[1];
   readonly judge: HeartbeatQuestions['judge'];
-  readonly journal: App['journal'];
+  readonly looks: Looks;
 }): Promise<boolean> {
-  const { heartbeats } = journal;
   const id = messages.at(-1)?.id ?? '';
-  const look = heartbeats.ofMessage(id);
+  const look = looks.ofMessage(id);
   if (look === undefined) return false;
   if (look.notified !== null) return !look.notified;
   const { answer, outcome } = end;
   let verdict: { readonly tell: boolean; readonly reason: string };
   if (outcome === 'failed') {
     // This one is not closed yet.
-    const count = heartbeats.failedTurns() + 1;
+    const count = looks.failedTurns() + 1;
     verdict = { tell: count === TELL_FAILED_AFTER, reason: `it failed: ${answer}` };
   } else if (answer.trim() === '') {
     verdict = { tell: false, reason: 'it had nothing to report' };
   } else {
     verdict = await judge({ at: look.at, tasks: look.reason, result: answer });
   }
-  await heartbeats.judge(look.at, verdict.tell, oneLine(verdict.reason, LONGEST_VERDICT));
-  return heartbeats.ofMessage(id)?.notified === false;
+  await looks.judge(look.at, verdict.tell, oneLine(verdict.reason, LONGEST_VERDICT));
+  return looks.ofMessage(id)?.notified === false;
 }
 
 function stateOf({ paused, closed }: Heartbeat): string {

@@ -1,10 +1,13 @@
-import * as z from 'zod';
-import type { App } from '../../core/app.ts';
-import { deadline } from '../../util/clock.ts';
-import { cut } from '../../util/text.ts';
-import type { SideCall, SideCalls } from './side-calls.ts';
-import { askStructured, type StructuredAnswer, type StructuredQuestion } from './structured.ts';
-import { cleanModel } from './clean-model.ts';
+import { cut, deadline, z, type App } from '../../core/api.ts';
+import {
+  askStructured,
+  cleanModel,
+  type SideCall,
+  type SideCalls,
+  type StructuredAnswer,
+  type StructuredQuestion,
+} from '../../core/api-turns.ts';
+import { heartbeat } from './settings.ts';
 
 /** The two questions that a heartbeat asks a model before and after its turn. */
 export interface HeartbeatQuestions {
@@ -57,7 +60,7 @@ export function heartbeatQuestions(app: App, calls: SideCalls, signal: AbortSign
     at: number,
     question: Omit<StructuredQuestion<Schema>, 'model' | 'messages' | 'maxOutputTokens'> & { readonly text: string },
   ): Promise<StructuredAnswer<z.output<Schema>>> => {
-    const model = cleanModel(app, app.config.heartbeat.model ?? app.journal.settings.model('heartbeat'));
+    const model = cleanModel(app, app.settingsOf(heartbeat).model ?? app.journal.settings.model('heartbeat'));
     using limit = deadline(app.clock, LONGEST_QUESTION_MS, 'a question of the heartbeat');
     const answer = await askStructured(
       {

@@ -1,53 +1,61 @@
-import type { App } from '../../core/app.ts';
-import type { InboundMessage } from '../../bus/messages.ts';
-import type { Subagents, TaskState } from '../../journal/subagents.ts';
-import { errorResult } from '../../tools/registry/result.ts';
-import type { Spawner, SpawnRequest } from '../../tools/spawn.ts';
-import type { ToolContext, ToolResult } from '../../tools/tool.ts';
-import { raceAbort } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
-import { plural } from '../../util/text.ts';
-import { EndTurn } from '../turn/end.ts';
-import { outcomeOf, type SubagentOutcome } from './outcome.ts';
-import { depthOf, subagentOf, taskMessage, type SubagentTask } from './task.ts';
+import { errorMessage, plural, raceAbort, type App, type InboundMessage } from '../../core/api.ts';
+import { errorResult, type ToolContext, type ToolResult } from '../../core/api-tools.ts';
+import {
+  depthOf,
+  EndTurn,
+  outcomeOf,
+  taskMessage,
+  type SubagentOutcome,
+  type SubagentTask,
+} from '../../core/api-turns.ts';
+import { maxSubagents } from './settings.ts';
+
+/** A task as a turn gives it. */
+interface SpawnRequest {
+  readonly task: string;
+  readonly label: string;
+  readonly wait: boolean;
+  /** `temp`, `inherit`, or the name of a colleague. */
+  readonly session: string;
+  readonly tools: readonly string[] | null;
+  readonly model: string | null;
+}
+
+type TaskState = NonNullable<ReturnType<App['journal']['subagents']['taskState']>>;
 
 /** Longest chain of subagents whose results led to the next one; then a person has to write first. */
 const DEEPEST = 5;
 /** A waiting call reads the state of its task this often, ms, in case it missed the event. */
 const POLL_MS = 2_000;
 
-/** Creates the port of the `spawn` tool: queues tasks for subagents and waits for their results. */
-export function createSubagentSupervisor(app: App): Spawner {
+/** Begins a task, or finds the one that this call began before; with `wait` resolves at its end. */
+export async function spawn(request: SpawnRequest, context: ToolContext, app: App): Promise<ToolResult> {
   const { clock, newId, journal } = app;
-  return {
-    spawn: async (request, context) => {
-      const [asked] = journal.inbox.byId([context.call.messageId]);
-      if (asked === undefined) return errorResult('spawn', 'There is no conversation here that a result could go to.');
-      const problem = problemOf(request, asked, app);
-      if (problem !== null) return errorResult('spawn', problem);
-      const task = taskOf(request, context, asked, app);
-      const message = taskMessage(asked, {
-        id: newId(),
-        now: clock.now(),
-        role: context.person.role,
-        task,
-        name: request.session === 'temp' || request.session === 'inherit' ? null : request.session,
-        text: request.task,
-        model: request.model,
-        taint: context.conversation.taint,
-      });
-      const most = app.config.agent.maxSubagents;
-      const accepted = await journal.subagents.accept(message, most);
-      if (accepted === 'full') {
-        const running = plural(most, 'subagent');
-        return errorResult('spawn', `${running} run already (agent.maxSubagents): wait until one is done.`);
-      }
-      if (task.wait) return await waited(message, task, { app, context });
-      const output =
-        'The subagent works in the background. Its result comes in a later turn, as a message whose <context> names the subagent; go on with other work, or end your turn.';
-      return { title: `subagent "${task.label}"`, output, metadata: { session: message.sessionKey } };
-    },
-  };
+  const [asked] = journal.inbox.byId([context.call.messageId]);
+  if (asked === undefined) return errorResult('spawn', 'There is no conversation here that a result could go to.');
+  const problem = problemOf(request, asked, app);
+  if (problem !== null) return errorResult('spawn', problem);
+  const task = taskOf(request, context, asked, app);
+  const message = taskMessage(asked, {
+    id: newId(),
+    now: clock.now(),
+    role: context.person.role,
+    task,
+    name: request.session === 'temp' || request.session === 'inherit' ? null : request.session,
+    text: request.task,
+    model: request.model,
+    taint: context.conversation.taint,
+  });
+  const most = app.settingsOf(maxSubagents);
+  const accepted = await journal.subagents.accept(message, most);
+  if (accepted === 'full') {
+    const running = plural(most, 'subagent');
+    return errorResult('spawn', `${running} run already (agent.maxSubagents): wait until one is done.`);
+  }
+  if (task.wait) return await waited(message, task, { app, context });
+  const output =
+    'The subagent works in the background. Its result comes in a later turn, as a message whose <context> names the subagent; go on with other work, or end your turn.';
+  return { title: `subagent "${task.label}"`, output, metadata: { session: message.sessionKey } };
 }
 
 function problemOf(request: SpawnRequest, asked: InboundMessage, { models }: App): string | null {
@@ -138,17 +146,4 @@ async function read({ message, turnId }: TaskState, { sessions, config }: App): 
   const session = await sessions.open(message.sessionKey, { turn: turnId });
   const end = session.turn(turnId).findLast((entry) => entry.kind === 'turn-end');
   return end === undefined ? null : outcomeOf(session, end, config.agent.maxIterations);
-}
-
-/** One line for each subagent that waits or runs; `session`: only those it spawned, null: all. */
-export function subagentLines(
-  subagents: Pick<Subagents, 'open'>,
-  { session, now }: { readonly session: string | null; readonly now: number },
-): readonly string[] {
-  return subagents.open().flatMap(({ message, state }) => {
-    const task = subagentOf(message);
-    if (task === null || (session !== null && task.session !== session)) return [];
-    const minutes = Math.floor((now - message.receivedAt) / 60_000);
-    return [`"${task.label}" (${state}, ${minutes} min)`];
-  });
 }

@@ -1,17 +1,21 @@
-import type { App } from '../../core/app.ts';
-import type { MetricFacts } from '../../gateway/metrics.ts';
-import type { UsageRow } from '../../journal/usage.ts';
-import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
+import type { App } from '../../core/api.ts';
+import type { MetricFacts } from './metrics-text.ts';
 
 /** Counts turns, model calls and tool calls of this process. */
 export class Activity implements Disposable {
   readonly #turns = new Map<string, { readonly count: number; readonly seconds: number }>();
-  readonly #calls = new Map<string, { readonly count: number; readonly usage: Usage; readonly costUsd: number }>();
+  readonly #calls = new Map<string, MetricFacts['calls'][number]>();
   readonly #tools = new Map<string, MetricFacts['tools'][number]>();
   readonly #listening = new DisposableStack();
 
   constructor({ hooks, journal, tools }: App) {
-    this.#listening.use(journal.usage.onRecord((row) => this.#called(row)));
+    this.#listening.use(
+      journal.usage.onRecord(({ provider, model, usage, costUsd }) => {
+        const { input, cached, cacheWrite, output, reasoning } = usage;
+        const tokens = { input, cached, cache_write: cacheWrite, output, reasoning };
+        this.#called({ model: `${provider}/${model}`, count: 1, tokens, costUsd: costUsd ?? 0 });
+      }),
+    );
     this.#listening.use(
       // The last of all hooks, so that it sees each result as the model does.
       hooks.register('metrics', {
@@ -30,10 +34,7 @@ export class Activity implements Disposable {
   facts(): Pick<MetricFacts, 'turns' | 'calls' | 'tools'> {
     return {
       turns: [...this.#turns].map(([outcome, sums]) => ({ outcome, ...sums })),
-      calls: [...this.#calls].map(([model, { count, usage, costUsd }]) => {
-        const { input, cached, cacheWrite, output, reasoning } = usage;
-        return { model, count, costUsd, tokens: { input, cached, cache_write: cacheWrite, output, reasoning } };
-      }),
+      calls: [...this.#calls.values()],
       tools: [...this.#tools.values()],
     };
   }
@@ -42,13 +43,14 @@ export class Activity implements Disposable {
     this.#listening.dispose();
   }
 
-  #called({ provider, model, usage, costUsd }: UsageRow): void {
-    const name = `${provider}/${model}`;
-    const known = this.#calls.get(name) ?? { count: 0, usage: noUsage, costUsd: 0 };
-    this.#calls.set(name, {
-      count: known.count + 1,
-      usage: addUsage(known.usage, usage),
-      costUsd: known.costUsd + (costUsd ?? 0),
+  #called({ model, count, tokens, costUsd }: MetricFacts['calls'][number]): void {
+    const known = this.#calls.get(model);
+    const sums = Object.entries(tokens).map(([kind, sum]) => [kind, sum + (known?.tokens[kind] ?? 0)] as const);
+    this.#calls.set(model, {
+      model,
+      count: count + (known?.count ?? 0),
+      tokens: Object.fromEntries(sums),
+      costUsd: costUsd + (known?.costUsd ?? 0),
     });
   }
 

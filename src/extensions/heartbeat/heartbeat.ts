@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import type { App } from '../core/app.ts';
-import { readIfExists } from '../storage/files.ts';
-import { errorMessage } from '../util/errors.ts';
-import { oneLine } from '../util/text.ts';
+import { errorMessage, oneLine, type App } from '../../core/api.ts';
+import { readIfExists } from '../../core/api-files.ts';
+import { localText } from '../../core/api-time.ts';
 import { isActive } from './active-hours.ts';
-import { HEARTBEAT_SESSION, heartbeatRequest, type HeartbeatTarget } from './heartbeat-message.ts';
+import { HEARTBEAT_SESSION, heartbeatRequest, type HeartbeatTarget } from './message.ts';
 import { openTasks, shownTasks } from './open-tasks.ts';
-import { localText } from '../util/time-zone.ts';
+import { Looks } from './looks.ts';
+import { heartbeat } from './settings.ts';
 
 /** What a cheap look at the tasks is told. */
 export interface LookFacts {
@@ -56,6 +56,7 @@ const LONGEST_REASON = 400;
 export class Heartbeat {
   readonly #app: App;
   readonly #gates: HeartbeatGates;
+  readonly #looks: Looks;
   #timer: Disposable | undefined;
   #looking: Promise<void> | undefined;
   #stopped = false;
@@ -68,6 +69,7 @@ export class Heartbeat {
   constructor(app: App, gates: HeartbeatGates) {
     this.#app = app;
     this.#gates = gates;
+    this.#looks = new Looks(app.journal);
   }
 
   /** Why nothing was done at the last look; null: a model was asked. */
@@ -82,9 +84,8 @@ export class Heartbeat {
   /** The first look comes a minute after the start, or when the interval since the last one is over. */
   async start(): Promise<void> {
     const { clock } = this.#app;
-    const looks = this.#app.journal.heartbeats;
-    const last = looks.newest(1)[0];
-    this.#paused = looks.refused().count >= PAUSE_AFTER;
+    const last = this.#looks.newest(1)[0];
+    this.#paused = this.#looks.refused().count >= PAUSE_AFTER;
     const interval = this.#interval();
     const rest = last === undefined ? 0 : last.at + interval - clock.now();
     const wait = Math.min(interval, Math.max(rest, MINUTE_MS));
@@ -132,7 +133,11 @@ export class Heartbeat {
   }
 
   #interval(): number {
-    return this.#paused ? PAUSE_MS : this.#app.config.heartbeat.everyMinutes * MINUTE_MS;
+    return this.#paused ? PAUSE_MS : this.#settings.everyMinutes * MINUTE_MS;
+  }
+
+  get #settings(): ReturnType<typeof heartbeat.of> {
+    return this.#app.settingsOf(heartbeat);
   }
 
   #passed(): void {
@@ -142,9 +147,9 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { config, clock, paths, journal } = this.#app;
+    const { clock, paths, journal } = this.#app;
     const at = clock.now();
-    if (!isActive(config.heartbeat.activeHours, at, this.#app.zone())) return this.#skip('hours');
+    if (!isActive(this.#settings.activeHours, at, this.#app.zone())) return this.#skip('hours');
     const text = (await readIfExists(join(paths.workspace, 'HEARTBEAT.md'))) ?? '';
     const tasks = openTasks(text);
     if (tasks === '') return this.#skip('nothing-open');
@@ -169,8 +174,7 @@ export class Heartbeat {
     target: HeartbeatTarget,
     { text, tasks }: { readonly text: string; readonly tasks: string },
   ): Promise<void> {
-    const { config, newId } = this.#app;
-    const looks = this.#app.journal.heartbeats;
+    const looks = this.#looks;
     const before = this.#before();
     await looks.begin(at);
     this.#closed = null;
@@ -189,18 +193,19 @@ export class Heartbeat {
       return;
     }
     const untrusted = await this.#gates.fromStrangers(text);
-    const request = { id: newId(), at, tasks: answer.tasks, model: config.heartbeat.model, untrusted };
+    const id = this.#app.newId();
+    const request = { id, at, tasks: answer.tasks, model: this.#settings.model, untrusted };
     const reason = oneLine(answer.tasks, LONGEST_REASON);
     await looks.end(at, { action: 'run', reason }, heartbeatRequest(target, request));
   }
 
   #before(): string | null {
-    const last = this.#app.journal.heartbeats.newest(20).find(({ action }) => action === 'run');
+    const last = this.#looks.newest(20).find(({ action }) => action === 'run');
     return last === undefined ? null : `${localText(last.at, this.#app.zone())}: ${oneLine(last.reason, 200)}`;
   }
 
   async #tellRefused(reason: string): Promise<void> {
-    const { count, since } = this.#app.journal.heartbeats.refused();
+    const { count, since } = this.#looks.refused();
     if (count < PAUSE_AFTER) return;
     this.#paused = true;
     const text = `I paused the heartbeat, because its model was refused ${PAUSE_AFTER} times (${oneLine(reason, 200)}). I try it again once a day.`;

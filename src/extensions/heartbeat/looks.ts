@@ -1,7 +1,5 @@
-import type { InboundMessage } from '../bus/messages.ts';
-import type { Row } from '../storage/database.ts';
-import type { Inbox } from './inbox.ts';
-import { unfinishedTurn, type JournalDatabase } from './rows.ts';
+import type { InboundMessage } from '../../core/api.ts';
+import { unfinishedTurn, type Journal, type Row } from '../../core/api-tables.ts';
 
 /** One heartbeat: a model looked at HEARTBEAT.md, and perhaps a turn followed. */
 export interface Look {
@@ -19,27 +17,26 @@ export interface Look {
   readonly verdict: string | null;
 }
 
-const LOOKS = `SELECT look.*, inbound.state AS inbound_state, turns.outcome AS outcome
-  FROM heartbeat AS look LEFT JOIN inbound ON inbound.id = look.inbound_id LEFT JOIN turns ON turns.id = inbound.turn_id`;
+const SELECT = `SELECT look.*, inbound.state AS inbound_state, turns.outcome AS outcome
+  FROM heartbeat AS look LEFT JOIN core_messages AS inbound ON inbound.id = look.inbound_id
+  LEFT JOIN core_turns AS turns ON turns.id = inbound.turn_id`;
 
 /** The heartbeats: when a model looked, what it decided, and whether its result was sent to the owner. */
-export class Heartbeats {
-  readonly #journal: JournalDatabase;
-  readonly #inbox: Inbox;
+export class Looks {
+  readonly #journal: Pick<Journal, 'db' | 'inbox'>;
 
-  constructor(journal: JournalDatabase, inbox: Inbox) {
+  constructor(journal: Pick<Journal, 'db' | 'inbox'>) {
     this.#journal = journal;
-    this.#inbox = inbox;
   }
 
   /** The newest looks, newest first, at most `limit`. */
   newest(limit: number): readonly Look[] {
-    return this.#journal.db.all(`${LOOKS} ORDER BY look.at DESC LIMIT ?`, limit).map(toLook);
+    return this.#journal.db.all(`${SELECT} ORDER BY look.at DESC LIMIT ?`, limit).map(toLook);
   }
 
   /** The look that published an inbound message; undefined: none. */
   ofMessage(inboundId: string): Look | undefined {
-    return this.#journal.db.all(`${LOOKS} WHERE look.inbound_id = ?`, inboundId).map(toLook)[0];
+    return this.#journal.db.all(`${SELECT} WHERE look.inbound_id = ?`, inboundId).map(toLook)[0];
   }
 
   /** Inserts a look before the model is asked, so that after a crash it is not asked again at once. */
@@ -64,7 +61,7 @@ export class Heartbeats {
         inbound?.id ?? null,
         at,
       );
-      if (inbound !== undefined) this.#inbox.enqueueInternal(inbound);
+      if (inbound !== undefined) this.#journal.inbox.enqueueInternal(inbound);
     });
   }
 

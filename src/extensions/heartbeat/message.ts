@@ -1,10 +1,11 @@
-import { FROM, type InboundMessage } from '../bus/messages.ts';
-import type { Origin } from '../bus/origins.ts';
+import { FROM, type InboundMessage } from '../../core/api.ts';
+import { ANSWER_TTL } from '../../core/api-turns.ts';
 
 /** Every heartbeat is held here. */
 export const HEARTBEAT_SESSION = 'heartbeat';
 
-export const HEARTBEAT: Origin = { name: 'heartbeat' };
+/** A report that could not be delivered within this time is no longer sent. */
+const REPORT_TTL_MS = 2 * 3_600_000;
 
 /** Who is told, and whose rights it has. */
 export type HeartbeatTarget = Pick<
@@ -40,10 +41,11 @@ export function heartbeatRequest(
     receivedAt: look.at,
     externalId: `heartbeat:${look.at}`,
     sessionKey: HEARTBEAT_SESSION,
-    origin: HEARTBEAT.name,
+    origin: 'heartbeat',
     untrusted: false,
     metadata: {
       [FROM]: 'the heartbeat',
+      [ANSWER_TTL]: REPORT_TTL_MS,
       taint: { untrusted: look.untrusted, private: true },
       ...(look.model === null ? {} : { model: look.model }),
     },

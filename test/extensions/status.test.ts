@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { defineExtension, EXTENSIONS } from '../../src/app.ts';
+import { startWorld } from '../support/world.ts';
+
+test('/status has the lines of extensions, of everything for the owner, and says which of them does not tell how it is', async () => {
+  const tank = defineExtension({ name: 'tank', status: (session) => ({ Tank: session === null ? 'full' : 'hidden' }) });
+  const broken = defineExtension({
+    name: 'broken',
+    status: () => {
+      throw new Error('no gauge');
+    },
+  });
+  const world = await startWorld({ extensions: [...EXTENSIONS, tank, broken] });
+  try {
+    const { text } = await world.assistant.run('/status');
+    expect(text).toContain('\nTank: full\n');
+    expect(text).toContain('\nbroken: it does not say how it is (no gauge)\n');
+  } finally {
+    await world[Symbol.asyncDispose]();
+  }
+});
