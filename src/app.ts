@@ -282,8 +282,9 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
   if (parts.copy !== null || ground.config.store !== null) await probe();
   const kept = await openKeptHome(ground, stack, parts);
   const starts = await Starts.count(paths.starts, ground.clock);
+  let ran = false;
   stack.defer(() => {
-    if (!parts.end.isCrash) starts.end();
+    if (!parts.end.isCrash) starts.end({ ran });
   });
   await kept?.keep(paths.starts);
   if (!starts.isLoop && parts.rehearsal !== true) await loadPackages(ground, parts);
@@ -373,5 +374,6 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
     alive: () => journal.answers(),
     ...createRuns(app, local),
   };
+  ran = true;
   return closable(Object.assign(local, library), stack.move(), grace);
 }

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { replaceDurable } from '../storage/files.ts';
 import type { Clock } from '../util/clock.ts';
 
@@ -24,12 +24,14 @@ export class Starts {
   readonly recent: number;
   readonly #path: string | null;
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #before: readonly number[];
   #isCalm = false;
 
   /** `path`: the file; null: nothing is kept. `before`: the starts in the row before this one, ms since 1970, oldest first. */
   constructor(path: string | null, clock: Pick<Clock, 'now'>, before: readonly number[] = []) {
     this.#path = path;
     this.#clock = clock;
+    this.#before = before;
     const now = clock.now();
     this.unclean = before.length;
     this.since = before[0] ?? now;
@@ -59,10 +61,12 @@ export class Starts {
     await this.#write([this.#clock.now()]);
   }
 
-  /** Ends the row, because the process stops in order. Never throws. */
-  end(): void {
+  /** Ends the row, because the process stops in order. One that could not start only takes itself back. Never throws. */
+  end({ ran }: { readonly ran: boolean }): void {
+    if (this.#path === null) return;
     try {
-      if (this.#path !== null) rmSync(this.#path, { force: true });
+      if (ran || this.#before.length === 0) rmSync(this.#path, { force: true });
+      else writeFileSync(this.#path, this.#before.join(' '), { mode: 0o600 });
     } catch {
       // On a read-only disk it counts as a death.
     }

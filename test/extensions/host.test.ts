@@ -5,7 +5,7 @@ import { createAssistant, defineTool, z } from '../../src/app.ts';
 import { homePaths } from '../../src/config/home.ts';
 import { connectAssistant } from '../../src/gateway/control.ts';
 import { readPlugin } from '../../src/plugins/shape.ts';
-import type { Tool, ToolContext } from '../../src/tools/tool.ts';
+import type { ToolContext } from '../../src/tools/tool.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { silentLog } from '../../src/util/log.ts';
 import { failureOf } from '../config/temporary-home.ts';
@@ -196,16 +196,16 @@ describe('what a package may have', () => {
       execute: async () => ({ title: 's', output: 's' }),
     };
     const { tools } = readPlugin({ name: 's', tools: [tool] }, { owner: 'songs', showParameters: () => ({}) });
-    const { looks, repeats, shows, targets, ...flags } = tools?.[0] ?? ({} as Tool);
-    expect(flags).toMatchObject({
+    const read = tools?.[0];
+    expect(read).toMatchObject({
       fits: 'small',
       withheldFrom: ['subagent', 'visit'],
       onlyReads: true,
       source: 'a song',
     });
-    expect([1, 2].map(() => looks?.test('{"action":"look"}'))).toEqual([true, true]);
+    expect([1, 2].map(() => read?.looks?.test('{"action":"look"}'))).toEqual([true, true]);
     const context = {} as ToolContext;
-    expect([repeats?.({}, context), shows?.({}, context), targets?.({}, context)]).toEqual([
+    expect([read?.repeats?.({}, context), read?.shows?.({}, context), read?.targets?.({}, context)]).toEqual([
       false,
       'a song',
       [{ kind: 'file', target: 'a.mp3' }],

@@ -29,7 +29,11 @@ describe('the row of starts', () => {
     await late.calm();
     expect(late.isDoubted).toBe(false);
     expect(await Starts.count(path, clock)).toMatchObject({ unclean: 1, recent: 2 });
-    late.end();
+    const failed = await Starts.count(path, clock);
+    failed.end({ ran: false });
+    const next = await Starts.count(path, clock);
+    expect([failed.unclean, next.unclean]).toEqual([2, 2]);
+    next.end({ ran: true });
     expect(await Starts.count(path, clock)).toMatchObject({ unclean: 0, recent: 1 });
   });
 
