@@ -93,18 +93,9 @@ export function requirePartsOf(program: Program, loaded: LoadedPlugin): void {
   throw new RestartNeeded('its settings, tables or commands count from the next start on; send /restart');
 }
 
-function hasStaticParts({
-  settings,
-  tables,
-  operations,
-  vendors,
-  services,
-  cli,
-  checks,
-  channels = [],
-}: Plugin): boolean {
-  return (
-    [settings, tables, operations, vendors, services, cli, checks].some((part) => part !== undefined) ||
-    channels.some(({ config }) => config !== undefined)
-  );
+const STATIC = ['settings', 'tables', 'operations', 'vendors', 'services', 'speech', 'cli', 'checks'] as const;
+
+function hasStaticParts(plugin: Plugin): boolean {
+  const { channels = [] } = plugin;
+  return STATIC.some((part) => plugin[part] !== undefined) || channels.some(({ config }) => config !== undefined);
 }
