@@ -12,10 +12,10 @@ const ROOT = import.meta.dirname;
 
 /** Threads and child processes of their own. */
 const WORKERS = [
-  'src/storage/checkpoint-worker.ts',
-  'src/memory/search/search-worker.ts',
-  'src/tools/documents/document-child.ts',
-  'src/tools/files/search/find-worker.ts',
+  'src/core/storage/checkpoint-worker.ts',
+  'src/core/memory/search/search-worker.ts',
+  'src/core/tools/documents/document-child.ts',
+  'src/core/tools/files/search/find-worker.ts',
   // Those of extensions.
   ...globSync('src/extensions/*/*-{child,worker}.ts', { cwd: ROOT }),
 ];

@@ -1,67 +1,67 @@
 import { existsSync } from 'node:fs';
-import { createAgent } from './app/agent.ts';
-import { Further, suspectsOf, type ChannelHost, type RunningAssistants } from './app/agents/hosting.ts';
-import type { Base, Ground } from './app/base.ts';
-import { openBus, openHooks } from './app/bus.ts';
-import { createChannels } from './app/channels.ts';
-import { startConsumers, resumeEarlierWork, TURN_GRACE_MS } from './app/consumers.ts';
-import type { CreateAssistant, HomeCopy } from './app/homes/home-copy.ts';
-import { closable } from './app/library/closable.ts';
-import type { Assistant, AssistantSettings } from './app/library/assistant.ts';
-import { createRuns } from './app/library/runs.ts';
-import { createModels } from './app/agent/models.ts';
-import { hookSetsOf, readGiven, requireFree } from './app/extensions/given-plugins.ts';
-import { reportHungHooks, type PluggedModels } from './app/extensions/plugins.ts';
-import { createReloader } from './app/reload.ts';
-import { preload } from './app/start/preload.ts';
-import { openBase } from './app/start/open-base.ts';
-import { serve } from './app/serve.ts';
-import { forgetBeforeStart, tellForgotten } from './app/storage/forgetting.ts';
-import { openKeptHome, requireAlone } from './app/storage/kept-home.ts';
-import { keepTapes } from './app/storage/kept-tapes.ts';
-import { reportStorageTrouble } from './app/storage/storage-notices.ts';
-import { openStores } from './app/storage/stores.ts';
-import { Sweeper } from './app/storage/sweeper.ts';
-import { startWhenWritable } from './app/start/waiting-start.ts';
+import { createAgent } from './core/assistant/agent.ts';
+import { Further, suspectsOf, type ChannelHost, type RunningAssistants } from './host/agents/hosting.ts';
+import type { Base, Ground } from './core/assistant/base.ts';
+import { openBus, openHooks } from './core/assistant/bus.ts';
+import { createChannels } from './core/assistant/channels.ts';
+import { startConsumers, resumeEarlierWork, TURN_GRACE_MS } from './core/assistant/consumers.ts';
+import type { CreateAssistant, HomeCopy } from './host/machine/home-copy.ts';
+import { closable } from './core/library/closable.ts';
+import type { Assistant, AssistantSettings } from './core/library/assistant.ts';
+import { createRuns } from './core/library/runs.ts';
+import { createModels } from './core/assistant/models.ts';
+import { hookSetsOf, readGiven, requireFree } from './core/plugins/given-plugins.ts';
+import { reportHungHooks, type PluggedModels } from './core/plugins/plugins.ts';
+import { createReloader } from './core/assistant/reload.ts';
+import { preload } from './core/start/preload.ts';
+import { openBase } from './core/start/open-base.ts';
+import { serve } from './core/assistant/serve.ts';
+import { forgetBeforeStart, tellForgotten } from './core/stores/forgetting.ts';
+import { openKeptHome, requireAlone } from './host/homes/kept-home.ts';
+import { keepTapes } from './core/stores/kept-tapes.ts';
+import { reportStorageTrouble } from './core/stores/storage-notices.ts';
+import { openStores } from './core/stores/stores.ts';
+import { Sweeper } from './core/stores/sweeper.ts';
+import { startWhenWritable } from './core/start/waiting-start.ts';
 import { readRestored } from './backup/restored.ts';
-import { ShownStates } from './channels/delivery/state-reactions.ts';
-import { startTyping } from './channels/delivery/typing.ts';
-import { bootId } from './util/boot-id.ts';
-import type { Journal } from './journal/journal.ts';
-import { hostedEnvironment } from './config/agents.ts';
-import { readEnvironment, resolveHome, type Environment } from './config/environment.ts';
-import { ensureHome, homePaths, type HomePaths } from './config/home.ts';
-import { machineProblem } from './config/machine.ts';
+import { ShownStates } from './core/channels/delivery/state-reactions.ts';
+import { startTyping } from './core/channels/delivery/typing.ts';
+import { bootId } from './core/util/boot-id.ts';
+import type { Journal } from './core/journal/journal.ts';
+import { hostedEnvironment } from './core/config/agents.ts';
+import { readEnvironment, resolveHome, type Environment } from './core/config/environment.ts';
+import { ensureHome, homePaths, type HomePaths } from './core/config/home.ts';
+import { machineProblem } from './core/config/machine.ts';
 import { programOf, type Program } from './core/program.ts';
 import { makeApp } from './core/app.ts';
 import { EXTENSIONS } from './extensions/index.ts';
-import { roleNow } from './app/people/role-now.ts';
-import { loadConfig, type LoadedConfig } from './config/load.ts';
-import { readVersion } from './config/version.ts';
-import type { HttpSlot } from './gateway/operations/ports.ts';
-import type { Plugin } from './plugins/plugin.ts';
-import { createLearningRedactor } from './security/redact/redact.ts';
-import { probeDisk } from './storage/files.ts';
-import { Starts } from './journal/starts.ts';
-import { withPackages } from './app/extensions/packages.ts';
-import { lostJournal } from './app/start/lost-journal.ts';
-import { keepLock } from './app/start/keep-lock.ts';
-import { leaveLastWords, takeLastWords } from './app/start/last-words.ts';
-import { LogFile } from './storage/log-file.ts';
-import { StorageHealth } from './storage/storage-health.ts';
-import { systemClock } from './util/clock.ts';
-import type { AppError } from './util/errors.ts';
-import { createIds } from './util/ids.ts';
-import { openLog, scrubbed, type Logger } from './util/log.ts';
-import { systemRandom } from './util/random.ts';
-import { watchHome } from './app/storage/home-files.ts';
-import { Notices } from './app/notices.ts';
+import { roleNow } from './core/people/role-now.ts';
+import { loadConfig, type LoadedConfig } from './core/config/load.ts';
+import { readVersion } from './core/config/version.ts';
+import type { HttpSlot } from './core/gateway/operations/ports.ts';
+import type { Plugin } from './core/plugins/plugin.ts';
+import { createLearningRedactor } from './core/security/redact/redact.ts';
+import { probeDisk } from './core/storage/files.ts';
+import { Starts } from './core/journal/starts.ts';
+import { withPackages } from './core/plugins/packages.ts';
+import { lostJournal } from './core/start/lost-journal.ts';
+import { keepLock } from './core/start/keep-lock.ts';
+import { leaveLastWords, takeLastWords } from './core/start/last-words.ts';
+import { LogFile } from './core/storage/log-file.ts';
+import { StorageHealth } from './core/storage/storage-health.ts';
+import { systemClock } from './core/util/clock.ts';
+import type { AppError } from './core/util/errors.ts';
+import { createIds } from './core/util/ids.ts';
+import { openLog, scrubbed, type Logger } from './core/util/log.ts';
+import { systemRandom } from './core/util/random.ts';
+import { watchHome } from './core/stores/home-files.ts';
+import { Notices } from './core/assistant/notices.ts';
 
 export { exportSession } from './app/requests/session-export.ts';
 export { listSessions, readSession } from './app/requests/session-log.ts';
-export { moveHome } from './app/storage/move-home.ts';
-export { vacuumHome } from './app/storage/vacuum.ts';
-export type * from './app/library/types.ts';
+export { moveHome } from './host/homes/move-home.ts';
+export { vacuumHome } from './core/stores/vacuum.ts';
+export type * from './core/library/types.ts';
 /** The built-in extensions. To leave one out: `createAssistant({ extensions: EXTENSIONS.filter(…) })`. */
 export { EXTENSIONS } from './extensions/index.ts';
 export * from './core/api.ts';
@@ -69,8 +69,8 @@ export * from './core/api-files.ts';
 export * from './core/api-rows.ts';
 export * from './core/api-tables.ts';
 export * from './core/api-time.ts';
-export { defineProvider } from './plugins/plugin.ts';
-export { defineTool } from './tools/tool.ts';
+export { defineProvider } from './core/plugins/plugin.ts';
+export { defineTool } from './core/tools/tool.ts';
 
 /**
  * Starts an assistant in this process; a home without a workspace is filled first. Throws an `AppError` with one sentence
@@ -104,10 +104,10 @@ async function openAssistant(settings: AssistantSettings, { host, copy }: Holder
     if (problem !== null) throw problem;
     const create: CreateAssistant = (home, held) => openAssistant(home, { host: null, copy: held });
     if (loaded.config.homes.enabled)
-      return await (await import('./app/homes/machine.ts')).openMachine({ ...settings, loaded, env, paths, create });
+      return await (await import('./host/machine/machine.ts')).openMachine({ ...settings, loaded, env, paths, create });
   }
   if (!existsSync(paths.workspace)) {
-    await (await import('./config/init.ts')).initHome(paths, program);
+    await (await import('./core/config/init.ts')).initHome(paths, program);
     loaded = await load(program);
   }
   return assemble({ ...settings, program, given, loaded, load, env, paths, host, copy });
@@ -234,7 +234,7 @@ function furtherPorts(
   } as const;
   const loaded = (): LoadedConfig => settings.loaded;
   const make = async (): Promise<RunningAssistants> => {
-    const { FurtherAssistants } = await import('./app/agents/further.ts');
+    const { FurtherAssistants } = await import('./host/agents/further.ts');
     return new FurtherAssistants(ground, {
       loaded,
       began: (channel, turnId, chatId) => inbox.began(channel, turnId, chatId),

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { budgets, linesByFolder } from '../scripts/budgets.ts';
-import { ToolRegistry } from '../src/tools/registry/registry.ts';
+import { ToolRegistry } from '../src/core/tools/registry/registry.ts';
 import { watchExecuted } from './support/executed-files.ts';
 import { waitFor } from './support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from './support/world.ts';

@@ -1,6 +1,6 @@
 import { methods, type AgentContext, type ClientCapabilities } from '@agentclientprotocol/sdk';
-import { fitsEditor, type EditorFileReply, type EditorFileRequest, type LentFiles } from '../bus/editor.ts';
-import { errorMessage } from '../util/errors.ts';
+import { fitsEditor, type EditorFileReply, type EditorFileRequest, type LentFiles } from '../core/bus/editor.ts';
+import { errorMessage } from '../core/util/errors.ts';
 
 export interface ClientFilesOptions {
   readonly sessionId: string;

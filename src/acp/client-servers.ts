@@ -1,6 +1,6 @@
 import type { McpServer, RequestPermissionRequest } from '@agentclientprotocol/sdk';
-import { MOST_EDITOR_SERVERS, editorServer, type EditorServer } from '../bus/editor.ts';
-import { fenced, oneLine } from '../util/text.ts';
+import { MOST_EDITOR_SERVERS, editorServer, type EditorServer } from '../core/bus/editor.ts';
+import { fenced, oneLine } from '../core/util/text.ts';
 import { NO } from './permission.ts';
 import { refused } from './prompt-content.ts';
 import { text } from './updates.ts';

@@ -9,12 +9,12 @@ import {
   type StopReason,
   type ToolCallContent,
 } from '@agentclientprotocol/sdk';
-import type { EditorServer } from '../bus/editor.ts';
-import type { AssistantPort, AttachedMessage, OutboundEvent, TurnSummary } from '../gateway/assistant-port.ts';
-import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
-import { raceAbort } from '../util/clock.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
-import { RecentMap } from '../util/recent-map.ts';
+import type { EditorServer } from '../core/bus/editor.ts';
+import type { AssistantPort, AttachedMessage, OutboundEvent, TurnSummary } from '../core/gateway/assistant-port.ts';
+import type { EditorSessionInfo } from '../core/gateway/operations/editors.ts';
+import { raceAbort } from '../core/util/clock.ts';
+import { AppError, errorMessage } from '../core/util/errors.ts';
+import { RecentMap } from '../core/util/recent-map.ts';
 import { clientFiles } from './client-files.ts';
 import { modelOption } from './model-option.ts';
 import { permissionFor, replyOf } from './permission.ts';

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
-import { othersFirst } from '../util/wake.ts';
+import { othersFirst } from '../core/util/wake.ts';
 
 /** Bytes of one frame; a longer one is answered with an error, and what follows it is read. */
 const LONGEST_FRAME = 8_000_000;

@@ -1,5 +1,5 @@
 import type { SessionConfigOption } from '@agentclientprotocol/sdk';
-import type { ModelsInfo } from '../gateway/operations/health.ts';
+import type { ModelsInfo } from '../core/gateway/operations/health.ts';
 
 /** The id of the choice of a model. */
 export const MODEL = 'model';

@@ -1,6 +1,6 @@
 import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk';
-import type { ApprovalQuestion, ApprovalReply } from '../gateway/assistant-port.ts';
-import { fenced } from '../util/text.ts';
+import type { ApprovalQuestion, ApprovalReply } from '../core/gateway/assistant-port.ts';
+import { fenced } from '../core/util/text.ts';
 import { text } from './updates.ts';
 
 const ONCE: PermissionOption = { optionId: 'once', name: 'Allow once', kind: 'allow_once' };

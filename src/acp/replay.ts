@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
-import { oneLine, cut } from '../util/text.ts';
+import { oneLine, cut } from '../core/util/text.ts';
 import { kindOf } from './tool-kinds.ts';
 import { text, type Step, type Updates } from './updates.ts';
 

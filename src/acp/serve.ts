@@ -15,11 +15,11 @@ import {
   type SessionInfo,
   type SessionModeState,
 } from '@agentclientprotocol/sdk';
-import type { AssistantPort } from '../gateway/assistant-port.ts';
-import type { SessionFacts } from '../gateway/operations/sessions.ts';
-import { sha256 } from '../storage/change-log.ts';
-import { ensureDirectory, ifThere, replaceDurable } from '../storage/files.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import type { AssistantPort } from '../core/gateway/assistant-port.ts';
+import type { SessionFacts } from '../core/gateway/operations/sessions.ts';
+import { sha256 } from '../core/storage/change-log.ts';
+import { ensureDirectory, ifThere, replaceDurable } from '../core/storage/files.ts';
+import { AppError, errorMessage } from '../core/util/errors.ts';
 import { editorServers } from './client-servers.ts';
 import { Conversation, keyOf, type EditorConnection } from './conversation.ts';
 import { frameStream } from './frames.ts';

@@ -1,8 +1,8 @@
 import { methods, type AgentContext, type RequestPermissionRequest } from '@agentclientprotocol/sdk';
-import type { EditorServer } from '../bus/editor.ts';
-import type { ApprovalReply, AssistantPort } from '../gateway/assistant-port.ts';
-import type { EditorSessionInfo } from '../gateway/operations/editors.ts';
-import { raceAbort } from '../util/clock.ts';
+import type { EditorServer } from '../core/bus/editor.ts';
+import type { ApprovalReply, AssistantPort } from '../core/gateway/assistant-port.ts';
+import type { EditorSessionInfo } from '../core/gateway/operations/editors.ts';
+import { raceAbort } from '../core/util/clock.ts';
 import { serverPermission } from './client-servers.ts';
 import { folderPermission, replyOf } from './permission.ts';
 

@@ -1,5 +1,5 @@
 import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk';
-import type { AttachedMessage, OutboundEvent } from '../gateway/assistant-port.ts';
+import type { AttachedMessage, OutboundEvent } from '../core/gateway/assistant-port.ts';
 import { kindOf } from './tool-kinds.ts';
 
 /** An update for the editor; with `edited`, the files that this call changed belong to it. */

@@ -1,6 +1,6 @@
 import type { Headers } from 'tar-stream';
-import { isBelow } from '../storage/named-paths.ts';
-import { AppError } from '../util/errors.ts';
+import { isBelow } from '../core/storage/named-paths.ts';
+import { AppError } from '../core/util/errors.ts';
 import { HOME_FOLDER, MANIFEST } from './manifest.ts';
 
 /** What an entry of an archive is: a file or folder of the home, by its path in it, or the archive's own description. */

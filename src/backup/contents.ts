@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { ifThere, ifThereSync } from '../storage/files.ts';
-import { othersFirst } from '../util/wake.ts';
+import { ifThere, ifThereSync } from '../core/storage/files.ts';
+import { othersFirst } from '../core/util/wake.ts';
 
 /** A file, folder or link of a home that belongs in its backup. */
 export type Item =

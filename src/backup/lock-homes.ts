@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { acquireHomeLock } from '../storage/lock.ts';
-import type { Clock } from '../util/clock.ts';
+import { acquireHomeLock } from '../core/storage/lock.ts';
+import type { Clock } from '../core/util/clock.ts';
 import { homesIn } from './contents.ts';
 
 /** Locks a home and those in it for this process. Throws `home-locked` while an assistant runs in one of them. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { rm } from 'node:fs/promises';
 import * as z from 'zod';
-import { acquireHomeLock } from '../storage/lock.ts';
-import type { Clock } from '../util/clock.ts';
-import { AppError, errorCode } from '../util/errors.ts';
-import { ensureDirectory, namesIn, readIfExists, replaceDurable, syncDirectory } from '../storage/files.ts';
+import { acquireHomeLock } from '../core/storage/lock.ts';
+import type { Clock } from '../core/util/clock.ts';
+import { AppError, errorCode } from '../core/util/errors.ts';
+import { ensureDirectory, namesIn, readIfExists, replaceDurable, syncDirectory } from '../core/storage/files.ts';
 
 const pointerSchema = z.object({
   /** The version that runs. */

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { removeFolder } from '../storage/folders.ts';
-import { isWithin } from '../storage/named-paths.ts';
-import type { Clock } from '../util/clock.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { removeFolder } from '../core/storage/folders.ts';
+import { isWithin } from '../core/storage/named-paths.ts';
+import type { Clock } from '../core/util/clock.ts';
+import { AppError, errorMessage } from '../core/util/errors.ts';
 import { lockHomes } from './lock-homes.ts';
 
 /** What only the home of an assistant has together. */

@@ -1,10 +1,10 @@
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { journalMigrations } from '../journal/schema.ts';
-import { ensureDirectory, ifThere, namesIn, syncDirectory } from '../storage/files.ts';
-import { classifyFailure, isStorageTrouble } from '../storage/storage-failure.ts';
-import type { Clock } from '../util/clock.ts';
-import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { journalMigrations } from '../core/journal/schema.ts';
+import { ensureDirectory, ifThere, namesIn, syncDirectory } from '../core/storage/files.ts';
+import { classifyFailure, isStorageTrouble } from '../core/storage/storage-failure.ts';
+import type { Clock } from '../core/util/clock.ts';
+import { AppError, errorCode, errorMessage } from '../core/util/errors.ts';
 import { homesIn, JOURNAL } from './contents.ts';
 import { lockHomes } from './lock-homes.ts';
 import type { Manifest } from './manifest.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as z from 'zod';
-import { readIfExists, replaceDurable } from '../storage/files.ts';
+import { readIfExists, replaceDurable } from '../core/storage/files.ts';
 
 /** Lies in a restored home. */
 const MARK = 'restored.json';

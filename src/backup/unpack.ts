@@ -5,11 +5,11 @@ import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { extract, type Entry as ArchiveEntry, type Extract } from 'tar-stream';
-import { ensureDirectory, syncDirectory } from '../storage/files.ts';
-import { isWithin } from '../storage/named-paths.ts';
-import { classifyFailure, isStorageTrouble } from '../storage/storage-failure.ts';
-import { streamToFile } from '../storage/stream-file.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { ensureDirectory, syncDirectory } from '../core/storage/files.ts';
+import { isWithin } from '../core/storage/named-paths.ts';
+import { classifyFailure, isStorageTrouble } from '../core/storage/storage-failure.ts';
+import { streamToFile } from '../core/storage/stream-file.ts';
+import { AppError, errorMessage } from '../core/util/errors.ts';
 import { readEntry } from './archive-entry.ts';
 import { FORMAT, manifestSchema, type Manifest } from './manifest.ts';
 

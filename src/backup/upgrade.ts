@@ -1,13 +1,13 @@
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { journalMigrations } from '../journal/schema.ts';
+import { journalMigrations } from '../core/journal/schema.ts';
 import { npmInstall } from '../service/npm.ts';
 import { runProgram, type Variables } from '../service/program.ts';
-import { ensureDirectory, namesIn, syncDirectory } from '../storage/files.ts';
-import type { Clock } from '../util/clock.ts';
-import { AppError } from '../util/errors.ts';
-import { oneLine, sentences } from '../util/text.ts';
+import { ensureDirectory, namesIn, syncDirectory } from '../core/storage/files.ts';
+import type { Clock } from '../core/util/clock.ts';
+import { AppError } from '../core/util/errors.ts';
+import { oneLine, sentences } from '../core/util/text.ts';
 import { createBackup } from './backup.ts';
 import { packageIn, programsFolder } from './programs.ts';
 import { restoreBackup } from './restore.ts';

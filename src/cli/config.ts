@@ -1,12 +1,12 @@
-import { configJsonSchema } from '../config/init.ts';
-import { draftChange, openCopy, problemsOf, writeConfig } from '../config/change.ts';
-import { placed } from '../config/config-error.ts';
-import type { HomePaths } from '../config/home.ts';
-import { loadConfig, type LoadedConfig } from '../config/load.ts';
-import { shownSetting } from '../config/origin.ts';
-import { parsePath, pathText, schemaAt, valueFromText } from '../config/setting.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
-import { AppError } from '../util/errors.ts';
+import { configJsonSchema } from '../core/config/init.ts';
+import { draftChange, openCopy, problemsOf, writeConfig } from '../core/config/change.ts';
+import { placed } from '../core/config/config-error.ts';
+import type { HomePaths } from '../core/config/home.ts';
+import { loadConfig, type LoadedConfig } from '../core/config/load.ts';
+import { shownSetting } from '../core/config/origin.ts';
+import { parsePath, pathText, schemaAt, valueFromText } from '../core/config/setting.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
+import { AppError } from '../core/util/errors.ts';
 import { confirm } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { escapeInvisible, json as asJson, terminalText } from './format.ts';
@@ -200,7 +200,7 @@ async function restOf(
   paths: HomePaths,
   loaded: LoadedConfig,
 ): Promise<{ readonly noModel: readonly string[]; readonly troubles: readonly string[] }> {
-  const { homeAtRest } = await import('../app/start/home-at-rest.ts');
+  const { homeAtRest } = await import('../core/start/home-at-rest.ts');
   const { model, troubles } = homeAtRest(paths, loaded, clock);
   // Without a model the last of them says why.
   return model === null ? { noModel: troubles.slice(-1), troubles: troubles.slice(0, -1) } : { noModel: [], troubles };

@@ -1,10 +1,10 @@
 import type { Assistant } from '../app.ts';
-import { resolveHome } from '../config/environment.ts';
-import { loadConfig } from '../config/load.ts';
-import { homePaths, type HomePaths } from '../config/home.ts';
+import { resolveHome } from '../core/config/environment.ts';
+import { loadConfig } from '../core/config/load.ts';
+import { homePaths, type HomePaths } from '../core/config/home.ts';
 import type { Program } from '../core/program.ts';
-import { AppError } from '../util/errors.ts';
-import type { AssistantPort } from '../gateway/assistant-port.ts';
+import { AppError } from '../core/util/errors.ts';
+import type { AssistantPort } from '../core/gateway/assistant-port.ts';
 import type { CliContext } from './context.ts';
 import { terminalText } from './format.ts';
 import { wrapped } from './look.ts';
@@ -34,7 +34,7 @@ export async function programOfHome(
 ): Promise<Program> {
   const loaded = await loadConfig({ program, home: paths.home, env }).catch(() => null);
   if (loaded === null || loaded.config.plugins.length === 0) return program;
-  const { withPackages } = await import('../app/extensions/packages.ts');
+  const { withPackages } = await import('../core/plugins/packages.ts');
   return await withPackages(program, { paths, config: loaded.config, clock }, { byName: false });
 }
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { assistantCommand } from '../util/assistant-command.ts';
-import { AppError } from '../util/errors.ts';
-import { shellWord } from '../util/text.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
+import { AppError } from '../core/util/errors.ts';
+import { shellWord } from '../core/util/text.ts';
 
 /** Commands that root may run in anyone's home: those of a system service need root, and `completion` uses no home. */
 const FOR_ROOT: ReadonlySet<string> = new Set(['service', 'uninstall', 'completion']);

@@ -8,12 +8,12 @@ import type {
   SendOptions,
   ToolRun,
   TurnSummary,
-} from '../gateway/assistant-port.ts';
-import type { RequestName, RequestParams, RequestResult } from '../gateway/operations/operations.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
-import { backoffMs } from '../util/backoff.ts';
-import { raceAbort, sleep, type Clock } from '../util/clock.ts';
-import { AppError } from '../util/errors.ts';
+} from '../core/gateway/assistant-port.ts';
+import type { RequestName, RequestParams, RequestResult } from '../core/gateway/operations/operations.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
+import { backoffMs } from '../core/util/backoff.ts';
+import { raceAbort, sleep, type Clock } from '../core/util/clock.ts';
+import { AppError } from '../core/util/errors.ts';
 
 type Connection = AssistantPort & AsyncDisposable;
 

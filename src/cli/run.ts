@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
-import { resolveHome } from '../config/environment.ts';
-import { readVersion } from '../config/version.ts';
-import { assistantCommand, suggestingHome } from '../util/assistant-command.ts';
-import { AppError, errorMessage } from '../util/errors.ts';
+import { resolveHome } from '../core/config/environment.ts';
+import { readVersion } from '../core/config/version.ts';
+import { assistantCommand, suggestingHome } from '../core/util/assistant-command.ts';
+import { AppError, errorMessage } from '../core/util/errors.ts';
 import { processContext, type CliContext } from './context.ts';
 import { terminalText } from './format.ts';
 import { refuseOthersHome } from './other-owner.ts';
@@ -44,7 +44,7 @@ async function runLine(argv: readonly string[], context: CliContext): Promise<nu
     const hasOwnWords = error instanceof AppError && error.cause === undefined;
     const trouble = hasOwnWords
       ? null
-      : (await import('../app/storage/home-trouble.ts')).homeTrouble(error, homeFlag(argv), context.env);
+      : (await import('../core/stores/home-trouble.ts')).homeTrouble(error, homeFlag(argv), context.env);
     const isKnown = trouble !== null || error instanceof AppError;
     context.stderr.write(
       `${isKnown ? '' : 'Something unexpected went wrong: '}${terminalText(trouble ?? errorMessage(error))}\n`,
@@ -111,7 +111,7 @@ function homeFlag(argv: readonly string[]): string | undefined {
 /** Whether the home of this command line has log level `debug`; looked up only after a failure. */
 async function isDebugging(context: CliContext, argv: readonly string[]): Promise<boolean> {
   try {
-    const { loadConfig } = await import('../config/load.ts');
+    const { loadConfig } = await import('../core/config/load.ts');
     const home = resolveHome({ flag: homeFlag(argv), env: context.env });
     return (await loadConfig({ program: context.program, home, env: context.env })).config.log.level === 'debug';
   } catch {

@@ -1,10 +1,10 @@
-import { loadConfig } from '../config/load.ts';
+import { loadConfig } from '../core/config/load.ts';
 import type { CliContext } from './context.ts';
 import type { Places } from '../service/places.ts';
 import type { Variables } from '../service/program.ts';
 import { fitsInLine, readVariables } from '../service/variables.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
-import { AppError } from '../util/errors.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
+import { AppError } from '../core/util/errors.ts';
 
 /** What the service is given of this terminal's variables. */
 export interface ServiceKeys {

@@ -1,15 +1,15 @@
-import { resolveHome } from '../config/environment.ts';
+import { resolveHome } from '../core/config/environment.ts';
 import { installService, uninstallService } from '../service/install.ts';
 import { openService, type Opened, type ServiceWish } from '../service/open-service.ts';
 import type { ServiceState } from '../service/supervisor.ts';
-import { AppError, errorCode } from '../util/errors.ts';
+import { AppError, errorCode } from '../core/util/errors.ts';
 import type { CliContext } from './context.ts';
 import { confirm } from './confirm.ts';
 import { terminalText } from './format.ts';
 import { fitted, print } from './print.ts';
 import { keysForService } from './service-keys.ts';
 import type { HomeFlag, OutputFlags } from './table/command.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
 
 interface ServiceFlags extends HomeFlag {
   readonly system: boolean;

@@ -5,7 +5,7 @@ export { channelError, chooseToken, ownerSettings } from '../setup/channels/toke
 export type { Checked } from '../setup/channels/token.ts';
 export type { SetupWorld } from '../setup/world.ts';
 export type { Setting } from '../setup/save.ts';
-export { packageFile } from '../config/version.ts';
+export { packageFile } from './config/version.ts';
 export { CODE_MS, isCode, newCode } from '../setup/channels/code.ts';
-export { DeadlineError } from '../util/clock.ts';
+export { DeadlineError } from './util/clock.ts';
 export { setUpHere, setUpRunning } from '../cli/assistant/init.ts';

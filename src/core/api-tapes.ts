@@ -1,2 +1,2 @@
 /** For what reads the tapes of sessions. */
-export type { EntryOf, MessageEntry, TapeEntry } from '../session/entry.ts';
+export type { EntryOf, MessageEntry, TapeEntry } from './session/entry.ts';

@@ -1,14 +1,14 @@
 import type * as z from 'zod';
-import { configSchema, type Config, type Section } from '../config/schema.ts';
-import type { ChannelSettingsKind } from '../config/schema/channels.ts';
-import { SUBAGENT } from '../agent/subagents/task.ts';
-import { originsOf, type Origins } from '../bus/origins.ts';
-import type { NamedOperation } from '../gateway/operations/operation.ts';
-import type { NamedTables } from '../journal/tables.ts';
-import { presetsOf, type Preset, type Presets } from '../providers/presets.ts';
-import type { LoadedPlugin } from '../plugins/loader.ts';
-import type { Vendors } from '../providers/vendor.ts';
-import type { OwnPaths } from '../security/paths/rules.ts';
+import { configSchema, type Config, type Section } from './config/schema.ts';
+import type { ChannelSettingsKind } from './config/schema/channels.ts';
+import { SUBAGENT } from './agent/subagents/task.ts';
+import { originsOf, type Origins } from './bus/origins.ts';
+import type { NamedOperation } from './gateway/operations/operation.ts';
+import type { NamedTables } from './journal/tables.ts';
+import { presetsOf, type Preset, type Presets } from './providers/presets.ts';
+import type { LoadedPlugin } from './plugins/loader.ts';
+import type { Vendors } from './providers/vendor.ts';
+import type { OwnPaths } from './security/paths/rules.ts';
 import type { App } from './app.ts';
 import type { Extension, SpeechPart, SpeechState } from './extension.ts';
 

@@ -1,6 +1,6 @@
 import { kindOf } from '../core/program.ts';
-import { enabledChannels } from '../config/channels.ts';
-import { textIn } from '../config/schema/channels.ts';
+import { enabledChannels } from '../core/config/channels.ts';
+import { textIn } from '../core/config/schema/channels.ts';
 import type { Scene } from './scene.ts';
 
 /** The servers that the configuration reaches: of models with a key or an address, then of chat platforms. */

@@ -1,7 +1,7 @@
-import { createRedactor } from '../security/redact/redact.ts';
-import { collectSecrets } from '../config/secrets.ts';
-import { deadline, raceAbort } from '../util/clock.ts';
-import { errorCode, errorMessage } from '../util/errors.ts';
+import { createRedactor } from '../core/security/redact/redact.ts';
+import { collectSecrets } from '../core/config/secrets.ts';
+import { deadline, raceAbort } from '../core/util/clock.ts';
+import { errorCode, errorMessage } from '../core/util/errors.ts';
 import { isOfMachine } from './checks.ts';
 import { note, skipped, warning, type Check, type Finding } from './check.ts';
 import type { Scene } from './scene.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isAlive, readName } from '../storage/lock.ts';
+import { isAlive, readName } from '../core/storage/lock.ts';
 
 /** A process that has a home, as far as that can be seen without touching its lock. */
 export interface Holder {

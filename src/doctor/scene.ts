@@ -1,13 +1,13 @@
-import type { Environment } from '../config/environment.ts';
-import type { HomePaths } from '../config/home.ts';
-import type { LoadedConfig } from '../config/load.ts';
+import type { Environment } from '../core/config/environment.ts';
+import type { HomePaths } from '../core/config/home.ts';
+import type { LoadedConfig } from '../core/config/load.ts';
 import type { Program } from '../core/program.ts';
-import type { JournalReader } from '../journal/journal-reader.ts';
+import type { JournalReader } from '../core/journal/journal-reader.ts';
 import type { Opened } from '../service/open-service.ts';
 import type { ServiceState } from '../service/supervisor.ts';
 import type { Host } from '../service/host.ts';
-import type { Clock } from '../util/clock.ts';
-import type { Random } from '../util/random.ts';
+import type { Clock } from '../core/util/clock.ts';
+import type { Random } from '../core/util/random.ts';
 import type { Check } from './check.ts';
 import type { Holder } from './holder.ts';
 

@@ -6,5 +6,5 @@ export { Empty, Loading, Problem } from './parts/states.tsx';
 export { minute, Time } from './parts/time.tsx';
 export { changes } from './state/app.ts';
 export { shown } from './text/shown.ts';
-export type { AnswerOf } from '../gateway/operations/operation.ts';
-export type { RequestParams } from '../gateway/operations/operations.ts';
+export type { AnswerOf } from '../core/gateway/operations/operation.ts';
+export type { RequestParams } from '../core/gateway/operations/operations.ts';

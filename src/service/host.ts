@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { AppError } from '../util/errors.ts';
+import { AppError } from '../core/util/errors.ts';
 
 /** The machine and the person at it, as the commands of the service see them. */
 export interface Host {

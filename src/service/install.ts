@@ -1,14 +1,14 @@
 import { chmod, chown, mkdir, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { ensureDirectory, replaceDurable } from '../storage/files.ts';
-import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { ensureDirectory, replaceDurable } from '../core/storage/files.ts';
+import { AppError, errorCode, errorMessage } from '../core/util/errors.ts';
 import type { Host } from './host.ts';
 import { launcherScript } from './launcher-script.ts';
 import { SERVICE } from './places.ts';
 import { requireProgram, runProgram, type Variables } from './program.ts';
 import type { Supervisor } from './supervisor.ts';
 import { addVariables } from './variables.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
 
 /**
  * Installs the service after `prepare`, adds `added` to its file of variables, and starts it. Returns what the person

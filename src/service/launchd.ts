@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { AppError } from '../util/errors.ts';
+import { AppError } from '../core/util/errors.ts';
 import type { Host } from './host.ts';
 import { LABEL, type Places } from './places.ts';
 import { plistText } from './plist.ts';
 import { requireProgram, runProgram, type ProgramResult, type Variables } from './program.ts';
 import type { Supervisor } from './supervisor.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
 
 /** Seconds that `launchctl` may take to stop the service; longer than the `ExitTimeOut` of the service. */
 const STOP_SECONDS = 40;

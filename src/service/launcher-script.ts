@@ -1,4 +1,4 @@
-import { assistantCommand } from '../util/assistant-command.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
 
 /** Node and the program, as they were at the time of the installation. Absolute paths without symbolic links. */
 export interface InstalledProgram {

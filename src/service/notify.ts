@@ -1,4 +1,4 @@
-import { AppError, errorMessage } from '../util/errors.ts';
+import { AppError, errorMessage } from '../core/util/errors.ts';
 import { runProgram } from './program.ts';
 
 /** A state that is reported to systemd: `READY=1`, `STATUS=…`, `WATCHDOG=1` and so on, see sd_notify(3). */

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import * as z from 'zod';
-import { AppError } from '../util/errors.ts';
-import { oneLine } from '../util/text.ts';
+import { AppError } from '../core/util/errors.ts';
+import { oneLine } from '../core/util/text.ts';
 import { runProgram, type ProgramResult, type Variables } from './program.ts';
 
 /** npm gets this long, and a registry this long for each answer. */

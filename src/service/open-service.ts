@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError } from '../util/errors.ts';
+import { AppError } from '../core/util/errors.ts';
 import type { Host } from './host.ts';
 import { launchdSupervisor } from './launchd.ts';
 import { placesOf, SYSTEM_HOME, type Kind, type Places } from './places.ts';
 import type { Variables } from './program.ts';
 import type { Supervisor } from './supervisor.ts';
 import { systemdSupervisor } from './systemd.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

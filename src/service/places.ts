@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { AppError } from '../util/errors.ts';
+import { AppError } from '../core/util/errors.ts';
 import type { Host } from './host.ts';
 
 /** What runs the service: systemd for one person, systemd for the machine, launchd for one person. */

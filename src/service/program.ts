@@ -1,4 +1,4 @@
-import { AppError } from '../util/errors.ts';
+import { AppError } from '../core/util/errors.ts';
 
 /** The variables that programs of the system are started with. */
 export type Variables = Readonly<Record<string, string>>;

@@ -1,11 +1,11 @@
-import { AppError } from '../util/errors.ts';
-import { shellWord } from '../util/text.ts';
+import { AppError } from '../core/util/errors.ts';
+import { shellWord } from '../core/util/text.ts';
 import type { Host } from './host.ts';
 import { SERVICE, SYSTEM_USER_HOME, UNIT, type Places } from './places.ts';
 import { requireProgram, runProgram, type ProgramResult, type Variables } from './program.ts';
 import type { ServiceState, Supervisor } from './supervisor.ts';
 import { isPersonal, unitText } from './unit.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
 
 /** Seconds that systemd may take to start or stop it: `TimeoutStartSec` and `TimeoutStopSec` are shorter. */
 const START_SECONDS = 120;

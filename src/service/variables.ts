@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
-import { readIfExists, replaceDurable } from '../storage/files.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
+import { readIfExists, replaceDurable } from '../core/storage/files.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
 import type { Variables } from './program.ts';
 
 const firstText = (): string => `# Keys and other variables of the service, one NAME=value on each line, for example:

@@ -1,5 +1,5 @@
-import { deadline, raceAbort, type Clock } from '../util/clock.ts';
-import { errorMessage } from '../util/errors.ts';
+import { deadline, raceAbort, type Clock } from '../core/util/clock.ts';
+import { errorMessage } from '../core/util/errors.ts';
 import type { Notifier } from './notify.ts';
 
 /** How systemd hears of this process, from its start to its end. */

@@ -1,9 +1,9 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../core/config/schema.ts';
 import type { Program } from '../core/program.ts';
-import { configuredWindow } from '../providers/context-window-registry.ts';
-import { keysOf } from '../providers/endpoint.ts';
-import { hasBaseUrl, type ProviderConfig } from '../providers/open-provider.ts';
-import { scriptedKind, usualKind } from '../providers/presets.ts';
+import { configuredWindow } from '../core/providers/context-window-registry.ts';
+import { keysOf } from '../core/providers/endpoint.ts';
+import { hasBaseUrl, type ProviderConfig } from '../core/providers/open-provider.ts';
+import { scriptedKind, usualKind } from '../core/providers/presets.ts';
 import { Cancelled, type Choice } from './asker.ts';
 import { windowSettings } from './context-window.ts';
 import { listModels } from './models.ts';

@@ -1,10 +1,10 @@
-import type { Config } from '../config/schema.ts';
-import { LEAST_WINDOW, SMALL_WINDOW } from '../providers/context-window-registry.ts';
-import { asksWindowOf, presetOf, providerAddressOf } from '../providers/open-provider.ts';
-import { askContextWindow, type ServerFacts } from '../providers/probe-context-window.ts';
-import { quirkNote } from '../providers/quirks.ts';
-import type { VendorPlace } from '../providers/vendor.ts';
-import { countText } from '../util/text.ts';
+import type { Config } from '../core/config/schema.ts';
+import { LEAST_WINDOW, SMALL_WINDOW } from '../core/providers/context-window-registry.ts';
+import { asksWindowOf, presetOf, providerAddressOf } from '../core/providers/open-provider.ts';
+import { askContextWindow, type ServerFacts } from '../core/providers/probe-context-window.ts';
+import { quirkNote } from '../core/providers/quirks.ts';
+import type { VendorPlace } from '../core/providers/vendor.ts';
+import { countText } from '../core/util/text.ts';
 import { Cancelled } from './asker.ts';
 import type { Setting } from './save.ts';
 import type { SetupWorld } from './world.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { rootOf } from '../providers/presets.ts';
-import type { ModelServices } from '../providers/vendor.ts';
-import { deadline, type Clock } from '../util/clock.ts';
-import { errorCode, errorMessage } from '../util/errors.ts';
+import { rootOf } from '../core/providers/presets.ts';
+import type { ModelServices } from '../core/providers/vendor.ts';
+import { deadline, type Clock } from '../core/util/clock.ts';
+import { errorCode, errorMessage } from '../core/util/errors.ts';
 
 export interface ListQuestion {
   readonly program: ModelServices;

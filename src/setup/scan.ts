@@ -1,6 +1,6 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../core/config/schema.ts';
 import type { Program } from '../core/program.ts';
-import { plural } from '../util/text.ts';
+import { plural } from '../core/util/text.ts';
 import { listModels } from './models.ts';
 import type { SetupWorld } from './world.ts';
 

@@ -1,11 +1,11 @@
-import { enabledChannels } from '../config/channels.ts';
-import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
+import { enabledChannels } from '../core/config/channels.ts';
+import { loadConfig } from '../core/config/load.ts';
+import type { Config } from '../core/config/schema.ts';
 import { speechStateOf } from '../core/program.ts';
-import { probeSandbox } from '../security/sandbox/probe.ts';
-import { assistantCommand } from '../util/assistant-command.ts';
-import { systemRandom } from '../util/random.ts';
-import { isZone } from '../util/time-zone.ts';
+import { probeSandbox } from '../core/security/sandbox/probe.ts';
+import { assistantCommand } from '../core/util/assistant-command.ts';
+import { systemRandom } from '../core/util/random.ts';
+import { isZone } from '../core/util/time-zone.ts';
 import type { Choice } from './asker.ts';
 import { chooseModel } from './choose-model.ts';
 import { saveSettings, type Saved, type Setting } from './save.ts';

@@ -1,8 +1,8 @@
-import { openProvider, type ProviderConfig } from '../providers/open-provider.ts';
-import type { ModelServices } from '../providers/vendor.ts';
-import type { ModelError, ToolSpec } from '../providers/provider.ts';
-import { deadline, type Clock } from '../util/clock.ts';
-import { AppError } from '../util/errors.ts';
+import { openProvider, type ProviderConfig } from '../core/providers/open-provider.ts';
+import type { ModelServices } from '../core/providers/vendor.ts';
+import type { ModelError, ToolSpec } from '../core/providers/provider.ts';
+import { deadline, type Clock } from '../core/util/clock.ts';
+import { AppError } from '../core/util/errors.ts';
 
 export interface Trial {
   readonly program: ModelServices;

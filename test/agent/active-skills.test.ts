@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createTurnSkills } from '../../src/agent/prompt/active-skills.ts';
-import type { InboundMessage } from '../../src/bus/messages.ts';
-import type { SkillCatalog } from '../../src/skills/catalog.ts';
-import type { Skill } from '../../src/skills/skill.ts';
-import { readSkillText } from '../../src/skills/skill-text.ts';
+import { createTurnSkills } from '../../src/core/agent/prompt/active-skills.ts';
+import type { InboundMessage } from '../../src/core/bus/messages.ts';
+import type { SkillCatalog } from '../../src/core/skills/catalog.ts';
+import type { Skill } from '../../src/core/skills/skill.ts';
+import { readSkillText } from '../../src/core/skills/skill-text.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { ORIGINS } from '../support/extensions.ts';
 

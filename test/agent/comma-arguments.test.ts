@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commaArguments } from '../../src/agent/commands/comma.ts';
+import { commaArguments } from '../../src/core/agent/commands/comma.ts';
 
 const exec = { names: ['command', 'cwd', 'timeoutSeconds'], first: 'command' };
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { answeringModel, changedModel, modelsOf, signed } from '../../src/agent/turn/answering-model.ts';
-import { failureSentence, type FailureContext } from '../../src/agent/turn/failure-sentence.ts';
-import { afterFailure, asksForRest, lastCallNote, completionOf } from '../../src/agent/turn/completion.ts';
-import { nextStep } from '../../src/agent/turn/steps.ts';
-import { textsOf, unfinishedText } from '../../src/agent/turn/answer-text.ts';
-import { unusableModel } from '../../src/app/agent/models.ts';
-import type { ModelError, ModelErrorKind } from '../../src/providers/provider.ts';
-import type { EntryDraft } from '../../src/session/entry.ts';
+import { answeringModel, changedModel, modelsOf, signed } from '../../src/core/agent/turn/answering-model.ts';
+import { failureSentence, type FailureContext } from '../../src/core/agent/turn/failure-sentence.ts';
+import { afterFailure, asksForRest, lastCallNote, completionOf } from '../../src/core/agent/turn/completion.ts';
+import { nextStep } from '../../src/core/agent/turn/steps.ts';
+import { textsOf, unfinishedText } from '../../src/core/agent/turn/answer-text.ts';
+import { unusableModel } from '../../src/core/assistant/models.ts';
+import type { ModelError, ModelErrorKind } from '../../src/core/providers/provider.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
 import { asks, entries, gives, note, says } from './turn-entries.ts';
 
 /** Follows a turn whose model says these things one after the other; returns the types of the steps between them. */

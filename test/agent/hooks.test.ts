@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { HookRunner, type Hooks } from '../../src/core/agent/hooks/hooks.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { inboundDraft, inboundMessage } from '../support/inbound.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

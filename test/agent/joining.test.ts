@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { mayJoin, unifiedSession, UNIFIED_SESSION } from '../../src/agent/joining.ts';
-import type { InboundDraft, InboundMessage } from '../../src/bus/messages.ts';
+import { mayJoin, unifiedSession, UNIFIED_SESSION } from '../../src/core/agent/joining.ts';
+import type { InboundDraft, InboundMessage } from '../../src/core/bus/messages.ts';
 import { inboundDraft, inboundMessage } from '../support/inbound.ts';
 
 const joins = (message: Partial<InboundMessage>, first: Partial<InboundMessage> = {}): boolean =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { endlessLoop, withLoopWarning } from '../../src/agent/turn/loop-guard.ts';
-import type { EntryDraft } from '../../src/session/entry.ts';
+import { endlessLoop, withLoopWarning } from '../../src/core/agent/turn/loop-guard.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
 import { asks, entries, gives, says } from './turn-entries.ts';
 
 interface Call {

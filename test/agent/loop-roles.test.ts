@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import type { Hooks } from '../../src/agent/hooks/hooks.ts';
-import type { InboundDraft, Role } from '../../src/bus/messages.ts';
+import type { Hooks } from '../../src/core/agent/hooks/hooks.ts';
+import type { InboundDraft, Role } from '../../src/core/bus/messages.ts';
 import { inboundDraft } from '../support/inbound.ts';
 import { startLoop } from '../support/loop-world.ts';
 import { waitFor } from '../support/wait.ts';

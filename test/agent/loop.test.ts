@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
-import { newCommand } from '../../src/agent/commands/new.ts';
-import type { Hooks } from '../../src/agent/hooks/hooks.ts';
+import { newCommand } from '../../src/core/agent/commands/new.ts';
+import type { Hooks } from '../../src/core/agent/hooks/hooks.ts';
 import { inboundDraft } from '../support/inbound.ts';
 import { startLoop, type LoopWorld } from '../support/loop-world.ts';
 import { settle } from '../support/virtual-clock.ts';

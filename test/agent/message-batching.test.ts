@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Debounce, nextBatch, type BurstSettings } from '../../src/agent/message-batching.ts';
-import type { InboundMessage } from '../../src/bus/messages.ts';
+import { Debounce, nextBatch, type BurstSettings } from '../../src/core/agent/message-batching.ts';
+import type { InboundMessage } from '../../src/core/bus/messages.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { askModel } from '../../src/agent/turn/model-call.ts';
-import type { ModelEvent, ModelRequest } from '../../src/providers/provider.ts';
+import { askModel } from '../../src/core/agent/turn/model-call.ts';
+import type { ModelEvent, ModelRequest } from '../../src/core/providers/provider.ts';
 
 const REQUEST: ModelRequest = {
   model: 'm',

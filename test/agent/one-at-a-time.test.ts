@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OneAtATime, type Probation } from '../../src/agent/recovery/one-at-a-time.ts';
+import { OneAtATime, type Probation } from '../../src/core/agent/recovery/one-at-a-time.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
 /** Turns that wait for their places; `begun` names those that have had one, in order. */

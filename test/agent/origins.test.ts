@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { CommandTable } from '../../src/agent/commands/table.ts';
-import { isOwnWork, ownWork } from '../../src/bus/origins.ts';
+import { CommandTable } from '../../src/core/agent/commands/table.ts';
+import { isOwnWork, ownWork } from '../../src/core/bus/origins.ts';
 import { ORIGINS } from '../support/extensions.ts';
 import { inboundMessage } from '../support/inbound.ts';
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { PrefixWatch, type PrefixBreak } from '../../src/agent/context/prefix-watch.ts';
-import type { ModelMessage, ModelRequest } from '../../src/providers/provider.ts';
-import type { TapeEntry } from '../../src/session/entry.ts';
-import { isTurningPoint } from '../../src/session/history-window.ts';
-import { othersFirst } from '../../src/util/wake.ts';
+import { PrefixWatch, type PrefixBreak } from '../../src/core/agent/context/prefix-watch.ts';
+import type { ModelMessage, ModelRequest } from '../../src/core/providers/provider.ts';
+import type { TapeEntry } from '../../src/core/session/entry.ts';
+import { isTurningPoint } from '../../src/core/session/history-window.ts';
+import { othersFirst } from '../../src/core/util/wake.ts';
 import { anchor, reset, retract, stamp, trim } from '../session/tapes.ts';
 import { collectGarbage } from '../support/collect-garbage.ts';
 import { recordingLog } from '../support/recording-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BOOTSTRAP_FILES, buildSystemPrompt, type SystemPromptParts } from '../../src/agent/prompt/layers.ts';
+import { BOOTSTRAP_FILES, buildSystemPrompt, type SystemPromptParts } from '../../src/core/agent/prompt/layers.ts';
 
 function parts(changes: Partial<SystemPromptParts> = {}): SystemPromptParts {
   return {

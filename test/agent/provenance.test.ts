@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { givenTexts } from '../../src/agent/turn/provenance.ts';
-import type { EntryDraft } from '../../src/session/entry.ts';
+import { givenTexts } from '../../src/core/agent/turn/provenance.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
 import { anchor, assistant, plainTurn, result, turnStart, user } from '../session/tapes.ts';
 import { sessionsWorld } from './sessions-world.ts';
 import { ORIGINS } from '../support/extensions.ts';

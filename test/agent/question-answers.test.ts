@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundMessage } from '../../src/bus/messages.ts';
-import { questionId, toQuestion, type AskedRequest, type QuestionDraft } from '../../src/journal/questions.ts';
-import { Row } from '../../src/storage/database.ts';
+import type { InboundMessage } from '../../src/core/bus/messages.ts';
+import { questionId, toQuestion, type AskedRequest, type QuestionDraft } from '../../src/core/journal/questions.ts';
+import { Row } from '../../src/core/storage/database.ts';
 import { openQuestionsWorld, type QuestionsWorld } from '../support/questions-world.ts';
 
 const CODE = 'abcd2345';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { approvalTo, closedText, shownRequest, type QuestionFacts } from '../../src/agent/questions/text.ts';
+import { approvalTo, closedText, shownRequest, type QuestionFacts } from '../../src/core/agent/questions/text.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
 const CHAT = inboundMessage({ chatId: '42' });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundMessage } from '../../src/bus/messages.ts';
-import { questionId } from '../../src/journal/questions.ts';
+import type { InboundMessage } from '../../src/core/bus/messages.ts';
+import { questionId } from '../../src/core/journal/questions.ts';
 import { openQuestionsWorld, type QuestionsWorld } from '../support/questions-world.ts';
 import { settle } from '../support/virtual-clock.ts';
 

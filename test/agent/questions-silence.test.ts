@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundMessage } from '../../src/bus/messages.ts';
+import type { InboundMessage } from '../../src/core/bus/messages.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { openQuestionsWorld } from '../support/questions-world.ts';
 import { settle } from '../support/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { ApprovalRequest } from '../../src/tools/tool.ts';
+import type { ApprovalRequest } from '../../src/core/tools/tool.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { openQuestionsWorld, type QuestionsWorld } from '../support/questions-world.ts';
 import { settle } from '../support/virtual-clock.ts';

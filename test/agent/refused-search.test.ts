@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { leftOutOf, nextTrial, type Trial } from '../../src/agent/refused-search.ts';
+import { leftOutOf, nextTrial, type Trial } from '../../src/core/agent/refused-search.ts';
 
 interface Found {
   readonly leftOut: readonly number[];

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { tapeCommand } from '../../src/agent/commands/tape.ts';
-import { createTape, resetDraft } from '../../src/agent/commands/session-commands.ts';
+import { tapeCommand } from '../../src/core/agent/commands/tape.ts';
+import { createTape, resetDraft } from '../../src/core/agent/commands/session-commands.ts';
 import type { App } from '../../src/core/app.ts';
-import type { EntryDraft } from '../../src/session/entry.ts';
-import type { TapeCall, TapeActions } from '../../src/tools/tape.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
+import type { TapeCall, TapeActions } from '../../src/core/tools/tape.ts';
 import {
   anchor,
   assistant,

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import type { EntryDraft } from '../../src/session/entry.ts';
-import type { Session } from '../../src/session/session.ts';
-import { Sessions } from '../../src/session/sessions.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
+import type { Session } from '../../src/core/session/session.ts';
+import { Sessions } from '../../src/core/session/sessions.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { silentLog } from '../../src/core/util/log.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 
 /** Real sessions and real file tools over one temporary home. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { HookRunner, type Hooks } from '../../src/agent/hooks/hooks.ts';
-import { Steering } from '../../src/agent/turn/steering.ts';
-import type { InboundMessage, Role } from '../../src/bus/messages.ts';
-import type { Journal } from '../../src/journal/journal.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { HookRunner, type Hooks } from '../../src/core/agent/hooks/hooks.ts';
+import { Steering } from '../../src/core/agent/turn/steering.ts';
+import type { InboundMessage, Role } from '../../src/core/bus/messages.ts';
+import type { Journal } from '../../src/core/journal/journal.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { appWith } from '../support/app-with.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { ORIGINS } from '../support/extensions.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { callCount, iterationsOf, nextStep } from '../../src/agent/turn/steps.ts';
-import { textsOf } from '../../src/agent/turn/answer-text.ts';
-import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
-import { noUsage } from '../../src/util/token-usage.ts';
+import { callCount, iterationsOf, nextStep } from '../../src/core/agent/turn/steps.ts';
+import { textsOf } from '../../src/core/agent/turn/answer-text.ts';
+import type { EntryDraft, TapeEntry } from '../../src/core/session/entry.ts';
+import { noUsage } from '../../src/core/util/token-usage.ts';
 
 let n = 0;
 function entry(draft: EntryDraft): TapeEntry {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { stripReasoning } from '../../src/agent/turn/strip-reasoning.ts';
+import { stripReasoning } from '../../src/core/agent/turn/strip-reasoning.ts';
 
 const HIDDEN: readonly [string, string, string][] = [
   ['a block at the start', '<think>secret</think>\n\nHello.', 'Hello.'],

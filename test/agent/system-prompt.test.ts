@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SystemPrompt } from '../../src/agent/prompt/system-prompt.ts';
+import { SystemPrompt } from '../../src/core/agent/prompt/system-prompt.ts';
 import { memoryLayer } from '../../src/extensions/memory/layer.ts';
 import type { App } from '../../src/core/app.ts';
 import { appWith } from '../support/app-with.ts';

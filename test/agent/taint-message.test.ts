@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { toolEntry } from '../../src/agent/turn/tool-calls.ts';
-import type { ContextMessage, InboundMessage } from '../../src/bus/messages.ts';
-import type { ToldReaction } from '../../src/bus/reactions.ts';
-import type { EntryDraft } from '../../src/session/entry.ts';
-import type { ToolResult } from '../../src/tools/tool.ts';
+import { toolEntry } from '../../src/core/agent/turn/tool-calls.ts';
+import type { ContextMessage, InboundMessage } from '../../src/core/bus/messages.ts';
+import type { ToldReaction } from '../../src/core/bus/reactions.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { entryOf } from '../support/user-entry.ts';
 

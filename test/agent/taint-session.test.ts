@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { anchorOf } from '../../src/agent/consolidation/run.ts';
-import { givenTexts } from '../../src/agent/turn/provenance.ts';
-import { endedTurns, readSpan } from '../../src/memory/consolidation/session-span.ts';
-import { urlOrigin } from '../../src/security/access/url-origin.ts';
-import type { EntryDraft } from '../../src/session/entry.ts';
-import type { Session } from '../../src/session/session.ts';
+import { anchorOf } from '../../src/core/agent/consolidation/run.ts';
+import { givenTexts } from '../../src/core/agent/turn/provenance.ts';
+import { endedTurns, readSpan } from '../../src/core/memory/consolidation/session-span.ts';
+import { urlOrigin } from '../../src/core/security/access/url-origin.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
+import type { Session } from '../../src/core/session/session.ts';
 import { anchor, assistant, plainTurn, reset, result, turnEnd, turnStart, user } from '../session/tapes.ts';
 import { sessionsWorld } from './sessions-world.ts';
 import { ORIGINS } from '../support/extensions.ts';

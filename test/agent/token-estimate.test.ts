@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { Calibration, HistorySizes, IMAGE_TOKENS, tokensOfMessage } from '../../src/agent/context/token-estimate.ts';
-import { foldHistory } from '../../src/session/history.ts';
+import {
+  Calibration,
+  HistorySizes,
+  IMAGE_TOKENS,
+  tokensOfMessage,
+} from '../../src/core/agent/context/token-estimate.ts';
+import { foldHistory } from '../../src/core/session/history.ts';
 import { assistant, plainTurn, result, stamp, trim, turnStart, user } from '../session/tapes.ts';
 
 const fold = (drafts: Parameters<typeof stamp>[0]): ReturnType<typeof foldHistory> =>

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { HistorySizes, IMAGE_TOKENS } from '../../src/agent/context/token-estimate.ts';
-import { planTrim, type TrimPlan } from '../../src/agent/context/trimming.ts';
-import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
-import { foldHistory, type History } from '../../src/session/history.ts';
+import { HistorySizes, IMAGE_TOKENS } from '../../src/core/agent/context/token-estimate.ts';
+import { planTrim, type TrimPlan } from '../../src/core/agent/context/trimming.ts';
+import type { EntryDraft, TapeEntry } from '../../src/core/session/entry.ts';
+import { foldHistory, type History } from '../../src/core/session/history.ts';
 import { problemsOf } from '../session/legality.ts';
 import { orderlyTape } from '../session/random-tapes.ts';
 import { anchor, assistant, plainTurn, result, stamp, trim, turnEnd, turnStart, user } from '../session/tapes.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { TurnDeadline } from '../../src/agent/turn/deadline.ts';
-import { Slots } from '../../src/util/slots.ts';
+import { TurnDeadline } from '../../src/core/agent/turn/deadline.ts';
+import { Slots } from '../../src/core/util/slots.ts';
 import { call, makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,4 +1,4 @@
-import type { EntryDraft, EntryOf, TapeEntry } from '../../src/session/entry.ts';
+import type { EntryDraft, EntryOf, TapeEntry } from '../../src/core/session/entry.ts';
 import { stamp } from '../session/tapes.ts';
 
 /** Entries of one turn, for tests of what is read from them. */

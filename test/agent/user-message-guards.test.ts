@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { InboundMessage } from '../../src/bus/messages.ts';
+import type { InboundMessage } from '../../src/core/bus/messages.ts';
 import { entryOf } from '../support/user-entry.ts';
 
 const secret = 'sesame';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { timeLine } from '../../src/agent/prompt/user-message.ts';
-import { parseChat } from '../../src/bus/messages.ts';
+import { timeLine } from '../../src/core/agent/prompt/user-message.ts';
+import { parseChat } from '../../src/core/bus/messages.ts';
 import { entryOf } from '../support/user-entry.ts';
 
 const surroundings = { timezone: 'Europe/Berlin', secret: 's3cret' };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { buildSystemPrompt } from '../../src/agent/prompt/layers.ts';
-import { hitOf } from '../../src/memory/search/hit.ts';
+import { buildSystemPrompt } from '../../src/core/agent/prompt/layers.ts';
+import { hitOf } from '../../src/core/memory/search/hit.ts';
 
 const host = { os: 'Linux 6', runtime: 'Node 24', workspace: '/home/a/workspace', readRoots: [] };
 const none = { host, shows: null, files: [], memory: null, activeSkills: null, skillsIndex: null };

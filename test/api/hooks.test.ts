@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { saidIn } from '../../src/session/entry.ts';
+import { saidIn } from '../../src/core/session/entry.ts';
 import { startApi, type ApiWorld } from '../support/api-world.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';

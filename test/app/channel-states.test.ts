@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { recordStates } from '../../src/app/channels.ts';
+import { recordStates } from '../../src/core/assistant/channels.ts';
 import type { App } from '../../src/core/app.ts';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { appWith } from '../support/app-with.ts';
 import { tempFolder } from '../support/temp.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';

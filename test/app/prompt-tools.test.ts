@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { App } from '../../src/core/app.ts';
-import type { Config } from '../../src/config/schema.ts';
+import type { Config } from '../../src/core/config/schema.ts';
 import { PROGRAM } from '../support/extensions.ts';
-import { createPrompts } from '../../src/app/agent/prompt.ts';
-import { STAY_SILENT } from '../../src/tools/stay-silent.ts';
+import { createPrompts } from '../../src/core/assistant/prompt.ts';
+import { STAY_SILENT } from '../../src/core/tools/stay-silent.ts';
 import { appWith } from '../support/app-with.ts';
 import { inboundMessage } from '../support/inbound.ts';
 

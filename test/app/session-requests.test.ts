@@ -3,7 +3,7 @@ import { mkdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SessionIndex } from '../../src/app/requests/session-index.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';

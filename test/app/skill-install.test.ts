@@ -4,10 +4,10 @@ import { strToU8, zipSync } from 'fflate';
 import { expect, test } from 'vitest';
 import { appWith } from '../support/app-with.ts';
 import { PROGRAM } from '../support/extensions.ts';
-import { openSkills } from '../../src/app/extensions/skills.ts';
+import { openSkills } from '../../src/core/skills/open-skills.ts';
 import { skillRequests } from '../../src/app/requests/skill-requests.ts';
-import { homePaths } from '../../src/config/home.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
 import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
 
 const text = (body: string): string => `---\nname: tea\ndescription: Makes tea when asked.\n---\n\n${body}\n`;

@@ -1,11 +1,11 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { SkillNews } from '../../src/app/extensions/skill-news.ts';
-import { openSkillInstaller } from '../../src/app/extensions/skill-installer.ts';
-import { openSkills } from '../../src/app/extensions/skills.ts';
+import { SkillNews } from '../../src/core/skills/skill-news.ts';
+import { openSkillInstaller } from '../../src/core/skills/skill-installer.ts';
+import { openSkills } from '../../src/core/skills/open-skills.ts';
 import type { App } from '../../src/core/app.ts';
-import { homePaths } from '../../src/config/home.ts';
+import { homePaths } from '../../src/core/config/home.ts';
 import { load, temporaryFolder } from '../config/temporary-home.ts';
 import { appWith } from '../support/app-with.ts';
 import { inboundMessage } from '../support/inbound.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { strToU8, zipSync, type Zippable } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { unzipSkill } from '../../src/skills/zip.ts';
+import { unzipSkill } from '../../src/core/skills/zip.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { startWorld, type World } from '../support/world.ts';
 

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openSkills, skillLayers } from '../../src/app/extensions/skills.ts';
-import { openSkillInstaller } from '../../src/app/extensions/skill-installer.ts';
-import { homePaths } from '../../src/config/home.ts';
+import { openSkills, skillLayers } from '../../src/core/skills/open-skills.ts';
+import { openSkillInstaller } from '../../src/core/skills/skill-installer.ts';
+import { homePaths } from '../../src/core/config/home.ts';
 import { load, temporaryFolder } from '../config/temporary-home.ts';
 
 function put(folder: string, name: string, description: string, more = ''): void {

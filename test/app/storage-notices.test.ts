@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { reportStorageTrouble } from '../../src/app/storage/storage-notices.ts';
-import type { OutboundMessage } from '../../src/bus/messages.ts';
+import { reportStorageTrouble } from '../../src/core/stores/storage-notices.ts';
+import type { OutboundMessage } from '../../src/core/bus/messages.ts';
 import type { App } from '../../src/core/app.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { appWith } from '../support/app-with.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { inboundMessage } from '../support/inbound.ts';

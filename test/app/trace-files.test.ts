@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { say } from '../e2e/memory-world.ts';
 import { NAMED_SAMPLES, TOKEN_SAMPLES } from '../security/redact-samples.ts';

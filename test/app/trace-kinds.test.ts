@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { say } from '../e2e/memory-world.ts';
 import { waitFor } from '../support/wait.ts';

@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import type { Step } from '../support/model-script.ts';
 import { startWorld, type DialectName, type World } from '../support/world.ts';

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ORIGINS, TABLES } from '../support/extensions.ts';
 import { CronRuns } from '../../src/extensions/cron/runs.ts';
-import type { InboundDraft, InboundMessage, Role } from '../../src/bus/messages.ts';
+import type { InboundDraft, InboundMessage, Role } from '../../src/core/bus/messages.ts';
 import { CronScheduler } from '../../src/extensions/cron/scheduler.ts';
 import { CronService } from '../../src/extensions/cron/service.ts';
 import type { App } from '../../src/core/app.ts';
@@ -11,10 +11,10 @@ import { hashOfJob, jobSchema, type Job, type JobCreator } from '../../src/exten
 import { JobStore } from '../../src/extensions/cron/job-store.ts';
 import { JobsFile } from '../../src/extensions/cron/jobs-file.ts';
 import type { CronRun } from '../../src/extensions/cron/rows.ts';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { silentLog } from '../../src/core/util/log.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { tempFolder } from '../support/temp.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 

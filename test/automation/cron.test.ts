@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isoIn } from '../../src/util/time-zone.ts';
+import { isoIn } from '../../src/core/util/time-zone.ts';
 import { brokenSentence } from '../../src/extensions/cron/jobs-file.ts';
 import { CronWorld } from './cron-world.ts';
 

@@ -9,10 +9,10 @@ import {
 } from '../../src/extensions/heartbeat/heartbeat.ts';
 import { Looks } from '../../src/extensions/heartbeat/looks.ts';
 import type { App } from '../../src/core/app.ts';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { silentLog } from '../../src/core/util/log.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { appWith } from '../support/app-with.ts';
 import { TABLES } from '../support/extensions.ts';
 import { tempFolder } from '../support/temp.ts';

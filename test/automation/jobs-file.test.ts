@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JobsFile, parseJobs } from '../../src/extensions/cron/jobs-file.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const TEA = { id: 'a1', name: 'Tea', enabled: true, schedule: { kind: 'every', everyMs: 3_600_000 } };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nextRun, nextRuns, parseWhen, whenText, type Schedule } from '../../src/extensions/cron/schedule.ts';
-import { isoIn } from '../../src/util/time-zone.ts';
+import { isoIn } from '../../src/core/util/time-zone.ts';
 import { mismatches, transitions, ZONES } from './slow-reference.ts';
 
 const VIENNA = 'Europe/Vienna';

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 
 /** A tape of so many short turns, all of which a model reads. */
 export async function writeHistory(folder: string, key: string, turns: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Postgres } from '../../src/homes/postgres.ts';
+import type { Postgres } from '../../src/host/homes/postgres.ts';
 import type { Child } from './child.ts';
 import { startServer, type MeasuredServer } from './store.ts';
 import type { Row } from './table.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Postgres } from '../../src/homes/postgres.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { postgresPrograms, startPostgres } from '../support/postgres.ts';
 import { onProcessorMs } from './child.ts';
 import type { Row } from './table.ts';

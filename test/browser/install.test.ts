@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowserInstaller } from '../../src/extensions/browser/installer.ts';
 import { findBrowser, LIBRARY, libraryFolder } from '../../src/extensions/browser/installed.ts';
 import { encloseBrowser } from '../../src/extensions/browser/enclosure.ts';
-import { homePaths } from '../../src/config/home.ts';
+import { homePaths } from '../../src/core/config/home.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { putLibrary } from '../support/browser-library.ts';
 import { runCommand } from '../support/command-run.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { SendingRequest } from '../../src/security/proxy/contract.ts';
+import type { SendingRequest } from '../../src/core/security/proxy/contract.ts';
 import { SendGate } from '../../src/extensions/browser/send-gate.ts';
 import { sendingText } from '../../src/extensions/browser/sent-text.ts';
-import type { ApprovalAnswer, ApprovalRequest } from '../../src/tools/tool.ts';
+import type { ApprovalAnswer, ApprovalRequest } from '../../src/core/tools/tool.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
 const SITE = 'https://shop.example.com';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundDraft } from '../../src/bus/messages.ts';
-import type { ReadUpTo } from '../../src/channels/channel.ts';
-import type { BackfillPorts, Missed, RawEvent as ToldOf } from '../../src/channels/inbound/backfill-ports.ts';
-import { Backfill } from '../../src/channels/inbound/backfill.ts';
+import type { InboundDraft } from '../../src/core/bus/messages.ts';
+import type { ReadUpTo } from '../../src/core/channels/channel.ts';
+import type { BackfillPorts, Missed, RawEvent as ToldOf } from '../../src/core/channels/inbound/backfill-ports.ts';
+import { Backfill } from '../../src/core/channels/inbound/backfill.ts';
 import { idAt, idsByAge } from '../../src/extensions/discord/snowflake.ts';
-import { InboundWriter, type Received } from '../../src/channels/inbound/writer.ts';
+import { InboundWriter, type Received } from '../../src/core/channels/inbound/writer.ts';
 import { steadyRandom } from '../support/delivery-world.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { inboundDraft } from '../support/inbound.ts';

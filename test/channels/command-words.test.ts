@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { COMMAND_NAMES, withCommandPrefix } from '../../src/bus/commands.ts';
+import { COMMAND_NAMES, withCommandPrefix } from '../../src/core/bus/commands.ts';
 import { startWorld } from '../support/world.ts';
 
 const slack = (text: string): string => withCommandPrefix(text, '/assistant ');

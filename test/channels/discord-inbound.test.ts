@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readInteraction, readMessage } from '../../src/extensions/discord/inbound.ts';
-import type { InboundResult } from '../../src/channels/inbound/inbound-result.ts';
+import type { InboundResult } from '../../src/core/channels/inbound/inbound-result.ts';
 import { payloads } from '../../src/extensions/discord/payload.ts';
 import { ChannelCache } from '../../src/extensions/discord/channel-cache.ts';
-import type { AccessSettings } from '../../src/security/access/access.ts';
+import type { AccessSettings } from '../../src/core/security/access/access.ts';
 
 const ME = { id: '100', username: 'jeeves', global_name: 'Jeeves' };
 const ANN = { id: '7', username: 'ann', global_name: 'Ann' };

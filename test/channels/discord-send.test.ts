@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OutgoingPart } from '../../src/channels/channel.ts';
+import type { OutgoingPart } from '../../src/core/channels/channel.ts';
 import { EPHEMERAL, openApi, type DiscordApi } from '../../src/extensions/discord/api.ts';
 import { fill } from '../../src/extensions/discord/command-answer.ts';
 import { toSendError } from '../../src/extensions/discord/errors.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundDraft } from '../../src/bus/messages.ts';
-import { groupOptions, type GroupOptions, GroupTalk } from '../../src/channels/inbound/group-talk.ts';
+import type { InboundDraft } from '../../src/core/bus/messages.ts';
+import { groupOptions, type GroupOptions, GroupTalk } from '../../src/core/channels/inbound/group-talk.ts';
 import { inboundDraft } from '../support/inbound.ts';
 
 const MINUTE = 60_000;

@@ -1,9 +1,9 @@
 import { KINDS } from '../support/extensions.ts';
 import { describe, expect, test } from 'vitest';
-import { ChannelError, type Channel } from '../../src/channels/channel.ts';
-import { ChannelManager } from '../../src/channels/manager.ts';
-import { channelSource } from '../../src/channels/registry.ts';
-import type { ChannelSource } from '../../src/channels/supervised-channel.ts';
+import { ChannelError, type Channel } from '../../src/core/channels/channel.ts';
+import { ChannelManager } from '../../src/core/channels/manager.ts';
+import { channelSource } from '../../src/core/channels/registry.ts';
+import type { ChannelSource } from '../../src/core/channels/supervised-channel.ts';
 import { steadyRandom } from '../support/delivery-world.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { recordingLog } from '../support/recording-log.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { discordMarkup } from '../../src/extensions/discord/markup.ts';
 import { slackMarkup } from '../../src/extensions/slack/markup.ts';
-import { plainMarkup } from '../../src/channels/markup/markup.ts';
+import { plainMarkup } from '../../src/core/channels/markup/markup.ts';
 import { telegramMarkup } from '../../src/extensions/telegram/markup.ts';
 
 test.each([

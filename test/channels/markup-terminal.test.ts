@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { codePieces } from '../../src/extensions/terminal/markup-code.ts';
 import { lastBlock, renderTerminal } from '../../src/extensions/terminal/markup.ts';
-import { textWidth, type TerminalLook } from '../../src/channels/markup/terminal-text.ts';
+import { textWidth, type TerminalLook } from '../../src/core/channels/markup/terminal-text.ts';
 import { terminalText } from '../../src/cli/format.ts';
 
 const PLAIN: TerminalLook = { width: 60, style: 'plain', hyperlinks: false, clean: terminalText };

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainText, toHtml } from '../../src/channels/markup/html.ts';
-import { toSpans } from '../../src/channels/markup/markdown.ts';
-import { toParts } from '../../src/channels/markup/parts.ts';
-import { isInvisible, spanText, type Span } from '../../src/channels/markup/spans.ts';
+import { plainText, toHtml } from '../../src/core/channels/markup/html.ts';
+import { toSpans } from '../../src/core/channels/markup/markdown.ts';
+import { toParts } from '../../src/core/channels/markup/parts.ts';
+import { isInvisible, spanText, type Span } from '../../src/core/channels/markup/spans.ts';
 import { isTelegramLink } from '../../src/extensions/telegram/markup.ts';
 import { anyText } from '../support/markdown-documents.ts';
 import { readTelegram } from '../support/telegram-part.ts';

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { InboundDraft, Media } from '../../src/bus/messages.ts';
-import type { Channel, OutgoingPart } from '../../src/channels/channel.ts';
-import { ChannelManager } from '../../src/channels/manager.ts';
-import { channelSource, type ChannelConfig } from '../../src/channels/registry.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { silentLog } from '../../src/util/log.ts';
+import type { InboundDraft, Media } from '../../src/core/bus/messages.ts';
+import type { Channel, OutgoingPart } from '../../src/core/channels/channel.ts';
+import { ChannelManager } from '../../src/core/channels/manager.ts';
+import { channelSource, type ChannelConfig } from '../../src/core/channels/registry.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { ChangingPermit } from '../support/changing-permit.ts';
 import { steadyRandom } from '../support/delivery-world.ts';
 import { somebody } from '../support/discord-world.ts';

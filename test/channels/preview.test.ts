@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { OutboundEvent } from '../../src/bus/messages.ts';
-import { SendError, type Channel, type OutgoingPart } from '../../src/channels/channel.ts';
-import { Previews } from '../../src/channels/delivery/preview.ts';
+import type { OutboundEvent } from '../../src/core/bus/messages.ts';
+import { SendError, type Channel, type OutgoingPart } from '../../src/core/channels/channel.ts';
+import { Previews } from '../../src/core/channels/delivery/preview.ts';
 import type { App } from '../../src/core/app.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { appWith } from '../support/app-with.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

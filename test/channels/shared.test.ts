@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundDraft } from '../../src/bus/messages.ts';
-import { SendError, type Channel, type ChannelContext } from '../../src/channels/channel.ts';
-import type { Received } from '../../src/channels/inbound/writer.ts';
-import { KeptChannel } from '../../src/channels/kept.ts';
-import { Guests } from '../../src/channels/shared/guests.ts';
-import { ownChats, type Line } from '../../src/channels/shared/own-chats.ts';
-import { routedContext } from '../../src/channels/shared/routed-context.ts';
-import { silentLog } from '../../src/util/log.ts';
+import type { InboundDraft } from '../../src/core/bus/messages.ts';
+import { SendError, type Channel, type ChannelContext } from '../../src/core/channels/channel.ts';
+import type { Received } from '../../src/core/channels/inbound/writer.ts';
+import { KeptChannel } from '../../src/core/channels/kept.ts';
+import { Guests } from '../../src/core/channels/shared/guests.ts';
+import { ownChats, type Line } from '../../src/core/channels/shared/own-chats.ts';
+import { routedContext } from '../../src/core/channels/shared/routed-context.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { inboundDraft } from '../support/inbound.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

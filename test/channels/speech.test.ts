@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { OutboundMessage } from '../../src/bus/messages.ts';
-import { spokenToo } from '../../src/bus/speech.ts';
-import type { OutgoingPart } from '../../src/channels/channel.ts';
-import { SpeechChannel, type Speak } from '../../src/channels/speech.ts';
-import { spokenText } from '../../src/channels/markup/spoken.ts';
+import type { OutboundMessage } from '../../src/core/bus/messages.ts';
+import { spokenToo } from '../../src/core/bus/speech.ts';
+import type { OutgoingPart } from '../../src/core/channels/channel.ts';
+import { SpeechChannel, type Speak } from '../../src/core/channels/speech.ts';
+import { spokenText } from '../../src/core/channels/markup/spoken.ts';
 
 const ANSWER: OutboundMessage = {
   id: 'turn:0',

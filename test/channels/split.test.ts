@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { splitRanges } from '../../src/channels/markup/split.ts';
+import { splitRanges } from '../../src/core/channels/markup/split.ts';
 
 const split = (text: string, limit: number): readonly string[] =>
   splitRanges(text, limit).map(({ start, end }) => text.slice(start, end));

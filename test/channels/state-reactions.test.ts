@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { InboundMessage, OutboundEvent } from '../../src/bus/messages.ts';
-import { SendError, type ReactionChange } from '../../src/channels/channel.ts';
-import { ShownStates } from '../../src/channels/delivery/state-reactions.ts';
+import type { InboundMessage, OutboundEvent } from '../../src/core/bus/messages.ts';
+import { SendError, type ReactionChange } from '../../src/core/channels/channel.ts';
+import { ShownStates } from '../../src/core/channels/delivery/state-reactions.ts';
 import type { App } from '../../src/core/app.ts';
-import type { ReachedState, ReactionPlace } from '../../src/journal/shown-reactions.ts';
+import type { ReachedState, ReactionPlace } from '../../src/core/journal/shown-reactions.ts';
 import { appWith } from '../support/app-with.ts';
 import { TestOutlets } from '../support/delivery-world.ts';
 import { inboundMessage } from '../support/inbound.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundDraft } from '../../src/bus/messages.ts';
+import type { InboundDraft } from '../../src/core/bus/messages.ts';
 import { readUpdate, type ReadingContext } from '../../src/extensions/telegram/inbound.ts';
 import { updateBody } from '../../src/extensions/telegram/update.ts';
 

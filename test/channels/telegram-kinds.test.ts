@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundDraft } from '../../src/bus/messages.ts';
+import type { InboundDraft } from '../../src/core/bus/messages.ts';
 import { PERSON, TelegramWorld } from '../support/telegram-world.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { SendError } from '../../src/channels/channel.ts';
+import type { SendError } from '../../src/core/channels/channel.ts';
 import { renderTelegram } from '../../src/extensions/telegram/markup.ts';
 import { DeliveryWorld } from '../support/delivery-world.ts';
 import type { TelegramFault } from '../support/telegram-faults.ts';

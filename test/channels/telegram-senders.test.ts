@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { InboundResult } from '../../src/channels/inbound/inbound-result.ts';
+import type { InboundResult } from '../../src/core/channels/inbound/inbound-result.ts';
 import { readUpdate, type ReadingContext } from '../../src/extensions/telegram/inbound.ts';
 import { updateBody } from '../../src/extensions/telegram/update.ts';
 import { TelegramWorld } from '../support/telegram-world.ts';

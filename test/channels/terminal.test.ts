@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TerminalChannel, type TerminalMessage } from '../../src/channels/terminal.ts';
+import { TerminalChannel, type TerminalMessage } from '../../src/core/channels/terminal.ts';
 import { DeliveryWorld } from '../support/delivery-world.ts';
 import { settle } from '../support/virtual-clock.ts';
 

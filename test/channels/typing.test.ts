@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { OutboundEvent } from '../../src/bus/messages.ts';
+import type { OutboundEvent } from '../../src/core/bus/messages.ts';
 import type { App } from '../../src/core/app.ts';
-import { startTyping } from '../../src/channels/delivery/typing.ts';
-import { noUsage } from '../../src/util/token-usage.ts';
+import { startTyping } from '../../src/core/channels/delivery/typing.ts';
+import { noUsage } from '../../src/core/util/token-usage.ts';
 import { appWith } from '../support/app-with.ts';
 import { TestOutlets } from '../support/delivery-world.ts';
 import { ScriptedChannel } from '../support/scripted-channel.ts';

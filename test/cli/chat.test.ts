@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { aborted, summaryOf, textEvent, toolEnd, toolEvent } from '../gateway/fake-assistant.ts';
-import { AppError } from '../../src/util/errors.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { waitFor } from '../support/wait.ts';
 import { CommandLine } from './command-line.ts';
 import { VirtualScreen } from './virtual-screen.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../support/extensions.ts';
 import { EXAMPLES } from '../../src/cli/table/examples.ts';
-import { assistantCommand } from '../../src/util/assistant-command.ts';
+import { assistantCommand } from '../../src/core/util/assistant-command.ts';
 import { commandLines, problemOf } from '../docs/command-lines.ts';
 import { writeProgram } from '../support/program-file.ts';
 import { testWith } from '../support/test-with.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { summaryOf } from '../gateway/fake-assistant.ts';
 import { waitFor } from '../support/wait.ts';
 import { Cut } from './cut-assistant.ts';

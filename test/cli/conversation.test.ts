@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { AppError } from '../../src/util/errors.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { aborted, QUESTION, statusEvent, summaryOf, textEvent, toolEnd, toolEvent } from '../gateway/fake-assistant.ts';
 import { waitFor } from '../support/wait.ts';
 import { converse, CTRL_C, CTRL_D, leave } from './conversation.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { RequestParams } from '../../src/gateway/operations/operations.ts';
+import type { RequestParams } from '../../src/core/gateway/operations/operations.ts';
 import type { CronAnswer } from '../../src/extensions/cron/service.ts';
-import { AppError } from '../../src/util/errors.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { CommandLine } from './command-line.ts';
 
 const JOB = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AppError } from '../../src/util/errors.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { CommandLine } from './command-line.ts';
 
 const AT = Date.UTC(2026, 10, 21, 5, 10);

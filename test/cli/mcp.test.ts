@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ServerFacts, ServerReport } from '../../src/tools/mcp/server-facts.ts';
-import { AppError } from '../../src/util/errors.ts';
+import type { ServerFacts, ServerReport } from '../../src/core/tools/mcp/server-facts.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { CommandLine } from './command-line.ts';
 
 const NOTES: ServerFacts = {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { connectAssistant, startControlServer } from '../../src/gateway/control.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { connectAssistant, startControlServer } from '../../src/core/gateway/control.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
 import { memoryWorld } from '../memory/memory-world.ts';
 import { CommandLine } from './command-line.ts';

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openPluginInstaller } from '../../src/app/extensions/plugin-installer.ts';
+import { openPluginInstaller } from '../../src/core/plugins/plugin-installer.ts';
 import { ENTER, Terminal } from '../setup/terminal.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { runCommand, type CommandRun } from '../support/command-run.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReconnectingAssistant } from '../../src/cli/reconnect.ts';
-import { AppError } from '../../src/util/errors.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { aborted, summaryOf } from '../gateway/fake-assistant.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

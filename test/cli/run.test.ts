@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { AppError } from '../../src/util/errors.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { waitFor } from '../support/wait.ts';
 import { CommandLine } from './command-line.ts';

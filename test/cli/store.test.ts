@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { homePaths } from '../../src/config/home.ts';
-import { openJournal } from '../../src/journal/journal.ts';
-import { acquireHomeLock } from '../../src/storage/lock.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { openJournal } from '../../src/core/journal/journal.ts';
+import { acquireHomeLock } from '../../src/core/storage/lock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { CommandLine } from './command-line.ts';
 
 async function withJournal(line: CommandLine): Promise<void> {

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { homePaths } from '../../src/config/home.ts';
-import { acquireHomeLock } from '../../src/storage/lock.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { acquireHomeLock } from '../../src/core/storage/lock.ts';
 import { ServiceMachine } from '../service/fake-systemd.ts';
 
 function furnish(home: string): void {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { variableName } from '../../src/config/environment-settings.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import { innerSchema } from '../../src/config/schema.ts';
-import { valueAt } from '../../src/config/setting.ts';
+import { variableName } from '../../src/core/config/environment-settings.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
+import { innerSchema } from '../../src/core/config/schema.ts';
+import { valueAt } from '../../src/core/config/setting.ts';
 import { failureOf, load, temporaryFolder } from './temporary-home.ts';
 
 /** Every setting that has a value of its own, with `mine` where a person chooses a name. */

@@ -3,10 +3,10 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { execEnvironment, resolveHome, wantsColor } from '../../src/config/environment.ts';
-import { ensureHome, homePaths } from '../../src/config/home.ts';
-import { initHome } from '../../src/config/init.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { execEnvironment, resolveHome, wantsColor } from '../../src/core/config/environment.ts';
+import { ensureHome, homePaths } from '../../src/core/config/home.ts';
+import { initHome } from '../../src/core/config/init.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
 import { failureOf, temporaryFolder } from './temporary-home.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { enabledChannels } from '../../src/config/channels.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { enabledChannels } from '../../src/core/config/channels.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
 import { failureOf, load, temporaryFolder } from './temporary-home.ts';
 
 describe('defaults', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { failureOf, temporaryFolder } from './temporary-home.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { markedEffect } from '../../src/config/schema/values.ts';
+import { markedEffect } from '../../src/core/config/schema/values.ts';
 import { referenceRows } from './reference.ts';
 
 test('every section says when a change takes effect', () => {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { PROGRAM } from '../support/extensions.ts';
-import { innerSchema } from '../../src/config/schema.ts';
-import { effectOf } from '../../src/config/setting.ts';
+import { innerSchema } from '../../src/core/config/schema.ts';
+import { effectOf } from '../../src/core/config/setting.ts';
 import { table } from '../docs/generated-part.ts';
 
 /** A row of the reference: what `docs/configuration.md` must say about one key. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hooks } from '../../src/extensions/webhooks/settings.ts';
 import { PROGRAM } from '../support/extensions.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
 import { failureOf, load, temporaryFolder } from './temporary-home.ts';
 
 const SECRET = 'hunter2-hunter2-hunter2';

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { configWarnings } from '../../src/app/base.ts';
-import { loadConfig, type LoadedConfig } from '../../src/config/load.ts';
+import { configWarnings } from '../../src/core/assistant/base.ts';
+import { loadConfig, type LoadedConfig } from '../../src/core/config/load.ts';
 import { temporaryFolder } from './temporary-home.ts';
 
 const PASSWORD = 'a-password-0001';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { loadConfig, type LoadedConfig } from '../../src/config/load.ts';
-import { AppError } from '../../src/util/errors.ts';
+import { loadConfig, type LoadedConfig } from '../../src/core/config/load.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 
 /** A folder that is gone after the test. */
 export function temporaryFolder(): string {

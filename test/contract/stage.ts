@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseChat } from '../../src/bus/messages.ts';
+import { parseChat } from '../../src/core/bus/messages.ts';
 import { createAssistant, type Assistant } from '../../src/app.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';

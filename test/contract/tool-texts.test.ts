@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { heartbeatQuestions } from '../../src/extensions/heartbeat/questions.ts';
-import { SideCalls } from '../../src/agent/side-calls/side-calls.ts';
+import { SideCalls } from '../../src/core/agent/side-calls/side-calls.ts';
 import type { App } from '../../src/core/app.ts';
-import { consolidationPrompt } from '../../src/agent/consolidation/question.ts';
-import type { ModelEvent, Provider, ToolSpec } from '../../src/providers/provider.ts';
-import { toJsonSchema } from '../../src/tools/registry/schema.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { consolidationPrompt } from '../../src/core/agent/consolidation/question.ts';
+import type { ModelEvent, Provider, ToolSpec } from '../../src/core/providers/provider.ts';
+import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { appWith } from '../support/app-with.ts';
 import { putLibrary } from '../support/browser-library.ts';
 import { textFaults } from '../support/text-faults.ts';

@@ -1,4 +1,4 @@
-import type { ChatCommand } from '../../src/agent/commands/command.ts';
+import type { ChatCommand } from '../../src/core/agent/commands/command.ts';
 import { exitCodes, flagName, type CliCommand, type Group } from '../../src/cli/table/command.ts';
 import { table } from './generated-part.ts';
 

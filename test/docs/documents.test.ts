@@ -5,7 +5,7 @@ import { parse, type ParseError } from 'jsonc-parser';
 import JSON5 from 'json5';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
 import { referenceRows } from '../config/reference.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { commandLines, commandOf, problemOf, type CommandLine } from './command-lines.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import type { Preset } from '../../src/providers/presets.ts';
+import type { Preset } from '../../src/core/providers/presets.ts';
 import { knownServices } from '../../src/extensions/voice/servers.ts';
 import { expectParts, table } from './generated-part.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Operation } from '../../src/gateway/operations/operation.ts';
+import type { Operation } from '../../src/core/gateway/operations/operation.ts';
 import { table } from './generated-part.ts';
 import { parameterTable } from './tools-page.ts';
 

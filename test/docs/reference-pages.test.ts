@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS, PROGRAM } from '../support/extensions.ts';
 import { EXTENSIONS } from '../../src/extensions/index.ts';
-import { OPERATIONS } from '../../src/gateway/operations/operations.ts';
+import { OPERATIONS } from '../../src/core/gateway/operations/operations.ts';
 import { referencePart, referenceRows } from '../config/reference.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { chatCommands, terminalCommands } from './commands-page.ts';

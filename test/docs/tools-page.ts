@@ -1,4 +1,4 @@
-import type { ToolRegistry } from '../../src/tools/registry/registry.ts';
+import type { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import { ASKS } from './tools-asks.ts';
 import { table } from './generated-part.ts';
 

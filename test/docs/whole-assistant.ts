@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { vi } from 'vitest';
-import { CommandTable } from '../../src/agent/commands/table.ts';
+import { CommandTable } from '../../src/core/agent/commands/table.ts';
 import { createAssistant } from '../../src/app.ts';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { tempFolder } from '../support/temp.ts';
 
 /** The registry and the chat commands of an assistant that was composed as always, with every setting at its default. */

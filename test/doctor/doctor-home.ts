@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PROGRAM, TABLES } from '../support/extensions.ts';
-import { initHome } from '../../src/config/init.ts';
-import { homePaths, type HomePaths } from '../../src/config/home.ts';
-import { journalMigrations } from '../../src/journal/schema.ts';
-import { openDatabase } from '../../src/storage/open-database.ts';
+import { initHome } from '../../src/core/config/init.ts';
+import { homePaths, type HomePaths } from '../../src/core/config/home.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
+import { openDatabase } from '../../src/core/storage/open-database.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 

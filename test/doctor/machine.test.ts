@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { acquireHomeLock } from '../../src/storage/lock.ts';
+import { acquireHomeLock } from '../../src/core/storage/lock.ts';
 import { INFO } from '../gateway/fake-assistant.ts';
 import { ServiceMachine } from '../service/fake-systemd.ts';
 import { writeProgram } from '../support/program-file.ts';

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Media } from '../../src/bus/messages.ts';
-import { albumsOf as albums } from '../../src/channels/album.ts';
+import type { Media } from '../../src/core/bus/messages.ts';
+import { albumsOf as albums } from '../../src/core/channels/album.ts';
 import { postsIn as discordPosts, startDiscordWorld } from '../support/discord-world.ts';
 import { DIRECT, OWNER as SLACK_OWNER, startSlackWorld } from '../support/slack-world.ts';
 import { waitFor } from '../support/wait.ts';

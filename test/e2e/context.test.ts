@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { HookSet } from '../../src/app.ts';
-import type { ModelRequest } from '../../src/providers/provider.ts';
+import type { ModelRequest } from '../../src/core/providers/provider.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 import { runCommand } from '../support/command-run.ts';
 import { reads, startDiscordWorld, textsIn } from '../support/discord-world.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';

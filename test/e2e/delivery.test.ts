@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock, type Clock } from '../../src/util/clock.ts';
+import { systemClock, type Clock } from '../../src/core/util/clock.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { startEverywhere } from '../support/three-platforms.ts';
 import { unreadableMarkdown } from '../support/unreadable-markdown.ts';

@@ -2,7 +2,7 @@ import { closeSync, cpSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { isLogDiscarded } from '../../src/storage/wal-header.ts';
+import { isLogDiscarded } from '../../src/core/storage/wal-header.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HookSet } from '../../src/agent/hooks/hooks.ts';
+import type { HookSet } from '../../src/core/agent/hooks/hooks.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';

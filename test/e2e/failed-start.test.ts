@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
-import { errorCode } from '../../src/util/errors.ts';
+import { errorCode } from '../../src/core/util/errors.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
 /** What is to be forgotten, and words beside it that are to stay. */

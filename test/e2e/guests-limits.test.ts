@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { GuestFiles } from '../../src/channels/inbound/guest-files.ts';
+import { GuestFiles } from '../../src/core/channels/inbound/guest-files.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World, type WorldOptions } from '../support/world.ts';

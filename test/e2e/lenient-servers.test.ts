@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { homePaths } from '../../src/config/home.ts';
+import { homePaths } from '../../src/core/config/home.ts';
 import type { RawStep } from '../support/model-script.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type DialectName, type World } from '../support/world.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { OutboundEvent, TurnSummary } from '../../src/bus/messages.ts';
-import { homePaths } from '../../src/config/home.ts';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import type { OutboundEvent, TurnSummary } from '../../src/core/bus/messages.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';

@@ -2,9 +2,9 @@ import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { journalMigrations } from '../../src/journal/schema.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
-import { added, openDatabase, type Migration } from '../../src/storage/open-database.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
+import { added, openDatabase, type Migration } from '../../src/core/storage/open-database.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 

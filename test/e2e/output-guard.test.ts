@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Hooks } from '../../src/agent/hooks/hooks.ts';
+import type { Hooks } from '../../src/core/agent/hooks/hooks.ts';
 import { startApi } from '../support/api-world.ts';
 import type { Step } from '../support/model-script.ts';
 import { waitFor } from '../support/wait.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Hooks } from '../../src/agent/hooks/hooks.ts';
-import { Inbox } from '../../src/journal/inbox.ts';
+import type { Hooks } from '../../src/core/agent/hooks/hooks.ts';
+import { Inbox } from '../../src/core/journal/inbox.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World, type WorldOptions } from '../support/world.ts';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { startWorld, type World } from '../support/world.ts';
 

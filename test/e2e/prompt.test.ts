@@ -116,8 +116,8 @@ describe('the system prompt', () => {
       const environment = { PATH: `${programs.path}:${process.env['PATH']}` };
       await using world = await startWorld({ config, environment });
       world.model.setHandler(() => 'ok');
-      const { initHome } = await import('../../src/config/init.ts');
-      const { homePaths } = await import('../../src/config/home.ts');
+      const { initHome } = await import('../../src/core/config/init.ts');
+      const { homePaths } = await import('../../src/core/config/home.ts');
       await initHome(homePaths(world.home), PROGRAM);
       await say(world, 'hi');
       const body = world.model.requests.at(-1)?.body ?? {};
@@ -131,8 +131,8 @@ describe('the system prompt', () => {
       furnish: putLibrary,
     });
     world.model.setHandler(() => 'ok');
-    const { initHome } = await import('../../src/config/init.ts');
-    const { homePaths } = await import('../../src/config/home.ts');
+    const { initHome } = await import('../../src/core/config/init.ts');
+    const { homePaths } = await import('../../src/core/config/home.ts');
     await initHome(homePaths(world.home), PROGRAM);
     await say(world, 'hi');
     const body = world.model.requests.at(-1)?.body ?? {};

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { homePaths } from '../../src/config/home.ts';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { waitFor } from '../support/wait.ts';
 import { startWorld, type World } from '../support/world.ts';

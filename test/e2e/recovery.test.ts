@@ -1,10 +1,10 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { homePaths } from '../../src/config/home.ts';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';

@@ -3,8 +3,8 @@ import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { Tape } from '../../src/session/tape.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { Tape } from '../../src/core/session/tape.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 
 import { countingIds, plainTurn } from '../session/tapes.ts';
 import { apiOf } from '../support/api-world.ts';

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Role } from '../../src/bus/messages.ts';
-import { MediaStore } from '../../src/storage/media.ts';
-import { SpillStore } from '../../src/storage/spill.ts';
+import type { Role } from '../../src/core/bus/messages.ts';
+import { MediaStore } from '../../src/core/storage/media.ts';
+import { SpillStore } from '../../src/core/storage/spill.ts';
 import { resultsOf, say, sayInGroup, worldOfThree } from '../support/three-people.ts';
 import type { World } from '../support/world.ts';
 

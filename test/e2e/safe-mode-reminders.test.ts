@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { homePaths } from '../../src/config/home.ts';
+import { homePaths } from '../../src/core/config/home.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { tapeName } from '../../src/session/tape-name.ts';
-import { localMinute } from '../../src/util/time-zone.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
+import { localMinute } from '../../src/core/util/time-zone.ts';
 import { runCommand, type CommandRun } from '../support/command-run.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';

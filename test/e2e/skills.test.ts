@@ -1,8 +1,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { planInstall } from '../../src/skills/install.ts';
-import { addPins } from '../../src/skills/pins.ts';
+import { planInstall } from '../../src/core/skills/install.ts';
+import { addPins } from '../../src/core/skills/pins.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { tokensOfFrame } from '../../src/agent/context/token-estimate.ts';
+import { tokensOfFrame } from '../../src/core/agent/context/token-estimate.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { HistoryPage } from '../../src/gateway/http/wire.ts';
+import type { HistoryPage } from '../../src/core/gateway/http/wire.ts';
 import { startFakeSpeech } from '../support/fake-speech.ts';
 import { startKilledGateway } from '../support/killed-gateway.ts';
 import { waitFor } from '../support/wait.ts';

@@ -48,7 +48,7 @@ const subs = (world: World): readonly ModelApiRequest[] => world.model.requests.
 /** The session of the only subagent. */
 async function subagentsTape(world: World, name: RegExp = /./u): ReturnType<World['tape']> {
   const { readdir } = await import('node:fs/promises');
-  const { keyOfTapeName } = await import('../../src/session/tape-name.ts');
+  const { keyOfTapeName } = await import('../../src/core/session/tape-name.ts');
   const keys = (await readdir(join(world.home, 'sessions'))).map((file) => keyOfTapeName(file) ?? '');
   const key = keys.find((one) => one.startsWith('subagent:') && name.test(one)) ?? '';
   return await world.tape(key);

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { HookSet } from '../../src/app.ts';
-import type { ContextMessage } from '../../src/bus/messages.ts';
+import type { ContextMessage } from '../../src/core/bus/messages.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 

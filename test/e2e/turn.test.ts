@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { OutboundEvent } from '../../src/bus/messages.ts';
+import type { OutboundEvent } from '../../src/core/bus/messages.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
 import { startWorld, type DialectName, type World } from '../support/world.ts';
 

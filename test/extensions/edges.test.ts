@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { CORE_VIEWS } from '../../src/journal/tables.ts';
-import { journalMigrations } from '../../src/journal/schema.ts';
+import { CORE_VIEWS } from '../../src/core/journal/tables.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
 import { EXTENSIONS } from '../../src/extensions/index.ts';
 
 const SRC = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'src');
@@ -30,8 +30,10 @@ const extensionOf = (file: string): string | undefined => /^extensions\/(?<name>
 
 /** Words of extensions: origins, paths and operations as they declare them, tools as their sources name them. */
 const WORDS = new Set([
-  ...EXTENSIONS.flatMap(({ origins = [], operations = [], paths = {} }) => [
+  ...EXTENSIONS.flatMap(({ origins = [], operations = [], channels = [], vendors = [], paths = {} }) => [
     ...[...origins, ...operations].map(({ name }) => name),
+    ...channels.map(({ kind }) => kind),
+    ...vendors.map(({ api }) => api),
     ...(paths.folders ?? []),
     ...Object.keys(paths.closed ?? {}),
   ]),
@@ -44,26 +46,113 @@ const WORDS = new Set([
 
 /** Those that the core still says, and why. */
 const LEFT: Readonly<Record<string, string>> = {
-  'agent/commands/help.ts: cron': 'commands do not say their group in /help yet',
-  'agent/commands/start.ts: cron': 'tools do not bring an idea for /start yet, and their order is the list',
-  'agent/commands/start.ts: memory_write': 'the same',
-  'agent/turn/provenance.ts: spawn':
+  'core/agent/commands/help.ts: cron': 'commands do not say their group in /help yet',
+  'core/agent/commands/start.ts: cron': 'tools do not bring an idea for /start yet, and their order is the list',
+  'core/agent/commands/start.ts: memory_write': 'the same',
+  'core/agent/turn/provenance.ts: spawn':
     'results on the tapes of homes that say who wrote them, also where the tool is gone',
-  'bus/commands.ts: cron': 'names of commands are needed where texts are rewritten without an assistant',
-  'config/home.ts: browser': 'the layout of a home is one table',
-  'gateway/operations/activity.ts: heartbeat': 'how the operation `why` says what it may be asked about',
-  'memory/facts/records.ts: memory_write':
+  'core/bus/commands.ts: cron': 'names of commands are needed where texts are rewritten without an assistant',
+  'core/config/home.ts: browser': 'the layout of a home is one table',
+  'core/gateway/operations/activity.ts: heartbeat': 'how the operation `why` says what it may be asked about',
+  'core/memory/facts/records.ts: memory_write':
     'how a fact came to be known, in rows of homes; the memory’s files are still core',
-  'memory/facts/source.ts: memory_write': 'the same',
-  'memory/facts/text.ts: memory_write': 'the same',
-  'security/access/taint.ts: cron': 'a target of lasting writes, in the public types of tools',
-  'security/paths/rules.ts: browser':
+  'core/memory/facts/source.ts: memory_write': 'the same',
+  'core/memory/facts/text.ts: memory_write': 'the same',
+  'core/security/access/taint.ts: cron': 'a target of lasting writes, in the public types of tools',
+  'core/security/paths/rules.ts: browser':
     'closed in each home, also where no program is known, as in the sandbox’s arguments',
-  'skills/allowed-tools.ts: cron':
+  'core/skills/allowed-tools.ts: cron':
     'names that other assistants give to tools, for skills that are read without an assistant',
-  'skills/allowed-tools.ts: spawn': 'the same',
-  'tools/mcp/stdio.ts: spawn': 'an event of the processes of Node',
-  'tools/registry/aliases.ts: spawn': 'names that models call by habit are one table',
+  'core/skills/allowed-tools.ts: spawn': 'the same',
+  'core/tools/mcp/stdio.ts: spawn': 'an event of the processes of Node',
+  'core/tools/registry/aliases.ts: spawn': 'names that models call by habit are one table',
+  'core/config/init.ts: anthropic': 'the services whose keys a new configuration shows as examples',
+  'core/config/init.ts: openai': 'the same',
+  'core/config/schema/agents.ts: telegram': 'an example in the documentation of a key',
+  'core/config/schema/channels.ts: telegram': 'the same',
+  'core/config/schema/models.ts: anthropic': 'the same',
+  'core/config/schema/models.ts: openai': 'the same',
+  'core/gateway/operations/sessions.ts: telegram': 'the same',
+  'core/gateway/openai/embeddings.ts: openai': 'an example in a sentence',
+};
+
+/** Imports of the core that lead out of it, by what they wait for. An entry goes when its import goes; none comes. */
+const LEAVING: Readonly<Record<string, readonly string[]>> = {
+  'issues 23a, 23b: tools, their servers and their processes become extensions': [
+    'core/app.ts → app/tools/editor-servers.ts',
+    'core/assistant/agent.ts → app/tools/background.ts',
+    'core/assistant/agent.ts → app/tools/editor-servers.ts',
+    'core/assistant/agent.ts → app/tools/mcp.ts',
+    'core/assistant/agent.ts → app/tools/register-tools.ts',
+    'core/assistant/agent.ts → app/tools/tools.ts',
+  ],
+  'issue 24a: an operation is one object': [
+    'core/app.ts → app/requests/requests.ts',
+    'core/assistant/agent.ts → app/requests/openai.ts',
+    'core/assistant/agent.ts → app/requests/requests.ts',
+    'core/library/types.ts → app/requests/session-log.ts',
+  ],
+  'issue 24b: findings and the set-up are declared in the core': [
+    'core/extension.ts → doctor/check.ts',
+    'core/plugins/plugin-installer.ts → service/npm.ts',
+    'core/plugins/plugin.ts → doctor/check.ts',
+    'core/plugins/plugin.ts → doctor/scene.ts',
+    'core/plugins/plugin.ts → setup/channels/ready.ts',
+    'core/plugins/plugin.ts → setup/world.ts',
+    'core/providers/vendor.ts → setup/save.ts',
+    'core/providers/vendor.ts → setup/world.ts',
+    'core/start/restored.ts → backup/restored.ts',
+  ],
+  'issue 25a: the page is an extension': [
+    'core/assistant/serve.ts → app/gateway/files.ts',
+    'core/assistant/serve.ts → app/gateway/http.ts',
+  ],
+  'issue 25b: rows of the command line are declared in the core': [
+    'core/extension.ts → cli/context.ts',
+    'core/extension.ts → cli/table/command.ts',
+    'core/plugins/plugin.ts → cli/table/values.ts',
+  ],
+  'issue 27: the engine says where a home and its channels come from': [
+    'core/assistant/base.ts → host/agents/hosting.ts',
+    'core/assistant/channels.ts → host/agents/hosting.ts',
+    'core/library/types.ts → host/homes/compare-home.ts',
+    'core/library/types.ts → host/homes/move-home.ts',
+    'core/library/types.ts → host/homes/move.ts',
+    'core/start/standby.ts → host/homes/stored-home.ts',
+    'core/stores/kept-tapes.ts → host/homes/kept-home.ts',
+    'core/stores/stores.ts → host/homes/kept-home.ts',
+  ],
+  'issue 28: the memory is an extension': [
+    'core/assistant/agent.ts → app/memory/embedder.ts',
+    'core/assistant/serve.ts → app/memory/embedder.ts',
+    'core/assistant/status.ts → app/memory/embedder.ts',
+  ],
+};
+
+/** Features that could be absent and still lie elsewhere, each with the issue that moves it. */
+const WAITING: Readonly<Record<string, readonly [path: string, issue: string]>> = {
+  files: ['core/tools/files', '23a'],
+  exec: ['core/tools/exec', '23a'],
+  fetch: ['core/tools/web', '23b'],
+  documents: ['core/tools/documents', '23b'],
+  MCP: ['core/tools/mcp', '23b'],
+  operations: ['app/requests', '24a'],
+  'the OpenAI API': ['core/gateway/openai', '24a'],
+  doctor: ['doctor', '24b'],
+  'what the doctor tries': ['app/doctor', '24b'],
+  'set-up': ['setup', '24b'],
+  backup: ['backup', '24b'],
+  service: ['service', '24b'],
+  'the page': ['page', '25a'],
+  traces: ['app/traces', '25b'],
+  'skill lab': ['app/skill-lab', '25b'],
+  'code editors': ['acp', '26'],
+  'the turns of subagents': ['core/agent/subagents', '27'],
+  undo: ['core/agent/undo', '27'],
+  why: ['core/agent/why', '27'],
+  'message and ask': ['core/tools', '27'],
+  'the files and the search of the memory': ['core/memory', '28'],
+  skills: ['core/skills', '28'],
 };
 
 describe('the edge of the core', () => {
@@ -87,6 +176,28 @@ describe('the edge of the core', () => {
       );
     });
     expect(shown(crossing)).toEqual([]);
+  });
+
+  test('the core imports nothing around it but what is on the list, which only shrinks', () => {
+    const leaving = IMPORTS.filter(
+      ({ file, target }) =>
+        file.startsWith('core/') && !API.test(file) && !target.startsWith('core/') && !isPackage(target),
+    );
+    const known = Object.values(LEAVING).flat();
+    expect(shown(leaving).toSorted()).toEqual(known.toSorted());
+    expect(known.length).toBeLessThanOrEqual(35);
+  });
+
+  test('each feature that waits outside of the extensions lies where the list says', () => {
+    for (const [path] of Object.values(WAITING)) expect(existsSync(join(SRC, path)), path).toBe(true);
+    const folders = readdirSync(join(SRC, 'app')).map((name) => `app/${name}`);
+    const named = [
+      ...Object.values(WAITING).map(([path]) => path),
+      ...Object.values(LEAVING)
+        .flat()
+        .map((one) => dirname(one.split(' → ')[1] ?? '')),
+    ];
+    expect(folders.filter((folder) => !named.includes(folder))).toEqual([]);
   });
 
   test('what a start reads of extensions loads nothing heavy', () => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { standInFor, startFakeSpeech } from '../support/fake-speech.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fingerprintOf } from '../../src/plugins/fingerprint.ts';
+import { fingerprintOf } from '../../src/core/plugins/fingerprint.ts';
 
 /**
  * Puts `examples/water` into a home as a package that a person agreed to. Its module writes the file `imported` of the home whenever it

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { homePaths } from '../../src/config/home.ts';
+import { homePaths } from '../../src/core/config/home.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { runCommand } from '../support/command-run.ts';
 import { waitFor } from '../support/wait.ts';

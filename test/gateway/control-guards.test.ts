@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startControlServer } from '../../src/gateway/control.ts';
-import { connectControl } from '../../src/gateway/control-client.ts';
-import { serveControl, type Handler } from '../../src/gateway/control-server.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { startControlServer } from '../../src/core/gateway/control.ts';
+import { connectControl } from '../../src/core/gateway/control-client.ts';
+import { serveControl, type Handler } from '../../src/core/gateway/control-server.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
 import { FakeAssistant, QUESTION, summaryOf } from './fake-assistant.ts';
 

@@ -7,9 +7,14 @@ import type {
   SendInput,
   SendOptions,
   TurnSummary,
-} from '../../src/gateway/assistant-port.ts';
+} from '../../src/core/gateway/assistant-port.ts';
 import { allOperations } from '../support/extensions.ts';
-import type { Caller, RequestName, RequestParams, RequestResult } from '../../src/gateway/operations/operations.ts';
+import type {
+  Caller,
+  RequestName,
+  RequestParams,
+  RequestResult,
+} from '../../src/core/gateway/operations/operations.ts';
 
 export const INFO: AssistantInfo = {
   version: '1.2.3',

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { homePaths } from '../../src/config/home.ts';
-import { connectControl, type ControlClient } from '../../src/gateway/control-client.ts';
-import type { Operation } from '../../src/gateway/operations/operation.ts';
-import { OPERATIONS, type RequestName, type RequestParams } from '../../src/gateway/operations/operations.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { connectControl, type ControlClient } from '../../src/core/gateway/control-client.ts';
+import type { Operation } from '../../src/core/gateway/operations/operation.ts';
+import { OPERATIONS, type RequestName, type RequestParams } from '../../src/core/gateway/operations/operations.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { startWorld, type World } from '../support/world.ts';
 

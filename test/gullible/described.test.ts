@@ -1,6 +1,6 @@
 import '../support/internet-mock.ts';
 import { afterAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf } from '../support/world.ts';
 import { describedCarrier, DESCRIBED, PROSE, readsEverything, SPOKEN } from './described.ts';

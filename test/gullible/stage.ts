@@ -5,7 +5,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HookSet } from '../../src/app.ts';
-import type { Clock } from '../../src/util/clock.ts';
+import type { Clock } from '../../src/core/util/clock.ts';
 import { readBody, startServer, type TestServer } from '../support/http.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';

@@ -6,11 +6,11 @@ import { GOALS } from './goals.ts';
 import { perform } from './perform.ts';
 import { openStage } from './stage.ts';
 
-vi.mock('../../src/security/text/invisible.ts', async (original) => ({
+vi.mock('../../src/core/security/text/invisible.ts', async (original) => ({
   ...(await original<object>()),
   withoutInvisible: (text: string) => ({ text, removed: 0 }),
 }));
-vi.mock('../../src/skills/pins.ts', async (original) => ({
+vi.mock('../../src/core/skills/pins.ts', async (original) => ({
   ...(await original<object>()),
   readPins: () => ({ pins: { get: () => 'agreed', has: () => true }, warnings: [] }),
   pinOf: () => 'agreed',

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { serversOf } from '../../src/homes/servers.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { serversOf } from '../../src/host/homes/servers.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { postgresPrograms } from '../support/postgres.ts';
 import { startPair, type Pair } from '../support/postgres-pair.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { watchLease } from '../../src/app/storage/lease-watch.ts';
-import type { Clock } from '../../src/util/clock.ts';
+import { watchLease } from '../../src/host/homes/lease-watch.ts';
+import type { Clock } from '../../src/core/util/clock.ts';
 
 const LEASE_MS = 10_000;
 

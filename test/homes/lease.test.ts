@@ -1,14 +1,14 @@
 import { TABLES } from '../support/extensions.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tablesAfter } from '../../src/homes/journal-tables.ts';
-import { type Lease, Leases } from '../../src/homes/lease.ts';
-import { Presence } from '../../src/homes/gateways.ts';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { tablesAfter } from '../../src/host/homes/journal-tables.ts';
+import { type Lease, Leases } from '../../src/host/homes/lease.ts';
+import { Presence } from '../../src/host/homes/gateways.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { installSchema } from '../../src/homes/schema.ts';
-import { journalMigrations } from '../../src/journal/schema.ts';
-import { type Clock, systemClock } from '../../src/util/clock.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { installSchema } from '../../src/host/homes/schema.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
+import { type Clock, systemClock } from '../../src/core/util/clock.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';

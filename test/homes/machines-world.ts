@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAssistant, type Assistant } from '../../src/app.ts';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import type { AssistantInfo } from '../../src/gateway/assistant-info.ts';
-import { homePaths } from '../../src/config/home.ts';
-import { systemClock, type Clock } from '../../src/util/clock.ts';
-import { silentLog, type Logger } from '../../src/util/log.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import type { AssistantInfo } from '../../src/core/gateway/assistant-info.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { systemClock, type Clock } from '../../src/core/util/clock.ts';
+import { silentLog, type Logger } from '../../src/core/util/log.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import { startFakeTelegram, type FakeTelegram } from '../support/fake-telegram.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAssistant, type Assistant } from '../../src/app.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';

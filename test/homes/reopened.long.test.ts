@@ -3,9 +3,9 @@ import { appendFile, copyFile, cp, readdir, readFile, rename, rm, writeFile } fr
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { plainTurn } from '../session/tapes.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';

@@ -1,12 +1,12 @@
 import { TABLES } from '../support/extensions.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tablesAfter } from '../../src/homes/journal-tables.ts';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { tablesAfter } from '../../src/host/homes/journal-tables.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { installSchema } from '../../src/homes/schema.ts';
-import { TYPES } from '../../src/homes/stored-values.ts';
-import { journalMigrations } from '../../src/journal/schema.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { installSchema } from '../../src/host/homes/schema.ts';
+import { TYPES } from '../../src/host/homes/stored-values.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
 const programs = postgresPrograms();

@@ -2,9 +2,9 @@ import { chmod, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { startWorld } from '../support/world.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';

@@ -1,6 +1,6 @@
-import type { Fleet, GatewayFacts, HomeFacts } from '../../src/homes/fleet.ts';
-import { Settling } from '../../src/homes/settling.ts';
-import { shareOf } from '../../src/homes/share.ts';
+import type { Fleet, GatewayFacts, HomeFacts } from '../../src/host/homes/fleet.ts';
+import { Settling } from '../../src/host/homes/settling.ts';
+import { shareOf } from '../../src/host/homes/share.ts';
 
 interface Home {
   facts: HomeFacts;

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';

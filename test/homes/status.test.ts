@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp.ts';

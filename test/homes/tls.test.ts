@@ -1,10 +1,10 @@
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { errorMessage, type AppError } from '../../src/util/errors.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { errorMessage, type AppError } from '../../src/core/util/errors.ts';
 import { Authority, type Certified } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';

@@ -2,22 +2,22 @@ import { TABLES } from '../support/extensions.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { claimAndOpen, type ClaimHomeOptions } from '../../src/homes/claim-home.ts';
-import { openHomeStore } from '../../src/homes/home-store.ts';
-import { digestOfCache, digestOfStore, type TableDigest } from '../../src/homes/journal-digest.ts';
-import { journalTables, tablesAfter } from '../../src/homes/journal-tables.ts';
-import type { OpenHome, OpenHomeOptions } from '../../src/homes/open-home.ts';
-import { Postgres } from '../../src/homes/postgres.ts';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import type { HomeTapes } from '../../src/homes/home-tapes.ts';
-import { journalMigrations } from '../../src/journal/schema.ts';
-import { Sessions } from '../../src/session/sessions.ts';
-import { StoredTapes } from '../../src/session/stored-tapes.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import type { AppError } from '../../src/util/errors.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { claimAndOpen, type ClaimHomeOptions } from '../../src/host/homes/claim-home.ts';
+import { openHomeStore } from '../../src/host/homes/home-store.ts';
+import { digestOfCache, digestOfStore, type TableDigest } from '../../src/host/homes/journal-digest.ts';
+import { journalTables, tablesAfter } from '../../src/host/homes/journal-tables.ts';
+import type { OpenHome, OpenHomeOptions } from '../../src/host/homes/open-home.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import type { HomeTapes } from '../../src/host/homes/home-tapes.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
+import { Sessions } from '../../src/core/session/sessions.ts';
+import { StoredTapes } from '../../src/core/session/stored-tapes.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import type { AppError } from '../../src/core/util/errors.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { silentLog } from '../../src/core/util/log.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 
 /** One gateway's copy of a home: what PostgreSQL keeps of it, its journal and its tapes. */
 export interface Copy extends AsyncDisposable {

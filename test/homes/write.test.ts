@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { Postgres } from '../../src/homes/postgres.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
 import { describeWith } from '../support/test-with.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { postgresPrograms, startPostgres, type Server } from '../support/postgres.ts';
 
 const programs = postgresPrograms();

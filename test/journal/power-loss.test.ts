@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { noteUnconfirmed } from '../../src/journal/power-loss.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { noteUnconfirmed } from '../../src/core/journal/power-loss.ts';
 import { tempFolder } from '../support/temp.ts';
 
 let ids = 0;

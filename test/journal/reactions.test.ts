@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ReactionDraft } from '../../src/bus/reactions.ts';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import type { ReactionDraft } from '../../src/core/bus/reactions.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { tempFolder } from '../support/temp.ts';
 

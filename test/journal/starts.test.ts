@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { createAssistant, type Assistant } from '../../src/app.ts';
-import { homePaths } from '../../src/config/home.ts';
-import { Starts } from '../../src/journal/starts.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { Starts } from '../../src/core/journal/starts.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { InboundMessage } from '../../src/bus/messages.ts';
-import { isStopRequest } from '../../src/journal/stop.ts';
+import type { InboundMessage } from '../../src/core/bus/messages.ts';
+import { isStopRequest } from '../../src/core/journal/stop.ts';
 import { inboundMessage } from '../support/inbound.ts';
 
 const stops = (message: Partial<InboundMessage>): boolean => isStopRequest(inboundMessage(message));

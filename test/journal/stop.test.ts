@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import type { InboundMessage, OutboundMessage } from '../../src/bus/messages.ts';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import type { InboundMessage, OutboundMessage } from '../../src/core/bus/messages.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { inboundMessage } from '../support/inbound.ts';
 import { tempFolder } from '../support/temp.ts';
 

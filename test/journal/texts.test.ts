@@ -2,9 +2,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TABLES } from '../support/extensions.ts';
-import { journalMigrations } from '../../src/journal/schema.ts';
-import { journalTexts } from '../../src/journal/texts.ts';
-import { openDatabase } from '../../src/storage/open-database.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
+import { journalTexts } from '../../src/core/journal/texts.ts';
+import { openDatabase } from '../../src/core/storage/open-database.ts';
 import { tempFolder } from '../support/temp.ts';
 
 /** Columns with ids, names, states and numbers as text: nothing that anybody said. */

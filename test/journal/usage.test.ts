@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import type { UsageRow } from '../../src/journal/usage.ts';
-import { noUsage } from '../../src/util/token-usage.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import type { UsageRow } from '../../src/core/journal/usage.ts';
+import { noUsage } from '../../src/core/util/token-usage.ts';
 import { tempFolder } from '../support/temp.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { AppError, definePlugin, defineProvider, defineTool, z, type ModelEvent } from '../../src/app.ts';
-import { noUsage } from '../../src/util/token-usage.ts';
+import { noUsage } from '../../src/core/util/token-usage.ts';
 import { startLibrary } from './library-world.ts';
 
 const dice = defineTool({

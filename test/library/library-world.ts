@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createAssistant, type Assistant, type AssistantSettings } from '../../src/app.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import { tempFolder } from '../support/temp.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { toolsOf } from '../../src/tools/mcp/tools.ts';
-import type { McpSettings } from '../../src/tools/mcp/stdio.ts';
-import type { Tool } from '../../src/tools/tool.ts';
+import { toolsOf } from '../../src/core/tools/mcp/tools.ts';
+import type { McpSettings } from '../../src/core/tools/mcp/stdio.ts';
+import type { Tool } from '../../src/core/tools/tool.ts';
 import { makeRegistry } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { server } from './mcp-world.ts';

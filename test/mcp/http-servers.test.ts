@@ -1,4 +1,4 @@
-import { correcting } from '../../src/tools/mcp/messages.ts';
+import { correcting } from '../../src/core/tools/mcp/messages.ts';
 import { describe, expect, test } from 'vitest';
 import { replyJson } from '../support/http.ts';
 import { mcpWorld, SECRET, server } from './mcp-world.ts';

@@ -60,8 +60,8 @@ describeWith('perl', 'setsid')('a process of a server that left its session and 
     const assistant = spawn(process.execPath, [
       '--input-type=module',
       '-e',
-      `import { StdioTransport } from ${JSON.stringify(new URL('../../src/tools/mcp/stdio.ts', import.meta.url).href)};
-      import { systemClock } from ${JSON.stringify(new URL('../../src/util/clock.ts', import.meta.url).href)};
+      `import { StdioTransport } from ${JSON.stringify(new URL('../../src/core/tools/mcp/stdio.ts', import.meta.url).href)};
+      import { systemClock } from ${JSON.stringify(new URL('../../src/core/util/clock.ts', import.meta.url).href)};
       await new StdioTransport({ ...${options}, clock: systemClock, onStderr() {}, onGarbage() {} }).start();`,
     ]);
     const pid = await waitFor(() => pidIn(path) || undefined);

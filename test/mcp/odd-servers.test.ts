@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutReports } from '../../src/tools/mcp/failure-words.ts';
+import { withoutReports } from '../../src/core/tools/mcp/failure-words.ts';
 import { mcpWorld, script, SECRET } from './mcp-world.ts';
 
 /** A server whose answers are written down here as they go over the line, whatever the protocol says of them. */

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { McpSettings } from '../../src/tools/mcp/stdio.ts';
+import type { McpSettings } from '../../src/core/tools/mcp/stdio.ts';
 import { mcpWorld, programOf, server, type McpWorld } from './mcp-world.ts';
 
 const EVERYTHING = programOf('@modelcontextprotocol/server-everything');

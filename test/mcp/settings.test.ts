@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mcpServersSchema } from '../../src/config/schema/tools.ts';
+import { mcpServersSchema } from '../../src/core/config/schema/tools.ts';
 
 test.each([
   [{ command: 'npx', args: ['-y', 'x'] }],

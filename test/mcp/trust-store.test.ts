@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { McpSettings } from '../../src/tools/mcp/stdio.ts';
+import type { McpSettings } from '../../src/core/tools/mcp/stdio.ts';
 import { waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, script, type McpWorld } from './mcp-world.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { editFact, type FactChange } from '../../src/memory/files/edit-fact.ts';
-import { factLines } from '../../src/memory/files/facts.ts';
+import { editFact, type FactChange } from '../../src/core/memory/files/edit-fact.ts';
+import { factLines } from '../../src/core/memory/files/facts.ts';
 
 const MEMORY = `# Memory
 

@@ -1,15 +1,15 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openJournal, type Journal } from '../../src/journal/journal.ts';
-import { factsByKey } from '../../src/memory/facts/difference.ts';
-import type { FactRows, Writer } from '../../src/memory/facts/source.ts';
-import { MemoryStore, type MemoryStoreOptions } from '../../src/memory/files/store.ts';
-import { plainDisk } from '../../src/storage/disk.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { openJournal, type Journal } from '../../src/core/journal/journal.ts';
+import { factsByKey } from '../../src/core/memory/facts/difference.ts';
+import type { FactRows, Writer } from '../../src/core/memory/facts/source.ts';
+import { MemoryStore, type MemoryStoreOptions } from '../../src/core/memory/files/store.ts';
+import { plainDisk } from '../../src/core/storage/disk.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { silentLog } from '../../src/core/util/log.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { tempFolder } from '../support/temp.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { fused } from '../../src/memory/meaning/fuse.ts';
-import { VECTOR_TABLES, Vectors } from '../../src/memory/meaning/vectors.ts';
+import { fused } from '../../src/core/memory/meaning/fuse.ts';
+import { VECTOR_TABLES, Vectors } from '../../src/core/memory/meaning/vectors.ts';
 import { waitFor } from '../support/wait.ts';
 import { meaningWorld, type MeaningWorld } from './meaning-world.ts';
 

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { MemoryStore, type MemoryStoreOptions } from '../../src/memory/files/store.ts';
-import type { Logger } from '../../src/util/log.ts';
+import { MemoryStore, type MemoryStoreOptions } from '../../src/core/memory/files/store.ts';
+import type { Logger } from '../../src/core/util/log.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

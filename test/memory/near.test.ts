@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nearFacts } from '../../src/memory/facts/near.ts';
+import { nearFacts } from '../../src/core/memory/facts/near.ts';
 
 describe('a fact that may say another value of the same thing', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { timeInQuestion } from '../../src/memory/time/question-time.ts';
-import { localMinute } from '../../src/util/time-zone.ts';
+import { timeInQuestion } from '../../src/core/memory/time/question-time.ts';
+import { localMinute } from '../../src/core/util/time-zone.ts';
 
 const VIENNA = 'Europe/Vienna';
 /** A Friday. */

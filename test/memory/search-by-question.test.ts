@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { MemorySearch } from '../../src/memory/search/search.ts';
-import type { SearchQuery } from '../../src/memory/search/retriever.ts';
-import { searchByQuestion } from '../../src/memory/time/search-by-question.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { MemorySearch } from '../../src/core/memory/search/search.ts';
+import type { SearchQuery } from '../../src/core/memory/search/retriever.ts';
+import { searchByQuestion } from '../../src/core/memory/time/search-by-question.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { tempFolder } from '../support/temp.ts';
 import { tapeOf, type Said } from './search-corpus.ts';
 

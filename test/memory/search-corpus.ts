@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 
 const WORDS =
   'house garden river mountain table window letter music winter summer friend doctor ticket train station market bread coffee paper camera engine bridge island forest pocket mirror candle blanket kettle hammer ladder basket'.split(

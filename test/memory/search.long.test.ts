@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { MemorySearch } from '../../src/memory/search/search.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { MemorySearch } from '../../src/core/memory/search/search.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { tempFolder } from '../support/temp.ts';
 import { writeCorpus } from './search-corpus.ts';
 

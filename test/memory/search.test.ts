@@ -1,10 +1,10 @@
 import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { MemoryHit, SearchQuery } from '../../src/memory/search/retriever.ts';
-import { MemorySearch } from '../../src/memory/search/search.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import type { MemoryHit, SearchQuery } from '../../src/core/memory/search/retriever.ts';
+import { MemorySearch } from '../../src/core/memory/search/search.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { tempFolder } from '../support/temp.ts';
 import { tapeOf, writeCorpus, type Said } from './search-corpus.ts';

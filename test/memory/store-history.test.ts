@@ -2,7 +2,7 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderHistory } from '../../src/memory/files/history-file.ts';
+import { renderHistory } from '../../src/core/memory/files/history-file.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { memoryWorld } from './memory-world.ts';

@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, rename, rm, stat, symlink, writeFile } from 'nod
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { replaceDurable } from '../../src/storage/files.ts';
+import { replaceDurable } from '../../src/core/storage/files.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { diskError, memoryWorld } from './memory-world.ts';

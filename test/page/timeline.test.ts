@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HistoryItem, Row } from '../../src/gateway/http/wire.ts';
+import type { HistoryItem, Row } from '../../src/core/gateway/http/wire.ts';
 import { timelineOf } from '../../src/page/chat/timeline.ts';
 
 const item = (id: string, at: number, facts: Partial<HistoryItem> & Pick<HistoryItem, 'kind'>): HistoryItem => ({

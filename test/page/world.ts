@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-import type { RequestName, RequestParams, RequestResult } from '../../src/gateway/operations/operations.ts';
+import type { RequestName, RequestParams, RequestResult } from '../../src/core/gateway/operations/operations.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import type { FakeTelegram } from '../support/fake-telegram.ts';
 import { findProgram } from '../support/programs.ts';

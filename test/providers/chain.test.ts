@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import type { ModelRequest } from '../../src/providers/provider.ts';
-import { createProviders, type ProvidersOptions } from '../../src/providers/registry.ts';
-import { AppError } from '../../src/util/errors.ts';
+import type { ModelRequest } from '../../src/core/providers/provider.ts';
+import { createProviders, type ProvidersOptions } from '../../src/core/providers/registry.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import { startFakeOpenAiResponses } from '../support/fake-openai-responses.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';

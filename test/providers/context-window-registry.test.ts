@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ContextWindows, type ContextWindowsOptions } from '../../src/providers/context-window-registry.ts';
-import { LearnedFacts } from '../../src/providers/learned.ts';
-import { Pricing, type PricingOptions } from '../../src/providers/pricing.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { ContextWindows, type ContextWindowsOptions } from '../../src/core/providers/context-window-registry.ts';
+import { LearnedFacts } from '../../src/core/providers/learned.ts';
+import { Pricing, type PricingOptions } from '../../src/core/providers/pricing.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

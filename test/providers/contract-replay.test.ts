@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ModelMessage } from '../../src/providers/provider.ts';
+import type { ModelMessage } from '../../src/core/providers/provider.ts';
 import { assistant, call, connect, DIALECTS, endOf, hear, HELLO, request, result, user } from './dialects.ts';
 
 describe.each(DIALECTS)('$name', (dialect) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createDemoProvider } from '../../src/extensions/demo/demo.ts';
-import type { ModelMessage, ModelRequest, ToolSpec } from '../../src/providers/provider.ts';
+import type { ModelMessage, ModelRequest, ToolSpec } from '../../src/core/providers/provider.ts';
 import { assistant, call, endOf, errorOf, hear, request, result, user } from './dialects.ts';
 
 function tool(name: string, ...parameters: readonly string[]): ToolSpec {

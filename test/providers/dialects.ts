@@ -1,6 +1,6 @@
 import { PROGRAM } from '../support/extensions.ts';
 import { createAnthropicProvider } from '../../src/extensions/anthropic/messages.ts';
-import type { EndpointOptions } from '../../src/providers/endpoint.ts';
+import type { EndpointOptions } from '../../src/core/providers/endpoint.ts';
 import { createOllamaProvider } from '../../src/extensions/ollama/chat.ts';
 import { createOpenAiResponsesProvider } from '../../src/extensions/openai/responses.ts';
 import { createOpenAiProvider } from '../../src/extensions/openai/chat.ts';
@@ -11,8 +11,8 @@ import type {
   ModelMessage,
   ModelRequest,
   Provider,
-} from '../../src/providers/provider.ts';
-import { systemClock } from '../../src/util/clock.ts';
+} from '../../src/core/providers/provider.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { startFakeAnthropic } from '../support/fake-anthropic.ts';
 import type { FakeModel, FakeModelOptions } from '../support/fake-model.ts';
 import { startFakeOllama } from '../support/fake-ollama.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { classifyError, type ErrorContext } from '../../src/providers/errors.ts';
+import { classifyError, type ErrorContext } from '../../src/core/providers/errors.ts';
 import { createOpenAiProvider } from '../../src/extensions/openai/chat.ts';
-import type { ModelErrorKind } from '../../src/providers/provider.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import type { ModelErrorKind } from '../../src/core/providers/provider.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { ask, DIALECTS, errorOf, hear, HELLO } from './dialects.ts';
 

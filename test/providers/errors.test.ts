@@ -3,8 +3,8 @@ import { OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { createAnthropicProvider } from '../../src/extensions/anthropic/messages.ts';
 import { createOpenAiProvider } from '../../src/extensions/openai/chat.ts';
-import { classifyError, type ErrorContext } from '../../src/providers/errors.ts';
-import { DeadlineError, systemClock } from '../../src/util/clock.ts';
+import { classifyError, type ErrorContext } from '../../src/core/providers/errors.ts';
+import { DeadlineError, systemClock } from '../../src/core/util/clock.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const SECRET = 'sk-live-very-secret-key';

@@ -4,8 +4,8 @@ import {
   withFailover,
   type Candidate,
   type FailoverOptions,
-} from '../../src/providers/wrappers/failover.ts';
-import type { ModelErrorKind, Provider } from '../../src/providers/provider.ts';
+} from '../../src/core/providers/wrappers/failover.ts';
+import type { ModelErrorKind, Provider } from '../../src/core/providers/provider.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { endOf, errorOf, hear, HELLO } from './dialects.ts';

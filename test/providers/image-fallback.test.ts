@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { classifyError } from '../../src/providers/errors.ts';
-import { withImageFallback } from '../../src/providers/wrappers/image-fallback.ts';
-import type { ModelMessage } from '../../src/providers/provider.ts';
+import { classifyError } from '../../src/core/providers/errors.ts';
+import { withImageFallback } from '../../src/core/providers/wrappers/image-fallback.ts';
+import type { ModelMessage } from '../../src/core/providers/provider.ts';
 import { DIALECTS, assistant, call, connect, endOf, errorOf, hear, HELLO, request, user } from './dialects.ts';
 import { failing, scripted, shownText } from './scripted-provider.ts';
 

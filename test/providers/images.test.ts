@@ -1,8 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withImageFallback } from '../../src/providers/wrappers/image-fallback.ts';
-import { IMAGE_BUDGET, imageBytes, imagesOf, withImagesRead, withinImageBudget } from '../../src/providers/images.ts';
-import type { ImagePart, ModelMessage } from '../../src/providers/provider.ts';
+import { withImageFallback } from '../../src/core/providers/wrappers/image-fallback.ts';
+import {
+  IMAGE_BUDGET,
+  imageBytes,
+  imagesOf,
+  withImagesRead,
+  withinImageBudget,
+} from '../../src/core/providers/images.ts';
+import type { ImagePart, ModelMessage } from '../../src/core/providers/provider.ts';
 import { assistant, endOf, errorOf, hear, HELLO, request } from './dialects.ts';
 import { failing, scripted, shownText } from './scripted-provider.ts';
 

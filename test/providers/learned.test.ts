@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { factText, LearnedFacts, type FactKeeper } from '../../src/providers/learned.ts';
-import type { ModelFact } from '../../src/util/model-fact.ts';
+import { factText, LearnedFacts, type FactKeeper } from '../../src/core/providers/learned.ts';
+import type { ModelFact } from '../../src/core/util/model-fact.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const NAME = { provider: 'local', model: 'qwen' };

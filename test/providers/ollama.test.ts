@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
 import { createOllamaProvider } from '../../src/extensions/ollama/chat.ts';
 import { proveWindow } from '../../src/extensions/ollama/prove-window.ts';
-import { openProvider } from '../../src/providers/open-provider.ts';
-import type { ModelRequest, Provider } from '../../src/providers/provider.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { openProvider } from '../../src/core/providers/open-provider.ts';
+import type { ModelRequest, Provider } from '../../src/core/providers/provider.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import {
   startFakeOllama,
   type FakeOllama,

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { fromOpenAiEvents } from '../../src/extensions/openai/chat-events.ts';
 import { toOpenAiRequest } from '../../src/extensions/openai/chat-request.ts';
 import { COMPATIBLE } from '../../src/extensions/openai/chat.ts';
-import type { AssistantPart, ModelEvent } from '../../src/providers/provider.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import type { AssistantPart, ModelEvent } from '../../src/core/providers/provider.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { assistant, request, result, user } from './dialects.ts';
 
 const CONTEXT = {

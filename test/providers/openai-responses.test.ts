@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { createOpenAiResponsesProvider } from '../../src/extensions/openai/responses.ts';
 import { fromResponsesEvents } from '../../src/extensions/openai/responses-events.ts';
 import { toResponsesRequest } from '../../src/extensions/openai/responses-request.ts';
-import type { ModelEvent } from '../../src/providers/provider.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import type { ModelEvent } from '../../src/core/providers/provider.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { startFakeOpenAiResponses } from '../support/fake-openai-responses.ts';
 import { assistant, call, endOf, errorOf, hear, HELLO, request, result, user } from './dialects.ts';
 

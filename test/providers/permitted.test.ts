@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ModelEvent, ModelRequest, Provider } from '../../src/providers/provider.ts';
-import { withPermit } from '../../src/providers/wrappers/permitted.ts';
+import type { ModelEvent, ModelRequest, Provider } from '../../src/core/providers/provider.ts';
+import { withPermit } from '../../src/core/providers/wrappers/permitted.ts';
 import { ChangingPermit } from '../support/changing-permit.ts';
 
 const REQUEST: ModelRequest = {

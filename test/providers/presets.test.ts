@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { withEnvironment } from '../../src/config/environment-keys.ts';
-import { isLocalAddress } from '../../src/providers/endpoint.ts';
+import { withEnvironment } from '../../src/core/config/environment-keys.ts';
+import { isLocalAddress } from '../../src/core/providers/endpoint.ts';
 import { toOpenAiRequest } from '../../src/extensions/openai/chat-request.ts';
 import { COMPATIBLE } from '../../src/extensions/openai/chat.ts';
-import { createProviders } from '../../src/providers/registry.ts';
+import { createProviders } from '../../src/core/providers/registry.ts';
 import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { assistant, call, endOf, hear, HELLO, request, result, user } from './dialects.ts';
 
 const ROWS = [...PROGRAM.presets];

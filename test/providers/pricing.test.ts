@@ -1,9 +1,9 @@
 import * as prices from '@pydantic/genai-prices';
 import { describe, expect, test } from 'vitest';
-import { Pricing, type ModelFacts, type PricingOptions } from '../../src/providers/pricing.ts';
-import type { ModelName } from '../../src/providers/provider.ts';
-import { silentLog } from '../../src/util/log.ts';
-import { noUsage } from '../../src/util/token-usage.ts';
+import { Pricing, type ModelFacts, type PricingOptions } from '../../src/core/providers/pricing.ts';
+import type { ModelName } from '../../src/core/providers/provider.ts';
+import { silentLog } from '../../src/core/util/log.ts';
+import { noUsage } from '../../src/core/util/token-usage.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { recordingLog } from '../support/recording-log.ts';
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
 import { askWindow, loadedWindow } from '../../src/extensions/ollama/window.ts';
 import { askWindow as askOpenAi } from '../../src/extensions/openai/window.ts';
-import { LearnedFacts } from '../../src/providers/learned.ts';
-import { askContextWindow } from '../../src/providers/probe-context-window.ts';
-import { createProviders } from '../../src/providers/registry.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { LearnedFacts } from '../../src/core/providers/learned.ts';
+import { askContextWindow } from '../../src/core/providers/probe-context-window.ts';
+import { createProviders } from '../../src/core/providers/registry.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { readBody, replyJson, startServer } from '../support/http.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

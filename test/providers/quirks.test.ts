@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { LearnedFacts } from '../../src/providers/learned.ts';
-import { quirkBehind, withQuirks } from '../../src/providers/quirks.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import type { AssistantPart, ModelRequest } from '../../src/providers/provider.ts';
+import { LearnedFacts } from '../../src/core/providers/learned.ts';
+import { quirkBehind, withQuirks } from '../../src/core/providers/quirks.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import type { AssistantPart, ModelRequest } from '../../src/core/providers/provider.ts';
 import type { FakeModel } from '../support/fake-model.ts';
 import type { ErrorStep } from '../support/model-script.ts';
 import {

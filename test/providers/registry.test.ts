@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import type { ProviderConfig } from '../../src/providers/open-provider.ts';
-import { createProviders } from '../../src/providers/registry.ts';
-import { AppError } from '../../src/util/errors.ts';
+import type { ProviderConfig } from '../../src/core/providers/open-provider.ts';
+import { createProviders } from '../../src/core/providers/registry.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const clock = new VirtualClock();

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toAnthropicRequest } from '../../src/extensions/anthropic/messages-request.ts';
 import { toOpenAiRequest } from '../../src/extensions/openai/chat-request.ts';
-import { readExchanges } from '../../src/providers/exchanges.ts';
+import { readExchanges } from '../../src/core/providers/exchanges.ts';
 import { toOllamaRequest, type OllamaTarget } from '../../src/extensions/ollama/chat-request.ts';
 import { UNKNOWN_MODEL } from '../../src/extensions/ollama/model.ts';
 import { toResponsesRequest } from '../../src/extensions/openai/responses-request.ts';
@@ -15,7 +15,7 @@ import type {
   ReasoningPart,
   ToolChoice,
   UserPart,
-} from '../../src/providers/provider.ts';
+} from '../../src/core/providers/provider.ts';
 import { validateAnthropicRequest } from '../support/validate-anthropic.ts';
 import { validateResponsesRequest } from '../support/validate-openai-responses.ts';
 import { validateOpenAiRequest } from '../support/validate-openai.ts';

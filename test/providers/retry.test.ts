@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ModelErrorKind, ModelEvent, Provider } from '../../src/providers/provider.ts';
-import { withRetry } from '../../src/providers/wrappers/retry.ts';
+import type { ModelErrorKind, ModelEvent, Provider } from '../../src/core/providers/provider.ts';
+import { withRetry } from '../../src/core/providers/wrappers/retry.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 import { endOf, errorOf, hear, HELLO } from './dialects.ts';

@@ -1,4 +1,10 @@
-import type { ModelError, ModelErrorKind, ModelEvent, ModelRequest, Provider } from '../../src/providers/provider.ts';
+import type {
+  ModelError,
+  ModelErrorKind,
+  ModelEvent,
+  ModelRequest,
+  Provider,
+} from '../../src/core/providers/provider.ts';
 
 /** What one call gives: an answer's text, or events before an error. */
 export type Play = string | { readonly said?: string; readonly fails: ModelError } | { readonly hangs: true };

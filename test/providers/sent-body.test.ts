@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { noteBody, SentBody } from '../../src/providers/wrappers/sent-body.ts';
+import { noteBody, SentBody } from '../../src/core/providers/wrappers/sent-body.ts';
 
 test.each([0, 1, 65_535, 65_536, 65_537, 200_001])(
   'a body of %i characters, emoji at any border included, has the hash of its bytes',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ModelEvent } from '../../src/providers/provider.ts';
-import { splitCalls } from '../../src/providers/text-calls.ts';
-import { withTextCalls } from '../../src/providers/wrappers/text-calls.ts';
+import type { ModelEvent } from '../../src/core/providers/provider.ts';
+import { splitCalls } from '../../src/core/providers/text-calls.ts';
+import { withTextCalls } from '../../src/core/providers/wrappers/text-calls.ts';
 import { connect, DIALECTS, endOf, errorOf, hear, request, user } from './dialects.ts';
 
 const JSON_CALL = '{"name": "read_file", "arguments": {"path": "notes.txt"}}';

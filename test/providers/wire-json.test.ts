@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wireJson } from '../../src/providers/wire-json.ts';
+import { wireJson } from '../../src/core/providers/wire-json.ts';
 
 test('a body has the bytes of JSON.stringify, also when what stands in its lists was written before', () => {
   const value = fc.anything();

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { journalMigrations } from '../../src/journal/schema.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
 import { contentsOf, FROZEN, HOMES, type HomeContents, type Manifest } from '../support/frozen-home.ts';
 import { liveFrozenLife } from '../support/frozen-life.ts';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import type { UsageSeries } from '../../src/gateway/operations/usage.ts';
+import type { UsageSeries } from '../../src/core/gateway/operations/usage.ts';
 import { openBrowser } from '../page/browser.ts';
 import { findProgram } from '../support/programs.ts';
 import { OWNER, startWorld } from '../support/world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PairedRole } from '../../src/bus/messages.ts';
+import type { PairedRole } from '../../src/core/bus/messages.ts';
 import {
   asRole,
   atLeast,
@@ -11,7 +11,7 @@ import {
   weakest,
   type AccessQuestion,
   type AccessSettings,
-} from '../../src/security/access/access.ts';
+} from '../../src/core/security/access/access.ts';
 
 type Question = Extract<AccessQuestion, { via: 'channel' }>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { approvalHash } from '../../src/security/access/approval-hash.ts';
+import { approvalHash } from '../../src/core/security/access/approval-hash.ts';
 
 test.each([
   ['the same value under another name', { path: 'a', text: 'b' }, { path: 'b', text: 'a' }],

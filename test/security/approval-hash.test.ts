@@ -1,10 +1,10 @@
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { approvalHash } from '../../src/security/access/approval-hash.ts';
-import { filePeek } from '../../src/security/paths/file-peek.ts';
-import { namedFiles } from '../../src/security/commands/named-files.ts';
-import { escapeControlChars } from '../../src/security/text/control-characters.ts';
+import { approvalHash } from '../../src/core/security/access/approval-hash.ts';
+import { filePeek } from '../../src/core/security/paths/file-peek.ts';
+import { namedFiles } from '../../src/core/security/commands/named-files.ts';
+import { escapeControlChars } from '../../src/core/security/text/control-characters.ts';
 import { tempFolder } from '../support/temp.ts';
 
 describe('the hash of what a yes covers', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { guardCommand, type CommandPlace } from '../../src/security/commands/guard.ts';
+import { guardCommand, type CommandPlace } from '../../src/core/security/commands/guard.ts';
 
-import { readHostList } from '../../src/security/fetch/host-list.ts';
+import { readHostList } from '../../src/core/security/fetch/host-list.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guardCommand } from '../../src/security/commands/guard.ts';
+import { guardCommand } from '../../src/core/security/commands/guard.ts';
 
 describe('what only becomes destructive while it runs is refused', () => {
   test.each([

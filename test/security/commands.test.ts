@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guardCommand } from '../../src/security/commands/guard.ts';
+import { guardCommand } from '../../src/core/security/commands/guard.ts';
 
 const PLACE = { home: '/home/me/.assistant', workspace: '/home/me/.assistant/workspace', userHome: '/home/me' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

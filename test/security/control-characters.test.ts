@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { withMarkedHosts } from '../../src/security/text/look-alike-hosts.ts';
-import { escapeControlChars } from '../../src/security/text/control-characters.ts';
+import { withMarkedHosts } from '../../src/core/security/text/look-alike-hosts.ts';
+import { escapeControlChars } from '../../src/core/security/text/control-characters.ts';
 
 describe('a text that a person is asked about', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { exactWords, runsOthers } from '../../src/security/commands/exact.ts';
-import { readSubject } from '../../src/security/commands/readers.ts';
+import { exactWords, runsOthers } from '../../src/core/security/commands/exact.ts';
+import { readSubject } from '../../src/core/security/commands/readers.ts';
 
 describe('a command that is only a program and its arguments', () => {
   test.each([

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inNetwork, judgeAddress, judgeAnswer } from '../../src/security/fetch/addresses.ts';
-import { systemNetworks } from '../../src/security/fetch/target.ts';
-import { readUrl } from '../../src/security/fetch/url-rules.ts';
+import { inNetwork, judgeAddress, judgeAnswer } from '../../src/core/security/fetch/addresses.ts';
+import { systemNetworks } from '../../src/core/security/fetch/target.ts';
+import { readUrl } from '../../src/core/security/fetch/url-rules.ts';
 
 type V4 = readonly [number, number, number, number];
 

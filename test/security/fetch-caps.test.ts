@@ -12,7 +12,7 @@ import {
   constants,
 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { FetchOptions, FetchResult } from '../../src/security/fetch/contract.ts';
+import type { FetchOptions, FetchResult } from '../../src/core/security/fetch/contract.ts';
 import { startServer, untilClosed, type Handle } from '../support/http.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait.ts';

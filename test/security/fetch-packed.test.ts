@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { readBody } from '../../src/security/fetch/body.ts';
+import { readBody } from '../../src/core/security/fetch/body.ts';
 
 const NOTHING = Buffer.from([0, 0, 0, 0xff, 0xff]);
 

@@ -1,6 +1,10 @@
 import { connect, Socket } from 'node:net';
-import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from '../../src/security/fetch/fetch.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from '../../src/core/security/fetch/fetch.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 
 export interface FetchWorld extends GuardedFetch {
   /** `address:port` of every connection that was begun. */

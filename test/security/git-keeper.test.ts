@@ -1,8 +1,8 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { GitKeeper } from '../../src/security/sandbox/git-keeper.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { GitKeeper } from '../../src/core/security/sandbox/git-keeper.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 
 test('what could not be undone is a failure of the command, and everything else is undone', async () => {

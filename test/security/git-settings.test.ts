@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makesGitRun, readGitSettings } from '../../src/security/sandbox/git-settings.ts';
+import { makesGitRun, readGitSettings } from '../../src/core/security/sandbox/git-settings.ts';
 import { tempFolder } from '../support/temp.ts';
 
 test.each([

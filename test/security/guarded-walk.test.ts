@@ -3,9 +3,9 @@ import { closeSync, readFileSync } from 'node:fs';
 import { link, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { walkFiles, type LeftOut, type WalkBase } from '../../src/security/paths/guarded-walk.ts';
-import type { PathCaller } from '../../src/security/paths/rules.ts';
-import type { PathGuard, PathGuardOptions } from '../../src/security/paths/guard.ts';
+import { walkFiles, type LeftOut, type WalkBase } from '../../src/core/security/paths/guarded-walk.ts';
+import type { PathCaller } from '../../src/core/security/paths/rules.ts';
+import type { PathGuard, PathGuardOptions } from '../../src/core/security/paths/guard.ts';
 import { GUEST, OWNER, pathWorld, readThrough, TAINTED, TRUSTED, type PathWorld } from '../support/path-world.ts';
 
 const OPTIONS = { skip: new Set(['skipped']), maxEntries: 1_000, want: () => 'yes' as const };

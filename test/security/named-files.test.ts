@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { filePeek } from '../../src/security/paths/file-peek.ts';
-import { namedFiles } from '../../src/security/commands/named-files.ts';
+import { filePeek } from '../../src/core/security/paths/file-peek.ts';
+import { namedFiles } from '../../src/core/security/commands/named-files.ts';
 import { tempFolder } from '../support/temp.ts';
 
 test('a file that is too large to be read has another look when it changed', async () => {

@@ -5,9 +5,9 @@ import type * as fs from 'node:fs/promises';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { pin, sameInode } from '../../src/security/paths/descriptors.ts';
-import { replaceIn } from '../../src/security/paths/inodes.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { pin, sameInode } from '../../src/core/security/paths/descriptors.ts';
+import { replaceIn } from '../../src/core/security/paths/inodes.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { OWNER, pathWorld, TAINTED } from '../support/path-world.ts';
 
 /** What happens in the moment after a folder was made or before a file is opened, and how many names a folder has. */
@@ -154,7 +154,7 @@ describe('on a system without /proc', () => {
     const platform = Object.getOwnPropertyDescriptor(process, 'platform') ?? {};
     Object.defineProperty(process, 'platform', { ...platform, value: 'darwin' });
     vi.resetModules();
-    ({ pin: elsewhere } = await import('../../src/security/paths/descriptors.ts'));
+    ({ pin: elsewhere } = await import('../../src/core/security/paths/descriptors.ts'));
     Object.defineProperty(process, 'platform', platform);
   });
 

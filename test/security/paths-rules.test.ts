@@ -3,10 +3,10 @@ import { link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node
 import { isAbsolute, join, relative } from 'node:path';
 import { array, assert, boolean, constantFrom, property, string, tuple } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { folded } from '../../src/security/paths/names.ts';
-import { within } from '../../src/security/paths/rules.ts';
-import { MediaStore } from '../../src/storage/media.ts';
-import { SpillStore } from '../../src/storage/spill.ts';
+import { folded } from '../../src/core/security/paths/names.ts';
+import { within } from '../../src/core/security/paths/rules.ts';
+import { MediaStore } from '../../src/core/storage/media.ts';
+import { SpillStore } from '../../src/core/storage/spill.ts';
 import { GUEST, OWNER, pathWorld, readThrough, TAINTED, TRUSTED } from '../support/path-world.ts';
 
 describe('the quick ways say the same as the thorough ones', () => {

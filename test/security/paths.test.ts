@@ -16,8 +16,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { PathCaller } from '../../src/security/paths/rules.ts';
-import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/security/paths/guard.ts';
+import type { PathCaller } from '../../src/core/security/paths/rules.ts';
+import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/core/security/paths/guard.ts';
 import { PATHS } from '../support/extensions.ts';
 
 let root: string;

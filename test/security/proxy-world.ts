@@ -10,9 +10,9 @@ import {
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import type { GuardedProxyOptions, RunningProxy, SendingRequest } from '../../src/security/proxy/contract.ts';
-import { startGuardedProxy } from '../../src/security/proxy/proxy.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import type { GuardedProxyOptions, RunningProxy, SendingRequest } from '../../src/core/security/proxy/contract.ts';
+import { startGuardedProxy } from '../../src/core/security/proxy/proxy.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { readBody } from '../support/http.ts';
 import { tempFolder } from '../support/temp.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact/redact.ts';
-import { TOKENS } from '../../src/security/redact/tokens.ts';
+import { createRedactor } from '../../src/core/security/redact/redact.ts';
+import { TOKENS } from '../../src/core/security/redact/tokens.ts';
 import { NAMED_SAMPLES, TOKEN_SAMPLES } from './redact-samples.ts';
 
 const SECRETS = ['p@ss "wörd"/x+y z\\1', 'plain-secret-0001', 'onlyletterssecret', 'eight888'];

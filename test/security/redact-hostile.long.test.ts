@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact/redact.ts';
-import { CONTEXTS } from '../../src/security/redact/contexts.ts';
-import { TOKENS } from '../../src/security/redact/tokens.ts';
+import { createRedactor } from '../../src/core/security/redact/redact.ts';
+import { CONTEXTS } from '../../src/core/security/redact/contexts.ts';
+import { TOKENS } from '../../src/core/security/redact/tokens.ts';
 import { NAMED_SAMPLES, TOKEN_SAMPLES } from './redact-samples.ts';
 
 const redact = createRedactor(Array.from({ length: 40 }, (_, i) => `configured-secret-number-${i}`));

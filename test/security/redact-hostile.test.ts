@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact/redact.ts';
+import { createRedactor } from '../../src/core/security/redact/redact.ts';
 
 const redact = createRedactor(Array.from({ length: 40 }, (_, i) => `configured-secret-number-${i}`));
 const MEGABYTE = 1_000_000;

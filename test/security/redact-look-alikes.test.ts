@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact/redact.ts';
+import { createRedactor } from '../../src/core/security/redact/redact.ts';
 import { hex, upper, word } from './redact-samples.ts';
 
 const redact = createRedactor(['plain-secret-0001', 'p@ss "wörd"/x+y z\\1']);
@@ -220,7 +220,7 @@ test.each([
   'docs/security.md',
   'docs/configuration.md',
   'src/app.ts',
-  'src/config/secrets.ts',
+  'src/core/config/secrets.ts',
 ])('%s of this repository', (path) => {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   expect(redact(text)).toBe(text);

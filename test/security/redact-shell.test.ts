@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact/redact.ts';
+import { createRedactor } from '../../src/core/security/redact/redact.ts';
 import { NAMED_SAMPLES, TOKEN_SAMPLES, word } from './redact-samples.ts';
 
 const CONFIGURED = 'canary-configured-9c2e51b7d0f4a86e';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/security/redact/redact.ts';
+import { createRedactor } from '../../src/core/security/redact/redact.ts';
 import { word } from './redact-samples.ts';
 
 const SECRET = 'p@ss "wörd"/x+y z\\1';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { sandboxArguments } from '../../src/security/sandbox/arguments.ts';
-import { callFilter } from '../../src/security/sandbox/filter.ts';
-import { DEFAULT_LIMITS, type SandboxEngine, type SandboxProfile } from '../../src/security/sandbox/profile.ts';
+import { sandboxArguments } from '../../src/core/security/sandbox/arguments.ts';
+import { callFilter } from '../../src/core/security/sandbox/filter.ts';
+import { DEFAULT_LIMITS, type SandboxEngine, type SandboxProfile } from '../../src/core/security/sandbox/profile.ts';
 
 const HOME = '/home/someone/.assistant';
 const WORKSPACE = `${HOME}/workspace`;

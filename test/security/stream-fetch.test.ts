@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createStreamingFetch, type StreamingFetch } from '../../src/security/fetch/stream-fetch.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { createStreamingFetch, type StreamingFetch } from '../../src/core/security/fetch/stream-fetch.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { readBody, replyJson, startServer } from '../support/http.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { taintDecision, type LastingTarget, type TaintAction } from '../../src/security/access/taint.ts';
-import { urlOrigin } from '../../src/security/access/url-origin.ts';
+import { taintDecision, type LastingTarget, type TaintAction } from '../../src/core/security/access/taint.ts';
+import { urlOrigin } from '../../src/core/security/access/url-origin.ts';
 
 const TARGETS = ['memory', 'bootstrap', 'skills', 'cron', 'mcp', 'config'] as const satisfies readonly LastingTarget[];
 

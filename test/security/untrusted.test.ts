@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { boundaryFor, fence, harmless } from '../../src/security/text/untrusted.ts';
+import { boundaryFor, fence, harmless } from '../../src/core/security/text/untrusted.ts';
 
 const BOUNDARY = 'b0b1b2b3b4b5b6b7';
 const fenced = (text: string, source = 'page'): string => fence(text, { source, boundary: BOUNDARY });

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openNotifier, type Notifier } from '../../src/service/notify.ts';
 import { startWatchdog, type Watchdog } from '../../src/service/watchdog.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { findProgram, missing } from '../support/programs.ts';
@@ -152,7 +152,7 @@ describe('signs of life', () => {
 
 test('the journal of a running assistant answers its watchdog', async () => {
   const { createAssistant } = await import('../../src/app.ts');
-  const { silentLog } = await import('../../src/util/log.ts');
+  const { silentLog } = await import('../../src/core/util/log.ts');
   await using assistant = await createAssistant({
     home: temporaryFolder(),
     environment: { PATH },

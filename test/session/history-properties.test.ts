@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TapeEntry } from '../../src/session/entry.ts';
-import { foldHistory, type History } from '../../src/session/history.ts';
+import type { TapeEntry } from '../../src/core/session/entry.ts';
+import { foldHistory, type History } from '../../src/core/session/history.ts';
 import { problemsOf } from './legality.ts';
 import { orderlyTape, wildTape } from './random-tapes.ts';
 import { stamp } from './tapes.ts';

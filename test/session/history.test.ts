@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { ModelMessage } from '../../src/providers/provider.ts';
-import type { EntryDraft } from '../../src/session/entry.ts';
-import { endedTurnsOnly, type FoldOptions, foldHistory, type History, turnEntries } from '../../src/session/history.ts';
+import type { ModelMessage } from '../../src/core/providers/provider.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
+import {
+  endedTurnsOnly,
+  type FoldOptions,
+  foldHistory,
+  type History,
+  turnEntries,
+} from '../../src/core/session/history.ts';
 import { problemsOf } from './legality.ts';
 import {
   anchor,

@@ -1,4 +1,4 @@
-import type { ModelMessage } from '../../src/providers/provider.ts';
+import type { ModelMessage } from '../../src/core/providers/provider.ts';
 
 /** What is wrong with a transcript, by the rules the model APIs share; empty when it may be sent. */
 export function problemsOf(messages: readonly ModelMessage[]): readonly string[] {

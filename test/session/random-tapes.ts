@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { EntryDraft } from '../../src/session/entry.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
 import { anchor, assistant, intent, note, reset, result, retract, trim, turnEnd, turnStart, user } from './tapes.ts';
 
 /**

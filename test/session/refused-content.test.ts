@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
-import { foldHistory } from '../../src/session/history.ts';
+import type { EntryDraft, TapeEntry } from '../../src/core/session/entry.ts';
+import { foldHistory } from '../../src/core/session/history.ts';
 
 const asEntries = (drafts: readonly EntryDraft[]): TapeEntry[] =>
   drafts.map((draft, at) => ({ v: 1, id: `e${at}`, at, ...draft }));

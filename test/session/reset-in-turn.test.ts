@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { EntryDraft } from '../../src/session/entry.ts';
-import { foldHistory, type History } from '../../src/session/history.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
+import { foldHistory, type History } from '../../src/core/session/history.ts';
 import { assistant, plainTurn, reset, result, stamp, trim, turnEnd, turnStart, user } from './tapes.ts';
 
 const foldOf = (...drafts: readonly EntryDraft[]): History => foldHistory(stamp(drafts).toReversed());

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Sessions } from '../../src/session/sessions.ts';
-import { StoredTapes, type TapeStore } from '../../src/session/stored-tapes.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
-import { createIds } from '../../src/util/ids.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { Sessions } from '../../src/core/session/sessions.ts';
+import { StoredTapes, type TapeStore } from '../../src/core/session/stored-tapes.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
+import { createIds } from '../../src/core/util/ids.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { memoryLog, plainTurn, testClock } from './tapes.ts';
 

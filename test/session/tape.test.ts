@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { EntryDraft, TapeEntry } from '../../src/session/entry.ts';
-import { Tape, type TapeOptions } from '../../src/session/tape.ts';
-import { keyOfTapeName, tapeName } from '../../src/session/tape-name.ts';
+import type { EntryDraft, TapeEntry } from '../../src/core/session/entry.ts';
+import { Tape, type TapeOptions } from '../../src/core/session/tape.ts';
+import { keyOfTapeName, tapeName } from '../../src/core/session/tape-name.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { countingIds, memoryLog, note, plainTurn, testClock, user } from './tapes.ts';
 

@@ -1,8 +1,8 @@
-import type { EntryDraft, EntryOf, TapeEntry } from '../../src/session/entry.ts';
-import { type Clock, systemClock } from '../../src/util/clock.ts';
-import type { IdFactory } from '../../src/util/ids.ts';
-import { type Logger, silentLog } from '../../src/util/log.ts';
-import { noUsage } from '../../src/util/token-usage.ts';
+import type { EntryDraft, EntryOf, TapeEntry } from '../../src/core/session/entry.ts';
+import { type Clock, systemClock } from '../../src/core/util/clock.ts';
+import type { IdFactory } from '../../src/core/util/ids.ts';
+import { type Logger, silentLog } from '../../src/core/util/log.ts';
+import { noUsage } from '../../src/core/util/token-usage.ts';
 
 /** Builders for drafts of tape entries, and a stamp that makes entries of them without a disk. */
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { testWith } from '../support/test-with.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Environment } from '../../src/config/environment.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import type { Environment } from '../../src/core/config/environment.ts';
+import { loadConfig } from '../../src/core/config/load.ts';
 import { scan, type Offer } from '../../src/setup/scan.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { tempFolder } from '../support/temp.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readAllowedTools } from '../../src/skills/allowed-tools.ts';
+import { readAllowedTools } from '../../src/core/skills/allowed-tools.ts';
 
 function allowed(value: unknown): readonly string[] | null {
   return (

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { readSkillText } from '../../src/skills/skill-text.ts';
+import { readSkillText } from '../../src/core/skills/skill-text.ts';
 
 /** Longest time on the processor for any text, in microseconds. */
 const LONGEST = 500_000;

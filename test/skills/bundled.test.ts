@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { SkillCatalog } from '../../src/skills/catalog.ts';
-import { planInstall } from '../../src/skills/install.ts';
-import { skillsIndex } from '../../src/skills/skills-index.ts';
-import { CASES_FILE, type Skill } from '../../src/skills/skill.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { SkillCatalog } from '../../src/core/skills/catalog.ts';
+import { planInstall } from '../../src/core/skills/install.ts';
+import { skillsIndex } from '../../src/core/skills/skills-index.ts';
+import { CASES_FILE, type Skill } from '../../src/core/skills/skill.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { tempFolder } from '../support/temp.ts';
 import { testWith } from '../support/test-with.ts';
 

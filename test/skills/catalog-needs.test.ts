@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { SkillCatalogOptions } from '../../src/skills/catalog.ts';
+import type { SkillCatalogOptions } from '../../src/core/skills/catalog.ts';
 import { openSkillsWorld, ordinary, type SkillsWorld } from './skills-world.ts';
 
 async function missing(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readSkillText } from '../../src/skills/skill-text.ts';
+import { readSkillText } from '../../src/core/skills/skill-text.ts';
 import { strictReading } from './strict-reading.ts';
 import { syntheticSkills } from './synthetic-skills.ts';
 

@@ -1,4 +1,4 @@
-import type { AllowedTool, SkillRequirements, SkillText } from '../../src/skills/skill.ts';
+import type { AllowedTool, SkillRequirements, SkillText } from '../../src/core/skills/skill.ts';
 
 export interface Expected {
   /** The one thing that is odd about it. */

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readSkillText } from '../../src/skills/skill-text.ts';
-import type { SkillText } from '../../src/skills/skill.ts';
+import { readSkillText } from '../../src/core/skills/skill-text.ts';
+import type { SkillText } from '../../src/core/skills/skill.ts';
 import { ODD_FIELDS } from './corpus-expected-fields.ts';
 import { ODD_METADATA } from './corpus-expected-metadata.ts';
 import { ODD_FRAMES, type Expected } from './corpus-expected.ts';

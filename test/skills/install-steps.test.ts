@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gettingPrograms, readInstallSteps } from '../../src/skills/install-steps.ts';
+import { gettingPrograms, readInstallSteps } from '../../src/core/skills/install-steps.ts';
 
 const ALL = { platform: 'linux', has: (_program: string): boolean => true };
 const SUDO = process.getuid?.() === 0 ? '' : 'sudo ';

@@ -2,8 +2,8 @@ import { chmod, mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findObstacle, installSkill, planInstall, removeSkill } from '../../src/skills/install.ts';
-import { readPlainFile } from '../../src/skills/plain-file.ts';
+import { findObstacle, installSkill, planInstall, removeSkill } from '../../src/core/skills/install.ts';
+import { readPlainFile } from '../../src/core/skills/plain-file.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { openSkillsWorld, ordinary } from './skills-world.ts';
 

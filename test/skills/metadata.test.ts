@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fieldsOf } from '../../src/skills/fields.ts';
-import { readMetadata, type SkillMetadata } from '../../src/skills/metadata.ts';
+import { fieldsOf } from '../../src/core/skills/fields.ts';
+import { readMetadata, type SkillMetadata } from '../../src/core/skills/metadata.ts';
 
 function read(fields: Record<string, unknown>): SkillMetadata {
   return readMetadata(fieldsOf(fields)).metadata;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findRisks } from '../../src/skills/risks.ts';
+import { findRisks } from '../../src/core/skills/risks.ts';
 import { benignSkills, eachBenignBody, type MadeSkill } from './benign-skills.ts';
 import { maliciousSkills } from './malicious-skills.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findRisks, type Risk } from '../../src/skills/risks.ts';
+import { findRisks, type Risk } from '../../src/core/skills/risks.ts';
 
 function risksOf(text: string | Uint8Array, path = 'SKILL.md'): readonly Risk[] {
   return findRisks([{ path, bytes: typeof text === 'string' ? Buffer.from(text) : text }]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readSkillText } from '../../src/skills/skill-text.ts';
-import { substitute } from '../../src/skills/catalog.ts';
+import { readSkillText } from '../../src/core/skills/skill-text.ts';
+import { substitute } from '../../src/core/skills/catalog.ts';
 
 const PLAIN = '---\nname: tea\ndescription: Makes tea\n---\n\nBoil water.\n';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { activeSkills, skillsIndex } from '../../src/skills/skills-index.ts';
+import { activeSkills, skillsIndex } from '../../src/core/skills/skills-index.ts';
 
 type Indexed = Parameters<typeof skillsIndex>[0][number];
 

@@ -1,8 +1,8 @@
 import { chmod, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { SkillCatalog, type SkillCatalogOptions } from '../../src/skills/catalog.ts';
-import { planInstall } from '../../src/skills/install.ts';
-import { addPins } from '../../src/skills/pins.ts';
+import { SkillCatalog, type SkillCatalogOptions } from '../../src/core/skills/catalog.ts';
+import { planInstall } from '../../src/core/skills/install.ts';
+import { addPins } from '../../src/core/skills/pins.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { tempFolder } from '../support/temp.ts';
 

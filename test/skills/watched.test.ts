@@ -1,8 +1,8 @@
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { SkillCatalog } from '../../src/skills/catalog.ts';
-import { WatchedStamps } from '../../src/skills/watched-stamps.ts';
+import type { SkillCatalog } from '../../src/core/skills/catalog.ts';
+import { WatchedStamps } from '../../src/core/skills/watched-stamps.ts';
 import { openSkillsWorld, ordinary } from './skills-world.ts';
 
 const noneLeft = (): never => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseYaml } from '../../src/skills/yaml.ts';
+import { parseYaml } from '../../src/core/skills/yaml.ts';
 
 test('YAML that multiplies itself by references is refused', () => {
   const levels = Array.from({ length: 8 }, (_, n) => {

@@ -19,7 +19,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createAssistant } from '../../src/app.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 
 const CHILD = fileURLToPath(new URL('../support/command-lines-child.ts', import.meta.url));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AppendFile } from '../../src/storage/append-file.ts';
+import { AppendFile } from '../../src/core/storage/append-file.ts';
 import { FakeDisk } from './fake-disk.ts';
 
 let folder: string;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AuditLog, type AuditDraft } from '../../src/storage/audit-log.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { AuditLog, type AuditDraft } from '../../src/core/storage/audit-log.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { tempFolder } from '../support/temp.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

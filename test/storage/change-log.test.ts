@@ -1,7 +1,7 @@
 import { appendFile, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ChangeLog, sha256, type FileChange } from '../../src/storage/change-log.ts';
+import { ChangeLog, sha256, type FileChange } from '../../src/core/storage/change-log.ts';
 import { tempFolder } from '../support/temp.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

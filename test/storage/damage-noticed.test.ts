@@ -12,10 +12,10 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { Database } from '../../src/storage/database.ts';
-import { added, openDatabase } from '../../src/storage/open-database.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { errorCode } from '../../src/util/errors.ts';
+import { Database } from '../../src/core/storage/database.ts';
+import { added, openDatabase } from '../../src/core/storage/open-database.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { errorCode } from '../../src/core/util/errors.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DatabaseWatch } from '../../src/storage/database-watch.ts';
+import { DatabaseWatch } from '../../src/core/storage/database-watch.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Database, type DatabaseOptions } from '../../src/storage/database.ts';
-import { added, openDatabase } from '../../src/storage/open-database.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { Database, type DatabaseOptions } from '../../src/core/storage/database.ts';
+import { added, openDatabase } from '../../src/core/storage/open-database.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const migrations = [added('CREATE TABLE words (word TEXT NOT NULL) STRICT')];
@@ -72,7 +72,7 @@ test('a write that changed nothing is made durable only for one who waits for th
 test('a commit is on the disk when it is done', async () => {
   await using own = await tempFolder();
   const script = `
-    import { openDatabase } from ${JSON.stringify(new URL('../../src/storage/open-database.ts', import.meta.url).href)};
+    import { openDatabase } from ${JSON.stringify(new URL('../../src/core/storage/open-database.ts', import.meta.url).href)};
     const db = await openDatabase({ path: process.argv[1], migrations: [], backupPath: null });
     console.log(JSON.stringify([db.prepare('PRAGMA synchronous').get(), db.prepare('PRAGMA journal_mode').get()]));
   `;

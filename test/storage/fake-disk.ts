@@ -1,4 +1,4 @@
-import { type AppendHandle, type OpenAppend, openAppend } from '../../src/storage/append-file.ts';
+import { type AppendHandle, type OpenAppend, openAppend } from '../../src/core/storage/append-file.ts';
 
 type Fault = 'write' | 'datasync' | 'truncate';
 

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ensureDirectory, quarantine, readIfExists, replaceDurable, truncateDurable } from '../../src/storage/files.ts';
+import {
+  ensureDirectory,
+  quarantine,
+  readIfExists,
+  replaceDurable,
+  truncateDurable,
+} from '../../src/core/storage/files.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -42,7 +48,7 @@ describe('replacing a file', () => {
   test('loses nothing when the disk takes only a part', async () => {
     const path = join(folder, 'note');
     await replaceDurable(path, 'old');
-    const module = new URL('../../src/storage/files.ts', import.meta.url).href;
+    const module = new URL('../../src/core/storage/files.ts', import.meta.url).href;
     const script = `import(${JSON.stringify(module)}).then((files) =>
       files.replaceDurable(${JSON.stringify(path)}, 'x'.repeat(100_000))).then(
         () => console.log('replaced'), (error) => console.log(error.code))`;

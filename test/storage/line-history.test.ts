@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { LineHistory } from '../../src/storage/line-history.ts';
+import { LineHistory } from '../../src/core/storage/line-history.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const OPEN = { isPrivate: (text: string): boolean => text.includes('secret') };

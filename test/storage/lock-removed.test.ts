@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createAssistant } from '../../src/app.ts';
-import { connectAssistant } from '../../src/gateway/control.ts';
-import { homePaths } from '../../src/config/home.ts';
-import { readHolder } from '../../src/storage/lock.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { readHolder } from '../../src/core/storage/lock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';

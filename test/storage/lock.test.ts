@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
-import { acquireHomeLock, readHolder, requireUnused } from '../../src/storage/lock.ts';
+import { acquireHomeLock, readHolder, requireUnused } from '../../src/core/storage/lock.ts';
 
 let folder: string;
 let path: string;
@@ -24,7 +24,7 @@ const self = { pid: process.pid, startedAt: 1_700_000_000_000 };
 
 /** A process that takes the lock, says how that went, and then waits for its end. */
 async function otherProcess(): Promise<{ child: ChildProcess; said: string }> {
-  const module = new URL('../../src/storage/lock.ts', import.meta.url).href;
+  const module = new URL('../../src/core/storage/lock.ts', import.meta.url).href;
   const script = `import(${JSON.stringify(module)}).then(({ acquireHomeLock }) => {
     try {
       globalThis.lock = acquireHomeLock(${JSON.stringify(path)}, { pid: process.pid, startedAt: 5 });

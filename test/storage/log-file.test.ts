@@ -1,9 +1,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { LogFile } from '../../src/storage/log-file.ts';
-import { openLog } from '../../src/util/log.ts';
-import { namesIn } from '../../src/storage/files.ts';
+import { LogFile } from '../../src/core/storage/log-file.ts';
+import { openLog } from '../../src/core/util/log.ts';
+import { namesIn } from '../../src/core/storage/files.ts';
 import { tempFolder } from '../support/temp.ts';
 
 test('a log makes room for itself: the newest lines are in the file, those before in four older ones', async () => {

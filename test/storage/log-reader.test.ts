@@ -1,9 +1,9 @@
 import { appendFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { LogFile } from '../../src/storage/log-file.ts';
-import { followLog, readLog } from '../../src/storage/log-reader.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { LogFile } from '../../src/core/storage/log-file.ts';
+import { followLog, readLog } from '../../src/core/storage/log-reader.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readFirstLine, type ReadLinesOptions, readLinesBackwards } from '../../src/storage/read-lines.ts';
+import { readFirstLine, type ReadLinesOptions, readLinesBackwards } from '../../src/core/storage/read-lines.ts';
 
 let folder: string;
 let path: string;

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { classifyFailure } from '../../src/storage/storage-failure.ts';
-import { storageSentence, type StorageHealth, type StorageState } from '../../src/storage/storage-health.ts';
-import { AppError } from '../../src/util/errors.ts';
+import { classifyFailure } from '../../src/core/storage/storage-failure.ts';
+import { storageSentence, type StorageHealth, type StorageState } from '../../src/core/storage/storage-health.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { storageHealth } from '../support/healthy-storage.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

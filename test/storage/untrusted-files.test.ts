@@ -1,9 +1,9 @@
 import { mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { plainDisk, type Disk } from '../../src/storage/disk.ts';
-import { walksInto, namesPath } from '../../src/storage/named-paths.ts';
-import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
+import { plainDisk, type Disk } from '../../src/core/storage/disk.ts';
+import { walksInto, namesPath } from '../../src/core/storage/named-paths.ts';
+import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { tempFolder } from '../support/temp.ts';
 
 interface Place extends AsyncDisposable {

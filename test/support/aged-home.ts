@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { TABLES } from './extensions.ts';
 import { hashOfJob, jobSchema, type Job } from '../../src/extensions/cron/job.ts';
-import { journalMigrations } from '../../src/journal/schema.ts';
-import { openDatabase } from '../../src/storage/open-database.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { journalMigrations } from '../../src/core/journal/schema.ts';
+import { openDatabase } from '../../src/core/storage/open-database.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 import { inboundMessage } from './inbound.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { systemClock, type Clock } from '../../src/util/clock.ts';
+import { systemClock, type Clock } from '../../src/core/util/clock.ts';
 import type { Step } from './model-script.ts';
 import { waitFor } from './wait.ts';
 import { chatOf, OWNER, type World } from './world.ts';

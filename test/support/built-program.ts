@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, rm, stat, symlink, utimes } from 'node:fs/promi
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildProgram } from '../../esbuild.config.ts';
-import { errorCode } from '../../src/util/errors.ts';
+import { errorCode } from '../../src/core/util/errors.ts';
 import { childEnvironment } from './child-environment.ts';
 import { waitFor } from './wait.ts';
 

@@ -7,9 +7,9 @@ import { buildSync } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCES = [
-  'src/storage/checkpoint-worker.ts',
-  'src/memory/search/search-worker.ts',
-  'src/tools/files/search/find-worker.ts',
+  'src/core/storage/checkpoint-worker.ts',
+  'src/core/memory/search/search-worker.ts',
+  'src/core/tools/files/search/find-worker.ts',
 ];
 
 /**

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { errorCode } from '../../src/util/errors.ts';
+import { errorCode } from '../../src/core/util/errors.ts';
 import type { FakeModel } from './fake-model.ts';
 import type { FakeTelegram } from './fake-telegram.ts';
 

@@ -1,5 +1,5 @@
 import { waitFor } from './wait.ts';
-import { NotPermitted, type Permit } from '../../src/util/permit.ts';
+import { NotPermitted, type Permit } from '../../src/core/util/permit.ts';
 
 /** A permit as of a lease, which a test takes back and gives again. */
 export class ChangingPermit implements Permit {

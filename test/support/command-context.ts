@@ -1,4 +1,4 @@
-import type { CommandContext } from '../../src/agent/commands/command.ts';
+import type { CommandContext } from '../../src/core/agent/commands/command.ts';
 import { inboundMessage } from './inbound.ts';
 
 /** What a command that the owner gives in a session is told. */

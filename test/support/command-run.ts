@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { PROGRAM } from './extensions.ts';
 import { run } from '../../src/cli/run.ts';
-import { connectAssistant } from '../../src/gateway/control.ts';
+import { connectAssistant } from '../../src/core/gateway/control.ts';
 import { thisHost } from '../../src/service/host.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 
 export interface CommandRun {
   readonly code: number;

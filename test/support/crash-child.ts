@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { createAssistant } from '../../src/app.ts';
-import type { Hooks } from '../../src/agent/hooks/hooks.ts';
+import type { Hooks } from '../../src/core/agent/hooks/hooks.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**

@@ -3,8 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { tapeName } from '../../src/session/tape-name.ts';
-import { SpillStore } from '../../src/storage/spill.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
+import { SpillStore } from '../../src/core/storage/spill.ts';
 import { startAgentsWorld } from './agents-world.ts';
 import {
   ask,

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { Database } from '../../src/storage/database.ts';
-import { added, openDatabase } from '../../src/storage/open-database.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { Database } from '../../src/core/storage/database.ts';
+import { added, openDatabase } from '../../src/core/storage/open-database.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 
 /**
  * Writes rows to a database of its own, several at a time, and closes it in the middle of that. Arguments: the path, how

@@ -1,4 +1,4 @@
-import { isInvisible } from '../../src/channels/markup/spans.ts';
+import { isInvisible } from '../../src/core/channels/markup/spans.ts';
 
 /** What people see of a message on Discord, and what of it should not have been sent. */
 export interface DiscordReading {

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { createDocumentReader } from '../../src/tools/documents/document-reader.ts';
-import { createPageReader } from '../../src/tools/web/page-reader.ts';
-import { readFileTool } from '../../src/tools/files/read-file.ts';
-import { PathGuard } from '../../src/security/paths/guard.ts';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { errorMessage } from '../../src/util/errors.ts';
+import { createDocumentReader } from '../../src/core/tools/documents/document-reader.ts';
+import { createPageReader } from '../../src/core/tools/web/page-reader.ts';
+import { readFileTool } from '../../src/core/tools/files/read-file.ts';
+import { PathGuard } from '../../src/core/security/paths/guard.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { errorMessage } from '../../src/core/util/errors.ts';
 import { testToolContext } from './tool-context.ts';
 import { PATHS } from './extensions.ts';
 

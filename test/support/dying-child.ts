@@ -1,8 +1,8 @@
 import { flushCompileCache } from 'node:module';
-import type { Hooks } from '../../src/agent/hooks/hooks.ts';
+import type { Hooks } from '../../src/core/agent/hooks/hooks.ts';
 import { createAssistant } from '../../src/app.ts';
-import { MessageBus } from '../../src/bus/bus.ts';
-import { Session } from '../../src/session/session.ts';
+import { MessageBus } from '../../src/core/bus/bus.ts';
+import { Session } from '../../src/core/session/session.ts';
 
 /**
  * The real assistant in a process of its own that kills itself at a stage. Arguments: the home; `model`: before each

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 import { builtProgram } from './built-program.ts';
 import type { FakeModel } from './fake-model.ts';
 import { startFakeOpenAi } from './fake-openai.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { SpillStore } from '../../src/storage/spill.ts';
-import { createExecTool } from '../../src/tools/exec/exec.ts';
-import type { ExecOptions } from '../../src/tools/exec/options.ts';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ToolResult } from '../../src/tools/tool.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { SpillStore } from '../../src/core/storage/spill.ts';
+import { createExecTool } from '../../src/core/tools/exec/exec.ts';
+import type { ExecOptions } from '../../src/core/tools/exec/options.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { sandboxWorld, type SandboxWorld } from './sandbox-world.ts';
 import { testToolContext, type TestCall } from './tool-context.ts';
 

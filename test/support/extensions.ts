@@ -1,8 +1,8 @@
-import { contributionsOf } from '../../src/app/extensions/contributions.ts';
+import { contributionsOf } from '../../src/core/plugins/contributions.ts';
 import { programOf } from '../../src/core/program.ts';
 import { EXTENSIONS } from '../../src/extensions/index.ts';
 import { commandsOf } from '../../src/cli/table/table.ts';
-import { OperationTable } from '../../src/gateway/operations/call.ts';
+import { OperationTable } from '../../src/core/gateway/operations/call.ts';
 
 /** The whole program. */
 export const PROGRAM = programOf(EXTENSIONS);

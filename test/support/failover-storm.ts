@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Postgres } from '../../src/homes/postgres.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { seeded } from './crash-process.ts';
 import type { StormHome } from './home-platforms.ts';
 import { homeStorm, type HomeStormReport } from './home-storm.ts';

@@ -6,9 +6,9 @@ import { join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { TapeEntry } from '../../src/session/entry.ts';
-import { foldHistory } from '../../src/session/history.ts';
-import { listTapes, readTape } from '../../src/session/reader.ts';
+import type { TapeEntry } from '../../src/core/session/entry.ts';
+import { foldHistory } from '../../src/core/session/history.ts';
+import { listTapes, readTape } from '../../src/core/session/reader.ts';
 
 export const FROZEN = fileURLToPath(new URL('../fixtures/homes/', import.meta.url));
 /** The homes inside the archive: the main assistant's and the second assistant's. */

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { dedupeKey } from '../../src/journal/rows.ts';
-import { entrySchema } from '../../src/session/entry.ts';
-import { tapeName } from '../../src/session/tape-name.ts';
+import { dedupeKey } from '../../src/core/journal/rows.ts';
+import { entrySchema } from '../../src/core/session/entry.ts';
+import { tapeName } from '../../src/core/session/tape-name.ts';
 
 const HOUR_MS = 3_600_000;
 const KEY = 'telegram:46';

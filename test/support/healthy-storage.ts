@@ -1,6 +1,6 @@
-import { StorageHealth } from '../../src/storage/storage-health.ts';
-import type { Clock } from '../../src/util/clock.ts';
-import { silentLog } from '../../src/util/log.ts';
+import { StorageHealth } from '../../src/core/storage/storage-health.ts';
+import type { Clock } from '../../src/core/util/clock.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 
 /** A disk that takes whatever the probe takes. */
 export function storageHealth(

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { serversOf } from '../../src/homes/servers.ts';
+import { serversOf } from '../../src/host/homes/servers.ts';
 import { startProxy, type Proxy } from '../homes/proxy.ts';
 import { builtProgram } from './built-program.ts';
 import { killHard, stopSoftly } from './crash-process.ts';

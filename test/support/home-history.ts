@@ -1,5 +1,5 @@
-import { Postgres } from '../../src/homes/postgres.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { Postgres } from '../../src/host/homes/postgres.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 
 /** A gateway took a home or gave it back. */
 export interface Change {

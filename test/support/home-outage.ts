@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { serversOf } from '../../src/homes/servers.ts';
+import { serversOf } from '../../src/host/homes/servers.ts';
 import { builtProgram } from './built-program.ts';
 import { numbersNamed } from './crash-talk.ts';
 import type { HomeGateway } from './home-gateways.ts';

@@ -1,4 +1,4 @@
-import { sessionKeyOf, type InboundDraft, type InboundMessage } from '../../src/bus/messages.ts';
+import { sessionKeyOf, type InboundDraft, type InboundMessage } from '../../src/core/bus/messages.ts';
 
 /** A message as a channel hands it in; everything a test does not care about has a plain value. */
 export function inboundDraft(overrides: Partial<InboundDraft> = {}): InboundDraft {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { plainMarkup } from '../../src/channels/markup/markup.ts';
+import { plainMarkup } from '../../src/core/channels/markup/markup.ts';
 import { hostileDocuments, lines } from './markup-hostile.ts';
 import { faultsOf, platforms } from './markup-platforms.ts';
 import { inkOf } from './visible-lines.ts';

@@ -1,13 +1,13 @@
 import MarkdownIt from 'markdown-it';
 import { isDiscordLink } from '../../src/extensions/discord/text.ts';
-import { commonMarkLiteral, commonMarkParts } from '../../src/channels/markup/commonmark.ts';
+import { commonMarkLiteral, commonMarkParts } from '../../src/core/channels/markup/commonmark.ts';
 import { discordMarkup } from '../../src/extensions/discord/markup.ts';
-import type { LinkRule } from '../../src/channels/markup/inline.ts';
-import { toSpans } from '../../src/channels/markup/markdown.ts';
-import type { Markup } from '../../src/channels/markup/markup.ts';
+import type { LinkRule } from '../../src/core/channels/markup/inline.ts';
+import { toSpans } from '../../src/core/channels/markup/markdown.ts';
+import type { Markup } from '../../src/core/channels/markup/markup.ts';
 import { isSlackLink } from '../../src/extensions/slack/markup-text.ts';
 import { slackMarkup } from '../../src/extensions/slack/markup.ts';
-import { isInvisible, spanText } from '../../src/channels/markup/spans.ts';
+import { isInvisible, spanText } from '../../src/core/channels/markup/spans.ts';
 import { isTelegramLink, telegramMarkup } from '../../src/extensions/telegram/markup.ts';
 import { readDiscord } from './discord-markdown.ts';
 import { readSlack } from './slack-markdown.ts';

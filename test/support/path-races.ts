@@ -2,8 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { PathGuard } from '../../src/security/paths/guard.ts';
-import { AppError } from '../../src/util/errors.ts';
+import type { PathGuard } from '../../src/core/security/paths/guard.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { GUEST, OWNER, pathWorld, readThrough, TAINTED, type PathWorld } from './path-world.ts';
 
 /** How much a race must have seen before it ends. */

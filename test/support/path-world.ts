@@ -1,7 +1,7 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PathCaller } from '../../src/security/paths/rules.ts';
-import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/security/paths/guard.ts';
+import type { PathCaller } from '../../src/core/security/paths/rules.ts';
+import { PathGuard, type PathGuardOptions, type PathUse } from '../../src/core/security/paths/guard.ts';
 import { tempFolder } from './temp.ts';
 import { PATHS } from './extensions.ts';
 

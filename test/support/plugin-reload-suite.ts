@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, vi } from 'vitest';
 import * as z from 'zod';
-import { MessageBus } from '../../src/bus/bus.ts';
+import { MessageBus } from '../../src/core/bus/bus.ts';
 import { apiOf } from './api-world.ts';
 import { CHANGING, followVersions, putVersion, startWirePlatform, type Versions } from './changing-plugin.ts';
 import { childEnvironment } from './child-environment.ts';

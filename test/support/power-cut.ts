@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { errorCode } from '../../src/util/errors.ts';
+import { errorCode } from '../../src/core/util/errors.ts';
 
 /**
  * What is left of a folder when the power goes: `disk.c` keeps in a shadow folder what each sync made durable; of all that

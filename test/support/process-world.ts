@@ -4,15 +4,15 @@ import {
   BackgroundProcesses,
   type BackgroundProcessesOptions,
   type ProcessNews,
-} from '../../src/tools/exec/background/background-processes.ts';
-import { createExecTool } from '../../src/tools/exec/exec.ts';
-import type { ExecOptions } from '../../src/tools/exec/options.ts';
-import { processTool } from '../../src/tools/exec/process-tool.ts';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ToolResult } from '../../src/tools/tool.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { systemRandom } from '../../src/util/random.ts';
-import { silentLog } from '../../src/util/log.ts';
+} from '../../src/core/tools/exec/background/background-processes.ts';
+import { createExecTool } from '../../src/core/tools/exec/exec.ts';
+import type { ExecOptions } from '../../src/core/tools/exec/options.ts';
+import { processTool } from '../../src/core/tools/exec/process-tool.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
+import { silentLog } from '../../src/core/util/log.ts';
 import { tempFolder } from './temp.ts';
 import { testToolContext, type TestCall } from './tool-context.ts';
 

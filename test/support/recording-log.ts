@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/util/log.ts';
+import type { Logger } from '../../src/core/util/log.ts';
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSandbox } from '../../src/security/sandbox/sandbox.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { systemRandom } from '../../src/util/random.ts';
+import { createSandbox } from '../../src/core/security/sandbox/sandbox.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { PATHS } from './extensions.ts';
 
 const [home = '', command = ''] = process.argv.slice(2);

@@ -8,9 +8,9 @@ import {
   type CommandRequest,
   type Sandbox,
   type SandboxOptions,
-} from '../../src/security/sandbox/sandbox.ts';
-import { systemClock } from '../../src/util/clock.ts';
-import { systemRandom } from '../../src/util/random.ts';
+} from '../../src/core/security/sandbox/sandbox.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { systemRandom } from '../../src/core/util/random.ts';
 import { writeProgram } from './program-file.ts';
 import { missing } from './programs.ts';
 import { tempFolder } from './temp.ts';

@@ -1,4 +1,4 @@
-import type { Role } from '../../src/bus/messages.ts';
+import type { Role } from '../../src/core/bus/messages.ts';
 import { pageClient, type Followed, type PageClient } from '../gateway/http/page-client.ts';
 import { apiOf, type ApiWorld } from './api-world.ts';
 import type { DiscordPerson } from './discord-chats.ts';

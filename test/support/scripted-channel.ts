@@ -4,7 +4,7 @@ import {
   type ChannelContext,
   type ChannelHealth,
   type OutgoingPart,
-} from '../../src/channels/channel.ts';
+} from '../../src/core/channels/channel.ts';
 
 /** How one send ends: it arrives, fails so, or hangs until it is cut off. */
 export type SendOutcome = 'ok' | 'hang' | Error;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { ToolRegistry, type RegistryOptions } from '../../src/tools/registry/registry.ts';
-import { defineTool, type Tool, type ToolDefinition, type ToolResult } from '../../src/tools/tool.ts';
+import { ToolRegistry, type RegistryOptions } from '../../src/core/tools/registry/registry.ts';
+import { defineTool, type Tool, type ToolDefinition, type ToolResult } from '../../src/core/tools/tool.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** What `makeRegistry` takes out of everything. */

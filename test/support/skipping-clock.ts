@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '../../src/util/clock.ts';
+import { systemClock, type Clock } from '../../src/core/util/clock.ts';
 
 interface Timer {
   readonly at: number;

@@ -1,5 +1,5 @@
 import MarkdownIt, { type Token } from 'markdown-it';
-import { isInvisible } from '../../src/channels/markup/spans.ts';
+import { isInvisible } from '../../src/core/channels/markup/spans.ts';
 
 /** What people see of a `markdown` block, and what of it should not have been sent. */
 export interface SlackReading {

@@ -1,10 +1,10 @@
-import type { InboundDraft } from '../../src/bus/messages.ts';
-import { ChannelManager } from '../../src/channels/manager.ts';
-import { PlatformChannel } from '../../src/channels/platform.ts';
-import { channelOptions, type ChannelConfig } from '../../src/channels/registry.ts';
+import type { InboundDraft } from '../../src/core/bus/messages.ts';
+import { ChannelManager } from '../../src/core/channels/manager.ts';
+import { PlatformChannel } from '../../src/core/channels/platform.ts';
+import { channelOptions, type ChannelConfig } from '../../src/core/channels/registry.ts';
 import { slack } from '../../src/extensions/slack/channel.ts';
 import { slackOptions } from '../../src/extensions/slack/options.ts';
-import { systemClock, type Clock } from '../../src/util/clock.ts';
+import { systemClock, type Clock } from '../../src/core/util/clock.ts';
 import { steadyRandom } from './delivery-world.ts';
 import { startFakeSlack, type FakeSlack, type FakeSlackOptions } from './fake-slack.ts';
 import { storageHealth } from './healthy-storage.ts';

@@ -2,7 +2,7 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../../src/util/errors.ts';
+import { errorCode } from '../../src/core/util/errors.ts';
 import { builtProgram } from './built-program.ts';
 import { diskEnvironment } from './disk-library.ts';
 import type { FakeModel } from './fake-model.ts';

@@ -1,4 +1,4 @@
-import { isInvisible } from '../../src/channels/markup/spans.ts';
+import { isInvisible } from '../../src/core/channels/markup/spans.ts';
 import { parseTelegramHtml } from './telegram-html.ts';
 
 /** What people see of a message on Telegram, and what of it should not have been sent. */

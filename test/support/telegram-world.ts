@@ -1,8 +1,8 @@
-import { SendError, type OutgoingPart } from '../../src/channels/channel.ts';
-import { ChannelManager } from '../../src/channels/manager.ts';
-import type { ChannelPeople } from '../../src/channels/supervised-channel.ts';
-import { PlatformChannel } from '../../src/channels/platform.ts';
-import { channelOptions, type ChannelConfig } from '../../src/channels/registry.ts';
+import { SendError, type OutgoingPart } from '../../src/core/channels/channel.ts';
+import { ChannelManager } from '../../src/core/channels/manager.ts';
+import type { ChannelPeople } from '../../src/core/channels/supervised-channel.ts';
+import { PlatformChannel } from '../../src/core/channels/platform.ts';
+import { channelOptions, type ChannelConfig } from '../../src/core/channels/registry.ts';
 import { telegram } from '../../src/extensions/telegram/channel.ts';
 import { telegramOptions } from '../../src/extensions/telegram/options.ts';
 import { steadyRandom } from './delivery-world.ts';
@@ -10,7 +10,7 @@ import { startFakeTelegram, type FakeTelegram } from './fake-telegram.ts';
 import { storageHealth } from './healthy-storage.ts';
 import { recordingLog } from './recording-log.ts';
 import { VirtualClock } from './virtual-clock.ts';
-import type { InboundDraft } from '../../src/bus/messages.ts';
+import type { InboundDraft } from '../../src/core/bus/messages.ts';
 
 export const PERSON = 7;
 

@@ -1,4 +1,4 @@
-import type { Role } from '../../src/bus/messages.ts';
+import type { Role } from '../../src/core/bus/messages.ts';
 import { waitFor } from './wait.ts';
 import { chatOf, startWorld, type World } from './world.ts';
 

@@ -9,7 +9,7 @@ import {
   type CallPerson,
   type RunPart,
   type ToolContext,
-} from '../../src/tools/tool.ts';
+} from '../../src/core/tools/tool.ts';
 
 /** What a test says of a call, without its groups. */
 export interface TestCall

@@ -1,10 +1,10 @@
-import type { CalledSkill } from '../../src/agent/prompt/active-skills.ts';
-import { userEntry } from '../../src/agent/prompt/user-message.ts';
-import type { InboundMessage } from '../../src/bus/messages.ts';
-import type { ToldReaction } from '../../src/bus/reactions.ts';
+import type { CalledSkill } from '../../src/core/agent/prompt/active-skills.ts';
+import { userEntry } from '../../src/core/agent/prompt/user-message.ts';
+import type { InboundMessage } from '../../src/core/bus/messages.ts';
+import type { ToldReaction } from '../../src/core/bus/reactions.ts';
 import type { App } from '../../src/core/app.ts';
-import type { EntryDraft } from '../../src/session/entry.ts';
-import { MediaStore } from '../../src/storage/media.ts';
+import type { EntryDraft } from '../../src/core/session/entry.ts';
+import { MediaStore } from '../../src/core/storage/media.ts';
 import { appWith } from './app-with.ts';
 import { inboundMessage } from './inbound.ts';
 

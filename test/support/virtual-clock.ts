@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/util/clock.ts';
+import type { Clock } from '../../src/core/util/clock.ts';
 
 interface Timer {
   at: number;

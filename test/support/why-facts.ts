@@ -1,6 +1,6 @@
-import type { WhyFacts } from '../../src/agent/why/facts.ts';
-import type { MessageLife, QuestionLife, ReplyLife, TurnLife } from '../../src/journal/lives.ts';
-import type { TapeEntry } from '../../src/session/entry.ts';
+import type { WhyFacts } from '../../src/core/agent/why/facts.ts';
+import type { MessageLife, QuestionLife, ReplyLife, TurnLife } from '../../src/core/journal/lives.ts';
+import type { TapeEntry } from '../../src/core/session/entry.ts';
 
 /** What the stores know of a message that was answered, and what can be different of it. */
 

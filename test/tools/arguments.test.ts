@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import { defineTool, type ToolResult } from '../../src/tools/tool.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import { defineTool, type ToolResult } from '../../src/core/tools/tool.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

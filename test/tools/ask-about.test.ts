@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Tool } from '../../src/tools/tool.ts';
+import type { Tool } from '../../src/core/tools/tool.ts';
 import { call, makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 

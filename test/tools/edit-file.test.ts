@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ToolResult } from '../../src/tools/tool.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { fileTools } from '../support/file-tools.ts';
 
 interface Edit {

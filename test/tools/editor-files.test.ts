@@ -1,10 +1,10 @@
 import { readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { EditorFileReply, EditorFileRequest } from '../../src/bus/editor.ts';
-import { sha256 } from '../../src/storage/change-log.ts';
-import { EditorFiles } from '../../src/tools/files/editor-files.ts';
-import type { ToolResult } from '../../src/tools/tool.ts';
+import type { EditorFileReply, EditorFileRequest } from '../../src/core/bus/editor.ts';
+import { sha256 } from '../../src/core/storage/change-log.ts';
+import { EditorFiles } from '../../src/core/tools/files/editor-files.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { onlyReads } from '../../src/tools/exec/only-reads.ts';
-import { NO_TARGETS } from '../../src/tools/tool.ts';
-import { AppError } from '../../src/util/errors.ts';
+import { onlyReads } from '../../src/core/tools/exec/only-reads.ts';
+import { NO_TARGETS } from '../../src/core/tools/tool.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { call, makeRegistry, result, TOKEN, tool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

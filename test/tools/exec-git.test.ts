@@ -4,7 +4,7 @@ import { chmod, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { ApprovalRequest } from '../../src/tools/tool.ts';
+import type { ApprovalRequest } from '../../src/core/tools/tool.ts';
 import { execWorld, type ExecWorld } from '../support/exec-world.ts';
 import { processWorld } from '../support/process-world.ts';
 import { describeWith } from '../support/test-with.ts';

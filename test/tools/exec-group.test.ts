@@ -2,11 +2,11 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SandboxProbe } from '../../src/security/sandbox/probe.ts';
-import { DEFAULT_LIMITS } from '../../src/security/sandbox/profile.ts';
-import type { CommandRequest, Sandbox } from '../../src/security/sandbox/sandbox.ts';
-import { createExecTool } from '../../src/tools/exec/exec.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import type { SandboxProbe } from '../../src/core/security/sandbox/probe.ts';
+import { DEFAULT_LIMITS } from '../../src/core/security/sandbox/profile.ts';
+import type { CommandRequest, Sandbox } from '../../src/core/security/sandbox/sandbox.ts';
+import { createExecTool } from '../../src/core/tools/exec/exec.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 const AVAILABLE: SandboxProbe = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { OutputEnds } from '../../src/tools/exec/output-ends.ts';
-import type { StreamName } from '../../src/tools/exec/output-order.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { OutputEnds } from '../../src/core/tools/exec/output-ends.ts';
+import type { StreamName } from '../../src/core/tools/exec/output-order.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 
 /** What is shown of pieces that came in this order; those of stderr begin with `!`. */
 function endsOf(pieces: readonly string[]): OutputEnds {

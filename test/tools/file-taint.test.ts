@@ -1,12 +1,12 @@
 import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
-import { UntrustedFiles } from '../../src/storage/untrusted-files.ts';
-import { builtinTools } from '../../src/tools/registry/builtin.ts';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ToolResult } from '../../src/tools/tool.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
+import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
+import { builtinTools } from '../../src/core/tools/registry/builtin.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { pdfOf } from './web-world.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { memorySearchTool, type MemorySearcher } from '../../src/extensions/memory/search-tool.ts';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { ToolResult } from '../../src/tools/tool.ts';
-import { toJsonSchema } from '../../src/tools/registry/schema.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
+import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 type Found = Awaited<ReturnType<MemorySearcher['search']>>;

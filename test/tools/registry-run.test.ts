@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { renderResult } from '../../src/tools/registry/result.ts';
-import type { Tool, ToolResult } from '../../src/tools/tool.ts';
+import { renderResult } from '../../src/core/tools/registry/result.ts';
+import type { Tool, ToolResult } from '../../src/core/tools/tool.ts';
 import { askingTool, call, makeRegistry, result, TOKEN, tool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';

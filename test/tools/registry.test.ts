@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { runToolOnce } from '../../src/tools/registry/run-once.ts';
-import type { ToolDecision } from '../../src/tools/tool.ts';
+import { runToolOnce } from '../../src/core/tools/registry/run-once.ts';
+import type { ToolDecision } from '../../src/core/tools/tool.ts';
 import { askingTool, call, makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { settle } from '../support/virtual-clock.ts';

@@ -1,8 +1,8 @@
 import { chmod, mkdir, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { LARGEST_COPY } from '../../src/storage/change-log.ts';
-import { restoreFiles, type RestoredFile } from '../../src/tools/files/restore-files.ts';
+import { LARGEST_COPY } from '../../src/core/storage/change-log.ts';
+import { restoreFiles, type RestoredFile } from '../../src/core/tools/files/restore-files.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 
 const SESSION = 'terminal:test';

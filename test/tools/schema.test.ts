@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import * as z3 from 'zod/v3';
 import { describe, expect, test } from 'vitest';
-import { PathGuard } from '../../src/security/paths/guard.ts';
-import { editFileTool } from '../../src/tools/files/edit-file.ts';
-import { applyPatchTool } from '../../src/tools/files/apply-patch.ts';
-import { globTool } from '../../src/tools/files/search/glob.ts';
-import { grepTool } from '../../src/tools/files/search/grep.ts';
-import { listDirTool } from '../../src/tools/files/list-dir.ts';
-import { readFileTool } from '../../src/tools/files/read-file.ts';
-import { toJsonSchema } from '../../src/tools/registry/schema.ts';
-import { writeFileTool } from '../../src/tools/files/write-file.ts';
+import { PathGuard } from '../../src/core/security/paths/guard.ts';
+import { editFileTool } from '../../src/core/tools/files/edit-file.ts';
+import { applyPatchTool } from '../../src/core/tools/files/apply-patch.ts';
+import { globTool } from '../../src/core/tools/files/search/glob.ts';
+import { grepTool } from '../../src/core/tools/files/search/grep.ts';
+import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
+import { readFileTool } from '../../src/core/tools/files/read-file.ts';
+import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
 import { PATHS } from '../support/extensions.ts';
 
 const guard = new PathGuard({

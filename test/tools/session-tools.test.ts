@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import { call, tool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

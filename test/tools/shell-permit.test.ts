@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { shellCall, startShell, type Exit } from '../../src/tools/exec/shell.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { shellCall, startShell, type Exit } from '../../src/core/tools/exec/shell.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 
 /** Starts a command that writes a file, with a permit that is withdrawn while it is started or is not; whether the file is there then. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { refusedBySkills } from '../../src/tools/registry/skill-limits.ts';
-import { NO_SKILLS, type ActiveSkills } from '../../src/tools/tool.ts';
+import { refusedBySkills } from '../../src/core/tools/registry/skill-limits.ts';
+import { NO_SKILLS, type ActiveSkills } from '../../src/core/tools/tool.ts';
 
 const GIT: ActiveSkills = {
   names: ['git-notes'],

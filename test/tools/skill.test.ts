@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { skillTool } from '../../src/tools/skill.ts';
-import type { Executed } from '../../src/tools/tool.ts';
+import { skillTool } from '../../src/core/tools/skill.ts';
+import type { Executed } from '../../src/core/tools/tool.ts';
 import { openSkillsWorld, ordinary, type SkillsWorld } from '../skills/skills-world.ts';
 import { testToolContext } from '../support/tool-context.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { urlOrigin } from '../../src/security/access/url-origin.ts';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import { defineTool, type ApprovalRequest, type Taint, type Tool } from '../../src/tools/tool.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { urlOrigin } from '../../src/core/security/access/url-origin.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import { defineTool, type ApprovalRequest, type Taint, type Tool } from '../../src/core/tools/tool.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 const BOTH: Taint = { untrusted: true, private: true };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Role } from '../../src/bus/messages.ts';
-import { tapeTool, type TapeActions, type TapeAnswer } from '../../src/tools/tape.ts';
-import type { ToolResult } from '../../src/tools/tool.ts';
+import type { Role } from '../../src/core/bus/messages.ts';
+import { tapeTool, type TapeActions, type TapeAnswer } from '../../src/core/tools/tape.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { makeRegistry } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
 

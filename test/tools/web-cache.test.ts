@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { PageCache, type FoundPage } from '../../src/tools/web/page-cache.ts';
-import { webFetchTool } from '../../src/tools/web/web-fetch.ts';
+import { PageCache, type FoundPage } from '../../src/core/tools/web/page-cache.ts';
+import { webFetchTool } from '../../src/core/tools/web/web-fetch.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { caller, webWorld } from './web-world.ts';
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
-import { webFetchTool } from '../../src/tools/web/web-fetch.ts';
-import { createPageReader, type ReadPage } from '../../src/tools/web/page-reader.ts';
-import { readPage } from '../../src/tools/web/read-page.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
+import { webFetchTool } from '../../src/core/tools/web/web-fetch.ts';
+import { createPageReader, type ReadPage } from '../../src/core/tools/web/page-reader.ts';
+import { readPage } from '../../src/core/tools/web/read-page.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { pause } from '../support/http.ts';
 import { tempFolder } from '../support/temp.ts';
 import { caller, pdfOf, webWorld, type Call, type WebWorld } from './web-world.ts';
@@ -328,7 +328,7 @@ describe('as every tool', () => {
   test('it loads nothing heavy before its first call', async () => {
     await using folder = await tempFolder();
     const record = join(folder.path, 'loads');
-    const script = `await import(${JSON.stringify(new URL('../../src/tools/registry/builtin.ts', import.meta.url).href)})`;
+    const script = `await import(${JSON.stringify(new URL('../../src/core/tools/registry/builtin.ts', import.meta.url).href)})`;
     const recorder = new URL('../support/record-loads.ts', import.meta.url).href;
     await promisify(execFile)(process.execPath, ['--import', recorder, '--input-type=module', '-e', script], {
       cwd: ROOT,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createGuardedFetch } from '../../src/security/fetch/fetch.ts';
-import { webFetchTool } from '../../src/tools/web/web-fetch.ts';
-import { webSearchTool } from '../../src/tools/web/web-search.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
+import { webFetchTool } from '../../src/core/tools/web/web-fetch.ts';
+import { webSearchTool } from '../../src/core/tools/web/web-search.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { caller, webWorld } from './web-world.ts';
 

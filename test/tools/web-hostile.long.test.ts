@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createPageReader } from '../../src/tools/web/page-reader.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { createPageReader } from '../../src/core/tools/web/page-reader.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { CORPUS } from './web-corpus.ts';
 
 test.each(CORPUS)('$name: still gives its text, in two times 5 s', async ({ page, expected }) => {

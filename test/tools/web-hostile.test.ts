@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createPageReader } from '../../src/tools/web/page-reader.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { createPageReader } from '../../src/core/tools/web/page-reader.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { times, WORST } from './web-corpus.ts';
 
 const NEVER = { role: 'owner', signal: new AbortController().signal } as const;

@@ -1,7 +1,7 @@
 import { expect, describe, test } from 'vitest';
-import { contentKind } from '../../src/tools/web/content-kind.ts';
-import type { PageText } from '../../src/tools/web/page-task.ts';
-import { readPage } from '../../src/tools/web/read-page.ts';
+import { contentKind } from '../../src/core/tools/web/content-kind.ts';
+import type { PageText } from '../../src/core/tools/web/page-task.ts';
+import { readPage } from '../../src/core/tools/web/read-page.ts';
 
 /** What is made of an answer, with the parser or without. */
 async function read(body: string | Uint8Array, type = 'text/html; charset=utf-8', simple = false): Promise<PageText> {

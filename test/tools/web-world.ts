@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createGuardedFetch, type GuardedFetch } from '../../src/security/fetch/fetch.ts';
-import { ToolRegistry } from '../../src/tools/registry/registry.ts';
-import type { Tool, ToolResult } from '../../src/tools/tool.ts';
-import { systemClock } from '../../src/util/clock.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../src/core/security/fetch/fetch.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import type { Tool, ToolResult } from '../../src/core/tools/tool.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { startServer } from '../support/http.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 

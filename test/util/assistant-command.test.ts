@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { assistantCommand } from '../../src/util/assistant-command.ts';
+import { assistantCommand } from '../../src/core/util/assistant-command.ts';
 
 test.each([
   ['chat', 'npm run chat', 'assistant chat'],

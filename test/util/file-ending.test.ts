@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fileEnding } from '../../src/util/file-ending.ts';
+import { fileEnding } from '../../src/core/util/file-ending.ts';
 
 const TEXT = Buffer.from('some words\n');
 const NOTHING_KNOWN = 'application/octet-stream';

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, property } from 'fast-check';
 import { expect, test } from 'vitest';
-import { diffLines } from '../../src/util/line-diff.ts';
+import { diffLines } from '../../src/core/util/line-diff.ts';
 
 const diff = (before: string, after: string): readonly string[] =>
   diffLines(before, after).map(({ sign, line }) => `${sign}${line}`);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Slots } from '../../src/util/slots.ts';
+import { Slots } from '../../src/core/util/slots.ts';
 import { settle } from '../support/virtual-clock.ts';
 
 test('who waits for a slot gets it in the order of asking, however often somebody asks again', async () => {

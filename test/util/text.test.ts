@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutFence } from '../../src/util/text.ts';
+import { withoutFence } from '../../src/core/util/text.ts';
 
 test('a text loses the fence around it only where that is closed', () => {
   expect(withoutFence('~~~\nx\n~~~\n')).toBe('x');

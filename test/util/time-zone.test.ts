@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { startOfDay } from '../../src/util/time-zone.ts';
+import { startOfDay } from '../../src/core/util/time-zone.ts';
 
 test.each([
   ['Europe/Vienna', '2026-07-01T10:00:00Z', '2026-06-30T22:00:00.000Z'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shortRound } from '../../src/util/wake.ts';
+import { shortRound } from '../../src/core/util/wake.ts';
 
 test('many who have much to do get their turns in the order in which they came, a few in each round of the event loop', async () => {
   const order: number[] = [];

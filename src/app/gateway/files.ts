@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Media } from '../../bus/messages.ts';
+import type { Media } from '../../core/bus/messages.ts';
 import type { App } from '../../core/app.ts';
-import type { ChatFiles } from '../../gateway/http/files.ts';
-import { ifThere } from '../../storage/files.ts';
-import { imageType } from '../../tools/files/file-text.ts';
+import type { ChatFiles } from '../../core/gateway/http/files.ts';
+import { ifThere } from '../../core/storage/files.ts';
+import { imageType } from '../../core/tools/files/file-text.ts';
 
 /** The files that the page sends and shows. The name of an upload is that of its file, then the media type that the page gave it. */
 export function filesOf({ journal, media, uploads }: App): ChatFiles {

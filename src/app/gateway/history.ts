@@ -1,12 +1,12 @@
 import type { App } from '../../core/app.ts';
-import type { ServedHistory } from '../../gateway/http/history.ts';
-import type { EntryPage, HistoryItem, HistoryPage, HistoryUsage } from '../../gateway/http/wire.ts';
-import { saidIn, type EntryOf, type MessageEntry, type TapeEntry } from '../../session/entry.ts';
-import { hasTape, readTape } from '../../session/reader.ts';
-import { AppError } from '../../util/errors.ts';
+import type { ServedHistory } from '../../core/gateway/http/history.ts';
+import type { EntryPage, HistoryItem, HistoryPage, HistoryUsage } from '../../core/gateway/http/wire.ts';
+import { saidIn, type EntryOf, type MessageEntry, type TapeEntry } from '../../core/session/entry.ts';
+import { hasTape, readTape } from '../../core/session/reader.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { markOf, unknownSession } from '../requests/session-log.ts';
 import { besideTape } from './watching.ts';
-import { cut } from '../../util/text.ts';
+import { cut } from '../../core/util/text.ts';
 
 const LONGEST_TEXT = 20_000;
 const ENTRY_PAGE = 100_000;

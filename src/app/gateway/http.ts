@@ -1,8 +1,8 @@
 import type { App } from '../../core/app.ts';
-import type { Feed } from '../../gateway/feed/feed.ts';
-import type { Inside } from '../../gateway/http/options.ts';
-import type { HttpServer } from '../../gateway/http/server.ts';
-import { cleanHealth } from '../channels.ts';
+import type { Feed } from '../../core/gateway/feed/feed.ts';
+import type { Inside } from '../../core/gateway/http/options.ts';
+import type { HttpServer } from '../../core/gateway/http/server.ts';
+import { cleanHealth } from '../../core/assistant/channels.ts';
 import { filesOf } from './files.ts';
 import { historyOf } from './history.ts';
 import { loadPage } from './page.ts';
@@ -15,10 +15,10 @@ export async function serveHttp(
   { assistant, port }: { readonly assistant: Inside['assistant']; readonly port: number | undefined },
 ): Promise<HttpServer & Pick<Feed, 'changed'>> {
   const { bus, paths, random, version, clock, log, storage, startedAt } = app;
-  const { startHttpServer } = await import('../../gateway/http/server.ts');
-  const feedModule = await import('../../gateway/feed/feed.ts');
-  const { gatewayToken } = await import('../../gateway/token.ts');
-  const { webDraft } = await import('../../gateway/http/web-draft.ts');
+  const { startHttpServer } = await import('../../core/gateway/http/server.ts');
+  const feedModule = await import('../../core/gateway/feed/feed.ts');
+  const { gatewayToken } = await import('../../core/gateway/token.ts');
+  const { webDraft } = await import('../../core/gateway/http/web-draft.ts');
   const { host, port: configured, token, publicUrl, ui } = app.config.gateway;
   const health = (): ReturnType<typeof cleanHealth> => cleanHealth(app);
   await using stack = new AsyncDisposableStack();

@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import * as z from 'zod';
-import { packageFile } from '../../config/version.ts';
-import type { PageFiles } from '../../gateway/http/assets.ts';
-import { AppError, errorCode } from '../../util/errors.ts';
+import { packageFile } from '../../core/config/version.ts';
+import type { PageFiles } from '../../core/gateway/http/assets.ts';
+import { AppError, errorCode } from '../../core/util/errors.ts';
 
 interface Built {
   /** Below the root of the server, such as `index.html` or `assets/main-4KQ2.js`. */

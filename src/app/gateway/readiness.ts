@@ -1,8 +1,8 @@
 import type { App } from '../../core/app.ts';
-import type { Readiness as Found } from '../../gateway/http/options.ts';
-import { deadline, raceAbort } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
-import { cleanHealth } from '../channels.ts';
+import type { Readiness as Found } from '../../core/gateway/http/options.ts';
+import { deadline, raceAbort } from '../../core/util/clock.ts';
+import { errorMessage } from '../../core/util/errors.ts';
+import { cleanHealth } from '../../core/assistant/channels.ts';
 
 const JOURNAL_MS = 5_000;
 /** A failed answer counts for so long, unless one succeeds. */

@@ -1,11 +1,11 @@
-import { FROM } from '../../bus/messages.ts';
+import { FROM } from '../../core/bus/messages.ts';
 import type { App } from '../../core/app.ts';
-import type { FeedOptions } from '../../gateway/feed/feed.ts';
-import type { Row, WaitingQuestion } from '../../gateway/http/wire.ts';
-import type { FeedRow } from '../../journal/feed.ts';
-import type { QuestionRow } from '../../journal/questions.ts';
-import type { Redact } from '../../security/redact/redact.ts';
-import { cut as shortened, shellWord } from '../../util/text.ts';
+import type { FeedOptions } from '../../core/gateway/feed/feed.ts';
+import type { Row, WaitingQuestion } from '../../core/gateway/http/wire.ts';
+import type { FeedRow } from '../../core/journal/feed.ts';
+import type { QuestionRow } from '../../core/journal/questions.ts';
+import type { Redact } from '../../core/security/redact/redact.ts';
+import { cut as shortened, shellWord } from '../../core/util/text.ts';
 
 const LONGEST_TEXT = 20_000;
 /** Of each direction, for a page of a history. */

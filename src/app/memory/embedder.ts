@@ -1,21 +1,21 @@
-import type { Spender } from '../../agent/context/budget.ts';
+import type { Spender } from '../../core/agent/context/budget.ts';
 import type { App } from '../../core/app.ts';
-import type { Embedder, MeaningState } from '../../memory/meaning/meaning.ts';
+import type { Embedder, MeaningState } from '../../core/memory/meaning/meaning.ts';
 import {
   canEmbed,
   embeddingServer,
   meaningText,
   openEmbeddings,
   type EmbeddingServer,
-} from '../../providers/embedding-server.ts';
-import { readFacts } from '../../providers/error-facts.ts';
-import type { Embed, Embeddings } from '../../providers/vendor.ts';
-import { DeadlineError } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
-import { noUsage } from '../../util/token-usage.ts';
-import { countText, literal } from '../../util/text.ts';
-import { startOfDay } from '../../util/time-zone.ts';
-import type { Base } from '../base.ts';
+} from '../../core/providers/embedding-server.ts';
+import { readFacts } from '../../core/providers/error-facts.ts';
+import type { Embed, Embeddings } from '../../core/providers/vendor.ts';
+import { DeadlineError } from '../../core/util/clock.ts';
+import { errorMessage } from '../../core/util/errors.ts';
+import { noUsage } from '../../core/util/token-usage.ts';
+import { countText, literal } from '../../core/util/text.ts';
+import { startOfDay } from '../../core/util/time-zone.ts';
+import type { Base } from '../../core/assistant/base.ts';
 
 const SOURCE = 'embeddings';
 /** Under which the usage is summed: it belongs to no conversation. */

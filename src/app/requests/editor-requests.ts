@@ -1,7 +1,7 @@
 import type { App } from '../../core/app.ts';
-import type { editors as operations } from '../../gateway/operations/editors.ts';
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { EditorSession } from '../../storage/editor-sessions.ts';
+import type { editors as operations } from '../../core/gateway/operations/editors.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import type { EditorSession } from '../../core/storage/editor-sessions.ts';
 import { changedTexts } from './changed-texts.ts';
 import { unknownSession } from './session-log.ts';
 

@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
 import type { App } from '../../core/app.ts';
-import { FILE_NAMES, type FileFacts, type FileName } from '../../gateway/operations/files.ts';
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import { type MemoryText } from '../../memory/files/memory-file.ts';
-import type { MemoryStore } from '../../memory/files/store.ts';
-import type { Version } from '../../memory/files/versions.ts';
-import { ifThere } from '../../storage/files.ts';
-import { AppError } from '../../util/errors.ts';
-import { countText } from '../../util/text.ts';
+import { FILE_NAMES, type FileFacts, type FileName } from '../../core/gateway/operations/files.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import { type MemoryText } from '../../core/memory/files/memory-file.ts';
+import type { MemoryStore } from '../../core/memory/files/store.ts';
+import type { Version } from '../../core/memory/files/versions.ts';
+import { ifThere } from '../../core/storage/files.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { countText } from '../../core/util/text.ts';
 
 type FileRequests = 'filesList' | 'filesRead' | 'filesWrite' | 'filesLog' | 'filesVersion' | 'filesRestore';
 

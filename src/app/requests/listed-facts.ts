@@ -1,7 +1,7 @@
-import type { ListedFact } from '../../gateway/operations/memory.ts';
-import type { FactRecord } from '../../memory/facts/source.ts';
-import { endText, sourceText } from '../../memory/facts/text.ts';
-import type { MemoryStore } from '../../memory/files/store.ts';
+import type { ListedFact } from '../../core/gateway/operations/memory.ts';
+import type { FactRecord } from '../../core/memory/facts/source.ts';
+import { endText, sourceText } from '../../core/memory/facts/text.ts';
+import type { MemoryStore } from '../../core/memory/files/store.ts';
 
 const MOST_PAST = 200;
 

@@ -1,7 +1,7 @@
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { Journal } from '../../journal/journal.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import type { Journal } from '../../core/journal/journal.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
 
 type MailRequests = 'outboxList' | 'outboxRetry' | 'outboxDrop' | 'inboxList' | 'inboxRetry' | 'inboxDrop';
 

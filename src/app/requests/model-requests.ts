@@ -1,6 +1,6 @@
 import type { App } from '../../core/app.ts';
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import { fullName } from '../agent/models.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import { fullName } from '../../core/assistant/models.ts';
 
 const RECENT_MS = 90 * 86_400_000;
 const MOST = 200;

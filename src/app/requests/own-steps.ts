@@ -1,8 +1,8 @@
 import type { App } from '../../core/app.ts';
-import type { OwnStep, WhyAnswer } from '../../gateway/operations/activity.ts';
-import type { RequestParams } from '../../gateway/operations/operations.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
+import type { OwnStep, WhyAnswer } from '../../core/gateway/operations/activity.ts';
+import type { RequestParams } from '../../core/gateway/operations/operations.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
 
 /** Why one thing happened, or everything since a time; without both, what the assistant did by itself. */
 export async function whyAnswer({ count, about, since }: RequestParams<'why'>, app: App): Promise<WhyAnswer> {

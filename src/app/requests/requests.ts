@@ -1,8 +1,8 @@
-import { mentionsText } from '../../agent/commands/memory.ts';
+import { mentionsText } from '../../core/agent/commands/memory.ts';
 import type { App } from '../../core/app.ts';
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { editorRequests } from './editor-requests.ts';
 import { fileRequests } from './file-requests.ts';
 import { listedFacts } from './listed-facts.ts';

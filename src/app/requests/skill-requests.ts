@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { draftChange, writeConfig } from '../../config/change.ts';
+import { draftChange, writeConfig } from '../../core/config/change.ts';
 import type { App } from '../../core/app.ts';
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { SkillFacts, SkillOffer } from '../../gateway/operations/skills.ts';
-import type { InstallPlan } from '../../skills/install.ts';
-import type { Skill } from '../../skills/skill.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
-import { oneLine } from '../../util/text.ts';
-import type { SkillInstaller } from '../extensions/skill-installer.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import type { SkillFacts, SkillOffer } from '../../core/gateway/operations/skills.ts';
+import type { InstallPlan } from '../../core/skills/install.ts';
+import type { Skill } from '../../core/skills/skill.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { oneLine } from '../../core/util/text.ts';
+import type { SkillInstaller } from '../../core/skills/skill-installer.ts';
 
 export interface SkillRequests extends Pick<RequestHandlers, 'skillsList' | 'skillsInstall' | 'skillsRemove'> {
   readonly skillsSet: (change: { readonly name: string; readonly enabled: boolean }) => Promise<null>;
@@ -19,7 +19,7 @@ export function skillRequests(app: App): SkillRequests {
   const catalog = app.skills;
   // What reads skills with all their forms is loaded with the first call.
   const opened = async (): Promise<SkillInstaller> => {
-    const { openSkillInstaller } = await import('../extensions/skill-installer.ts');
+    const { openSkillInstaller } = await import('../../core/skills/skill-installer.ts');
     return openSkillInstaller(app.config, app.paths, { env: app.env, catalog });
   };
   const find = async (name: string): Promise<Skill> => {

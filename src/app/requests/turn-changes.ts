@@ -1,12 +1,12 @@
 import { realpath } from 'node:fs/promises';
 import { relative } from 'node:path';
-import type { ReceiptItem } from '../../agent/receipt/receipt.ts';
+import type { ReceiptItem } from '../../core/agent/receipt/receipt.ts';
 import type { App } from '../../core/app.ts';
-import type { TurnChange } from '../../gateway/operations/traces.ts';
-import type { TurnRecord } from '../../journal/turn-records.ts';
-import type { ChangeLog, RecordedChange } from '../../storage/change-log.ts';
-import { previewOf } from '../../tools/files/change-preview.ts';
-import { cut } from '../../util/text.ts';
+import type { TurnChange } from '../../core/gateway/operations/traces.ts';
+import type { TurnRecord } from '../../core/journal/turn-records.ts';
+import type { ChangeLog, RecordedChange } from '../../core/storage/change-log.ts';
+import { previewOf } from '../../core/tools/files/change-preview.ts';
+import { cut } from '../../core/util/text.ts';
 import { changedTexts } from './changed-texts.ts';
 
 /** Files and jobs of a turn whose lines are shown, and characters of what is shown of each. */

@@ -1,13 +1,13 @@
-import { receiptOf } from '../../agent/receipt/receipt.ts';
+import { receiptOf } from '../../core/agent/receipt/receipt.ts';
 import type { App } from '../../core/app.ts';
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { TraceStep, TraceTokens, TurnFacts, TurnTrace } from '../../gateway/operations/traces.ts';
-import type { TurnRecord } from '../../journal/turn-records.ts';
-import { type CallRecord, type EntryOf, saidIn, type TapeEntry } from '../../session/entry.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
-import { entriesOfTurn } from '../agent/why.ts';
-import { cut } from '../../util/text.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import type { TraceStep, TraceTokens, TurnFacts, TurnTrace } from '../../core/gateway/operations/traces.ts';
+import type { TurnRecord } from '../../core/journal/turn-records.ts';
+import { type CallRecord, type EntryOf, saidIn, type TapeEntry } from '../../core/session/entry.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { entriesOfTurn } from '../../core/assistant/why.ts';
+import { cut } from '../../core/util/text.ts';
 import { turnChanges } from './turn-changes.ts';
 
 const LONGEST_TEXT = 2_000;

@@ -1,9 +1,9 @@
-import { undoText } from '../../agent/undo/text.ts';
-import type { UndoPlan } from '../../agent/undo/undo.ts';
+import { undoText } from '../../core/agent/undo/text.ts';
+import type { UndoPlan } from '../../core/agent/undo/undo.ts';
 import type { App } from '../../core/app.ts';
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { UndoneTurn } from '../../gateway/operations/undo.ts';
-import { AppError } from '../../util/errors.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import type { UndoneTurn } from '../../core/gateway/operations/undo.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { unknownTurn } from './turn-trace.ts';
 
 /** What a person may ask about taking one turn back, whichever it is. */

@@ -1,8 +1,8 @@
 import type { App } from '../../core/app.ts';
-import type { RequestHandlers } from '../../gateway/operations/operations.ts';
-import type { UsageSums } from '../../gateway/operations/usage.ts';
-import { addSums, NOTHING, type UsageSum } from '../../journal/usage.ts';
-import { localTime, startOfDay } from '../../util/time-zone.ts';
+import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
+import type { UsageSums } from '../../core/gateway/operations/usage.ts';
+import { addSums, NOTHING, type UsageSum } from '../../core/journal/usage.ts';
+import { localTime, startOfDay } from '../../core/util/time-zone.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,5 +1,5 @@
-import type { CallPattern, SkillCase } from '../../skills/cases.ts';
-import { countText, dollars, oneLine } from '../../util/text.ts';
+import type { CallPattern, SkillCase } from '../../core/skills/cases.ts';
+import { countText, dollars, oneLine } from '../../core/util/text.ts';
 import { fits } from './matching.ts';
 import type { Trial } from './trial.ts';
 import type { TrialCall } from './watch.ts';

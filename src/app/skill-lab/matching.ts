@@ -1,4 +1,4 @@
-import type { CallPattern } from '../../skills/cases.ts';
+import type { CallPattern } from '../../core/skills/cases.ts';
 
 /** A call as it is looked at: its tool, and its arguments as parsed JSON. */
 export interface SeenCall {

@@ -1,8 +1,8 @@
-import { saidIn, type MessageEntry, type TapeEntry } from '../../session/entry.ts';
-import type { Skill } from '../../skills/skill.ts';
-import { BATCH } from '../../tools/batch.ts';
-import { ownName } from '../../tools/registry/aliases.ts';
-import { AppError } from '../../util/errors.ts';
+import { saidIn, type MessageEntry, type TapeEntry } from '../../core/session/entry.ts';
+import type { Skill } from '../../core/skills/skill.ts';
+import { BATCH } from '../../core/tools/batch.ts';
+import { ownName } from '../../core/tools/registry/aliases.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { callsOf } from '../traces/rebuild.ts';
 import { parseTrace } from '../traces/trace-file.ts';
 import type { Trial } from './trial.ts';

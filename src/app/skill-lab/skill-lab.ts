@@ -1,12 +1,12 @@
-import type { SkillCase } from '../../skills/cases.ts';
-import { AppError } from '../../util/errors.ts';
-import { oneLine } from '../../util/text.ts';
+import type { SkillCase } from '../../core/skills/cases.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { oneLine } from '../../core/util/text.ts';
 import { misses } from './judge.ts';
 import type { RecordedTrial } from './recorded.ts';
 import { runTrial, type Trial, type TrialLimits, type TrialPlan, type TrialOptions } from './trial.ts';
 
-export { readCases, type SkillCase } from '../../skills/cases.ts';
-export { skeletonOf } from '../../skills/skeleton.ts';
+export { readCases, type SkillCase } from '../../core/skills/cases.ts';
+export { skeletonOf } from '../../core/skills/skeleton.ts';
 export { callText } from './judge.ts';
 export { recordedTrial } from './recorded.ts';
 export type { Trial, TrialLimits } from './trial.ts';

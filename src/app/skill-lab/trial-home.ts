@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Environment } from '../../config/environment.ts';
-import { homePaths, type HomePaths } from '../../config/home.ts';
-import { initHome } from '../../config/init.ts';
-import { installSkill, planFiles, planInstall } from '../../skills/install.ts';
-import { CASES_FILE, type Skill } from '../../skills/skill.ts';
-import { copyFolder } from '../../storage/copy-folder.ts';
-import { ensureDirectory, namesIn, readIfExists, replaceDurable } from '../../storage/files.ts';
-import type { Clock } from '../../util/clock.ts';
-import { workspaceSkills } from '../extensions/skills.ts';
+import type { Environment } from '../../core/config/environment.ts';
+import { homePaths, type HomePaths } from '../../core/config/home.ts';
+import { initHome } from '../../core/config/init.ts';
+import { installSkill, planFiles, planInstall } from '../../core/skills/install.ts';
+import { CASES_FILE, type Skill } from '../../core/skills/skill.ts';
+import { copyFolder } from '../../core/storage/copy-folder.ts';
+import { ensureDirectory, namesIn, readIfExists, replaceDurable } from '../../core/storage/files.ts';
+import type { Clock } from '../../core/util/clock.ts';
+import { workspaceSkills } from '../../core/skills/open-skills.ts';
 import { agreedToolsFile } from '../tools/mcp.ts';
 
 /** What of a real workspace is copied for a trial. */

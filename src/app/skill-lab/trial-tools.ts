@@ -1,7 +1,7 @@
-import type { CannedAnswer } from '../../skills/cases.ts';
-import { withTaint } from '../../tools/registry/tainted-call.ts';
-import { callTitle } from '../../tools/registry/result.ts';
-import type { Tool, ToolContext, ToolDecision, ToolResult } from '../../tools/tool.ts';
+import type { CannedAnswer } from '../../core/skills/cases.ts';
+import { withTaint } from '../../core/tools/registry/tainted-call.ts';
+import { callTitle } from '../../core/tools/registry/result.ts';
+import type { Tool, ToolContext, ToolDecision, ToolResult } from '../../core/tools/tool.ts';
 import { fits } from './matching.ts';
 
 type Params = Parameters<Tool['execute']>[0];

@@ -1,8 +1,8 @@
-import type { ModelRequest } from '../../providers/provider.ts';
-import type { Skill } from '../../skills/skill.ts';
-import { ownName } from '../../tools/registry/aliases.ts';
-import type { ToolResult } from '../../tools/tool.ts';
-import type { HookSet } from '../../agent/hooks/hooks.ts';
+import type { ModelRequest } from '../../core/providers/provider.ts';
+import type { Skill } from '../../core/skills/skill.ts';
+import { ownName } from '../../core/tools/registry/aliases.ts';
+import type { ToolResult } from '../../core/tools/tool.ts';
+import type { HookSet } from '../../core/agent/hooks/hooks.ts';
 import type { SeenCall } from './matching.ts';
 import { NOT_DONE } from './trial-tools.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { FROM, type InboundMessage } from '../../bus/messages.ts';
-import { BackgroundProcesses } from '../../tools/exec/background/background-processes.ts';
-import type { Addressee } from '../../tools/exec/background/records.ts';
+import { FROM, type InboundMessage } from '../../core/bus/messages.ts';
+import { BackgroundProcesses } from '../../core/tools/exec/background/background-processes.ts';
+import type { Addressee } from '../../core/tools/exec/background/records.ts';
 import type { App } from '../../core/app.ts';
 
 /** The commands in the background, joined with the sessions that they wake and with /stop. */

@@ -1,6 +1,6 @@
-import type { EditorServer, EditorServerReport } from '../../bus/editor.ts';
-import { collectSecrets } from '../../config/secrets.ts';
-import type { EditorServers } from '../../tools/mcp/editor-servers.ts';
+import type { EditorServer, EditorServerReport } from '../../core/bus/editor.ts';
+import { collectSecrets } from '../../core/config/secrets.ts';
+import type { EditorServers } from '../../core/tools/mcp/editor-servers.ts';
 import type { App } from '../../core/app.ts';
 import { mcpParts } from './mcp.ts';
 
@@ -16,7 +16,7 @@ export interface EditorMcp extends AsyncDisposable {
 export function createEditorMcp(app: App, learnSecrets: (secrets: readonly string[]) => void): EditorMcp {
   let loaded: Promise<EditorServers> | undefined;
   const load = async (): Promise<EditorServers> => {
-    const { EditorServers } = await import('../../tools/mcp/editor-servers.ts');
+    const { EditorServers } = await import('../../core/tools/mcp/editor-servers.ts');
     const folderOf = (session: string): string => app.editors.folderOf(session) ?? app.paths.workspace;
     return new EditorServers({ ...mcpParts(app), registry: app.tools, folderOf });
   };

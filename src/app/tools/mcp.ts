@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { execEnvironment, type Environment } from '../../config/environment.ts';
+import { execEnvironment, type Environment } from '../../core/config/environment.ts';
 import type { App } from '../../core/app.ts';
-import type { HomePaths } from '../../config/home.ts';
-import type { McpServerSettings } from '../../config/schema/tools.ts';
-import { createStreamingFetch, type StreamingFetch } from '../../security/fetch/stream-fetch.ts';
-import { ensureDirectory, replaceDurable } from '../../storage/files.ts';
-import type { McpClients, McpClientsOptions } from '../../tools/mcp/client-pool.ts';
-import type { Mcp, ServerFacts } from '../../tools/mcp/server-facts.ts';
-import type { Clock } from '../../util/clock.ts';
-import { AppError } from '../../util/errors.ts';
-import { fileEnding } from '../../util/file-ending.ts';
+import type { HomePaths } from '../../core/config/home.ts';
+import type { McpServerSettings } from '../../core/config/schema/tools.ts';
+import { createStreamingFetch, type StreamingFetch } from '../../core/security/fetch/stream-fetch.ts';
+import { ensureDirectory, replaceDurable } from '../../core/storage/files.ts';
+import type { McpClients, McpClientsOptions } from '../../core/tools/mcp/client-pool.ts';
+import type { Mcp, ServerFacts } from '../../core/tools/mcp/server-facts.ts';
+import type { Clock } from '../../core/util/clock.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { fileEnding } from '../../core/util/file-ending.ts';
 
 /** Beside what commands see, as the protocol's own clients have it. */
 const MORE_ENVIRONMENT = ['LOGNAME', 'SHELL', 'TERM'];
@@ -30,7 +30,7 @@ export function createMcp(app: App): Mcp {
   const open = async (): Promise<void> => {
     const servers = used();
     if (Object.keys(servers).length === 0) return;
-    const { McpClients } = await import('../../tools/mcp/client-pool.ts');
+    const { McpClients } = await import('../../core/tools/mcp/client-pool.ts');
     clients = await McpClients.open({
       servers,
       registry: app.tools,

@@ -1,18 +1,18 @@
-import { execEnvironment } from '../../config/environment.ts';
-import { createGuardedFetch } from '../../security/fetch/fetch.ts';
-import { PathGuard } from '../../security/paths/guard.ts';
-import { createSandbox } from '../../security/sandbox/sandbox.ts';
-import { builtinTools } from '../../tools/registry/builtin.ts';
-import { batchTool } from '../../tools/batch.ts';
-import { withFolders } from '../../tools/files/taint.ts';
-import { ToolRegistry, type KeepWhole } from '../../tools/registry/registry.ts';
-import { STAY_SILENT } from '../../tools/stay-silent.ts';
-import type { Tool } from '../../tools/tool.ts';
+import { execEnvironment } from '../../core/config/environment.ts';
+import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
+import { PathGuard } from '../../core/security/paths/guard.ts';
+import { createSandbox } from '../../core/security/sandbox/sandbox.ts';
+import { builtinTools } from '../../core/tools/registry/builtin.ts';
+import { batchTool } from '../../core/tools/batch.ts';
+import { withFolders } from '../../core/tools/files/taint.ts';
+import { ToolRegistry, type KeepWhole } from '../../core/tools/registry/registry.ts';
+import { STAY_SILENT } from '../../core/tools/stay-silent.ts';
+import type { Tool } from '../../core/tools/tool.ts';
 import type { App } from '../../core/app.ts';
-import { ownerTrouble } from '../people/owners.ts';
-import { losesMoreThanHalf } from '../../memory/files/facts.ts';
-import { realFile } from '../../memory/files/memory-file.ts';
-import type { FileAccess, VersionedFile } from '../../tools/files/access.ts';
+import { ownerTrouble } from '../../core/people/owners.ts';
+import { losesMoreThanHalf } from '../../core/memory/files/facts.ts';
+import { realFile } from '../../core/memory/files/memory-file.ts';
+import type { FileAccess, VersionedFile } from '../../core/tools/files/access.ts';
 
 /** Builds the registry with the built-in tools, and the path guard and sandbox that they use. `wrapTool`: each tool as it is registered, for a trial. */
 export function createTools(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn, replaceDurable } from '../../storage/files.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
+import { namesIn, replaceDurable } from '../../core/storage/files.ts';
+import { AppError, errorMessage } from '../../core/util/errors.ts';
 
 /** Creates or replaces a trace file, which only its owner may read. Throws an error of one sentence when it cannot. */
 export async function writeTrace(file: string, text: string): Promise<void> {

@@ -1,6 +1,6 @@
-import { rebuildRequest } from '../../agent/turn/rebuild-request.ts';
-import type { Providers } from '../../providers/registry.ts';
-import type { CallRecord, TapeEntry } from '../../session/entry.ts';
+import { rebuildRequest } from '../../core/agent/turn/rebuild-request.ts';
+import type { Providers } from '../../core/providers/registry.ts';
+import type { CallRecord, TapeEntry } from '../../core/session/entry.ts';
 import type { TraceLine } from './trace-file.ts';
 
 /** A model call that the tape of a turn records. */

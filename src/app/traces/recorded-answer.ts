@@ -1,4 +1,4 @@
-import { MODEL_ERROR_KINDS, type ModelEvent, type StopReason } from '../../providers/provider.ts';
+import { MODEL_ERROR_KINDS, type ModelEvent, type StopReason } from '../../core/providers/provider.ts';
 import type { RecordedStep } from './recorded-turn.ts';
 
 const REASONS: readonly StopReason[] = ['stop', 'tool-calls', 'length', 'refusal'];

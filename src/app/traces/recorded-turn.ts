@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { ModelRequest, StoredImage, ToolSpec } from '../../providers/provider.ts';
-import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
-import { AppError } from '../../util/errors.ts';
-import { systemClock, type Clock } from '../../util/clock.ts';
+import type { ModelRequest, StoredImage, ToolSpec } from '../../core/providers/provider.ts';
+import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../core/session/entry.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { systemClock, type Clock } from '../../core/util/clock.ts';
 import type { TurnPlan } from './run-turn.ts';
 import type { TraceFile } from './trace-file.ts';
 

@@ -1,11 +1,11 @@
-import type { ModelEvent, ModelRequest, Provider } from '../../providers/provider.ts';
-import { createProviders, type Providers } from '../../providers/registry.ts';
+import type { ModelEvent, ModelRequest, Provider } from '../../core/providers/provider.ts';
+import { createProviders, type Providers } from '../../core/providers/registry.ts';
 import type { Program } from '../../core/program.ts';
-import { changedAsSent } from '../../agent/turn/rebuild-request.ts';
-import { createRedactor } from '../../security/redact/redact.ts';
-import type { EntryDraft } from '../../session/entry.ts';
-import type { Clock } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
+import { changedAsSent } from '../../core/agent/turn/rebuild-request.ts';
+import { createRedactor } from '../../core/security/redact/redact.ts';
+import type { EntryDraft } from '../../core/session/entry.ts';
+import type { Clock } from '../../core/util/clock.ts';
+import { errorMessage } from '../../core/util/errors.ts';
 import { differenceOf, type Difference } from './difference.ts';
 import { eventsOf } from './recorded-answer.ts';
 import {

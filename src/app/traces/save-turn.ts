@@ -1,9 +1,9 @@
-import { rebuildRequest } from '../../agent/turn/rebuild-request.ts';
+import { rebuildRequest } from '../../core/agent/turn/rebuild-request.ts';
 import type { App } from '../../core/app.ts';
-import { presetOf } from '../../providers/open-provider.ts';
-import type { TapeEntry } from '../../session/entry.ts';
-import { readTape } from '../../session/reader.ts';
-import { readTail } from '../../session/tape-tail.ts';
+import { presetOf } from '../../core/providers/open-provider.ts';
+import type { TapeEntry } from '../../core/session/entry.ts';
+import { readTape } from '../../core/session/reader.ts';
+import { readTail } from '../../core/session/tape-tail.ts';
 import { callsOf, rebuildFromLines, type RecordedCall } from './rebuild.ts';
 import { redactDeep, redactJson } from './redact-lines.ts';
 import { formatTrace, type LineOf, type TraceLine, type TraceProviders } from './trace-file.ts';

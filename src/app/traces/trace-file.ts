@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { entrySchema } from '../../session/entry.ts';
-import { AppError } from '../../util/errors.ts';
+import { entrySchema } from '../../core/session/entry.ts';
+import { AppError } from '../../core/util/errors.ts';
 
 const provider = z.object({
   kind: z.string().optional(),

@@ -1,5 +1,5 @@
 import type { CliContext } from '../context.ts';
-import { localSecond } from '../../util/time-zone.ts';
+import { localSecond } from '../../core/util/time-zone.ts';
 import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';

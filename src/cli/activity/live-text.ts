@@ -1,5 +1,5 @@
 import type { LiveReplay, TurnSide } from '../../app/traces/live.ts';
-import { countText, dollars, oneLine, cut } from '../../util/text.ts';
+import { countText, dollars, oneLine, cut } from '../../core/util/text.ts';
 
 /** Columns of one side. */
 const WIDTH = 44;

@@ -1,7 +1,7 @@
-import { indented } from '../../util/text.ts';
+import { indented } from '../../core/util/text.ts';
 import * as z from 'zod';
-import { paint, type Piece, type TerminalLook } from '../../channels/markup/terminal-text.ts';
-import { localSecond } from '../../util/time-zone.ts';
+import { paint, type Piece, type TerminalLook } from '../../core/channels/markup/terminal-text.ts';
+import { localSecond } from '../../core/util/time-zone.ts';
 import { terminalText } from '../format.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;

@@ -1,6 +1,6 @@
-import { wantsColor } from '../../config/environment.ts';
-import { followLog, readLog, type LogPosition } from '../../storage/log-reader.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
+import { wantsColor } from '../../core/config/environment.ts';
+import { followLog, readLog, type LogPosition } from '../../core/storage/log-reader.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
 import type { CliContext } from '../context.ts';
 import { json as jsonText } from '../format.ts';
 import { isAtLeast, logLineText, readLogLine, type LogLine, type ShownLevel } from './log-line.ts';

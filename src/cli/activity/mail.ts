@@ -1,7 +1,7 @@
-import type { RequestName, RequestResult } from '../../gateway/operations/operations.ts';
+import type { RequestName, RequestResult } from '../../core/gateway/operations/operations.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant, zoneOf } from '../open.ts';
-import { localMinute } from '../../util/time-zone.ts';
+import { localMinute } from '../../core/util/time-zone.ts';
 import { json as jsonText } from '../format.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';

@@ -1,6 +1,6 @@
-import type { TraceStep, TraceTokens, TurnTrace } from '../../gateway/operations/traces.ts';
-import { countText, dollars, oneLine, sizeText } from '../../util/text.ts';
-import { localMinute } from '../../util/time-zone.ts';
+import type { TraceStep, TraceTokens, TurnTrace } from '../../core/gateway/operations/traces.ts';
+import { countText, dollars, oneLine, sizeText } from '../../core/util/text.ts';
+import { localMinute } from '../../core/util/time-zone.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';

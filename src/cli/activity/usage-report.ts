@@ -1,6 +1,6 @@
-import type { RequestParams } from '../../gateway/operations/operations.ts';
-import type { UsageSums } from '../../gateway/operations/usage.ts';
-import { costText, countText } from '../../util/text.ts';
+import type { RequestParams } from '../../core/gateway/operations/operations.ts';
+import type { UsageSums } from '../../core/gateway/operations/usage.ts';
+import { costText, countText } from '../../core/util/text.ts';
 import type { CliContext } from '../context.ts';
 import { print } from '../print.ts';
 import { openAssistant } from '../open.ts';

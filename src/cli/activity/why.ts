@@ -1,6 +1,6 @@
-import type { RequestResult } from '../../gateway/operations/operations.ts';
+import type { RequestResult } from '../../core/gateway/operations/operations.ts';
 import type { CliContext } from '../context.ts';
-import { localSecond } from '../../util/time-zone.ts';
+import { localSecond } from '../../core/util/time-zone.ts';
 import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';

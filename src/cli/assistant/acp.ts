@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readVersion } from '../../config/version.ts';
+import { readVersion } from '../../core/config/version.ts';
 import { serveAcp } from '../../acp/serve.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';

@@ -1,10 +1,10 @@
 import type { Examination, Examined } from '../../doctor/examine.ts';
 import { SUBJECTS, type State } from '../../doctor/check.ts';
 import type { RunningGateway } from '../../doctor/scene.ts';
-import type { AssistantPort } from '../../gateway/assistant-port.ts';
-import { deadline, raceAbort } from '../../util/clock.ts';
-import { systemRandom } from '../../util/random.ts';
-import { plural } from '../../util/text.ts';
+import type { AssistantPort } from '../../core/gateway/assistant-port.ts';
+import { deadline, raceAbort } from '../../core/util/clock.ts';
+import { systemRandom } from '../../core/util/random.ts';
+import { plural } from '../../core/util/text.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
 import { print } from '../print.ts';
@@ -28,7 +28,7 @@ export async function doctorCommand(
   const [{ examine }, { openScene }, { doctorPorts }] = await Promise.all([
     import('../../doctor/examine.ts'),
     import('../../doctor/open-scene.ts'),
-    import('../../app/doctor-ports.ts'),
+    import('../../app/doctor/doctor-ports.ts'),
   ]);
   await using running = await context.connect(paths.socket).catch(() => undefined);
   const gateway = running === undefined ? null : await gatewayOf(running, context);

@@ -1,6 +1,6 @@
-import type { FleetReport } from '../../app/storage/fleet-report.ts';
-import type { HomeOnGateway, StoreFacts } from '../../gateway/assistant-port.ts';
-import { countText, megabytes, plural, timeText } from '../../util/text.ts';
+import type { FleetReport } from '../../host/homes/fleet-report.ts';
+import type { HomeOnGateway, StoreFacts } from '../../core/gateway/assistant-port.ts';
+import { countText, megabytes, plural, timeText } from '../../core/util/text.ts';
 
 type Home = FleetReport['homes'][number];
 type Gateway = FleetReport['gateways'][number];

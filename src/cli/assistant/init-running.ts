@@ -2,8 +2,8 @@ import type { Host } from '../../service/host.ts';
 import { installService } from '../../service/install.ts';
 import { openService, type Opened } from '../../service/open-service.ts';
 import type { Choice, SetupWorld } from '../../setup/setup.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { keysForService } from '../service-keys.ts';
 
 /** Where the assistant runs after the set-up; `here`: in this terminal, which the caller has to begin. */

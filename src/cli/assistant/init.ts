@@ -1,7 +1,7 @@
-import type { AssistantPort } from '../../gateway/assistant-port.ts';
+import type { AssistantPort } from '../../core/gateway/assistant-port.ts';
 import type { Given, SetupWorld } from '../../setup/setup.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { errorMessage } from '../../util/errors.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { errorMessage } from '../../core/util/errors.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf, programOfHome } from '../open.ts';
 import { chooseRunning, type Running } from './init-running.ts';

@@ -1,5 +1,5 @@
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
 import { print } from '../print.ts';

@@ -1,11 +1,11 @@
-import { channelsOff, enabledChannels } from '../../config/channels.ts';
-import type { FleetReport } from '../../app/storage/fleet-report.ts';
-import type { HomePaths } from '../../config/home.ts';
-import { machineOf } from '../../config/hosted-home.ts';
-import { loadConfig, type LoadedConfig } from '../../config/load.ts';
-import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from '../../gateway/assistant-port.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { shellWord } from '../../util/text.ts';
+import { channelsOff, enabledChannels } from '../../core/config/channels.ts';
+import type { FleetReport } from '../../host/homes/fleet-report.ts';
+import type { HomePaths } from '../../core/config/home.ts';
+import { machineOf } from '../../core/config/hosted-home.ts';
+import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
+import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from '../../core/gateway/assistant-port.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { shellWord } from '../../core/util/text.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
 import { terminalText } from '../format.ts';
@@ -30,7 +30,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   const loaded = await loadConfig({ program: context.program, home: paths.home, env: context.env });
   const { config, warnings, path, exists } = loaded;
   if (config.homes.enabled) return await machineAtRest({ paths, loaded, json }, context);
-  const { homeAtRest } = await import('../../app/start/home-at-rest.ts');
+  const { homeAtRest } = await import('../../core/start/home-at-rest.ts');
   const {
     model: modelNow,
     isScripted,
@@ -99,7 +99,7 @@ async function storedPart(
     (machine === null ? loaded : undefined) ??
     (await loadConfig({ program, home: machine ?? paths.home, env }).catch(() => undefined));
   if (config === undefined || config.config.store === null) return undefined;
-  const { readFleetReport, storedName } = await import('../../app/storage/fleet-report.ts');
+  const { readFleetReport, storedName } = await import('../../host/homes/fleet-report.ts');
   const fleet = await readFleetReport(config, clock);
   if (fleet === null) return undefined;
   const { fleetLines } = await import('./fleet-text.ts');

@@ -1,4 +1,4 @@
-import { AppError } from '../../util/errors.ts';
+import { AppError } from '../../core/util/errors.ts';
 
 const PASSWORD = /(?<=^postgres(?:ql)?:\/\/[^@/?:]*):[^/?]*(?=@)|(?<=[?&](?:password|sslpassword)=)[^&]*/gu;
 

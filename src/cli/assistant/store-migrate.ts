@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
-import { type ConfigDraft, draftChange, writeConfig } from '../../config/change.ts';
-import type { HomePaths } from '../../config/home.ts';
-import { loadConfig, type LoadedConfig } from '../../config/load.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
-import { plural } from '../../util/text.ts';
+import { type ConfigDraft, draftChange, writeConfig } from '../../core/config/change.ts';
+import type { HomePaths } from '../../core/config/home.ts';
+import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError, errorMessage } from '../../core/util/errors.ts';
+import { plural } from '../../core/util/text.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
 import { print } from '../print.ts';

@@ -1,4 +1,4 @@
-import { megabytes } from '../../util/text.ts';
+import { megabytes } from '../../core/util/text.ts';
 import type { CliContext } from '../context.ts';
 import { pathsOf } from '../open.ts';
 import { print } from '../print.ts';

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SetupWorld } from '../../setup/setup.ts';
-import { errorMessage } from '../../util/errors.ts';
-import { silentLog } from '../../util/log.ts';
+import { errorMessage } from '../../core/util/errors.ts';
+import { silentLog } from '../../core/util/log.ts';
 import type { CliContext } from '../context.ts';
 
 /** A model at home reads the prompt for the first time. */

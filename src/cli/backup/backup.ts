@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import { readVersion } from '../../config/version.ts';
+import { readVersion } from '../../core/config/version.ts';
 import { createBackup } from '../../backup/backup.ts';
 import { holdsHome, restoreBackup } from '../../backup/restore.ts';
-import { readHolder } from '../../storage/lock.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
-import { megabytes, plural } from '../../util/text.ts';
+import { readHolder } from '../../core/storage/lock.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { megabytes, plural } from '../../core/util/text.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';

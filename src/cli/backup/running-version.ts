@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import type { HomePaths } from '../../config/home.ts';
+import type { HomePaths } from '../../core/config/home.ts';
 import { openService } from '../../service/open-service.ts';
-import { sleep } from '../../util/clock.ts';
-import { AppError } from '../../util/errors.ts';
+import { sleep } from '../../core/util/clock.ts';
+import { AppError } from '../../core/util/errors.ts';
 import type { CliContext } from '../context.ts';
 
 /** A start takes at most this long, milliseconds, with a migration of a large journal. */

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { purgeHome, requireHome } from '../../backup/purge.ts';
-import { resolveHome } from '../../config/environment.ts';
-import { homePaths } from '../../config/home.ts';
+import { resolveHome } from '../../core/config/environment.ts';
+import { homePaths } from '../../core/config/home.ts';
 import { uninstallService } from '../../service/install.ts';
 import { openService, type Opened, type ServiceWish } from '../../service/open-service.ts';
-import { readHolder } from '../../storage/lock.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError, errorCode } from '../../util/errors.ts';
+import { readHolder } from '../../core/storage/lock.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError, errorCode } from '../../core/util/errors.ts';
 import { confirmByWords } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';

@@ -1,7 +1,7 @@
 import type { CliContext } from '../context.ts';
 import { openAssistant, zoneOf } from '../open.ts';
-import { indented } from '../../util/text.ts';
-import { localMinute } from '../../util/time-zone.ts';
+import { indented } from '../../core/util/text.ts';
+import { localMinute } from '../../core/util/time-zone.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';
 

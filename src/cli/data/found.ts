@@ -1,7 +1,7 @@
-import type { RequestParams } from '../../gateway/operations/operations.ts';
-import { localMinute } from '../../util/time-zone.ts';
+import type { RequestParams } from '../../core/gateway/operations/operations.ts';
+import { localMinute } from '../../core/util/time-zone.ts';
 import type { CliContext } from '../context.ts';
-import { indented } from '../../util/text.ts';
+import { indented } from '../../core/util/text.ts';
 import { openAssistant, zoneOf } from '../open.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';

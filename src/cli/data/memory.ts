@@ -1,7 +1,7 @@
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { versionLine } from '../../util/version-line.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { versionLine } from '../../core/util/version-line.ts';
 import type { CliContext } from '../context.ts';
-import type { Forgetting } from '../../gateway/operations/memory.ts';
+import type { Forgetting } from '../../core/gateway/operations/memory.ts';
 import { confirm } from '../confirm.ts';
 import { printFound } from './found.ts';
 import { openAssistant, zoneOf } from '../open.ts';

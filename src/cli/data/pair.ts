@@ -1,5 +1,5 @@
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { localMinute } from '../../util/time-zone.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { localMinute } from '../../core/util/time-zone.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant, zoneOf, type OpenedAssistant } from '../open.ts';

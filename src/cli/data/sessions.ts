@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../app.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { indented, oneLine, plural, sizeText } from '../../util/text.ts';
-import { localMinute } from '../../util/time-zone.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { indented, oneLine, plural, sizeText } from '../../core/util/text.ts';
+import { localMinute } from '../../core/util/time-zone.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { printFound, speaker } from './found.ts';

@@ -1,10 +1,10 @@
-import type { RequestResult } from '../../gateway/operations/operations.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { oneLine, plural } from '../../util/text.ts';
+import type { RequestResult } from '../../core/gateway/operations/operations.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { oneLine, plural } from '../../core/util/text.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { openAssistant } from '../open.ts';
-import { indented } from '../../util/text.ts';
+import { indented } from '../../core/util/text.ts';
 import { escapeInvisible } from '../format.ts';
 import { print } from '../print.ts';
 import type { OutputFlags } from '../table/command.ts';

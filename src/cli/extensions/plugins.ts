@@ -1,9 +1,9 @@
-import { openPluginInstaller, type PluginInstaller, type PluginPlan } from '../../app/extensions/plugin-installer.ts';
-import { draftChange, writeConfig } from '../../config/change.ts';
-import { loadConfig } from '../../config/load.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
-import { plural } from '../../util/text.ts';
+import { openPluginInstaller, type PluginInstaller, type PluginPlan } from '../../core/plugins/plugin-installer.ts';
+import { draftChange, writeConfig } from '../../core/config/change.ts';
+import { loadConfig } from '../../core/config/load.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { plural } from '../../core/util/text.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';

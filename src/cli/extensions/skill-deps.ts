@@ -1,4 +1,4 @@
-import { AppError } from '../../util/errors.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';

@@ -1,5 +1,5 @@
 import { callText, type CaseResult, type CaseRun, type Trial } from '../../app/skill-lab/skill-lab.ts';
-import { costText, countText, indented, oneLine, plural } from '../../util/text.ts';
+import { costText, countText, indented, oneLine, plural } from '../../core/util/text.ts';
 
 interface Named {
   readonly name: string;

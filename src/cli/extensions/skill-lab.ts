@@ -9,11 +9,11 @@ import {
   type CaseResult,
   type TrialLimits,
 } from '../../app/skill-lab/skill-lab.ts';
-import type { Skill } from '../../app/extensions/skill-installer.ts';
+import type { Skill } from '../../core/skills/skill-installer.ts';
 import { readTrace } from '../../app/traces/on-disk.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
-import { dollars, oneLine, plural } from '../../util/text.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { dollars, oneLine, plural } from '../../core/util/text.ts';
 import type { CliContext } from '../context.ts';
 import { terminalText } from '../format.ts';
 import { print } from '../print.ts';

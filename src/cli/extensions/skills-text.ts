@@ -1,6 +1,6 @@
-import type { InstallPlan, Risk, Skill } from '../../app/extensions/skill-installer.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { oneLine, plural } from '../../util/text.ts';
+import type { InstallPlan, Risk, Skill } from '../../core/skills/skill-installer.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { oneLine, plural } from '../../core/util/text.ts';
 import { terminalText, escapeInvisible } from '../format.ts';
 
 interface ListedSkill extends Pick<Skill, 'name' | 'source' | 'description' | 'missing' | 'always' | 'warnings'> {

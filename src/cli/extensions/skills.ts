@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { InstallPlan, Risk, Skill, SkillInstaller } from '../../app/extensions/skill-installer.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
-import { plural } from '../../util/text.ts';
+import type { InstallPlan, Risk, Skill, SkillInstaller } from '../../core/skills/skill-installer.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError, errorMessage } from '../../core/util/errors.ts';
+import { plural } from '../../core/util/text.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { findSkill, openInstaller, tellRunning } from './find-skill.ts';

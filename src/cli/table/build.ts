@@ -1,7 +1,7 @@
 import { Argument, Help, Option, type Command } from 'commander';
 import type { CliContext } from '../context.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { AppError } from '../../util/errors.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { usageError } from '../usage.ts';
 import { examplesOf } from './examples.ts';
 import { exitCodes, flagName, type CliCommand, type Group } from './command.ts';

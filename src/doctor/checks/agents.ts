@@ -1,9 +1,9 @@
-import { routeOf } from '../../config/agents.ts';
-import { agentHome, agentsFolder } from '../../config/hosted-home.ts';
-import { enabledChannels } from '../../config/channels.ts';
-import { loadConfig } from '../../config/load.ts';
-import { namesIn } from '../../storage/files.ts';
-import { errorMessage } from '../../util/errors.ts';
+import { routeOf } from '../../core/config/agents.ts';
+import { agentHome, agentsFolder } from '../../core/config/hosted-home.ts';
+import { enabledChannels } from '../../core/config/channels.ts';
+import { loadConfig } from '../../core/config/load.ts';
+import { namesIn } from '../../core/storage/files.ts';
+import { errorMessage } from '../../core/util/errors.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

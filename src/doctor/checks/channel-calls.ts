@@ -1,5 +1,5 @@
-import { enabledChannels } from '../../config/channels.ts';
-import type { ChannelSettings } from '../../config/schema/channels.ts';
+import { enabledChannels } from '../../core/config/channels.ts';
+import type { ChannelSettings } from '../../core/config/schema/channels.ts';
 import type { Checked } from '../../setup/channels/token.ts';
 import { failed, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';

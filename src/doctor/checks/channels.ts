@@ -1,8 +1,8 @@
-import { enabledChannels } from '../../config/channels.ts';
-import type { ChannelSettings } from '../../config/schema/channels.ts';
-import { pathText } from '../../config/setting.ts';
-import { shellWord } from '../../util/text.ts';
-import { isOwnersChannel } from '../../util/owners-channels.ts';
+import { enabledChannels } from '../../core/config/channels.ts';
+import type { ChannelSettings } from '../../core/config/schema/channels.ts';
+import { pathText } from '../../core/config/setting.ts';
+import { shellWord } from '../../core/util/text.ts';
+import { isOwnersChannel } from '../../core/util/owners-channels.ts';
 import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

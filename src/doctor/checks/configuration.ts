@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
-import { parseDocument, type ConfigDocument } from '../../config/document.ts';
-import { shellWord } from '../../util/text.ts';
+import { parseDocument, type ConfigDocument } from '../../core/config/document.ts';
+import { shellWord } from '../../core/util/text.ts';
 import { fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

@@ -1,8 +1,8 @@
-import { AppError, errorMessage } from '../../util/errors.ts';
-import { oneLine } from '../../util/text.ts';
-import { LEASE_MS, TRUSTED_PART } from '../../homes/lease.ts';
-import { sqlStateOf } from '../../homes/store-failure.ts';
-import type { ServerFacts } from '../../homes/server-facts.ts';
+import { AppError, errorMessage } from '../../core/util/errors.ts';
+import { oneLine } from '../../core/util/text.ts';
+import { LEASE_MS, TRUSTED_PART } from '../../host/homes/lease.ts';
+import { sqlStateOf } from '../../host/homes/store-failure.ts';
+import type { ServerFacts } from '../../host/homes/server-facts.ts';
 import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
 import type { Scene } from '../scene.ts';

@@ -1,5 +1,5 @@
-import { errorMessage } from '../../util/errors.ts';
-import { oneLine, plural } from '../../util/text.ts';
+import { errorMessage } from '../../core/util/errors.ts';
+import { oneLine, plural } from '../../core/util/text.ts';
 import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

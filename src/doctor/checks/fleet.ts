@@ -1,6 +1,6 @@
-import type { HomeFacts } from '../../homes/fleet.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { plural, shellWord, timeText } from '../../util/text.ts';
+import type { HomeFacts } from '../../host/homes/fleet.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { plural, shellWord, timeText } from '../../core/util/text.ts';
 import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import { hasDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
 import type { Behind, Scene } from '../scene.ts';

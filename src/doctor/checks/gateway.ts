@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import { isLoopback } from '../../gateway/token.ts';
-import { readStarts } from '../../journal/starts.ts';
-import { plural } from '../../util/text.ts';
+import { isLoopback } from '../../core/gateway/token.ts';
+import { readStarts } from '../../core/journal/starts.ts';
+import { plural } from '../../core/util/text.ts';
 import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

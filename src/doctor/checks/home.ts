@@ -2,12 +2,12 @@ import { constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs
 import { access, chmod, rm, statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
-import { machineOf } from '../../config/hosted-home.ts';
-import { initHome, missingInWorkspace } from '../../config/init.ts';
-import { assistantCommand } from '../../util/assistant-command.ts';
-import { megabytes, plural, shellWord } from '../../util/text.ts';
+import { machineOf } from '../../core/config/hosted-home.ts';
+import { initHome, missingInWorkspace } from '../../core/config/init.ts';
+import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { megabytes, plural, shellWord } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
-import { isAlive, readName } from '../../storage/lock.ts';
+import { isAlive, readName } from '../../core/storage/lock.ts';
 import type { Scene } from '../scene.ts';
 
 export const homeChecks: readonly Check[] = [

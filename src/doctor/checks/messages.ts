@@ -1,4 +1,4 @@
-import { plural } from '../../util/text.ts';
+import { plural } from '../../core/util/text.ts';
 import { note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

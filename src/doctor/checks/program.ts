@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { serverAddresses } from '../addresses.ts';
-import { machineZone } from '../../util/time-zone.ts';
+import { machineZone } from '../../core/util/time-zone.ts';
 import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { probeSandbox, type ProbeOptions } from '../../security/sandbox/probe.ts';
+import { probeSandbox, type ProbeOptions } from '../../core/security/sandbox/probe.ts';
 import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { enabledChannels } from '../../config/channels.ts';
-import { loadConfig, type LoadedConfig } from '../../config/load.ts';
-import { keysOf } from '../../providers/endpoint.ts';
-import { errorMessage } from '../../util/errors.ts';
+import { enabledChannels } from '../../core/config/channels.ts';
+import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
+import { keysOf } from '../../core/providers/endpoint.ts';
+import { errorMessage } from '../../core/util/errors.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

@@ -1,6 +1,6 @@
-import { ownWork } from '../../bus/origins.ts';
-import { plural } from '../../util/text.ts';
-import { startOfDay } from '../../util/time-zone.ts';
+import { ownWork } from '../../core/bus/origins.ts';
+import { plural } from '../../core/util/text.ts';
+import { startOfDay } from '../../core/util/time-zone.ts';
 import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

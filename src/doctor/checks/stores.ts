@@ -1,14 +1,14 @@
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { damagedFiles, damageText } from '../../storage/home-files.ts';
-import { openToRead } from '../../storage/open-database.ts';
-import { sweepFolder } from '../../storage/old-files.ts';
-import { tapeName } from '../../session/tape-name.ts';
-import { isEphemeral } from '../../util/ephemeral-session.ts';
-import { errorMessage } from '../../util/errors.ts';
-import { machineZone } from '../../util/time-zone.ts';
-import { megabytes, oneLine, plural, shellWord } from '../../util/text.ts';
+import { damagedFiles, damageText } from '../../core/storage/home-files.ts';
+import { openToRead } from '../../core/storage/open-database.ts';
+import { sweepFolder } from '../../core/storage/old-files.ts';
+import { tapeName } from '../../core/session/tape-name.ts';
+import { isEphemeral } from '../../core/util/ephemeral-session.ts';
+import { errorMessage } from '../../core/util/errors.ts';
+import { machineZone } from '../../core/util/time-zone.ts';
+import { megabytes, oneLine, plural, shellWord } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

@@ -1,4 +1,4 @@
-import { diffLines } from '../../util/line-diff.ts';
+import { diffLines } from '../../core/util/line-diff.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { UploadReply } from '../../gateway/http/wire.ts';
+import type { UploadReply } from '../../core/gateway/http/wire.ts';
 import { newId } from '../net/ids.ts';
 import { ask, sentenceOf } from '../net/http.ts';
 

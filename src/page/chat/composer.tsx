@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { MessageReply } from '../../gateway/http/wire.ts';
+import type { MessageReply } from '../../core/gateway/http/wire.ts';
 import { bytes } from '../text/figures.ts';
 import { shown } from '../text/shown.ts';
 import { newId } from '../net/ids.ts';

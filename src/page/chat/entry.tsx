@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { memo } from 'preact/compat';
-import type { HistoryUsage, Row, WireMedia } from '../../gateway/http/wire.ts';
+import type { HistoryUsage, Row, WireMedia } from '../../core/gateway/http/wire.ts';
 import { withLogin } from '../net/http.ts';
 import { CopyButton } from '../parts/copy.tsx';
 import { Time } from '../parts/time.tsx';

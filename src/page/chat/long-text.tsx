@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { EntryPage, HistoryItem } from '../../gateway/http/wire.ts';
+import type { EntryPage, HistoryItem } from '../../core/gateway/http/wire.ts';
 import { ask, sentenceOf } from '../net/http.ts';
 import { conversation } from '../state/app.ts';
 import { shown } from '../text/shown.ts';

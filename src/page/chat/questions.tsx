@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AnswerInput, AnswerReply, WaitingQuestion } from '../../gateway/http/wire.ts';
+import type { AnswerInput, AnswerReply, WaitingQuestion } from '../../core/gateway/http/wire.ts';
 import { newId } from '../net/ids.ts';
 import { post, sentenceOf } from '../net/http.ts';
 import { Time } from '../parts/time.tsx';

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { after } from '../clock.ts';
 import { newId } from '../net/ids.ts';
 import { operation, sentenceOf } from '../net/http.ts';
-import type { SessionFacts } from '../../gateway/operations/sessions.ts';
+import type { SessionFacts } from '../../core/gateway/operations/sessions.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Problem } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';

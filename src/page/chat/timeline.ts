@@ -1,4 +1,4 @@
-import type { HistoryItem, HistoryUsage, Row, WireMedia } from '../../gateway/http/wire.ts';
+import type { HistoryItem, HistoryUsage, Row, WireMedia } from '../../core/gateway/http/wire.ts';
 import type { Unsent } from '../state/unsent.ts';
 
 /** One thing that a conversation shows. */

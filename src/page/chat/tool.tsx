@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { HistoryItem, RunningTool } from '../../gateway/http/wire.ts';
+import type { HistoryItem, RunningTool } from '../../core/gateway/http/wire.ts';
 import { shown } from '../text/shown.ts';
 import { duration } from '../text/time.ts';
 import { argumentsOf, changeOf, titleOf } from './arguments.ts';

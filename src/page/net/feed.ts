@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { ServerFrame } from '../../gateway/http/wire.ts';
+import type { ServerFrame } from '../../core/gateway/http/wire.ts';
 import { after, chance } from '../clock.ts';
 import { withLogin } from './http.ts';
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { RequestName, RequestParams, RequestResult } from '../../gateway/operations/operations.ts';
+import type { RequestName, RequestParams, RequestResult } from '../../core/gateway/operations/operations.ts';
 import { pause } from '../clock.ts';
 
 /** Whether this browser may talk to the assistant; undefined: not known yet. */

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { FileName, FileText } from '../../gateway/operations/files.ts';
+import type { FileName, FileText } from '../../core/gateway/operations/files.ts';
 import { RequestError, operation, sentenceOf } from '../net/http.ts';
 import { Action } from '../parts/action.tsx';
 import { Loading, Problem } from '../parts/states.tsx';

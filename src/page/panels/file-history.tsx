@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FileName } from '../../gateway/operations/files.ts';
-import { diffLines } from '../../util/line-diff.ts';
+import type { FileName } from '../../core/gateway/operations/files.ts';
+import { diffLines } from '../../core/util/line-diff.ts';
 import { Diff } from '../chat/diff.tsx';
 import { operation } from '../net/http.ts';
 import { Action } from '../parts/action.tsx';

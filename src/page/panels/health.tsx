@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { operation } from '../net/http.ts';
-import type { HealthFacts } from '../../gateway/operations/health.ts';
+import type { HealthFacts } from '../../core/gateway/operations/health.ts';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Loading, Problem } from '../parts/states.tsx';
 import { minute, Time } from '../parts/time.tsx';

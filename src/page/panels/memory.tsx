@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { operation } from '../net/http.ts';
-import type { FileName } from '../../gateway/operations/files.ts';
+import type { FileName } from '../../core/gateway/operations/files.ts';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { changes } from '../state/app.ts';

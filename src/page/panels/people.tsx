@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { RequestResult } from '../../gateway/operations/operations.ts';
+import type { RequestResult } from '../../core/gateway/operations/operations.ts';
 import { operation } from '../net/http.ts';
 import { Action } from '../parts/action.tsx';
 import { useLoaded } from '../parts/loaded.tsx';

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { uploadFile } from '../chat/attachments.ts';
 import { operation, sentenceOf } from '../net/http.ts';
-import type { SkillFacts, SkillOffer } from '../../gateway/operations/skills.ts';
+import type { SkillFacts, SkillOffer } from '../../core/gateway/operations/skills.ts';
 import { Action } from '../parts/action.tsx';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';

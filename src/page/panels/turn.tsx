@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { TraceStep, TurnChange, TurnEffect, TurnTrace } from '../../gateway/operations/traces.ts';
+import type { TraceStep, TurnChange, TurnEffect, TurnTrace } from '../../core/gateway/operations/traces.ts';
 import { Diff } from '../chat/diff.tsx';
 import { operation } from '../net/http.ts';
 import { useLoaded } from '../parts/loaded.tsx';

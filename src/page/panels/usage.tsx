@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { operation } from '../net/http.ts';
-import type { UsageSeries } from '../../gateway/operations/usage.ts';
+import type { UsageSeries } from '../../core/gateway/operations/usage.ts';
 import { Choice } from '../parts/choice.tsx';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';

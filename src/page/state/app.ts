@@ -1,5 +1,5 @@
 import { batch, effect, signal, type Signal } from '@preact/signals';
-import type { Row, ServerFrame, WaitingQuestion } from '../../gateway/http/wire.ts';
+import type { Row, ServerFrame, WaitingQuestion } from '../../core/gateway/http/wire.ts';
 import { after } from '../clock.ts';
 import { openFeed } from '../net/feed.ts';
 import { loggedIn, operation } from '../net/http.ts';

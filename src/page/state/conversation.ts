@@ -1,5 +1,5 @@
 import { batch, signal, type Signal } from '@preact/signals';
-import type { HistoryItem, HistoryPage, Row } from '../../gateway/http/wire.ts';
+import type { HistoryItem, HistoryPage, Row } from '../../core/gateway/http/wire.ts';
 import { ask, isOffline, sentenceOf } from '../net/http.ts';
 import { chatOf } from './place.ts';
 

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import type { HistoryItem, RunningTool, RunningTurn, ServerFrame } from '../../gateway/http/wire.ts';
+import type { HistoryItem, RunningTool, RunningTurn, ServerFrame } from '../../core/gateway/http/wire.ts';
 import { now } from '../clock.ts';
 
 /** What a running turn showed so far, in order. */

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { MessageInput, MessageReply } from '../../gateway/http/wire.ts';
+import type { MessageInput, MessageReply } from '../../core/gateway/http/wire.ts';
 import { after, now } from '../clock.ts';
 import { newId } from '../net/ids.ts';
 import { isOffline, post, sentenceOf } from '../net/http.ts';

@@ -1,5 +1,5 @@
-import { enabledChannels } from '../../config/channels.ts';
-import { loadConfig } from '../../config/load.ts';
+import { enabledChannels } from '../../core/config/channels.ts';
+import { loadConfig } from '../../core/config/load.ts';
 import type { Choice } from '../asker.ts';
 import { saveSettings, type Saved, type Setting } from '../save.ts';
 import type { Given, SetupWorld } from '../world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SaidBefore } from '../../../src/agent/api/said-before.ts';
+import { SaidBefore } from '../../../src/core/agent/api/said-before.ts';
 
 describe('what was said before in a conversation that a program keeps', () => {
   const text = 'The answer is 42.';

@@ -1,5 +1,5 @@
-import type { ModelErrorKind, ModelEvent, ModelRequest } from '../../../src/providers/provider.ts';
-import { noUsage } from '../../../src/util/token-usage.ts';
+import type { ModelErrorKind, ModelEvent, ModelRequest } from '../../../src/core/providers/provider.ts';
+import { noUsage } from '../../../src/core/util/token-usage.ts';
 
 /** What the model double says to one question. */
 export type Reply =

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { consolidationPrompt, readSaved } from '../../../src/agent/consolidation/question.ts';
-import { endedTurns } from '../../../src/memory/consolidation/session-span.ts';
+import { consolidationPrompt, readSaved } from '../../../src/core/agent/consolidation/question.ts';
+import { endedTurns } from '../../../src/core/memory/consolidation/session-span.ts';
 import { assistant, stamp, turnEnd, turnStart, user } from '../../session/tapes.ts';
 
 describe('the question', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { unfinishedLine } from '../../../src/agent/receipt/line.ts';
-import { receiptOf } from '../../../src/agent/receipt/receipt.ts';
-import type { EntryDraft, EntryOf, TapeEntry } from '../../../src/session/entry.ts';
+import { unfinishedLine } from '../../../src/core/agent/receipt/line.ts';
+import { receiptOf } from '../../../src/core/agent/receipt/receipt.ts';
+import type { EntryDraft, EntryOf, TapeEntry } from '../../../src/core/session/entry.ts';
 import { asks, entries, gives, says } from '../turn-entries.ts';
 
 type Effect = NonNullable<Extract<EntryOf<'message'>, { role: 'tool' }>['effects']>[number];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { causeOf } from '../../../src/agent/why/cause.ts';
-import type { WhyFacts } from '../../../src/agent/why/facts.ts';
+import { causeOf } from '../../../src/core/agent/why/cause.ts';
+import type { WhyFacts } from '../../../src/core/agent/why/facts.ts';
 import {
   NOW,
   MESSAGE,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { causeOf } from '../../../src/agent/why/cause.ts';
-import type { WhyFacts } from '../../../src/agent/why/facts.ts';
+import { causeOf } from '../../../src/core/agent/why/cause.ts';
+import type { WhyFacts } from '../../../src/core/agent/why/facts.ts';
 import { TURN, ANSWERED, WAITING, refused, done } from '../../support/why-facts.ts';
 
 const CASES: readonly (readonly [what: string, facts: WhyFacts, cause: string])[] = [

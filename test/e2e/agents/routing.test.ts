@@ -3,13 +3,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../../support/extensions.ts';
-import { homePaths } from '../../../src/config/home.ts';
-import { loadConfig } from '../../../src/config/load.ts';
-import type { AgentFacts } from '../../../src/gateway/assistant-port.ts';
-import { connectAssistant } from '../../../src/gateway/control.ts';
+import { homePaths } from '../../../src/core/config/home.ts';
+import { loadConfig } from '../../../src/core/config/load.ts';
+import type { AgentFacts } from '../../../src/core/gateway/assistant-port.ts';
+import { connectAssistant } from '../../../src/core/gateway/control.ts';
 import { CHATS, homeOf, put, sayIn, startAgentsWorld } from '../../support/agents-world.ts';
 import { edit } from '../../support/reload-world.ts';
-import { systemClock } from '../../../src/util/clock.ts';
+import { systemClock } from '../../../src/core/util/clock.ts';
 import { waitFor } from '../../support/wait.ts';
 import { chatOf, OWNER, type World } from '../../support/world.ts';
 

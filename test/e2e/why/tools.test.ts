@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { HookSet } from '../../../src/agent/hooks/hooks.ts';
+import type { HookSet } from '../../../src/core/agent/hooks/hooks.ts';
 import { FIXTURE_SERVER } from '../../mcp/built-fixture.ts';
 import { Asking } from '../../support/asking-why.ts';
 import type { Answer } from '../../support/model-script.ts';

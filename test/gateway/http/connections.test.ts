@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request, type ClientRequest, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { capConnections } from '../../../src/gateway/http/connections.ts';
+import { capConnections } from '../../../src/core/gateway/http/connections.ts';
 import { waitFor } from '../../support/wait.ts';
 
 /** A capped server whose requests run until the test answers them. */

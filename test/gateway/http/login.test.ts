@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { LOGIN_HEADER } from '../../../src/gateway/http/login.ts';
+import { LOGIN_HEADER } from '../../../src/core/gateway/http/login.ts';
 import { bearer, httpWorld, post, TOKEN } from './http-world.ts';
 
 const WEEK_MS = 7 * 86_400_000;

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import type { HistoryPage, Row, ServerFrame, UploadReply } from '../../../src/gateway/http/wire.ts';
+import type { HistoryPage, Row, ServerFrame, UploadReply } from '../../../src/core/gateway/http/wire.ts';
 import { waitFor } from '../../support/wait.ts';
 import type { World } from '../../support/world.ts';
 

@@ -3,11 +3,11 @@ import { request } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { HttpOptions } from '../../../src/gateway/http/options.ts';
-import { startHttpServer, type HttpServer } from '../../../src/gateway/http/server.ts';
-import { gatewayToken } from '../../../src/gateway/token.ts';
-import { systemRandom } from '../../../src/util/random.ts';
-import { silentLog } from '../../../src/util/log.ts';
+import type { HttpOptions } from '../../../src/core/gateway/http/options.ts';
+import { startHttpServer, type HttpServer } from '../../../src/core/gateway/http/server.ts';
+import { gatewayToken } from '../../../src/core/gateway/token.ts';
+import { systemRandom } from '../../../src/core/util/random.ts';
+import { silentLog } from '../../../src/core/util/log.ts';
 import { failureOf, temporaryFolder } from '../../config/temporary-home.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

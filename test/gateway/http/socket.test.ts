@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import type { OutboundEvent } from '../../../src/bus/messages.ts';
-import type { Row, ServerFrame } from '../../../src/gateway/http/wire.ts';
+import type { OutboundEvent } from '../../../src/core/bus/messages.ts';
+import type { Row, ServerFrame } from '../../../src/core/gateway/http/wire.ts';
 import { waitFor } from '../../support/wait.ts';
 import { bearer, httpWorld, type HttpWorld } from './http-world.ts';
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { homePaths } from '../../../src/config/home.ts';
+import { homePaths } from '../../../src/core/config/home.ts';
 import { OGG, startFakeSpeech } from '../../support/fake-speech.ts';
 import { waitFor } from '../../support/wait.ts';
 import { startWorld } from '../../support/world.ts';

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Row } from '../../../src/gateway/http/wire.ts';
-import { connectAssistant } from '../../../src/gateway/control.ts';
-import { systemClock } from '../../../src/util/clock.ts';
+import type { Row } from '../../../src/core/gateway/http/wire.ts';
+import { connectAssistant } from '../../../src/core/gateway/control.ts';
+import { systemClock } from '../../../src/core/util/clock.ts';
 import { CommandLine } from '../../cli/command-line.ts';
 import { waitFor } from '../../support/wait.ts';
 import { startWorld, type World } from '../../support/world.ts';

@@ -167,7 +167,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'agent/turn/turn-messages.ts': ['e2e/taint', 'e2e/taint-bits', 'e2e/plugin-admit', 'e2e/edits'],
   'agent/turn/runner.ts': ['e2e/roles-group', 'e2e/plugin-admit'],
   'agent/turn/turn.ts': ['e2e/taint', 'e2e/taint-bits', 'e2e/roles-group', 'e2e/turn'],
-  'app/agent/prompt.ts': ['e2e/roles', 'e2e/heartbeat', 'e2e/prompt', 'security/redact-sinks'],
+  'core/assistant/prompt.ts': ['e2e/roles', 'e2e/heartbeat', 'e2e/prompt', 'security/redact-sinks'],
   'app/tools/tools.ts': ['e2e/web-hosts', 'e2e/skills'],
   'extensions/heartbeat/heartbeat.ts': ['automation/heartbeat'],
   'channels/inbound/draft.ts': [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { copyOf, rawEntries, rawSummary, summaryOf } from '../../../src/memory/consolidation/conversation-text.ts';
-import { endedTurns, type TurnSpan } from '../../../src/memory/consolidation/session-span.ts';
-import type { EntryDraft } from '../../../src/session/entry.ts';
+import { copyOf, rawEntries, rawSummary, summaryOf } from '../../../src/core/memory/consolidation/conversation-text.ts';
+import { endedTurns, type TurnSpan } from '../../../src/core/memory/consolidation/session-span.ts';
+import type { EntryDraft } from '../../../src/core/session/entry.ts';
 import { assistant, plainTurn, result, stamp, turnEnd, turnStart, user } from '../../session/tapes.ts';
 
 const turn = (...drafts: readonly EntryDraft[]): TurnSpan => {

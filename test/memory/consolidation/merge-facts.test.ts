@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { headingOf } from '../../../src/memory/files/facts.ts';
-import { mergeFacts } from '../../../src/memory/consolidation/merge-facts.ts';
+import { headingOf } from '../../../src/core/memory/files/facts.ts';
+import { mergeFacts } from '../../../src/core/memory/consolidation/merge-facts.ts';
 
 function lines(...all: readonly string[]): string {
   return `${all.join('\n')}\n`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EntryDraft } from '../../../src/session/entry.ts';
+import type { EntryDraft } from '../../../src/core/session/entry.ts';
 import {
   endBeforeNewest,
   endedTurns,
@@ -9,7 +9,7 @@ import {
   possibleRelief,
   type TurnSpan,
   unconsolidated,
-} from '../../../src/memory/consolidation/session-span.ts';
+} from '../../../src/core/memory/consolidation/session-span.ts';
 import { plainTurn, retract, stamp, turnStart, user } from '../../session/tapes.ts';
 
 const turns = (...drafts: readonly (readonly EntryDraft[])[]): readonly TurnSpan[] =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isRefusal, isUsableSummary } from '../../../src/memory/consolidation/usable-summary.ts';
-import { endedTurns } from '../../../src/memory/consolidation/session-span.ts';
+import { isRefusal, isUsableSummary } from '../../../src/core/memory/consolidation/usable-summary.ts';
+import { endedTurns } from '../../../src/core/memory/consolidation/session-span.ts';
 import { assistant, stamp, turnEnd, turnStart, user } from '../../session/tapes.ts';
 
 const turnsOf = (question: string, answer: string): ReturnType<typeof endedTurns> =>

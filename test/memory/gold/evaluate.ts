@@ -1,19 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from '../../../src/config/environment.ts';
-import type { Config } from '../../../src/config/schema.ts';
+import type { Environment } from '../../../src/core/config/environment.ts';
+import type { Config } from '../../../src/core/config/schema.ts';
 import { buildGoldSet, GOLD_KINDS, GOLD_LANGUAGES } from './gold-set.ts';
 import { askGoldQuestions, recallOf, writeGoldMemory, type Answered, type Recall } from './measure.ts';
-import type { Retriever } from '../../../src/memory/search/retriever.ts';
-import { MemorySearch } from '../../../src/memory/search/search.ts';
-import { embeddingServer, openEmbeddings, type EmbeddingServer } from '../../../src/providers/embedding-server.ts';
-import type { ModelServices } from '../../../src/providers/vendor.ts';
-import { Pricing, type PricingOptions } from '../../../src/providers/pricing.ts';
-import type { Clock } from '../../../src/util/clock.ts';
-import { AppError } from '../../../src/util/errors.ts';
-import { silentLog } from '../../../src/util/log.ts';
-import { noUsage } from '../../../src/util/token-usage.ts';
+import type { Retriever } from '../../../src/core/memory/search/retriever.ts';
+import { MemorySearch } from '../../../src/core/memory/search/search.ts';
+import { embeddingServer, openEmbeddings, type EmbeddingServer } from '../../../src/core/providers/embedding-server.ts';
+import type { ModelServices } from '../../../src/core/providers/vendor.ts';
+import { Pricing, type PricingOptions } from '../../../src/core/providers/pricing.ts';
+import type { Clock } from '../../../src/core/util/clock.ts';
+import { AppError } from '../../../src/core/util/errors.ts';
+import { silentLog } from '../../../src/core/util/log.ts';
+import { noUsage } from '../../../src/core/util/token-usage.ts';
 import { serverEmbedder } from '../../../src/app/memory/embedder.ts';
 
 /** How well the memory's search answers the questions of the gold set. */

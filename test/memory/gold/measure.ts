@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { ensureDirectory, replaceDurable } from '../../../src/storage/files.ts';
-import type { Retriever } from '../../../src/memory/search/retriever.ts';
-import { searchByQuestion } from '../../../src/memory/time/search-by-question.ts';
+import { ensureDirectory, replaceDurable } from '../../../src/core/storage/files.ts';
+import type { Retriever } from '../../../src/core/memory/search/retriever.ts';
+import { searchByQuestion } from '../../../src/core/memory/time/search-by-question.ts';
 import type { Kind } from './gold-language.ts';
 import type { GoldLanguageName, GoldMemory, GoldQuestion, GoldSet } from './gold-set.ts';
 

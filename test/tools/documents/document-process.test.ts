@@ -2,9 +2,13 @@ import { open, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createDocumentReader, readingMs, type DocumentSource } from '../../../src/tools/documents/document-reader.ts';
-import { runLimited, type LimitedProcess } from '../../../src/tools/documents/limited-process.ts';
-import { systemClock } from '../../../src/util/clock.ts';
+import {
+  createDocumentReader,
+  readingMs,
+  type DocumentSource,
+} from '../../../src/core/tools/documents/document-reader.ts';
+import { runLimited, type LimitedProcess } from '../../../src/core/tools/documents/limited-process.ts';
+import { systemClock } from '../../../src/core/util/clock.ts';
 import { childIds, childrenNamed, type ChildProcess } from '../../support/child-processes.ts';
 import { fileTools } from '../../support/file-tools.ts';
 import { tempFolder } from '../../support/temp.ts';

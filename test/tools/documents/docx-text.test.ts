@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { docxText } from '../../../src/tools/documents/docx-text.ts';
-import { xmlEvents } from '../../../src/tools/documents/xml-events.ts';
+import { docxText } from '../../../src/core/tools/documents/docx-text.ts';
+import { xmlEvents } from '../../../src/core/tools/documents/xml-events.ts';
 import { docxOf, paragraph } from './docx.ts';
 
 const textOf = (body: string, more?: Readonly<Record<string, string>>): string =>

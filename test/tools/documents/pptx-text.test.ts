@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pptxText } from '../../../src/tools/documents/pptx-text.ts';
+import { pptxText } from '../../../src/core/tools/documents/pptx-text.ts';
 import { presentation, shape } from './office.ts';
 
 const BOUNDS = { mostChars: 100_000, hasTime: () => true };

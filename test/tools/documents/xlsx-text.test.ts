@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { xlsxText } from '../../../src/tools/documents/xlsx-text.ts';
+import { xlsxText } from '../../../src/core/tools/documents/xlsx-text.ts';
 import { workbook } from './office.ts';
 
 const BOUNDS = { mostChars: 100_000, hasTime: () => true };

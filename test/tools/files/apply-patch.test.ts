@@ -1,10 +1,10 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { UntrustedFiles } from '../../../src/storage/untrusted-files.ts';
-import { restoreFiles } from '../../../src/tools/files/restore-files.ts';
-import { applyPatchTool } from '../../../src/tools/files/apply-patch.ts';
-import { ToolRegistry } from '../../../src/tools/registry/registry.ts';
+import { UntrustedFiles } from '../../../src/core/storage/untrusted-files.ts';
+import { restoreFiles } from '../../../src/core/tools/files/restore-files.ts';
+import { applyPatchTool } from '../../../src/core/tools/files/apply-patch.ts';
+import { ToolRegistry } from '../../../src/core/tools/registry/registry.ts';
 import { fileTools, type FileTools } from '../../support/file-tools.ts';
 import { testToolContext } from '../../support/tool-context.ts';
 

@@ -1,7 +1,7 @@
 import { matchesGlob } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { globMatcher } from '../../../src/tools/files/search/glob-pattern.ts';
+import { globMatcher } from '../../../src/core/tools/files/search/glob-pattern.ts';
 
 describe('a pattern', () => {
   test.each([

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, link, mkdir, open, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ToolResult } from '../../../src/tools/tool.ts';
+import type { ToolResult } from '../../../src/core/tools/tool.ts';
 import { fileTools, type FileTools } from '../../support/file-tools.ts';
 import type { TestCall } from '../../support/tool-context.ts';
 

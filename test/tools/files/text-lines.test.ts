@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eachLine } from '../../../src/tools/files/search/text-lines.ts';
+import { eachLine } from '../../../src/core/tools/files/search/text-lines.ts';
 
 /** All lines of these bytes, given in pieces of at most `step`; null when they are binary. */
 function linesOf(bytes: Uint8Array, step = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY): string[] | null {

@@ -1,0 +1,87 @@
+import { skillsOff } from '../../core/program.ts';
+import type { Environment } from '../../core/config/environment.ts';
+import type { HomePaths } from '../../core/config/home.ts';
+import { readVersion } from '../../core/config/version.ts';
+import type { DoctorPorts } from '../../doctor/scene.ts';
+import { findPlugins } from '../../core/plugins/loader.ts';
+import { pluginFolders } from '../../core/plugins/packages.ts';
+import type { Clock } from '../../core/util/clock.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { silentLog } from '../../core/util/log.ts';
+import { systemRandom } from '../../core/util/random.ts';
+import { plural } from '../../core/util/text.ts';
+import { mcpEnvironment, mcpFetch } from '../tools/mcp.ts';
+import { createModels, fullName } from '../../core/assistant/models.ts';
+import { peopleOfChannels } from '../../core/people/owners.ts';
+import { readStoreAddress } from '../../core/storage/store-address.ts';
+import { placeOf, storedHomeName } from '../../host/homes/kept-home.ts';
+import { openSkills } from '../../core/skills/open-skills.ts';
+
+/** What the doctor needs of the composed program, for a home in which it starts nothing. */
+export function doctorPorts(
+  paths: HomePaths,
+  { env, clock }: { readonly env: Environment; readonly clock: Clock },
+): DoctorPorts {
+  return {
+    answeringModel: (loaded) => {
+      const { config } = loaded;
+      return fullName(createModels({ config, loaded, clock, random: systemRandom, log: silentLog }).standard);
+    },
+    people: (loaded, paired) => peopleOfChannels(loaded, paired, paths.config),
+    skills: async ({ config, program }) => {
+      const without = skillsOff(program, config);
+      const { skills, found, warnings } = await openSkills(config, paths, { env, without }).survey();
+      const odd = skills.filter(({ source }) => source !== 'package');
+      return {
+        usable: skills.filter(({ missing }) => missing.length === 0).length,
+        troubles: [
+          ...warnings,
+          ...odd.flatMap(({ name, warnings: [first, ...others] }) =>
+            first === undefined
+              ? []
+              : [
+                  `The skill ${name} is oddly written: ${first}${others.length === 0 ? '' : ` (and ${plural(others.length, 'other remark')})`}`,
+                ],
+          ),
+        ],
+        waiting: found.length,
+      };
+    },
+    tryMcp: async ({ config }, name, signal) => {
+      const settings = config.mcpServers[name];
+      if (settings === undefined) throw new AppError('mcp-unknown', `There is no MCP server ${name}.`);
+      const { connectServer } = await import('../../core/tools/mcp/connect.ts');
+      const nothing = (): void => {};
+      const connection = await connectServer(
+        {
+          settings,
+          environment: mcpEnvironment(env),
+          workspace: paths.workspace,
+          version: readVersion(),
+          clock,
+          fetch: (url, init) => mcpFetch(new URL(settings.url ?? ''), settings, clock)(url, init),
+          elicit: async () => false,
+          onStderr: nothing,
+          onTrouble: nothing,
+          onListChanged: nothing,
+          onClose: nothing,
+        },
+        signal,
+      );
+      try {
+        return { tools: (await connection.listing(signal)).tools.length };
+      } finally {
+        await connection.close();
+      }
+    },
+    storedHome: ({ config: { store, homes } }) => {
+      if (store === null) return null;
+      const name = homes.enabled ? null : storedHomeName(paths);
+      return { url: store, leaseMs: readStoreAddress(store).leaseMs, name, knownAs: placeOf(paths) };
+    },
+    plugins: async ({ plugins }) => {
+      const found = await findPlugins(pluginFolders(plugins));
+      return found.map(({ name }) => name);
+    },
+  };
+}

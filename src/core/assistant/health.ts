@@ -1,0 +1,69 @@
+import { statfs } from 'node:fs/promises';
+import type { App } from '../app.ts';
+import type { HealthFacts } from '../gateway/operations/health.ts';
+import { errorMessage } from '../util/errors.ts';
+import { sentences } from '../util/text.ts';
+import { storageLine } from './status.ts';
+
+/** Whether everything works, for /status, the page and programs. */
+export async function healthOf(app: App): Promise<HealthFacts> {
+  const { clock, version, startedAt, warnings, storage, redact, paths, journal } = app;
+  const outbox = journal.deadLetters.undelivered();
+  const all = [...outbox.values()];
+  const { state, reason } = storage.state;
+  const own = await Promise.all(
+    app.plugins.each('troubles').map(async ([name, troubles]) => {
+      try {
+        return await troubles();
+      } catch (error) {
+        return [`The extension ${name} does not say how it is: ${errorMessage(error)}.`];
+      }
+    }),
+  );
+  return {
+    startedAt,
+    channels: Object.entries(app.channels.manager.health()).map(([name, { state: how, detail }]) => ({
+      name,
+      state: how,
+      // What a platform said of an error may hold anything.
+      detail: detail === undefined ? null : redact(detail),
+      queued: outbox.get(name)?.waiting ?? 0,
+    })),
+    queues: {
+      runningTurns: app.turns.running.length,
+      inbound: journal.inbox.counts()['accepted'] ?? 0,
+      outbound: all.reduce((sum, { waiting }) => sum + waiting, 0),
+      deadLetters: all.reduce((sum, { dead }) => sum + dead, 0),
+    },
+    sandbox: await sandboxState(app),
+    versions: { assistant: version, node: process.versions.node, sqlite: process.versions['sqlite'] ?? 'unknown' },
+    disk: { ...(await diskSpace(paths.home)), state, reason },
+    storage: storageLine(journal.retention.last(), clock.now()),
+    providers: app.providerResults.list(),
+    warnings: [...warnings, ...app.troubles(), ...own.flat()],
+  };
+}
+
+async function diskSpace(folder: string): Promise<Pick<HealthFacts['disk'], 'freeBytes' | 'totalBytes'>> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(folder);
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch {
+    // A disk that does not even tell this has its state, and the rest of the answer is needed all the more.
+    return { freeBytes: null, totalBytes: null };
+  }
+}
+
+async function sandboxState({ config, sandbox }: App): Promise<HealthFacts['sandbox']> {
+  const { mode } = config.tools.exec;
+  if (mode === 'off') return { state: 'off', detail: 'no commands (tools.exec.mode)' };
+  if (sandbox === null) {
+    const detail = mode === 'full' ? 'no sandbox, no questions' : 'no sandbox, each command asks';
+    return { state: 'missing', detail };
+  }
+  const probe = await sandbox.probe();
+  if (probe.available) return { state: 'available', detail: ['in the sandbox', ...probe.notes].join('; ') };
+  const { reason, remedy } = probe;
+  const why = sentences(reason, remedy === undefined ? '' : `To change that: ${remedy}`);
+  return { state: 'missing', detail: `no sandbox, each command asks: ${why}` };
+}

@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import { nearest } from '../util/text.ts';
+import { keysOfKind } from './schema/channels.ts';
+import { innerSchema } from './schema.ts';
+import { kindOf, type Program } from '../program.ts';
+
+/**
+ * Returns one warning for each key of a configuration that is not known and has no effect, with the nearest known key as a
+ * hint. `raw` is the parsed file before validation, `absent` the packages that are listed and not a part of the program, whose keys
+ * aren't known.
+ */
+export function unknownKeys(program: Program, raw: unknown, absent: readonly string[] = []): readonly string[] {
+  return walk(program.schema, raw, { program, absent, path: [] });
+}
+
+interface Place {
+  readonly program: Program;
+  readonly absent: readonly string[];
+  readonly path: readonly string[];
+}
+
+function walk(schema: unknown, value: unknown, place: Place): readonly string[] {
+  const { path, absent } = place;
+  const at = (key: string): Place => ({ ...place, path: [...path, key] });
+  const inner = innerSchema(schema);
+  if (Array.isArray(value)) {
+    if (!(inner instanceof z.ZodArray)) return [];
+    return value.flatMap((item: unknown, index) => walk(inner.element, item, at(String(index))));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  if (inner instanceof z.ZodRecord) {
+    return Object.entries(value).flatMap(([key, item]) => walk(inner.valueType, item, at(key)));
+  }
+  if (!(inner instanceof z.ZodObject)) return [];
+  const shape: Readonly<Record<string, unknown>> = inner.shape;
+  const ofKind = knownKeys(place, value);
+  const known = ofKind ?? Object.keys(shape);
+  const isPlugin = inner.def.catchall !== undefined && ofKind === undefined;
+  return Object.entries(value).flatMap(([key, item]) => {
+    if (known.includes(key)) return walk(shape[key], item, at(key));
+    return isPlugin ? [] : [warning([...path, key], { known, absent })];
+  });
+}
+
+/** The keys of a channel of a built-in platform; undefined for a plugin's channel and for every other section. */
+function knownKeys({ program, path }: Place, value: object): readonly string[] | undefined {
+  const [section, name] = path;
+  if (section !== 'channels' || name === undefined || path.length !== 2) return undefined;
+  const kind = kindOf(program, 'kind' in value && typeof value.kind === 'string' ? value.kind : name);
+  return kind === undefined ? undefined : keysOfKind(kind);
+}
+
+function warning(
+  path: readonly string[],
+  { known, absent }: { readonly known: readonly string[]; readonly absent: readonly string[] },
+): string {
+  const hint = nearest(path.at(-1) ?? '', known);
+  if (hint === undefined && absent.length > 0)
+    return `The setting "${path.join('.')}" isn't checked, because it isn't known without ${absent.map((name) => `the plugin ${JSON.stringify(name)}`).join(' or ')}, which isn't loaded.`;
+  const parent = path.slice(0, -1).join('.');
+  const meant = hint === undefined ? '' : ` Did you mean "${parent === '' ? hint : `${parent}.${hint}`}"?`;
+  return `The setting "${path.join('.')}" is not known and has no effect.${meant}`;
+}

@@ -1,0 +1,267 @@
+import { basename } from 'node:path';
+import { EDITOR_FACTS, isEditorSession, type EditorFacts } from '../bus/editor.ts';
+import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
+import { runMetadata } from '../bus/run.ts';
+import { localRole } from '../security/access/access.ts';
+import type { App } from '../app.ts';
+import { raceAbort, sleep } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
+import { noUsage } from '../util/token-usage.ts';
+import type {
+  AssistantInfo,
+  AssistantPort,
+  OwnAssistant,
+  AttachOptions,
+  CallOptions,
+  SendInput,
+  SendOptions,
+  ToolRun,
+} from './assistant-port.ts';
+import { checkRun } from './check-run.ts';
+import { localUser } from './local-user.ts';
+import type { OperationTable } from './operations/call.ts';
+import type { Caller } from './operations/operation.ts';
+import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './operations/operations.ts';
+
+/** How an assistant answers what its parts cannot answer alone. */
+interface Answers {
+  readonly info: () => AssistantInfo;
+  readonly runTool: AssistantPort['runTool'];
+  readonly requests: RequestHandlers;
+  readonly operations: OperationTable;
+}
+
+interface TerminalText {
+  readonly id: string;
+  readonly text: string;
+  readonly kind: string;
+  readonly turnId?: string;
+  readonly from?: string;
+}
+
+/** How long a reply may take to be marked delivered after its turn ended. */
+const DELIVERY_WAIT_MS = 2_000;
+const STOP_WAIT_MS = 3_000;
+const CONTINUES = 'The assistant is stopping. It continues with this when it runs again.';
+
+/** The assistant of this process, for the terminal, the control socket and programs that embed it. */
+export class LocalAssistant implements OwnAssistant {
+  readonly #app: App;
+  readonly #answers: Answers;
+  readonly #sender = { id: 'owner', name: localUser(), isBot: false };
+
+  constructor(app: App, answers: Answers) {
+    this.#app = app;
+    this.#answers = answers;
+  }
+
+  info(): AssistantInfo {
+    return this.#answers.info();
+  }
+
+  tools(): ReturnType<AssistantPort['tools']> {
+    return this.#app.tools
+      .list()
+      .map(({ tool, spec }) => ({ ...spec, effect: tool.effect, role: tool.role ?? 'trusted' }));
+  }
+
+  runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
+    return this.#answers.runTool(run);
+  }
+
+  get operations(): OperationTable {
+    return this.#answers.operations;
+  }
+
+  /** A call that changes something is in the audit log before it begins. */
+  async request<Name extends RequestName>(
+    name: Name,
+    params: RequestParams<Name>,
+    { door = 'terminal:owner' }: CallOptions = {},
+  ): Promise<RequestResult<Name>> {
+    const app = this.#app;
+    const { requests, operations } = this.#answers;
+    const known = operations.get(name);
+    const what = known.auditLine(params);
+    if (what !== null) {
+      const person = { who: door, role: localRole('control-socket'), origin: 'user' };
+      const decided = { decision: 'allowed', reason: null, approval: null } as const;
+      await app.audit.record({ turn: null, session: null, what, ...person, ...decided });
+    }
+    const handler = requests[name as keyof RequestHandlers] as (params: unknown, caller: Caller) => Promise<unknown>;
+    const result = await (known.own === undefined
+      ? handler(params, { door })
+      : known.own.handle(params, { app, door }));
+    if (what !== null && known.changed !== undefined) app.http.changed?.(known.changed);
+    // The operation of this name answers this.
+    return result as RequestResult<Name>;
+  }
+
+  attach(
+    session: string,
+    listener: (message: TerminalText) => void,
+    { onEvent, onApproval, files, servers = [] }: AttachOptions = {},
+  ): Disposable {
+    const { bus, channels, questions, editorFiles, editorMcp, newId } = this.#app;
+    const sessionKey = bus.sessionOf(this.#draft({ session, text: '' }, newId()));
+    const attached = new DisposableStack();
+    if (onEvent !== undefined)
+      attached.use(
+        bus.listen((event) => {
+          if (event.sessionKey === sessionKey) onEvent(event);
+        }),
+      );
+    if (onApproval !== undefined) attached.use(questions.attach(sessionKey, onApproval));
+    if (files !== undefined) attached.use(editorFiles.attach(sessionKey, files));
+    if (servers.length > 0) attached.use(editorMcp.attach(sessionKey, servers));
+    attached.use(channels.terminal.attach(session, listener));
+    return attached;
+  }
+
+  /**
+   * Resolves when the turn that answers this message has ended. Aborting the signal stops the turn. When the process
+   * stops, the turn is left as it is and `connection-lost` is thrown: it continues at the next start.
+   */
+  async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
+    const { bus, channels, questions, newId, clock } = this.#app;
+    await checkRun(input, this);
+    const draft = this.#draft(input, input.id ?? newId());
+    const sessionKey = bus.sessionOf(draft);
+    const delivered = new Set<string>();
+    const onDelivered = new EventTarget();
+    const ended = Promise.withResolvers<{ turnId: string; result: TurnSummary }>();
+    using _end = bus.listen((event) => {
+      const isEnd = event.type === 'turn-end' && event.sessionKey === sessionKey;
+      if (isEnd && event.answers.includes(draft.externalId)) ended.resolve(event);
+    });
+    // A listener of its own: the bus drops one that throws, and the end of the turn must still be heard.
+    using _live = bus.listen((event) => {
+      if (event.sessionKey === sessionKey) options.onEvent?.(event);
+    });
+    using _sink = channels.terminal.attach(input.session, (message) => {
+      if (message.turnId === undefined || message.kind === 'part') return;
+      delivered.add(message.turnId);
+      onDelivered.dispatchEvent(new Event('delivered'));
+    });
+    using _approver = options.onApproval === undefined ? undefined : questions.attach(sessionKey, options.onApproval);
+    const [accepted] = await bus.publishInbound(draft);
+    if (accepted === 'duplicate') return knownSummary();
+    if (accepted !== 'accepted') return refusedSummary();
+    const { turnId, result } = await this.#untilEnd(ended.promise, input, options.signal);
+    if (result.text === '') return result;
+    if (result.outcome === 'answered' || result.outcome === 'failed' || result.outcome === 'command') {
+      while (!delivered.has(turnId)) {
+        const next = new Promise<void>((resolve) =>
+          onDelivered.addEventListener('delivered', () => resolve(), { once: true }),
+        );
+        const late = await Promise.race([next.then(() => false), sleep(clock, DELIVERY_WAIT_MS).then(() => true)]);
+        if (late) break;
+      }
+    }
+    return result;
+  }
+
+  async #untilEnd(
+    ended: Promise<{ turnId: string; result: TurnSummary }>,
+    input: SendInput,
+    signal: AbortSignal | undefined,
+  ): Promise<{ turnId: string; result: TurnSummary }> {
+    const { bus, clock, closing, newId } = this.#app;
+    try {
+      return await raceAbort(ended, signal === undefined ? closing : AbortSignal.any([signal, closing]));
+    } catch (error) {
+      if (closing.aborted) throw new AppError('connection-lost', CONTINUES);
+      if (error instanceof AppError && error.code === 'connection-lost') throw error;
+      await bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, newId()));
+      const stopped = {
+        turnId: '',
+        result: { ...refusedSummary(), outcome: 'stopped' as const, errorKind: 'aborted', text: 'Stopped.' },
+      };
+      return await Promise.race([ended, sleep(clock, STOP_WAIT_MS).then(() => stopped)]);
+    }
+  }
+
+  #editorFacts({ session, files = [] }: SendInput): EditorFacts {
+    const kept = this.#app.editors.of(session);
+    const folder = kept === undefined ? null : { path: kept.folder, allowed: kept.allowed === true };
+    return { files: [...files], folder, readOnly: kept?.readOnly === true };
+  }
+
+  #draft(input: SendInput, id: string): InboundDraft {
+    return {
+      channel: 'terminal',
+      account: 'local',
+      chatId: input.session,
+      ...(isEditorSession(input.session) ? { sessionKey: input.session } : {}),
+      chatType: 'direct',
+      sender: this.#sender,
+      role: localRole('terminal'),
+      text: input.text,
+      media: (input.images ?? []).map((path) => ({ kind: 'image', mediaType: 'image/*', path, name: basename(path) })),
+      mentioned: true,
+      context: [],
+      receivedAt: this.#app.clock.now(),
+      externalId: externalIdOf(id),
+      origin: 'user',
+      untrusted: false,
+      metadata: {
+        ...(input.model === undefined ? {} : { model: input.model }),
+        ...runMetadata({ tools: input.tools, timeoutMs: input.timeoutMs, retries: input.retries }),
+        ...(isEditorSession(input.session) ? { [EDITOR_FACTS]: this.#editorFacts(input) } : {}),
+      },
+    };
+  }
+}
+
+/** The external id of the message that is sent under an id; the `turn-end` of its turn names it. */
+export function externalIdOf(id: string): string {
+  return `m:${id}`;
+}
+
+/** Events of a stream in order, ending with the turn. */
+export async function* streamOf(
+  assistant: Pick<AssistantPort, 'send'>,
+  input: SendInput,
+  options: Omit<SendOptions, 'onEvent'>,
+): AsyncGenerator<OutboundEvent, TurnSummary, void> {
+  const waiting: OutboundEvent[] = [];
+  let wake = Promise.withResolvers<void>();
+  let finished = false;
+  const result = assistant
+    .send(input, {
+      ...options,
+      onEvent: (event) => {
+        waiting.push(event);
+        wake.resolve();
+      },
+    })
+    .finally(() => {
+      finished = true;
+      wake.resolve();
+    });
+  result.catch(() => {});
+  for (;;) {
+    for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) yield event;
+    if (finished) return await result;
+    await wake.promise;
+    wake = Promise.withResolvers<void>();
+  }
+}
+
+/** Of a message that was accepted before: its answer comes, or came, to those who are attached. */
+function knownSummary(): TurnSummary {
+  return { ...refusedSummary(), outcome: 'answered', text: '', isError: false, errorKind: null };
+}
+
+function refusedSummary(): TurnSummary {
+  return {
+    outcome: 'failed',
+    text: 'Too many messages are waiting in this session. Wait for answers, or send /stop.',
+    isError: true,
+    errorKind: 'limit',
+    model: null,
+    usage: noUsage,
+    costUsd: null,
+    durationMs: 0,
+  };
+}

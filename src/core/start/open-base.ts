@@ -1,0 +1,57 @@
+import { SettingsStore } from '../config/settings-store.ts';
+import type { Starts } from '../journal/starts.ts';
+import type { Plugin } from '../plugins/plugin.ts';
+import { configWarnings, waitingWarnings, type Base, type Ground } from '../assistant/base.ts';
+import { PluginHost } from '../plugins/plugins.ts';
+import type { AssistantSettings } from '../library/assistant.ts';
+import { safeConfig, safeModeSentence } from './safe-mode.ts';
+
+interface BaseParts extends Pick<AssistantSettings, 'rehearsal' | 'wrapTool'> {
+  readonly given: readonly Plugin[];
+  /** What the stores found at this start, one sentence each. */
+  readonly troubles: readonly string[];
+}
+
+/** Reads the settings and loads the plugins. The start is counted before: a plugin that kills the process counts too. */
+export async function openBase(
+  ground: Ground,
+  starts: Starts,
+  { rehearsal = false, wrapTool, given, troubles }: BaseParts,
+): Promise<Base> {
+  const safe = starts.isLoop || rehearsal;
+  // A trial is offered the tools of servers and runs none of them.
+  const settings = new SettingsStore(ground.loaded, safe && wrapTool === undefined ? safeConfig : undefined);
+  const { config } = settings;
+  const { plugged, clock } = ground;
+  const { plugins: folder, pluginPins: pins } = ground.paths;
+  const { program } = ground;
+  const plugins = await PluginHost.open({
+    folder,
+    pins,
+    config,
+    program,
+    plugged,
+    clock,
+    log: ground.log,
+    safe,
+    rehearsal,
+    given,
+  });
+  return {
+    ...ground,
+    config,
+    settings,
+    plugins,
+    safe,
+    get warnings() {
+      return [
+        ...(safe ? [safeModeSentence(starts)] : []),
+        ...configWarnings(settings.loaded, process.getuid?.()),
+        ...waitingWarnings(settings),
+        ...troubles,
+        ...plugins.troubles,
+        ...ground.further.troubles,
+      ];
+    },
+  };
+}
