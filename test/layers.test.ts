@@ -73,7 +73,7 @@ function importsOf(file: string): Import[] {
 
 const moduleOf = (file: string): string => {
   const [first = '', second = ''] = file.split('/');
-  return first === 'core' && second.includes('.') === false ? `core/${second}` : first;
+  return first === 'core' && !second.includes('.') ? `core/${second}` : first;
 };
 
 const IMPORTS = FILES.flatMap(importsOf);

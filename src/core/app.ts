@@ -124,7 +124,7 @@ export interface App extends Base, Services {
   /** Aborts when the process stops. */
   readonly closing: AbortSignal;
   /** The settings of an extension, as they are in force now. */
-  settingsOf<S extends z.ZodType>(section: Section<S>): z.output<S>;
+  readonly settingsOf: <S extends z.ZodType>(section: Section<S>) => z.output<S>;
   /**
    * What this function makes of the app: made at the first call, the same from then on, disposed of at the end. The place for
    * what an extension keeps; where it loads something heavy, the function is asynchronous.
