@@ -1,7 +1,8 @@
 /**
  * Moves files or folders and everything that names them: `node scripts/move.ts FROM TO [FROM TO …]`, paths from the root.
  * Rewritten are relative paths in quotes in TypeScript (imports, `new URL`, mocked modules) and paths from the root in
- * documents, tests and settings. Run the formatter afterwards.
+ * documents, tests and settings. Folders above that are named by dots alone stay as they are: look at those yourself. Run the
+ * formatter afterwards.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -33,7 +34,7 @@ function after(path: string): string {
 function withPaths(text: string, before: string): string {
   const [from, to] = [dirname(before), dirname(after(before))];
   return text.replaceAll(
-    /(?<quote>['"`])(?<path>\.{1,2}\/[^'"`$\n]*)\k<quote>/gu,
+    /(?<quote>['"`])(?<path>\.{1,2}\/[^'"`$\n]*\w[^'"`$\n]*)\k<quote>/gu,
     (quoted, quote: string, path: string) => {
       const target = join(from, path);
       if (!existsSync(target) || (from === to && after(target) === target)) return quoted;

@@ -165,5 +165,5 @@ test('no other file forces a choice of tool', () => {
   const src = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'src');
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const forcing = files.filter((name) => /toolChoice:[^,;\n]*\{\s*tool\b/u.test(readFileSync(join(src, name), 'utf8')));
-  expect(forcing).toEqual([join('agent', 'side-calls', 'structured.ts')]);
+  expect(forcing).toEqual([join('core', 'agent', 'side-calls', 'structured.ts')]);
 });

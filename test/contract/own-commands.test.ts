@@ -47,7 +47,7 @@ describe('the texts of the program', () => {
   test('name no command of its own as if it were on the PATH: assistantCommand says how it is called here', async () => {
     // A name that is filled in is no other than one that is written out.
     const literal = new RegExp(`\\bassistant (?:${NAMES.join('|')})\\b|(?<!\\*\\*)\\bassistant \\$\\{`, 'gu');
-    const others = (await files()).filter(({ path }) => path !== join('src', 'util', 'assistant-command.ts'));
+    const others = (await files()).filter(({ path }) => path !== join('src', 'core', 'util', 'assistant-command.ts'));
     const faults = others.flatMap(({ path, text }) =>
       found(path.endsWith('.md') ? text : withoutComments(text), literal).map((words) => `${path}: ${words}`),
     );

@@ -37,6 +37,6 @@ test('the plugin of the tutorial has 60 lines; it is installed, switched off and
   await command('memory', 'forget', 'lemonade', '--yes');
   using db = new DatabaseSync(homePaths(world.home).state);
   expect(db.prepare('SELECT note FROM water_glass').all()).toEqual([{ note: '[forgotten]' }]);
-  await command('plugins', 'remove', 'water');
+  await command('plugins', 'remove', 'water', '--yes');
   expect(await command('plugins', 'list')).not.toContain('water');
 });

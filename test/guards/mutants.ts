@@ -38,7 +38,7 @@ export const GENERATED: readonly Generated[] = FOUND.filter(({ name }) => EXCLUD
 
 /**
  * Names are of the file, what the change is within, the operator and the text that is changed, so that they stay when
- * other lines move: `security/access/access.ts closedBecause never allowed === undefined`. Equal ones are numbered.
+ * other lines move: `core/security/access/access.ts closedBecause never allowed === undefined`. Equal ones are numbered.
  */
 function mutantsOf(file: string, text: string): readonly Generated[] {
   const scope = scopeOf(file);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tempFolder } from '../support/temp.ts';
 
-const module = (name: string): string => JSON.stringify(new URL(`../../src/storage/${name}.ts`, import.meta.url).href);
+const module = (name: string): string =>
+  JSON.stringify(new URL(`../../src/core/storage/${name}.ts`, import.meta.url).href);
 
 test.skipIf(process.platform !== 'linux')(
   'a process that may open no more files says so of a home that it cannot open, and names the limit to raise',

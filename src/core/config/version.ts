@@ -9,9 +9,9 @@ export function readVersion(): string {
   return String(facts.version);
 }
 
-/** The path of something that ships beside the code: two folders up from the source, one from the bundle. */
+/** The path of something that ships beside the code: three folders up from the source, one from the bundle. */
 export function packageFile(name: string): string | undefined {
-  return ['../../../', '../../']
+  return ['../../../', '../']
     .map((up) => fileURLToPath(new URL(up + name, import.meta.url)))
     .find((path) => existsSync(path));
 }

@@ -26,7 +26,7 @@ export function walksInto(command: string, cwd: string, paths: readonly string[]
 /** Whether `path` is `folder` or lies below it. Both are absolute. */
 export function isWithin(folder: string, path: string): boolean {
   const rest = relative(folder, path);
-  return rest === '' || (rest !== '..' && !rest.startsWith('../../'));
+  return rest === '' || (rest !== '..' && !rest.startsWith('../'));
 }
 
 /** Programs, and options, that read all folders below the one they are given. */
