@@ -16,6 +16,8 @@ export function linesByFolder(root: 'src' | 'test'): ReadonlyMap<string, number>
   const lines = new Map<string, number>();
   for (const file of globSync(`${root}/**/*.{ts,tsx,css,html,cjs}`, { cwd: ROOT })) {
     const [, first = '', second = '', ...rest] = file.split('/');
+    // The list of extensions grows with each.
+    if (file === 'src/extensions/index.ts') continue;
     const isWide = (first === 'core' || first === 'extensions') && rest.length > 0;
     const folder = second === '' ? 'files' : isWide ? `${first}/${second}` : first;
     lines.set(folder, (lines.get(folder) ?? 0) + readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1);

@@ -23,6 +23,8 @@ export interface Program {
   readonly packages: ReadonlyMap<string, LoadedPlugin>;
   /** Those that the configuration switches off; none where none was read. */
   readonly off: readonly Extension[];
+  /** The program without a configuration, with all that this one switches off. @default itself */
+  readonly whole?: Program;
   /** Of `config.json`. */
   readonly schema: z.ZodObject;
   /** The parts of the configuration that extensions bring. */
@@ -77,7 +79,8 @@ export function programOf(own: readonly Extension[], packages: Program['packages
  * The program as it runs with this configuration: extensions that are switched off connect no models and no channels. What they are
  * configured by and what they keep stays known.
  */
-export function programWith(program: Program, config: Config): Program {
+export function programWith(given: Program, config: Config): Program {
+  const program = given.whole ?? given;
   const off = program.extensions.filter(({ name }) => config.extensions[name] === false);
   if (off.length === 0) return program;
   const vendors = off.flatMap((one) => (one.vendors ?? []).map((vendor) => [vendor.api, one.name] as const));
@@ -91,6 +94,7 @@ export function programWith(program: Program, config: Config): Program {
   );
   return {
     ...program,
+    whole: program,
     off,
     vendors: Object.fromEntries(Object.entries(program.vendors).filter(([api]) => !offBy.has(api))),
     presets: new Map([

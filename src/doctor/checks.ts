@@ -1,3 +1,4 @@
+import type { Config } from '../core/config/schema.ts';
 import type { Program } from '../core/program.ts';
 import { SUBJECTS, type Check } from './check.ts';
 import { agentChecks } from './checks/agents.ts';
@@ -37,9 +38,10 @@ const CHECKS: readonly Check[] = [
   ...serviceChecks,
 ];
 
-/** Those of the core and of the extensions, by subject in the order in which they are shown. */
-export async function checksOf({ extensions }: Program): Promise<readonly Check[]> {
-  const own = await Promise.all(extensions.map(async ({ checks }) => (await checks?.()) ?? []));
+/** Those of the core and of the extensions that are on, by subject in the order in which they are shown. `config`: null where it is not known. */
+export async function checksOf({ extensions }: Program, config: Config | null): Promise<readonly Check[]> {
+  const on = extensions.filter((one) => config?.extensions[one.name] !== false);
+  const own = await Promise.all(on.map(async ({ checks }) => (await checks?.()) ?? []));
   const all = [...CHECKS, ...own.flat()];
   return SUBJECTS.flatMap((subject) => all.filter((check) => check.subject === subject));
 }

@@ -46,7 +46,7 @@ export async function openScene(options: SceneOptions): Promise<Scene & Disposab
   const { journal, journalTrouble } = readJournal(paths.state, gateway !== null || holder !== null);
   return {
     program: loaded?.program ?? program,
-    checks: await checksOf(program),
+    checks: await checksOf(program, loaded?.config ?? null),
     paths,
     env,
     ownEnv,

@@ -1,3 +1,4 @@
+import type { App } from '../../src/core/app.ts';
 import { expect, test } from 'vitest';
 import type { OutboundMessage } from '../../src/core/bus/messages.ts';
 import { spokenToo } from '../../src/core/bus/speech.ts';
@@ -31,14 +32,17 @@ const NEVER = new AbortController().signal;
 function channelOf(publish: (message: OutboundMessage) => Promise<void> = async () => {}) {
   const queued = new Map<string, OutboundMessage>();
   const spoken: Parameters<Speak>[] = [];
-  const channel = new SpeechChannel({
-    publish: async (message) => {
-      await publish(message);
-      queued.set(message.id, message);
+  const app = {
+    bus: {
+      publishOutbound: async (message: OutboundMessage) => {
+        await publish(message);
+        queued.set(message.id, message);
+      },
     },
-    isKnown: (id) => queued.has(id),
+    journal: { outbox: { stateOf: (id: string) => (queued.has(id) ? 'pending' : undefined) } },
     clock: { now: () => 1_000 },
-  });
+  };
+  const channel = new SpeechChannel(app as unknown as App);
   channel.use(async (...asked) => {
     spoken.push(asked);
     return { kind: 'audio', mediaType: 'audio/ogg', path: '/sound', speech: true };

@@ -4,7 +4,7 @@ import { checksOf } from '../../src/doctor/checks.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { expectParts, table } from './generated-part.ts';
 
-const CHECKS = await checksOf(PROGRAM);
+const CHECKS = await checksOf(PROGRAM, null);
 
 test('docs/doctor.md lists every check (-u rewrites it)', async () => {
   const rows = CHECKS.map(({ id, subject, about, live }) => [subject, id, about, live === true ? 'live' : '']);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tapeName } from '../../src/core/session/tape-name.ts';
 import { failureOf } from '../config/temporary-home.ts';
+import { runCommand } from '../support/command-run.ts';
 import { standInFor, startFakeSpeech } from '../support/fake-speech.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
@@ -152,4 +153,59 @@ test('with voice switched off a recording stays here and is answered all the sam
   world.telegram.userSays(OWNER, '/status');
   await waitFor(() => chatOf(world).length === 2, { what: 'the status' });
   expect(chatOf(world)[1]).not.toContain('Voice messages');
+});
+
+test('a server of its own is left out as a fallback, too, where nothing speaks its API', async () => {
+  const config = {
+    extensions: { openai: false },
+    agent: { model: 'anthropic/scripted-model', fallbacks: ['mine/small'] },
+    providers: { mine: { baseUrl: 'http://127.0.0.1:1' } },
+  };
+  await using world = await startWorld({ dialect: 'anthropic', config });
+  world.model.reply('hi');
+  world.telegram.userSays(OWNER, 'hello');
+  await waitFor(() => chatOf(world).length === 1);
+  expect(chatOf(world)).toEqual(['hi']);
+});
+
+test('an extension that is switched on again while the assistant runs is one that the next start has', async () => {
+  await using world = await startWorld({ config: { extensions: { ollama: false, voice: false } } });
+  const path = join(world.home, 'config.json');
+  const change = async (extensions: object): Promise<string | null> => {
+    await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), extensions }));
+    return (await world.assistant.request('configReload', {})).refused;
+  };
+  const near = { agent: { model: 'openai/scripted-model', fallbacks: ['ollama/small'] } };
+  await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), ...near }));
+  expect(await change({ voice: false })).toBe(null);
+  expect((await world.assistant.info()).warnings.join()).not.toContain('ollama is switched off');
+  expect(await change({})).toBe(null);
+});
+
+test('the doctor looks at nothing of an extension that is switched off', async () => {
+  await using world = await startWorld({ config: { extensions: { heartbeat: false } } });
+  const ids = async (): Promise<readonly string[]> => {
+    const { out } = await runCommand(['doctor', '--offline', '--json'], world.home);
+    return (JSON.parse(out) as { readonly checks: readonly { readonly id: string }[] }).checks.map(({ id }) => id);
+  };
+  expect(await ids()).not.toContain('heartbeat.works');
+  const path = join(world.home, 'config.json');
+  await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), extensions: {} }));
+  expect(await ids()).toContain('heartbeat.works');
+});
+
+test('with the services switched off no recording goes to one of them', async () => {
+  await using speech = await startFakeSpeech();
+  using _hosts = standInFor({ 'api.groq.com': speech.url });
+  const config = { extensions: { presets: false } };
+  const environment = { GROQ_API_KEY: 'gsk_for-groq-0123456789' };
+  await using world = await startWorld({ dialect: 'anthropic', environment, config });
+  world.model.reply('Heard.');
+  world.telegram.addFile('v1', Buffer.from('OggS…'), 'voice/v1.oga');
+  world.telegram.userSays(OWNER, '', {
+    text: undefined,
+    voice: { file_id: 'v1', duration: 3, mime_type: 'audio/ogg' },
+  });
+  await waitFor(() => chatOf(world).length === 1, { what: 'an answer to the recording' });
+  expect(speech.heard).toEqual([]);
 });

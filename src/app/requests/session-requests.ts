@@ -56,8 +56,13 @@ export function sessionRequests(
       await editors.forget(session);
       if ((await app.sessions.delete(session)) || isEditors) {
         await journal.feed.forget(session);
-        await app.plugins.forget(session);
+        const failures = await app.plugins.forget(session);
         search.scheduleSync();
+        if (failures.length > 0)
+          throw new AppError(
+            'session-kept',
+            `The conversation is deleted, but not all that belongs to it. ${failures.join(' ')}`,
+          );
         return null;
       }
       throw unknownSession(session);

@@ -13,7 +13,11 @@ export function createAttachments(app: App): Attachments {
   const { paths, clock, random, log, media, bus, channels } = app;
   const speech = (): Transcribe | null => speechOf(app)?.transcriber(app) ?? null;
   // The log says what is wrong with it.
-  speech();
+  try {
+    speech();
+  } catch (error) {
+    log.error('speech: does not open', { reason: errorMessage(error) });
+  }
   return new Attachments({
     outlets: channels.manager,
     guestFiles: new GuestFiles(paths.media),

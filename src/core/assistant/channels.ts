@@ -82,11 +82,7 @@ export function createChannels(
       log,
     },
   );
-  const speech = new SpeechChannel({
-    publish: (message) => bus.publishOutbound(message),
-    isKnown: (id) => journal.outbox.stateOf(id) !== undefined,
-    clock,
-  });
+  const speech = new SpeechChannel(app);
   const delivery = new Delivery(app, withSpeech(manager, speech));
   const previews = new Previews(app);
   const isOpen = (channel: string): boolean =>

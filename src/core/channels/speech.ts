@@ -1,6 +1,6 @@
 import { FROM, parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
 import { SPEECH_CHANNEL } from '../bus/speech.ts';
-import type { Clock } from '../util/clock.ts';
+import type { App } from '../app.ts';
 import { SendError, type Channel, type OutgoingPart } from './channel.ts';
 import type { Outlets } from './delivery/next-part.ts';
 
@@ -24,14 +24,6 @@ export type Speak = (
   signal: AbortSignal,
 ) => Promise<Media | { readonly failed: string }>;
 
-interface SpeechPorts {
-  /** Queues a message durably; one with an id that is known is the same message. */
-  readonly publish: (message: OutboundMessage) => Promise<void>;
-  /** Whether a message of this id was queued before. */
-  readonly isKnown: (id: string) => boolean;
-  readonly clock: Pick<Clock, 'now'>;
-}
-
 /**
  * The channel of texts that are to be spoken. What it "sends" is made into a voice message, which it queues for the chat that the
  * text names; where the server fails, one sentence instead. Both have the same id, so that a chat gets exactly one of them, also
@@ -52,13 +44,13 @@ export class SpeechChannel implements Channel {
   };
   readonly settlesResends = true;
   readonly sendDeadlineMs = MAKING_MS;
-  readonly #ports: SpeechPorts;
+  readonly #app: Pick<App, 'bus' | 'journal' | 'clock'>;
   /** What could not be queued yet: speaking it again would cost again. */
   readonly #made = new Map<string, OutboundMessage>();
   #speak: Speak | undefined;
 
-  constructor(ports: SpeechPorts) {
-    this.#ports = ports;
+  constructor(app: Pick<App, 'bus' | 'journal' | 'clock'>) {
+    this.#app = app;
   }
 
   /** Has texts spoken by this from now on. */
@@ -81,10 +73,10 @@ export class SpeechChannel implements Channel {
 
   async send(part: OutgoingPart, signal: AbortSignal): Promise<{ readonly platformId: string }> {
     const id = `${part.messageId}:sound`;
-    if (!this.#ports.isKnown(id)) {
+    if (this.#app.journal.outbox.stateOf(id) === undefined) {
       const message = this.#made.get(id) ?? (await this.#voiceMessage(id, part, signal));
       this.#made.set(id, message);
-      await this.#ports.publish(message);
+      await this.#app.bus.publishOutbound(message);
     }
     this.#made.delete(id);
     return { platformId: part.nonce };
@@ -106,7 +98,7 @@ export class SpeechChannel implements Channel {
       ...target,
       kind: 'part' as const,
       ...(turnId === undefined ? {} : { turnId }),
-      expiresAt: this.#ports.clock.now() + TTL_MS,
+      expiresAt: this.#app.clock.now() + TTL_MS,
     };
     const metadata = from === undefined ? {} : { [FROM]: from };
     return 'failed' in spoken

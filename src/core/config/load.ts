@@ -87,7 +87,11 @@ export async function loadConfig(options: {
     await loadOwn({
       ...options,
       env: hostedEnvironment(program, options.env),
-      under: { providers: host.config.providers, models: host.config.models },
+      under: {
+        providers: host.config.providers,
+        models: host.config.models,
+        extensions: host.config.extensions,
+      },
       overrides: mergeSettings(ownSettings(entry), overrides),
     }),
     { host, entry },

@@ -11,7 +11,7 @@ export function readVersion(): string {
 
 /** The path of something that ships beside the code: three folders up from the source, one from the bundle. */
 export function packageFile(name: string): string | undefined {
-  return ['../../../', '../']
-    .map((up) => fileURLToPath(new URL(up + name, import.meta.url)))
-    .find((path) => existsSync(path));
+  const up = import.meta.url.endsWith('.ts') ? '../../../' : '../';
+  const path = fileURLToPath(new URL(up + name, import.meta.url));
+  return existsSync(path) ? path : undefined;
 }

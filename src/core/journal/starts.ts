@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync, renameSync } from 'node:fs';
 import { replaceDurable } from '../storage/files.ts';
 import type { Clock } from '../util/clock.ts';
 
@@ -66,7 +66,10 @@ export class Starts {
     if (this.#path === null) return;
     try {
       if (ran || this.#before.length === 0) rmSync(this.#path, { force: true });
-      else writeFileSync(this.#path, this.#before.join(' '), { mode: 0o600 });
+      else {
+        writeFileSync(`${this.#path}.new`, this.#before.join(' '), { mode: 0o600 });
+        renameSync(`${this.#path}.new`, this.#path);
+      }
     } catch {
       // On a read-only disk it counts as a death.
     }

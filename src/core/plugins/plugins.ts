@@ -142,6 +142,8 @@ export class PluginHost implements Plugins {
       [...running].every(([name, { plugin }]) => before.get(name)?.plugin === plugin);
     this.#troubles = troubles;
     this.#waiting = waiting;
+    for (const key of this.#failures.keys())
+      if (!this.#listed.some(({ name }) => key.startsWith(`${name} `))) this.#failures.delete(key);
     if (isSame) return null;
     this.#running = running;
     this.#join();
@@ -201,26 +203,32 @@ export class PluginHost implements Plugins {
     for (const [name, close] of this.each('close').toReversed()) await this.#try(name, 'close', close);
   }
 
-  /** Removes what extensions keep of a session. Never rejects. */
-  async forget(sessionKey: string): Promise<void> {
+  /** Removes what extensions keep of a session. Returns a sentence for each that could not. Never rejects. */
+  async forget(sessionKey: string): Promise<readonly string[]> {
+    const failures: string[] = [];
     for (const [name, forget] of this.each('forget'))
-      await this.#try(name, 'forget a conversation', () => forget(sessionKey));
+      failures.push(...(await this.#try(name, 'forget a conversation', () => forget(sessionKey))));
+    return failures;
   }
 
-  /** Waits for a part of an extension, but not for long. `troubles` has what failed until it works. */
-  async #try(name: string, does: string, work: () => void | Promise<void>): Promise<void> {
+  /** Waits for a part of an extension, and for one of a package not for long. `troubles` has what failed until it works; so does the result. */
+  async #try(name: string, does: string, work: () => void | Promise<void>): Promise<readonly string[]> {
     const { clock, log } = this.#options;
     const key = `${name} ${does}`;
-    using limit = deadline(clock, LONGEST_MS, 'it');
+    const isBuiltIn = this.builtin.some((one) => one.name === name);
+    using limit = isBuiltIn ? undefined : deadline(clock, LONGEST_MS, 'it');
     const working = (async () => {
       await work();
       this.#failures.delete(key);
     })();
     try {
-      await raceAbort(working, limit.signal);
+      await (limit === undefined ? working : raceAbort(working, limit.signal));
+      return [];
     } catch (error) {
       log.error('extensions: failed', { name, to: does, reason: errorMessage(error) });
-      this.#failures.set(key, `The extension ${name} could not ${does}: ${thrownLine(error)}.`);
+      const sentence = `The extension ${name} could not ${does}: ${thrownLine(error)}.`;
+      this.#failures.set(key, sentence);
+      return [sentence];
     }
   }
 

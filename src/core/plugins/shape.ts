@@ -35,6 +35,7 @@ const notForPackages = z.custom<never>(() => false, "left out, because it isn't 
 const partsShape = z.object({
   origins: notForPackages,
   paths: notForPackages,
+  conversation: notForPackages,
   isOn: isFunction.optional(),
   bundledSkills: z.array(text).optional(),
   settings: z.array(z.looseObject({ path: text, schema: isZodSchema, of: isFunction })).optional(),
@@ -79,6 +80,7 @@ const channelShape = z.object({
   shows: z.string(),
   config: isObject.optional(),
   setup: isObject.optional(),
+  tryTokens: isFunction.optional(),
   open: isFunction,
 });
 const roles = z.enum(['owner', 'trusted', 'guest']);

@@ -86,7 +86,12 @@ export function openEmbeddings(
   const endpoint = toEndpoint(provider, settings, { preset, apiKey, clock });
   const baseUrl = preset.hasRoot === true ? `${endpoint.baseUrl}/v1` : endpoint.baseUrl;
   let embed: Promise<Embed> | undefined;
-  return async (texts, options) => await (await (embed ??= open({ ...endpoint, baseUrl }, model)))(texts, options);
+  const opened = (): Promise<Embed> =>
+    (embed ??= open({ ...endpoint, baseUrl }, model).catch((error: unknown) => {
+      embed = undefined;
+      throw error;
+    }));
+  return async (texts, options) => await (await opened())(texts, options);
 }
 
 /** Whether the settings name a model that can be called. */

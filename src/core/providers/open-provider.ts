@@ -68,6 +68,11 @@ function pluggedNamed(plugged: PluggedProviders | undefined, kind: string): Plug
   return plugged !== undefined && Object.hasOwn(plugged, kind) ? plugged[kind] : undefined;
 }
 
+/** The kind of an entry: what it says, else its name; one that only has an address speaks OpenAI's API. */
+export function kindOf(presets: Presets, name: string, config: ProviderConfig): string {
+  return config.kind ?? (!presets.has(name) && hasBaseUrl(config) ? usualKind(presets) : undefined) ?? name;
+}
+
 /** The service of an entry. Throws an `AppError` when there is none, or it is switched off; `others` are kinds of plugins. */
 export function presetOf(
   presets: Presets,
@@ -75,7 +80,7 @@ export function presetOf(
   config: ProviderConfig,
   others: readonly string[] = [],
 ): Preset {
-  const kind = config.kind ?? (!presets.has(name) && hasBaseUrl(config) ? usualKind(presets) : undefined) ?? name;
+  const kind = kindOf(presets, name, config);
   const preset = presets.get(kind);
   if (preset?.off !== undefined)
     throw invalid(`The provider "${name}" can't be used: ${switchedOff(preset.off)}.`, { provider: name, isOff: true });
@@ -163,7 +168,9 @@ export function providerAddressOf(name: string, config: ProviderConfig, preset: 
 
 /** Whether the server of an entry is asked for a model's context window; of a public one a list tells. */
 export function asksWindowOf(config: ProviderConfig, { api, keyVariable }: Preset, vendors: Vendors): boolean {
-  return vendors[api]?.window !== undefined && (keyVariable === null || hasBaseUrl(config));
+  const vendor = vendors[api];
+  if (vendor?.window === undefined) return false;
+  return vendor.usualWindow !== undefined || keyVariable === null || hasBaseUrl(config);
 }
 
 export function hasBaseUrl({ baseUrl }: ProviderConfig): boolean {

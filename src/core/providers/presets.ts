@@ -91,7 +91,7 @@ export function usualKind(presets: Presets): string | undefined {
 
 /** The kind that answers without a model; undefined: this program has none. */
 export function scriptedKind(presets: Presets): string | undefined {
-  return kindWhere(presets, ({ isScripted }) => isScripted === true);
+  return kindWhere(presets, ({ isScripted, off }) => isScripted === true && off === undefined);
 }
 
 function kindWhere(presets: Presets, test: (preset: Preset) => boolean): string | undefined {

@@ -18,6 +18,7 @@ import {
   openProvider,
   presetOf,
   type ProviderConfig,
+  kindOf,
 } from './open-provider.ts';
 import { keysOf } from './endpoint.ts';
 import type { PluggedProviders } from './plugged.ts';
@@ -155,7 +156,9 @@ export function createProviders({
       const first = parseRef(modelRef, { configs, presets, known });
       const others = fallbacks
         .map((ref) => parseFallback(ref, { configs, presets, known }))
-        .filter(({ providerName: name }) => presets.get(configOf(configs, name).kind ?? name)?.off === undefined);
+        .filter(
+          ({ providerName: name }) => presets.get(kindOf(presets, name, configOf(configs, name)))?.off === undefined,
+        );
       const distinct = new Map([first, ...others].map((ref) => [`${ref.providerName}/${ref.model}`, ref]));
       const key = [...distinct.keys()].join(' ');
       const found = resolved.get(key) ?? open(first, [...distinct.values()].slice(1));

@@ -3,16 +3,14 @@ import type { ChatCommand } from '../../core/api-tools.ts';
 
 type CronAction = 'list' | 'show' | 'remove' | 'enable' | 'disable' | 'run';
 
-interface CronPorts {
-  /** Returns the reply. Throws an error with one sentence if the action cannot be done. */
-  readonly cron: (message: InboundMessage, action: CronAction, id: string, code: string) => Promise<string>;
-}
+/** Returns the reply. Throws an error with one sentence if the action cannot be done. */
+type Cron = (message: InboundMessage, action: CronAction, id: string, code: string) => Promise<string>;
 
 const ACTIONS: ReadonlySet<string> = new Set<CronAction>(['show', 'remove', 'enable', 'disable', 'run']);
 const isAction = (word: string): word is CronAction => ACTIONS.has(word);
 
 /** /cron: lists and changes scheduled jobs without the model. */
-export const cronCommand = ({ cron }: CronPorts): ChatCommand => ({
+export const cronCommand = (cron: Cron): ChatCommand => ({
   name: 'cron',
   description: 'list scheduled jobs; `/cron show|remove|enable|disable|run ID`',
   role: 'owner',

@@ -56,9 +56,9 @@ export function openCron(app: App): Contributions {
   return {
     tools: isEnabled() ? [cronTool(port)] : [],
     commands: [
-      cronCommand({
-        cron: async (message, action, id, code) => (await (await load()).one(personIn(message), action, id, code)).text,
-      }),
+      cronCommand(
+        async (message, action, id, code) => (await (await load()).one(personIn(message), action, id, code)).text,
+      ),
     ],
     turns: {
       cron: {

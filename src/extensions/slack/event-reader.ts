@@ -90,7 +90,7 @@ export class EventReader implements AsyncDisposable {
     const { client, link } = ports;
     const { context, report, random, signal } = link;
     this.#names = new UserNames(client, context.clock);
-    this.#threads = new Threads({ client, names: this.#names, clock: context.clock, log: context.log });
+    this.#threads = new Threads(client, this.#names, context);
     this.#commands = new Set(context.commands.map(({ name }) => name));
     const known = new Map(context.cursors());
     const heardUntil = context.heardUntil();

@@ -1,13 +1,6 @@
 import * as z from 'zod';
-import {
-  type InboundDraft,
-  deadline,
-  raceAbort,
-  type Clock,
-  errorMessage,
-  type Logger,
-  RecentMap,
-} from '../../core/api.ts';
+import type { ChannelContext } from '../../core/api-channels.ts';
+import { type InboundDraft, deadline, raceAbort, errorMessage, RecentMap } from '../../core/api.ts';
 import { contextOf, namesNeeded, picturesOf, type ReadingContext } from './inbound.ts';
 import type { UserNames } from './user-names.ts';
 import { asWritten, historyPost, type HistoryPost, type PlacedPost } from './post.ts';
@@ -28,20 +21,17 @@ const page = z.object({
   response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
 });
 
-interface ThreadPorts {
-  readonly client: SlackClient;
-  readonly names: UserNames;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /** What was said in a thread before the bot was first meant there. */
 export class Threads {
-  readonly #ports: ThreadPorts;
+  readonly #client: SlackClient;
+  readonly #names: UserNames;
+  readonly #context: Pick<ChannelContext, 'clock' | 'log'>;
   readonly #known = new RecentMap<string, true>(MOST_THREADS);
 
-  constructor(ports: ThreadPorts) {
-    this.#ports = ports;
+  constructor(client: SlackClient, names: UserNames, context: Pick<ChannelContext, 'clock' | 'log'>) {
+    this.#client = client;
+    this.#names = names;
+    this.#context = context;
   }
 
   /**
@@ -55,10 +45,10 @@ export class Threads {
     const key = `${chatId}:${threadTs}`;
     if (this.#known.get(key) === true) return NOTHING;
     this.#known.set(key, true);
-    const { client, names, clock, log } = this.#ports;
+    const { clock, log } = this.#context;
     using limit = deadline(clock, LOOKUP_DEADLINE_MS, 'Asking Slack for a thread');
     try {
-      const found = await postsOf(client, { channel: chatId, ts: threadTs, until: post.ts }, limit.signal);
+      const found = await postsOf(this.#client, { channel: chatId, ts: threadTs, until: post.ts }, limit.signal);
       const earlier = found.map(asWritten);
       const isOwn = (one: HistoryPost): boolean => one.user === context.me.user_id;
       if (earlier.some((one) => isOwn(one) && one.ts !== threadTs)) return NOTHING;
@@ -69,7 +59,7 @@ export class Threads {
       const heard = earlier
         .filter((one, at) => isBots(one) || isOwn(one) || needed[at]?.length !== 0)
         .slice(-MOST_POSTS);
-      await names.learn([...new Set(needed.flat())].slice(-MOST_POSTS));
+      await this.#names.learn([...new Set(needed.flat())].slice(-MOST_POSTS));
       const posts = heard.map((one) => ({ ...place, post: one }));
       return {
         context: posts.flatMap((one) => contextOf(one, context) ?? []),

@@ -70,6 +70,8 @@ export function lastOpened<Call>(): (
     const from = JSON.stringify(server);
     const { apiKey, baseUrl, model } = server;
     if (made?.from !== from) made = { from, call: server.open({ ...endpoint, apiKey, baseUrl }, model) };
+    // What did not open is tried anew.
+    made.call.catch(() => (made = undefined));
     return made.call;
   };
 }
@@ -105,7 +107,8 @@ export function hasServer<Call>(server: Found<Call>): server is SpeechServer<Cal
 }
 
 function serverOf<Call>({ config: { providers }, program }: Loaded, subject: Subject<Call>): Found<Call> {
-  const { presets, vendors } = program;
+  const { vendors } = program;
+  const presets = new Map([...program.presets].filter(([, { off }]) => off === undefined));
   const { section, settings, modelOf, opens } = subject;
   const { provider, apiKey, baseUrl } = settings;
   if (provider === null) return null;

@@ -11,12 +11,17 @@ export async function isHeldBack(
   app: App,
 ): Promise<boolean> {
   const origin = facts.messages.at(-1)?.origin ?? '';
-  return (await ownTurns(app, origin)?.holdBack(facts, end, hasSent)) ?? false;
+  return (await ownTurns(app, origin)?.holdBack(facts, end, hasSent)) ?? isOrphan(origin, app);
 }
 
 /** Whether an earlier process decided so about a turn that is given up. */
 export function wasHeldBack(turnId: string, { origin, id }: InboundMessage, app: App): boolean {
-  return ownTurns(app, origin)?.wasHeldBack(turnId, id) ?? false;
+  return ownTurns(app, origin)?.wasHeldBack(turnId, id) ?? isOrphan(origin, app);
+}
+
+/** Nobody judges a report whose extension is switched off. */
+function isOrphan(origin: string, { program }: App): boolean {
+  return program.origins.of(origin).isReport === true;
 }
 
 /** How the extension treats its turns whose messages have this origin. */

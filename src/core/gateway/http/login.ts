@@ -20,7 +20,7 @@ export interface LoginOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly ended: EndedLogins;
-  /** The port that is listened on. Cookies do not tell options apart, so it is part of the cookie's name. */
+  /** The port that is listened on. Cookies do not tell ports apart, so it is part of the cookie's name. */
   readonly port: () => number;
 }
 
