@@ -1,7 +1,7 @@
-import type { CliContext } from './context.ts';
-import { flagName, type CliCommand, type Group } from './table/command.ts';
-import type { Option } from './table/values.ts';
-import { usageError } from './usage.ts';
+import type { CliContext } from '../core/cli/context.ts';
+import { flagName, type CliCommand, type Group } from '../core/cli/command.ts';
+import type { Option } from '../core/cli/values.ts';
+import { usageError } from '../core/cli/usage.ts';
 
 const PROGRAM = 'assistant';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -7,14 +7,14 @@ import { shownSetting } from '../core/config/origin.ts';
 import { parsePath, pathText, schemaAt, valueFromText } from '../core/config/setting.ts';
 import { assistantCommand } from '../core/util/assistant-command.ts';
 import { AppError } from '../core/util/errors.ts';
-import { confirm } from './confirm.ts';
-import type { CliContext } from './context.ts';
-import { escapeInvisible, json as asJson, terminalText } from './format.ts';
-import { print } from './print.ts';
+import { confirm } from '../core/cli/confirm.ts';
+import type { CliContext } from '../core/cli/context.ts';
+import { escapeInvisible, json as asJson, terminalText } from '../core/cli/format.ts';
+import { print } from '../core/cli/print.ts';
 import type { Program } from '../core/program.ts';
 import { pathsOf, programOfHome } from './open.ts';
 import { runInShell } from './shell.ts';
-import type { HomeFlag, OutputFlags } from './table/command.ts';
+import type { HomeFlag, OutputFlags } from '../core/cli/command.ts';
 
 /** Exit code for a configuration that the assistant cannot run with. */
 const CANNOT_RUN = 78;

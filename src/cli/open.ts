@@ -5,9 +5,9 @@ import { homePaths, type HomePaths } from '../core/config/home.ts';
 import type { Program } from '../core/program.ts';
 import { AppError } from '../core/util/errors.ts';
 import type { AssistantPort } from '../core/gateway/assistant-port.ts';
-import type { CliContext } from './context.ts';
-import { terminalText } from './format.ts';
-import { wrapped } from './look.ts';
+import type { CliContext } from '../core/cli/context.ts';
+import { terminalText } from '../core/cli/format.ts';
+import { wrapped } from '../core/cli/look.ts';
 
 /** Where the home of this command line is. */
 export function pathsOf(context: CliContext, home: string | undefined): HomePaths {

@@ -3,14 +3,14 @@ import { resolveHome } from '../core/config/environment.ts';
 import { readVersion } from '../core/config/version.ts';
 import { assistantCommand, suggestingHome } from '../core/util/assistant-command.ts';
 import { AppError, errorMessage } from '../core/util/errors.ts';
-import { processContext, type CliContext } from './context.ts';
-import { terminalText } from './format.ts';
+import { processContext, type CliContext } from '../core/cli/context.ts';
+import { terminalText } from '../core/cli/format.ts';
 import { refuseOthersHome } from './other-owner.ts';
 import { addCommands, helpWidth } from './table/build.ts';
-import { exitCodes } from './table/command.ts';
+import { exitCodes } from '../core/cli/command.ts';
 import type { Program } from '../core/program.ts';
 import { commandsOf } from './table/table.ts';
-import { pointToOwnHelp, requireKnownCommands, USAGE_ERROR, withoutHelpWord } from './usage.ts';
+import { pointToOwnHelp, requireKnownCommands, USAGE_ERROR, withoutHelpWord } from '../core/cli/usage.ts';
 
 /** Runs this process's command line and ends the process. */
 export async function main(program: Program): Promise<void> {

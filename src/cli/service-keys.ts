@@ -1,5 +1,5 @@
 import { loadConfig } from '../core/config/load.ts';
-import type { CliContext } from './context.ts';
+import type { CliContext } from '../core/cli/context.ts';
 import type { Places } from '../service/places.ts';
 import type { Variables } from '../service/program.ts';
 import { fitsInLine, readVariables } from '../service/variables.ts';

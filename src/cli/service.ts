@@ -3,12 +3,12 @@ import { installService, uninstallService } from '../service/install.ts';
 import { openService, type Opened, type ServiceWish } from '../service/open-service.ts';
 import type { ServiceState } from '../service/supervisor.ts';
 import { AppError, errorCode } from '../core/util/errors.ts';
-import type { CliContext } from './context.ts';
-import { confirm } from './confirm.ts';
-import { terminalText } from './format.ts';
-import { fitted, print } from './print.ts';
+import type { CliContext } from '../core/cli/context.ts';
+import { confirm } from '../core/cli/confirm.ts';
+import { terminalText } from '../core/cli/format.ts';
+import { fitted, print } from '../core/cli/print.ts';
 import { keysForService } from './service-keys.ts';
-import type { HomeFlag, OutputFlags } from './table/command.ts';
+import type { HomeFlag, OutputFlags } from '../core/cli/command.ts';
 import { assistantCommand } from '../core/util/assistant-command.ts';
 
 interface ServiceFlags extends HomeFlag {

@@ -1,4 +1,4 @@
-import type { CliContext } from './context.ts';
+import type { CliContext } from '../core/cli/context.ts';
 
 /**
  * Runs a line of the shell at the person's terminal, with `args` as `$1`, `$2` …; its exit code is undefined when it did

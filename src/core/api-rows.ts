@@ -1,5 +1,5 @@
 /** For rows of the command line, which a start of any command reads. */
-export { command as commandRow } from '../cli/table/command.ts';
+export { command as commandRow } from './cli/command.ts';
 export {
   argument,
   choice,
@@ -7,5 +7,5 @@ export {
   number as numberOption,
   text as textOption,
   texts as textsOption,
-} from '../cli/table/values.ts';
+} from './cli/values.ts';
 export type { GroupPart } from './extension.ts';

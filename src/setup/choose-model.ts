@@ -4,13 +4,13 @@ import { configuredWindow } from '../core/providers/context-window-registry.ts';
 import { keysOf } from '../core/providers/endpoint.ts';
 import { hasBaseUrl, type ProviderConfig } from '../core/providers/open-provider.ts';
 import { scriptedKind, usualKind } from '../core/providers/presets.ts';
-import { Cancelled, type Choice } from './asker.ts';
+import { Cancelled, type Choice } from '../core/setup/asker.ts';
 import { windowSettings } from './context-window.ts';
 import { listModels } from './models.ts';
-import type { Setting } from './save.ts';
+import type { Setting } from '../core/setup/save.ts';
 import { localAddress, localServers, scan } from './scan.ts';
 import { tryModel, type TrialResult } from './try-model.ts';
-import { setupError, type Given, type SetupWorld } from './world.ts';
+import { setupError, type Given, type SetupWorld } from '../core/setup/world.ts';
 
 /** The chosen model, and the settings to write for it. */
 export interface SetUpModel {

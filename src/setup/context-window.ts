@@ -5,9 +5,9 @@ import { askContextWindow, type ServerFacts } from '../core/providers/probe-cont
 import { quirkNote } from '../core/providers/quirks.ts';
 import type { VendorPlace } from '../core/providers/vendor.ts';
 import { countText } from '../core/util/text.ts';
-import { Cancelled } from './asker.ts';
-import type { Setting } from './save.ts';
-import type { SetupWorld } from './world.ts';
+import { Cancelled } from '../core/setup/asker.ts';
+import type { Setting } from '../core/setup/save.ts';
+import type { SetupWorld } from '../core/setup/world.ts';
 
 /**
  * What has to be written about the context window of a model: its vendor may prove it. Of a server of one's own it says if

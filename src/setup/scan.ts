@@ -2,7 +2,7 @@ import type { Config } from '../core/config/schema.ts';
 import type { Program } from '../core/program.ts';
 import { plural } from '../core/util/text.ts';
 import { listModels } from './models.ts';
-import type { SetupWorld } from './world.ts';
+import type { SetupWorld } from '../core/setup/world.ts';
 
 /** A way to reach models, as the set-up offers it. */
 export interface Offer {

@@ -6,14 +6,14 @@ import { probeSandbox } from '../core/security/sandbox/probe.ts';
 import { assistantCommand } from '../core/util/assistant-command.ts';
 import { systemRandom } from '../core/util/random.ts';
 import { isZone } from '../core/util/time-zone.ts';
-import type { Choice } from './asker.ts';
+import type { Choice } from '../core/setup/asker.ts';
 import { chooseModel } from './choose-model.ts';
-import { saveSettings, type Saved, type Setting } from './save.ts';
-import { setupError, type Given, type SetupWorld } from './world.ts';
+import { saveSettings, type Saved, type Setting } from '../core/setup/save.ts';
+import { setupError, type Given, type SetupWorld } from '../core/setup/world.ts';
 
-export { setUpChannel } from './channels/channels.ts';
-export { Cancelled, terminalAsker, type Choice } from './asker.ts';
-export type { Given, SetupWorld } from './world.ts';
+export { setUpChannel } from './channels.ts';
+export { Cancelled, terminalAsker, type Choice } from '../core/setup/asker.ts';
+export type { Given, SetupWorld } from '../core/setup/world.ts';
 
 /** What one run of the set-up is about. */
 export type SetupPart = 'all' | 'model' | 'zone' | 'channel' | 'nothing';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { codePieces } from '../../src/extensions/terminal/markup-code.ts';
 import { lastBlock, renderTerminal } from '../../src/extensions/terminal/markup.ts';
 import { textWidth, type TerminalLook } from '../../src/core/channels/markup/terminal-text.ts';
-import { terminalText } from '../../src/cli/format.ts';
+import { terminalText } from '../../src/core/cli/format.ts';
 
 const PLAIN: TerminalLook = { width: 60, style: 'plain', hyperlinks: false, clean: terminalText };
 

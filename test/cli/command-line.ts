@@ -8,7 +8,7 @@ import { exportSession } from '../../src/app/requests/session-export.ts';
 import { listSessions, readSession } from '../../src/app/requests/session-log.ts';
 import { moveHome } from '../../src/host/homes/move-home.ts';
 import { vacuumHome } from '../../src/core/stores/vacuum.ts';
-import type { CliContext, StopSignal } from '../../src/cli/context.ts';
+import type { CliContext, StopSignal } from '../../src/core/cli/context.ts';
 import { run } from '../../src/cli/run.ts';
 import type { Host } from '../../src/service/host.ts';
 import { systemClock, type Clock } from '../../src/core/util/clock.ts';

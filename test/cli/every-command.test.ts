@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../support/extensions.ts';
 import { createAssistant, type Assistant } from '../../src/app.ts';
 import { textWidth } from '../../src/core/channels/markup/terminal-text.ts';
-import { flagName, type CliCommand } from '../../src/cli/table/command.ts';
+import { flagName, type CliCommand } from '../../src/core/cli/command.ts';
 import { examplesOf } from '../../src/cli/table/examples.ts';
 import { connectAssistant } from '../../src/core/gateway/control.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

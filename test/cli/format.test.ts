@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { json, terminalText, escapeInvisible } from '../../src/cli/format.ts';
+import { json, terminalText, escapeInvisible } from '../../src/core/cli/format.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { CommandLine } from './command-line.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openProgress } from '../../src/cli/progress.ts';
+import { openProgress } from '../../src/core/cli/progress.ts';
 import { homePaths } from '../../src/core/config/home.ts';
 import { openJournal } from '../../src/core/journal/journal.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../support/extensions.ts';
-import { flagName } from '../../src/cli/table/command.ts';
+import { flagName } from '../../src/core/cli/command.ts';
 
 /** What people, models and logs are told comes from these folders. */
 const TEXTS = ['src', 'skills', 'workspace-template'];

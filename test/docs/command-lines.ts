@@ -1,5 +1,5 @@
 import { COMMANDS } from '../support/extensions.ts';
-import { flagName, type CliCommand, type Group } from '../../src/cli/table/command.ts';
+import { flagName, type CliCommand, type Group } from '../../src/core/cli/command.ts';
 import { codeLines, inlineCode } from './documents.ts';
 
 /** A command line of a page, without the name of the program. */

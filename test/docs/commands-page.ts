@@ -1,5 +1,5 @@
 import type { ChatCommand } from '../../src/core/agent/commands/command.ts';
-import { exitCodes, flagName, type CliCommand, type Group } from '../../src/cli/table/command.ts';
+import { exitCodes, flagName, type CliCommand, type Group } from '../../src/core/cli/command.ts';
 import { table } from './generated-part.ts';
 
 const ROLES = { owner: 'owner', trusted: 'trusted', guest: 'everyone' } as const;

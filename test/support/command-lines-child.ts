@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
 import { PROGRAM } from './extensions.ts';
-import { processContext } from '../../src/cli/context.ts';
+import { processContext } from '../../src/core/cli/context.ts';
 import { run } from '../../src/cli/run.ts';
 
 // Runs command lines one after the other and prints what each of them said, and its exit code, as JSON.

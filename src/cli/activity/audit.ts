@@ -1,8 +1,8 @@
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { localSecond } from '../../core/util/time-zone.ts';
 import { openAssistant, zoneOf } from '../open.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant audit`: who wanted what, and what was decided, oldest first. */
 export async function auditCommand(

@@ -2,7 +2,7 @@ import { indented } from '../../core/util/text.ts';
 import * as z from 'zod';
 import { paint, type Piece, type TerminalLook } from '../../core/channels/markup/terminal-text.ts';
 import { localSecond } from '../../core/util/time-zone.ts';
-import { terminalText } from '../format.ts';
+import { terminalText } from '../../core/cli/format.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type ShownLevel = (typeof LOG_LEVELS)[number];

@@ -1,12 +1,12 @@
 import { wantsColor } from '../../core/config/environment.ts';
 import { followLog, readLog, type LogPosition } from '../../core/storage/log-reader.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
-import type { CliContext } from '../context.ts';
-import { json as jsonText } from '../format.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { json as jsonText } from '../../core/cli/format.ts';
 import { isAtLeast, logLineText, readLogLine, type LogLine, type ShownLevel } from './log-line.ts';
 import { pathsOf } from '../open.ts';
 import { readMoment } from './moment.ts';
-import type { OutputFlags } from '../table/command.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** Lines that are shown where neither `--lines` nor `--since` is given. */
 const SHOWN = 200;

@@ -1,10 +1,10 @@
 import type { RequestName, RequestResult } from '../../core/gateway/operations/operations.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { openAssistant, zoneOf } from '../open.ts';
 import { localMinute } from '../../core/util/time-zone.ts';
-import { json as jsonText } from '../format.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { json as jsonText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 type Item = RequestResult<'outboxList'>[number] | RequestResult<'inboxList'>[number];
 

@@ -1,4 +1,4 @@
-import { usageError } from '../usage.ts';
+import { usageError } from '../../core/cli/usage.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const AGO = /^(\d{1,6})([smhd])$/u;

@@ -6,11 +6,11 @@ import { loadConfig } from '../../core/config/load.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError, errorMessage } from '../../core/util/errors.ts';
 import { countText, plural } from '../../core/util/text.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
 import { openAssistant, pathsOf } from '../open.ts';
-import { print } from '../print.ts';
-import type { HomeFlag, OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
 import { liveLines, liveVerdict } from './live-text.ts';
 
 /** `assistant trace save TURN`: a turn in a file of its own. */

@@ -1,11 +1,11 @@
 import type { TraceStep, TraceTokens, TurnTrace } from '../../core/gateway/operations/traces.ts';
 import { countText, dollars, oneLine, sizeText } from '../../core/util/text.ts';
 import { localMinute } from '../../core/util/time-zone.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { openAssistant, zoneOf } from '../open.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
-import { seconds } from '../../cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
+import { seconds } from '../../core/cli/format.ts';
 
 /** Characters of a text, of arguments and of results that are shown of each. */
 const LONGEST = 200;

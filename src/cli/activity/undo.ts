@@ -1,9 +1,9 @@
-import type { CliContext } from '../context.ts';
-import { confirm } from '../confirm.ts';
-import { terminalText } from '../format.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { confirm } from '../../core/cli/confirm.ts';
+import { terminalText } from '../../core/cli/format.ts';
 import { openAssistant } from '../open.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant undo TURN`. */
 export async function undoCommand(

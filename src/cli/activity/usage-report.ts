@@ -1,10 +1,10 @@
 import type { RequestParams } from '../../core/gateway/operations/operations.ts';
 import type { UsageSums } from '../../core/gateway/operations/usage.ts';
 import { costText, countText } from '../../core/util/text.ts';
-import type { CliContext } from '../context.ts';
-import { print } from '../print.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { print } from '../../core/cli/print.ts';
 import { openAssistant } from '../open.ts';
-import type { OutputFlags } from '../table/command.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant usage`. */
 export async function usageCommand(

@@ -1,9 +1,9 @@
 import type { RequestResult } from '../../core/gateway/operations/operations.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { localSecond } from '../../core/util/time-zone.ts';
 import { openAssistant, zoneOf } from '../open.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 import { readMoment } from './moment.ts';
 
 type WhyTold = RequestResult<'why'>['stories'][number];

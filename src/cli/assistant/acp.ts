@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { readVersion } from '../../core/config/version.ts';
 import { serveAcp } from '../../acp/serve.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
 import { openAssistant, pathsOf } from '../open.ts';
-import type { HomeFlag } from '../table/command.ts';
+import type { HomeFlag } from '../../core/cli/command.ts';
 import { ReconnectingAssistant } from '../reconnect.ts';
 
 /** `assistant acp`: speaks with a code editor over stdin and stdout, attached to a running gateway or alone, until stdin ends. */

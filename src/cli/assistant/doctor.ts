@@ -5,11 +5,11 @@ import type { AssistantPort } from '../../core/gateway/assistant-port.ts';
 import { deadline, raceAbort } from '../../core/util/clock.ts';
 import { systemRandom } from '../../core/util/random.ts';
 import { plural } from '../../core/util/text.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
-import { print } from '../print.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
 import { pathsOf, programOfHome } from '../open.ts';
-import type { OutputFlags } from '../table/command.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** Of the shape of `--json`; a change that readers would notice gets another number. */
 const VERSION = 1;

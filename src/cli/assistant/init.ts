@@ -2,12 +2,12 @@ import type { AssistantPort } from '../../core/gateway/assistant-port.ts';
 import type { Given, SetupWorld } from '../../setup/setup.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { errorMessage } from '../../core/util/errors.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { pathsOf, programOfHome } from '../open.ts';
 import { chooseRunning, type Running } from './init-running.ts';
-import { terminalText } from '../format.ts';
-import type { HomeFlag } from '../table/command.ts';
-import { usageError } from '../usage.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import type { HomeFlag } from '../../core/cli/command.ts';
+import { usageError } from '../../core/cli/usage.ts';
 import { wholeTrial } from './whole-trial.ts';
 
 const INTERRUPTED = 130;

@@ -1,9 +1,9 @@
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { pathsOf } from '../open.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant page`: a link that opens the page of the running assistant. */
 export async function pageCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {

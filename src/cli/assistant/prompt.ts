@@ -1,10 +1,10 @@
 import type { PromptInfo } from '../../core/gateway/operations/sessions.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { openAssistant } from '../open.ts';
-import { json as jsonText, terminalText } from '../format.ts';
-import { print } from '../print.ts';
+import { json as jsonText, terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
 import { sessionKey } from '../data/sessions.ts';
-import type { OutputFlags } from '../table/command.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 import { countText } from '../../core/util/text.ts';
 
 /** `assistant prompt`: what the model of a session is sent before the conversation, and how large each part is. */

@@ -6,11 +6,11 @@ import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
 import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from '../../core/gateway/assistant-port.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { shellWord } from '../../core/util/text.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { pathsOf } from '../open.ts';
-import { terminalText } from '../format.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant status`: what the running assistant says, else what can be seen without one. */
 export async function statusCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {

@@ -5,12 +5,12 @@ import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError, errorMessage } from '../../core/util/errors.ts';
 import { plural } from '../../core/util/text.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { pathsOf } from '../open.ts';
-import { print } from '../print.ts';
-import { openProgress } from '../progress.ts';
-import type { OutputFlags } from '../table/command.ts';
-import { usageError } from '../usage.ts';
+import { print } from '../../core/cli/print.ts';
+import { openProgress } from '../../core/cli/progress.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
+import { usageError } from '../../core/cli/usage.ts';
 import { shownAddress, withoutPassword } from './store-address.ts';
 
 const SETTING = ['store'];

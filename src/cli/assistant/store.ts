@@ -1,9 +1,9 @@
 import { megabytes } from '../../core/util/text.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { pathsOf } from '../open.ts';
-import { print } from '../print.ts';
-import { openProgress } from '../progress.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import { openProgress } from '../../core/cli/progress.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant store vacuum`: makes the databases of a home smaller while no assistant runs. */
 export async function storeVacuumCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {

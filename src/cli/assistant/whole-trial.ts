@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { SetupWorld } from '../../setup/setup.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { silentLog } from '../../core/util/log.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 
 /** A model at home reads the prompt for the first time. */
 const TIMEOUT_MS = 300_000;

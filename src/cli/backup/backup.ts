@@ -6,13 +6,13 @@ import { readHolder } from '../../core/storage/lock.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
 import { megabytes, plural } from '../../core/util/text.ts';
-import { confirm } from '../confirm.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
-import { print } from '../print.ts';
+import { confirm } from '../../core/cli/confirm.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
 import { pathsOf } from '../open.ts';
-import { openProgress } from '../progress.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { openProgress } from '../../core/cli/progress.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant backup`: the whole home in one file. */
 export async function backupCommand(

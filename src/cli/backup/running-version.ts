@@ -3,7 +3,7 @@ import type { HomePaths } from '../../core/config/home.ts';
 import { openService } from '../../service/open-service.ts';
 import { sleep } from '../../core/util/clock.ts';
 import { AppError } from '../../core/util/errors.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 
 /** A start takes at most this long, milliseconds, with a migration of a large journal. */
 const START_MS = 90_000;

@@ -7,10 +7,10 @@ import { openService, type Opened, type ServiceWish } from '../../service/open-s
 import { readHolder } from '../../core/storage/lock.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError, errorCode } from '../../core/util/errors.ts';
-import { confirmByWords } from '../confirm.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
-import type { HomeFlag } from '../table/command.ts';
+import { confirmByWords } from '../../core/cli/confirm.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import type { HomeFlag } from '../../core/cli/command.ts';
 
 interface UninstallFlags extends HomeFlag {
   readonly system: boolean;

@@ -9,14 +9,14 @@ import { readHolder } from '../../core/storage/lock.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError, errorMessage } from '../../core/util/errors.ts';
 import { timeForNames } from './backup.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
-import { print } from '../print.ts';
-import { openProgress } from '../progress.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import { openProgress } from '../../core/cli/progress.ts';
 import { pathsOf } from '../open.ts';
-import { programVariables } from '../program-variables.ts';
+import { programVariables } from '../../core/cli/program-variables.ts';
 import { becomes, restartService, staysUp } from './running-version.ts';
-import type { OutputFlags } from '../table/command.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 interface UpgradeFlags extends OutputFlags {
   readonly version: string;

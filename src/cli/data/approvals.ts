@@ -1,9 +1,9 @@
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { openAssistant, zoneOf } from '../open.ts';
 import { indented } from '../../core/util/text.ts';
 import { localMinute } from '../../core/util/time-zone.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant approvals [list]`. */
 export async function approvalsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {

@@ -1,10 +1,10 @@
 import type { RequestParams } from '../../core/gateway/operations/operations.ts';
 import { localMinute } from '../../core/util/time-zone.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { indented } from '../../core/util/text.ts';
 import { openAssistant, zoneOf } from '../open.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 const FILES = { memory: 'MEMORY.md', history: 'HISTORY.md' } as const;
 

@@ -1,13 +1,13 @@
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { versionLine } from '../../core/util/version-line.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import type { Forgetting } from '../../core/gateway/operations/memory.ts';
-import { confirm } from '../confirm.ts';
+import { confirm } from '../../core/cli/confirm.ts';
 import { printFound } from './found.ts';
 import { openAssistant, zoneOf } from '../open.ts';
-import { terminalText } from '../format.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant memory [show [VERSION]]`. */
 export async function memoryShowCommand(

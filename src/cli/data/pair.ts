@@ -1,12 +1,12 @@
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { localMinute } from '../../core/util/time-zone.ts';
-import { confirm } from '../confirm.ts';
-import type { CliContext } from '../context.ts';
+import { confirm } from '../../core/cli/confirm.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { openAssistant, zoneOf, type OpenedAssistant } from '../open.ts';
-import { escapeInvisible } from '../format.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
-import { usageError } from '../usage.ts';
+import { escapeInvisible } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
+import { usageError } from '../../core/cli/usage.ts';
 
 type ApproveFlags = OutputFlags & Readonly<Record<'owner' | 'trusted' | 'guest', boolean>> & { readonly code: string };
 

@@ -2,14 +2,14 @@ import type { SessionEvent } from '../../app.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { indented, oneLine, plural, sizeText } from '../../core/util/text.ts';
 import { localMinute } from '../../core/util/time-zone.ts';
-import { confirm } from '../confirm.ts';
-import type { CliContext } from '../context.ts';
+import { confirm } from '../../core/cli/confirm.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { printFound, speaker } from './found.ts';
-import { escapeInvisible, terminalText } from '../format.ts';
-import { print } from '../print.ts';
-import { openProgress } from '../progress.ts';
+import { escapeInvisible, terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import { openProgress } from '../../core/cli/progress.ts';
 import { openAssistant, pathsOf, zoneOf } from '../open.ts';
-import type { HomeFlag, OutputFlags } from '../table/command.ts';
+import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
 
 /** Characters of a tool's arguments and results that `show` prints of each. */
 const LONGEST_CALL = 100;

@@ -7,8 +7,8 @@ import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { deadline, raceAbort } from '../../core/util/clock.ts';
 import { AppError } from '../../core/util/errors.ts';
 import { nearest, oneLine } from '../../core/util/text.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
 import { pathsOf } from '../open.ts';
 
 /** A gateway waits up to 5 s for the database that keeps its home. */

@@ -1,13 +1,13 @@
 import type { RequestResult } from '../../core/gateway/operations/operations.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { oneLine, plural } from '../../core/util/text.ts';
-import { confirm } from '../confirm.ts';
-import type { CliContext } from '../context.ts';
+import { confirm } from '../../core/cli/confirm.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { openAssistant } from '../open.ts';
 import { indented } from '../../core/util/text.ts';
-import { escapeInvisible } from '../format.ts';
-import { print } from '../print.ts';
-import type { OutputFlags } from '../table/command.ts';
+import { escapeInvisible } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import type { OutputFlags } from '../../core/cli/command.ts';
 
 type ServerFacts = RequestResult<'mcpList'>[number];
 type ServerReport = RequestResult<'mcpTest'>;

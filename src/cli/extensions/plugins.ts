@@ -4,14 +4,14 @@ import { loadConfig } from '../../core/config/load.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
 import { plural } from '../../core/util/text.ts';
-import { confirm } from '../confirm.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
+import { confirm } from '../../core/cli/confirm.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
 import { openAssistant, pathsOf } from '../open.ts';
-import { print } from '../print.ts';
-import { openProgress } from '../progress.ts';
-import { programVariables } from '../program-variables.ts';
-import type { HomeFlag, OutputFlags } from '../table/command.ts';
+import { print } from '../../core/cli/print.ts';
+import { openProgress } from '../../core/cli/progress.ts';
+import { programVariables } from '../../core/cli/program-variables.ts';
+import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
 
 function stateText(state: string): string {
   switch (state) {

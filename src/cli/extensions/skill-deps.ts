@@ -1,9 +1,9 @@
 import { AppError } from '../../core/util/errors.ts';
-import { confirm } from '../confirm.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
+import { confirm } from '../../core/cli/confirm.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
 import { runInShell } from '../shell.ts';
-import type { HomeFlag } from '../table/command.ts';
+import type { HomeFlag } from '../../core/cli/command.ts';
 import { findSkill, openInstaller, tellRunning } from './find-skill.ts';
 
 /** `assistant skills install-deps NAME`: shows the whole commands that get its missing programs, asks, runs exactly these. */

@@ -14,12 +14,12 @@ import { readTrace } from '../../app/traces/on-disk.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
 import { dollars, oneLine, plural } from '../../core/util/text.ts';
-import type { CliContext } from '../context.ts';
-import { terminalText } from '../format.ts';
-import { print } from '../print.ts';
-import { openProgress } from '../progress.ts';
-import type { HomeFlag, OutputFlags } from '../table/command.ts';
-import { usageError } from '../usage.ts';
+import type { CliContext } from '../../core/cli/context.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import { openProgress } from '../../core/cli/progress.ts';
+import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
+import { usageError } from '../../core/cli/usage.ts';
 import { findSkill, openInstaller, tellRunning } from './find-skill.ts';
 import { caseLines, headLine, sumLine, trialLines } from './skill-lab-text.ts';
 

@@ -1,7 +1,7 @@
 import type { InstallPlan, Risk, Skill } from '../../core/skills/skill-installer.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { oneLine, plural } from '../../core/util/text.ts';
-import { terminalText, escapeInvisible } from '../format.ts';
+import { terminalText, escapeInvisible } from '../../core/cli/format.ts';
 
 interface ListedSkill extends Pick<Skill, 'name' | 'source' | 'description' | 'missing' | 'always' | 'warnings'> {
   readonly enabled: boolean;

@@ -4,13 +4,13 @@ import type { InstallPlan, Risk, Skill, SkillInstaller } from '../../core/skills
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError, errorMessage } from '../../core/util/errors.ts';
 import { plural } from '../../core/util/text.ts';
-import { confirm } from '../confirm.ts';
-import type { CliContext } from '../context.ts';
+import { confirm } from '../../core/cli/confirm.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { findSkill, openInstaller, tellRunning } from './find-skill.ts';
 import { aboutPlan, aboutSkill, findingLines, listLines } from './skills-text.ts';
-import { terminalText } from '../format.ts';
-import { print } from '../print.ts';
-import type { HomeFlag, OutputFlags } from '../table/command.ts';
+import { terminalText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
 
 const MOST_FILES = 500;
 

@@ -1,8 +1,8 @@
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { openAssistant } from '../open.ts';
-import { json as jsonText } from '../format.ts';
-import { print } from '../print.ts';
-import type { HomeFlag, OutputFlags } from '../table/command.ts';
+import { json as jsonText } from '../../core/cli/format.ts';
+import { print } from '../../core/cli/print.ts';
+import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant tools list`. */
 export async function toolsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {

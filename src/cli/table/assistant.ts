@@ -1,6 +1,6 @@
-import { command, type Group } from './command.ts';
+import { command, type Group } from '../../core/cli/command.ts';
 import { copyKeys } from './service.ts';
-import { flag, text, wholeNumber, type Option } from './values.ts';
+import { flag, text, wholeNumber, type Option } from '../../core/cli/values.ts';
 
 // The commands about the assistant itself: run it, talk to it, see how it is.
 

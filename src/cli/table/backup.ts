@@ -1,5 +1,5 @@
-import { command } from './command.ts';
-import { argument, flag, optionalArgument, text } from './values.ts';
+import { command } from '../../core/cli/command.ts';
+import { argument, flag, optionalArgument, text } from '../../core/cli/values.ts';
 
 // The commands about the home as a whole: copy it, bring it back, take it away.
 

@@ -1,11 +1,11 @@
 import { Argument, Help, Option, type Command } from 'commander';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../../core/cli/context.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
-import { usageError } from '../usage.ts';
+import { usageError } from '../../core/cli/usage.ts';
 import { examplesOf } from './examples.ts';
-import { exitCodes, flagName, type CliCommand, type Group } from './command.ts';
-import type { Option as TableOption } from './values.ts';
+import { exitCodes, flagName, type CliCommand, type Group } from '../../core/cli/command.ts';
+import type { Option as TableOption } from '../../core/cli/values.ts';
 
 /** Adds the commands of the table to a program of commander; `done` is told the exit code of the one that is called. */
 export function addCommands(

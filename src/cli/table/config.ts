@@ -1,5 +1,5 @@
-import { command, type Group } from './command.ts';
-import { argument, flag, optionalArgument } from './values.ts';
+import { command, type Group } from '../../core/cli/command.ts';
+import { argument, flag, optionalArgument } from '../../core/cli/values.ts';
 
 const json = flag('as JSON');
 const path = argument('as in agent.model, or models["openai/gpt-5.1"].price where a name holds a dot');

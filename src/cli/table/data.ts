@@ -1,5 +1,5 @@
-import { command, type Group } from './command.ts';
-import { argument, choice, flag, optionalArgument, text, wholeNumber } from './values.ts';
+import { command, type Group } from '../../core/cli/command.ts';
+import { argument, choice, flag, optionalArgument, text, wholeNumber } from '../../core/cli/values.ts';
 
 // The commands about what it keeps: conversations, the memory, the people, the schedule, what was allowed for good.
 

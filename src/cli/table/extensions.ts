@@ -1,5 +1,5 @@
-import { command, type Group } from './command.ts';
-import { argument, flag, number, optionalArgument, text } from './values.ts';
+import { command, type Group } from '../../core/cli/command.ts';
+import { argument, flag, number, optionalArgument, text } from '../../core/cli/values.ts';
 
 // The commands about what it can use: tools, plugins, MCP servers, skills.
 

@@ -1,5 +1,5 @@
-import { command, type Group } from './command.ts';
-import { flag } from './values.ts';
+import { command, type Group } from '../../core/cli/command.ts';
+import { flag } from '../../core/cli/values.ts';
 
 // The commands about the service: systemd or launchd runs the assistant, also after a crash and a start of the machine.
 

@@ -2,12 +2,12 @@ import { audit, inbox, logs, outbox, trace, undo, usage, why } from './activity.
 import { acp, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
 import type { GroupPart } from '../../core/extension.ts';
 import type { Program } from '../../core/program.ts';
-import { command, type CliCommand, type Group } from './command.ts';
+import { command, type CliCommand, type Group } from '../../core/cli/command.ts';
 import { config } from './config.ts';
 import { backup, restore, uninstall, upgrade } from './backup.ts';
 import { mcp, plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
-import { argument, type Option } from './values.ts';
+import { argument, type Option } from '../../core/cli/values.ts';
 import { approvals, memory, pair, sessions } from './data.ts';
 
 const completion = (commands: () => readonly (CliCommand | Group)[]) =>

@@ -1,9 +1,12 @@
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { HomePaths } from '../config/home.ts';
 import type { Config } from '../config/schema.ts';
 import { schemaAt } from '../config/setting.ts';
 import { packageFile } from '../config/version.ts';
 import { kindOf, programOf, type Program } from '../program.ts';
+import { errorMessage } from '../util/errors.ts';
+import { journalMigrations } from '../journal/schema.ts';
 import { OperationTable } from '../gateway/operations/call.ts';
 import { findPlugins, installedBeside, loadPlugin, type LoadedPlugin } from './loader.ts';
 import type { Plugin } from './plugin.ts';
@@ -79,7 +82,20 @@ function withPackage(program: Program, loaded: LoadedPlugin): Program {
       .map((one) => `the provider ${one}`),
   ];
   if (clashes[0] !== undefined) throw new Error(`it adds ${clashes[0]}, which exists already`);
+  requireTables(program, loaded.plugin);
   return programOf(program.extensions, new Map([...program.packages, [name, loaded]]));
+}
+
+/** Throws one sentence without a full stop where its tables can't be made beside those that are there. */
+function requireTables({ tables }: Program, { tables: own }: Plugin): void {
+  if (own === undefined) return;
+  using db = new DatabaseSync(':memory:');
+  for (const { sql } of [...journalMigrations, ...tables.flatMap(({ migrations }) => migrations)]) db.exec(sql);
+  try {
+    for (const { sql } of own.migrations) db.exec(sql);
+  } catch (error) {
+    throw new Error(`its tables can't be made: ${errorMessage(error)}`, { cause: error });
+  }
 }
 
 /** A package that runs when the assistant was started again. */

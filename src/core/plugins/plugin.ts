@@ -1,11 +1,11 @@
 import type { Channel, ChannelContext, ChannelError, SendError } from '../channels/channel.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { Option } from '../../cli/table/values.ts';
+import type { Option } from '../cli/values.ts';
 import type { ChannelSettings, ChannelSettingsKind } from '../config/schema/channels.ts';
 import type { Finding } from '../../doctor/check.ts';
 import type { Scene } from '../../doctor/scene.ts';
-import type { ReadyChannel } from '../../setup/channels/ready.ts';
-import type { SetupWorld } from '../../setup/world.ts';
+import type { ReadyChannel } from '../setup/ready.ts';
+import type { SetupWorld } from '../setup/world.ts';
 import type { Extension } from '../extension.ts';
 import type { ChatAddress } from '../tools/tool.ts';
 

@@ -19,6 +19,8 @@ import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins
 
 /** How long each extension is waited for when it starts, stops or forgets, ms. */
 const LONGEST_MS = 5_000;
+/** How long a package may take to open, ms. */
+const OPENING_MS = 20_000;
 
 /** What plugins are there, what they bring, and what is wrong with them; each field shows the present. */
 export interface Plugins extends Contributions {
@@ -171,12 +173,9 @@ export class PluginHost implements Plugins {
     this.#app = app;
     const fresh = this.#listed.filter((one) => one.open !== undefined && !this.#opened.has(one));
     for (const one of fresh) {
-      try {
-        this.#keep(one, (await one.open?.(app)) ?? {});
-      } catch (error) {
-        this.#keep(one, { troubles: () => [`The extension ${one.name} does not run: ${thrownLine(error)}.`] });
-        this.#options.log.error('extensions: not opened', { name: one.name, reason: errorMessage(error) });
-      }
+      let opened: Added = {};
+      const failures = await this.#try(one.name, 'open', async () => void (opened = (await one.open?.(app)) ?? {}));
+      this.#keep(one, failures.length === 0 ? opened : {});
     }
     if (fresh.length > 0) this.#join();
   }
@@ -216,7 +215,7 @@ export class PluginHost implements Plugins {
     const { clock, log } = this.#options;
     const key = `${name} ${does}`;
     const isBuiltIn = this.builtin.some((one) => one.name === name);
-    using limit = isBuiltIn ? undefined : deadline(clock, LONGEST_MS, 'it');
+    using limit = isBuiltIn ? undefined : deadline(clock, does === 'open' ? OPENING_MS : LONGEST_MS, 'it');
     const working = (async () => {
       await work();
       this.#failures.delete(key);
@@ -412,6 +411,7 @@ export class PluginHost implements Plugins {
   }
 
   #stateOf(name: string): PluginState['state'] {
+    if (this.#failures.has(`${name} open`)) return 'failed';
     if (this.#listed.slice(this.builtin.length).some((one) => one.name === name)) return 'running';
     const { config, safe } = this.#options;
     if (!config.plugins.includes(name) || config.extensions[name] === false) return 'not enabled';

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
-import type { Setting } from '../../setup/save.ts';
-import type { SetupWorld } from '../../setup/world.ts';
+import type { Setting } from '../setup/save.ts';
+import type { SetupWorld } from '../setup/world.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import type { Presets, ServiceRow } from './presets.ts';
 import type { Provider } from './provider.ts';

@@ -1,6 +1,6 @@
 import { enabledChannels } from '../../core/config/channels.ts';
 import type { ChannelSettings } from '../../core/config/schema/channels.ts';
-import type { Checked } from '../../setup/channels/token.ts';
+import type { Checked } from '../../core/setup/token.ts';
 import { failed, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 

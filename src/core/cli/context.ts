@@ -7,12 +7,12 @@ import type {
   moveHome,
   readSession,
   vacuumHome,
-} from '../app.ts';
-import { readEnvironment, type Environment } from '../core/config/environment.ts';
-import type { Program } from '../core/program.ts';
-import type { AssistantPort } from '../core/gateway/assistant-port.ts';
-import { thisHost, type Host } from '../service/host.ts';
-import { systemClock, type Clock } from '../core/util/clock.ts';
+} from '../../app.ts';
+import { readEnvironment, type Environment } from '../config/environment.ts';
+import type { Program } from '../program.ts';
+import type { AssistantPort } from '../gateway/assistant-port.ts';
+import { thisHost, type Host } from '../../service/host.ts';
+import { systemClock, type Clock } from '../util/clock.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
@@ -105,9 +105,9 @@ export function processContext(program: Program): CliContext {
       process.execve?.(process.execPath, [node, ...process.execArgv, program, ...(words ?? given)]);
     },
     connect: async (path) => {
-      const { connectAssistant } = await import('../core/gateway/control.ts');
+      const { connectAssistant } = await import('../gateway/control.ts');
       return connectAssistant(path, systemClock);
     },
-    app: () => import('../app.ts'),
+    app: () => import('../../app.ts'),
   };
 }

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { AppError } from '../core/util/errors.ts';
+import { AppError } from '../util/errors.ts';
 import type { CliContext } from './context.ts';
 import { terminalText } from './format.ts';
 

@@ -1,6 +1,6 @@
 import type { CliContext } from './context.ts';
 import { terminalText } from './format.ts';
-import { oneLine } from '../core/util/text.ts';
+import { oneLine } from '../util/text.ts';
 
 /** Between two looks of the line, milliseconds. */
 const REDRAW_MS = 250;

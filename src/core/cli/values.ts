@@ -1,4 +1,4 @@
-import { usageError } from '../usage.ts';
+import { usageError } from './usage.ts';
 
 /** A word that a command takes by its place. */
 export interface Argument<T> {

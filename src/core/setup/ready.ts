@@ -1,4 +1,4 @@
-import type { Setting } from '../save.ts';
+import type { Setting } from './save.ts';
 
 /** What is to be written, and the words that are said in the chat afterwards. */
 export interface ReadyChannel {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { assistantCommand } from '../core/util/assistant-command.ts';
-import { AppError } from '../core/util/errors.ts';
-import { nearest } from '../core/util/text.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
+import { AppError } from '../util/errors.ts';
+import { nearest } from '../util/text.ts';
 
 /** What a wrong command line returns. */
 export const USAGE_ERROR = 2;

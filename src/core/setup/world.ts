@@ -1,9 +1,9 @@
-import type { Environment } from '../core/config/environment.ts';
-import type { PluginChannel } from '../core/plugins/plugin.ts';
-import type { HomePaths } from '../core/config/home.ts';
-import type { Program } from '../core/program.ts';
-import type { Clock } from '../core/util/clock.ts';
-import { AppError } from '../core/util/errors.ts';
+import type { Environment } from '../config/environment.ts';
+import type { PluginChannel } from '../plugins/plugin.ts';
+import type { HomePaths } from '../config/home.ts';
+import type { Program } from '../program.ts';
+import type { Clock } from '../util/clock.ts';
+import { AppError } from '../util/errors.ts';
 import type { Asker } from './asker.ts';
 
 /** What the command line gave; undefined is not given. */

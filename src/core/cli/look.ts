@@ -1,5 +1,5 @@
-import { paint, wrapWords, type TerminalLook } from '../core/channels/markup/terminal-text.ts';
-import { wantsColor, type Environment } from '../core/config/environment.ts';
+import { paint, wrapWords, type TerminalLook } from '../channels/markup/terminal-text.ts';
+import { wantsColor, type Environment } from '../config/environment.ts';
 import { terminalText } from './format.ts';
 
 /** Text over wider lines is hard to read. */

@@ -1,4 +1,4 @@
-import { systemRandom } from '../../core/util/random.ts';
+import { systemRandom } from '../util/random.ts';
 
 /** How long the person may take to send the code. */
 export const CODE_MS = 600_000;

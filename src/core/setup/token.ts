@@ -1,7 +1,7 @@
-import type { ChannelSettings } from '../../core/config/schema/channels.ts';
-import type { Setting } from '../save.ts';
-import { AppError } from '../../core/util/errors.ts';
-import type { SetupWorld } from '../world.ts';
+import type { ChannelSettings } from '../config/schema/channels.ts';
+import type { Setting } from './save.ts';
+import { AppError } from '../util/errors.ts';
+import type { SetupWorld } from './world.ts';
 
 /** A token that the platform took, and what is written so that it is found again (null: it is there already). */
 export interface Token<Facts> {

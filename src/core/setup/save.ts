@@ -1,11 +1,11 @@
-import type { Program } from '../core/program.ts';
+import type { Program } from '../program.ts';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { editedText } from '../core/config/edited-text.ts';
-import { ensureHome, type HomePaths } from '../core/config/home.ts';
-import { initHome, NEW_CONFIG } from '../core/config/init.ts';
-import { readConfigFile } from '../core/config/read-config.ts';
-import { ensureDirectory, readIfExists, replaceDurable } from '../core/storage/files.ts';
+import { editedText } from '../config/edited-text.ts';
+import { ensureHome, type HomePaths } from '../config/home.ts';
+import { initHome, NEW_CONFIG } from '../config/init.ts';
+import { readConfigFile } from '../config/read-config.ts';
+import { ensureDirectory, readIfExists, replaceDurable } from '../storage/files.ts';
 
 /** A value and where it belongs in `config.json`; a secret goes into a file of its own. */
 export type Setting =

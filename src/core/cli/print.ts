@@ -1,5 +1,5 @@
 import { wrapAnsi } from 'fast-wrap-ansi';
-import { textWidth } from '../core/channels/markup/terminal-text.ts';
+import { textWidth } from '../channels/markup/terminal-text.ts';
 import type { CliContext } from './context.ts';
 import { escapeInvisible, json } from './format.ts';
 

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { resolveHome } from '../core/config/environment.ts';
-import { homePaths } from '../core/config/home.ts';
-import { agentHome, homeOfMachine, hostedHome, machineOf } from '../core/config/hosted-home.ts';
-import type { LoadedConfig } from '../core/config/load.ts';
-import type { HomeOnGateway } from '../core/gateway/assistant-port.ts';
-import { assistantCommand } from '../core/util/assistant-command.ts';
-import { AppError } from '../core/util/errors.ts';
-import { shellWord } from '../core/util/text.ts';
+import { resolveHome } from '../config/environment.ts';
+import { homePaths } from '../config/home.ts';
+import { agentHome, homeOfMachine, hostedHome, machineOf } from '../config/hosted-home.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { HomeOnGateway } from '../gateway/assistant-port.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
+import { AppError } from '../util/errors.ts';
+import { shellWord } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { usageError } from './usage.ts';
 
@@ -40,7 +40,7 @@ async function machineAt(folder: string, { program, env }: CliContext): Promise<
     (env['ASSISTANT_CONFIG'] ?? textOf(homePaths(folder, env).config)).includes('homes') ||
     Object.keys(env).some((name) => name.startsWith('ASSISTANT_HOMES'));
   if (!mayBe) return null;
-  const { loadConfig } = await import('../core/config/load.ts');
+  const { loadConfig } = await import('../config/load.ts');
   const loaded = await loadConfig({ program, home: folder, env }).catch(() => null);
   return loaded?.config.homes.enabled === true ? loaded : null;
 }
@@ -55,7 +55,7 @@ function textOf(path: string): string {
 }
 
 async function unnamed(main: string, context: CliContext): Promise<AppError> {
-  const { nameHome } = await import('../core/gateway/assistant-port.ts');
+  const { nameHome } = await import('../gateway/assistant-port.ts');
   return new AppError('name-a-home', nameHome(main, (await homesOn(main, context)) ?? []));
 }
 
@@ -75,7 +75,7 @@ async function homeOnMachine(
   const folder = homeOfMachine(main, name);
   const hasCopy = basename(folder) === name && machineOf(folder) !== null && existsSync(folder);
   if (hasCopy && homes?.some((one) => one.name === name && one.state !== 'waiting') === true) return folder;
-  const { placeOf, readFleetReport, runsHome } = await import('../host/homes/fleet-report.ts');
+  const { placeOf, readFleetReport, runsHome } = await import('../../host/homes/fleet-report.ts');
   const { trouble = null, homes: known = [] } = (await readFleetReport(machine, context.clock)) ?? {};
   const stored = known.find((one) => one.name === name);
   // The lease of a gateway of this folder that was killed lasts for some seconds.
@@ -88,6 +88,6 @@ async function homeOnMachine(
       'home-elsewhere',
       `No gateway runs the home ${name} now, and ${main} has no copy of it. Look how it is with: ${assistantCommand(`status --home ${shellWord(main)}`)}`,
     );
-  const { homesHere } = await import('../core/gateway/assistant-port.ts');
+  const { homesHere } = await import('../gateway/assistant-port.ts');
   throw usageError(`The database has no home ${JSON.stringify(name)}. ${homesHere(homes ?? [])}`);
 }

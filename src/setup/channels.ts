@@ -1,8 +1,8 @@
-import { enabledChannels } from '../../core/config/channels.ts';
-import { loadConfig } from '../../core/config/load.ts';
-import type { Choice } from '../asker.ts';
-import { saveSettings, type Saved, type Setting } from '../save.ts';
-import type { Given, SetupWorld } from '../world.ts';
+import { enabledChannels } from '../core/config/channels.ts';
+import { loadConfig } from '../core/config/load.ts';
+import type { Choice } from '../core/setup/asker.ts';
+import { saveSettings, type Saved, type Setting } from '../core/setup/save.ts';
+import type { Given, SetupWorld } from '../core/setup/world.ts';
 
 const NOTHING = '(nothing)';
 

@@ -1,5 +1,5 @@
-import type { CliContext } from '../context.ts';
-import { homeOf } from '../home-of.ts';
+import type { CliContext } from './context.ts';
+import { homeOf } from './home-of.ts';
 import type { Argument, Option } from './values.ts';
 
 /** What every command is given: the home of the command line, where it names one. */
