@@ -5,6 +5,8 @@ import type { Base, Ground } from './core/assistant/base.ts';
 import { openBus, openHooks } from './core/assistant/bus.ts';
 import { createChannels } from './core/assistant/channels.ts';
 import { startConsumers, resumeEarlierWork, TURN_GRACE_MS } from './core/assistant/consumers.ts';
+import type { MoveHome } from './host/homes/move-home.ts';
+import type { Moved } from './host/homes/move.ts';
 import type { CreateAssistant, HomeCopy } from './host/machine/home-copy.ts';
 import { closable } from './core/library/closable.ts';
 import type { Assistant, AssistantSettings } from './core/library/assistant.ts';
@@ -17,7 +19,6 @@ import { preload } from './core/start/preload.ts';
 import { openBase } from './core/start/open-base.ts';
 import { serve } from './core/assistant/serve.ts';
 import { forgetBeforeStart, tellForgotten } from './core/stores/forgetting.ts';
-import { openKeptHome, requireAlone } from './host/homes/kept-home.ts';
 import { keepTapes } from './core/stores/kept-tapes.ts';
 import { reportStorageTrouble } from './core/stores/storage-notices.ts';
 import { openStores } from './core/stores/stores.ts';
@@ -59,7 +60,6 @@ import { Notices } from './core/assistant/notices.ts';
 
 export { exportSession } from './app/requests/session-export.ts';
 export { listSessions, readSession } from './app/requests/session-log.ts';
-export { moveHome } from './host/homes/move-home.ts';
 export { vacuumHome } from './core/stores/vacuum.ts';
 export type * from './core/library/types.ts';
 /** The built-in extensions. To leave one out: `createAssistant({ extensions: EXTENSIONS.filter(…) })`. */
@@ -71,6 +71,10 @@ export * from './core/api-tables.ts';
 export * from './core/api-time.ts';
 export { defineProvider } from './core/plugins/plugin.ts';
 export { defineTool } from './core/tools/tool.ts';
+
+/** Moves a home into PostgreSQL or out of it. */
+export const moveHome = async (move: MoveHome): Promise<Moved> =>
+  await (await import('./host/homes/move-home.ts')).moveHome(move);
 
 /**
  * Starts an assistant in this process; a home without a workspace is filled first. Throws an `AppError` with one sentence
@@ -173,7 +177,7 @@ async function assemble(parts: Parts): Promise<Assistant> {
     stored,
     rehearse: async () => {
       const next = await parts.load(ground.program);
-      if (parts.copy !== null || next.config.store !== null) requireAlone(next.config);
+      if (parts.copy !== null || next.config.store !== null) (await keptHomes()).requireAlone(next.config);
       createModels({ config: next.config, loaded: next, clock, random: systemRandom, log, plugged });
       return next;
     },
@@ -264,6 +268,9 @@ function endUnusable(parts: Parts, { paths, storage }: Ground, error: AppError):
   else parts.onUnusable(error);
 }
 
+/** What a home that PostgreSQL keeps needs. */
+const keptHomes = () => import('./host/homes/kept-home.ts');
+
 interface StartParts extends Parts {
   readonly learnSecrets: (secrets: readonly string[]) => void;
   readonly grace: { turnsMs: number };
@@ -279,8 +286,9 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
     if (ground.serving) await probeDisk(paths.probe);
   };
   // Nothing is claimed for a disk that takes no writes.
-  if (parts.copy !== null || ground.config.store !== null) await probe();
-  const kept = await openKeptHome(ground, stack, parts);
+  const isKept = parts.copy !== null || ground.config.store !== null;
+  if (isKept) await probe();
+  const kept = isKept ? await (await keptHomes()).openKeptHome(ground, stack, parts) : null;
   const starts = await Starts.count(paths.starts, ground.clock);
   let ran = false;
   stack.defer(() => {

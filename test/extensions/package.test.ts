@@ -168,6 +168,28 @@ async function wholeProgram(home: string): Promise<{ readonly program: typeof PR
   return { program: await withPackages(PROGRAM, { paths, config, clock: systemClock }, { byName: false }) };
 }
 
+test.each([
+  ["tables: { migrations: [added('CREATE TABLE oops is wrong')] }", "its tables can't be made: near"],
+  ["tables: { migrations: [added('CREATE TABLE inbound (at INTEGER)')] }", 'table inbound already exists'],
+  ["open: () => { throw new Error('no pump') }", 'The extension water could not open: no pump'],
+])('a package with %j is left out, by its name, and the rest starts', async (field, says) => {
+  await using world = await startWorld({
+    furnish: async (home) => {
+      const folder = await putWater(home);
+      await writeFile(
+        join(folder, 'index.ts'),
+        `import { added } from 'assistantd'; export const used = added; export default { name: 'broken', ${field} };`,
+      );
+      await rm(join(home, 'plugin-pins.json'));
+    },
+  });
+  const told = JSON.stringify([(await world.assistant.info()).warnings, await world.assistant.request('health', {})]);
+  expect(told).toContain(says);
+  world.model.reply('hi');
+  world.telegram.userSays(OWNER, 'hello');
+  await waitFor(() => chatOf(world).length === 1);
+});
+
 describe('the real command line', () => {
   test.each([
     [['config', 'get', 'water.goal']],

@@ -90,8 +90,8 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
   test('without a terminal nothing of the conversation in a terminal or an editor is', async () => {
     const loaded = await packagesLoadedBy({});
     expect(loaded).toContain('src/cli/assistant/gateway.ts');
-    const files = [...loaded].filter((name) => /^src\/cli\/(?:conversation|terminal)\//u.test(name));
-    expect(files).toEqual(['src/core/cli/look.ts']);
+    const files = [...loaded].filter((name) => name.startsWith('src/extensions/terminal/'));
+    expect(files).toEqual(['src/extensions/terminal/index.ts']);
     // Nor is what speaks to PostgreSQL, where no home is kept there.
     expect([...loaded].filter((name) => name.startsWith('src/host/homes/'))).toEqual([]);
     expect([...loaded].filter((name) => name === '@agentclientprotocol/sdk' || name.startsWith('src/acp/'))).toEqual(

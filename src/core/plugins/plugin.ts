@@ -87,6 +87,8 @@ export interface ChannelSetup {
     before: ChannelSettings | undefined,
     given: Readonly<Record<string, string | undefined>>,
   ) => Promise<ReadyChannel | null>;
+  /** Asks the platform whether it takes the tokens of an entry, for `assistant doctor`. @default they are not tried */
+  readonly tryTokens?: (scene: Scene, name: string, settings: ChannelSettings) => Promise<readonly Finding[]>;
 }
 
 /** A kind of channel. */
@@ -99,8 +101,6 @@ export interface PluginChannel {
   readonly config?: ChannelSettingsKind;
   /** How `assistant init` sets one up. @default it does not offer it */
   readonly setup?: ChannelSetup;
-  /** Asks the platform whether it takes the tokens of an entry, for `assistant doctor`. @default they are not tried */
-  readonly tryTokens?: (scene: Scene, name: string, settings: ChannelSettings) => Promise<readonly Finding[]>;
   /** The channel of one entry; `settings` is the entry. Throws with one sentence when it cannot work like that. */
   readonly open: (
     name: string,

@@ -80,7 +80,6 @@ const channelShape = z.object({
   shows: z.string(),
   config: isObject.optional(),
   setup: isObject.optional(),
-  tryTokens: isFunction.optional(),
   open: isFunction,
 });
 const roles = z.enum(['owner', 'trusted', 'guest']);

@@ -22,8 +22,8 @@ export function channelsOf({ loaded }: Scene, platform: string): readonly (reado
 
 async function tokens(scene: Scene): Promise<readonly Finding[]> {
   const kinds = scene.program.extensions.flatMap(({ channels = [] }) => channels);
-  const tried = kinds.flatMap(({ kind, tryTokens }) =>
-    tryTokens === undefined ? [] : channelsOf(scene, kind).map(([name, settings]) => tryTokens(scene, name, settings)),
+  const tried = kinds.flatMap(({ kind, setup }) =>
+    channelsOf(scene, kind).map(async ([name, settings]) => (await setup?.tryTokens?.(scene, name, settings)) ?? []),
   );
   return (await Promise.all(tried)).flat();
 }

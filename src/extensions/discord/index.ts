@@ -32,8 +32,8 @@ export default defineExtension({
         },
         prepare: async (world, before, { discordTokenEnv: tokenEnv, discordOwner: owner }) =>
           (await import('./setup.ts')).setUpDiscord(world, before, { tokenEnv, owner }),
+        tryTokens: async (scene, name, settings) => await (await import('./checks.ts')).tryToken(scene, name, settings),
       },
-      tryTokens: async (scene, name, settings) => await (await import('./checks.ts')).tryToken(scene, name, settings),
       open: async (name, settings) => (await import('./channel.ts')).openDiscord(name, settings),
     },
   ],
