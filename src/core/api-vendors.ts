@@ -8,3 +8,4 @@ export type { AskedWindow, Embed, Synthesize, Transcribe, Vendor, VendorPlace } 
 export { optionalUrl, text } from './config/schema/values.ts';
 export type { SpeechPart, SpeechState } from './extension.ts';
 export type { Program } from './program.ts';
+export { switchedOff } from './util/text.ts';

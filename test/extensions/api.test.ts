@@ -38,7 +38,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-turns.ts':
     'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':
-    'AskedWindow Embed keysOf lazyProvider optionalUrl Preset Program ProviderConfig SpeechPart SpeechState Synthesize text Transcribe usualKind Vendor VendorPlace',
+    'AskedWindow Embed keysOf lazyProvider optionalUrl Preset Program ProviderConfig SpeechPart SpeechState switchedOff Synthesize text Transcribe usualKind Vendor VendorPlace',
   'api-why.ts': 'OwnStep WhyStep WhyStory withoutStop',
   'api.ts':
     'AcceptResult AnswerOf API_CHANNEL App AppError asFlag assistantCommand boundaryFor Button Caller channelSecret channelServer Clock Config Contributions count cut deadline defineExtension definePlugin errorCode errorMessage Extension ExtensionOperations Fence fence flag FROM HomePaths InboundDraft InboundMessage Logger MARKDOWN megabytes NamedOperation oneLine operation optionalText OutboundMessage ParamsOf parseChat plural raceAbort Random RecentMap Role Route RoutePart SAY_BUTTON Section section sentences sessionKeyOf sleep Slots systemRandom takes ToolFacts z',

@@ -7,6 +7,7 @@ import { failureOf } from '../config/temporary-home.ts';
 import { runCommand } from '../support/command-run.ts';
 import { standInFor, startFakeSpeech } from '../support/fake-speech.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
+import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld } from '../support/world.ts';
 
@@ -213,4 +214,15 @@ test('with the services switched off no recording goes to one of them', async ()
   });
   await waitFor(() => chatOf(world).length === 1, { what: 'an answer to the recording' });
   expect(speech.heard).toEqual([]);
+});
+
+test.each([
+  ['terminal', ['chat', '-m', 'hi']],
+  ['cron', ['cron', 'list']],
+  ['browser', ['tools', 'install', 'browser', '--yes']],
+])('a command of the terminal of %s says so while that is off', async (name, words) => {
+  await using folder = await tempFolder();
+  await writeFile(join(folder.path, 'config.json'), JSON.stringify({ extensions: { [name]: false } }));
+  const { code, err } = await runCommand(words, folder.path);
+  expect([code, err]).toEqual([1, expect.stringContaining(`${name} is switched off (extensions.${name} in the`)]);
 });

@@ -1,5 +1,8 @@
 import { audit, inbox, logs, outbox, trace, undo, usage, why } from './activity.ts';
 import { acp, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
+import { resolveHome } from '../../core/config/environment.ts';
+import { AppError } from '../../core/util/errors.ts';
+import { switchedOff } from '../../core/util/text.ts';
 import type { GroupPart } from '../../core/extension.ts';
 import type { Program } from '../../core/program.ts';
 import { command, type CliCommand, type Group } from '../../core/cli/command.ts';
@@ -57,7 +60,12 @@ const core = (setups: Readonly<Record<string, Option<string | undefined>>>): rea
 export function commandsOf({ extensions }: Pick<Program, 'extensions'>): readonly (CliCommand | Group)[] {
   const setups = extensions.flatMap(({ channels = [] }) => channels.map(({ setup }) => setup?.options ?? {}));
   const all: (CliCommand | Group)[] = [...core(Object.assign({}, ...setups))];
-  const rows = extensions.flatMap(({ cli = [], isBuiltIn }) => cli.map((row) => ({ row, isBuiltIn })));
+  const rows = extensions.flatMap(({ name, cli = [], isBuiltIn }) =>
+    cli.map((row) => ({
+      row: 'commands' in row ? { ...row, commands: row.commands.map((one) => whileOn(one, name)) } : whileOn(row, name),
+      isBuiltIn,
+    })),
+  );
   for (const { row, isBuiltIn } of rows) {
     const at = all.findIndex(({ name }) => name === row.name);
     const there = all[at];
@@ -69,6 +77,24 @@ export function commandsOf({ extensions }: Pick<Program, 'extensions'>): readonl
   }
   const whole: readonly (CliCommand | Group)[] = [...all, completion(() => whole)];
   return whole;
+}
+
+/** A command that refuses while its extension is switched off. */
+function whileOn(row: CliCommand, extension: string): CliCommand {
+  return {
+    ...row,
+    run: async (given, context) => {
+      const { program, env } = context;
+      const { home } = given.flags;
+      const folder = resolveHome({ flag: typeof home === 'string' ? home : undefined, env });
+      const { loadConfig } = await import('../../core/config/load.ts');
+      // What is wrong with the configuration is the command's to say.
+      const loaded = await loadConfig({ program, home: folder, env }).catch(() => null);
+      if (loaded?.config.extensions[extension] === false)
+        throw new AppError('switched-off', `${switchedOff(extension)}.`);
+      return await row.run(given, context);
+    },
+  };
 }
 
 function placeOf(row: CliCommand | GroupPart, all: readonly (CliCommand | Group)[]): number {

@@ -9,6 +9,7 @@ import {
   type Synthesize,
   type Transcribe,
   type Vendor,
+  switchedOff,
 } from '../../core/api-vendors.ts';
 import { voice as settings } from './settings.ts';
 
@@ -120,6 +121,8 @@ function serverOf<Call>({ config: { providers }, program }: Loaded, subject: Sub
   if (provider === 'auto' && baseUrl === null) return automatic(subject, { known, providers, openOf });
   const entry = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
   const kind = entry?.kind ?? provider;
+  const off = program.presets.get(kind)?.off;
+  if (off !== undefined) return `${section}.provider is ${JSON.stringify(provider)}: ${switchedOff(off)}.`;
   const usual = usualKind(presets) ?? '';
   const open = openOf(kind) ?? openOf(usual);
   if (open === undefined) return `${section} names a server, and no extension of this program can ask it.`;
