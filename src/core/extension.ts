@@ -47,7 +47,7 @@ export interface Contributions {
   readonly tapeStore?: TapeStore;
   /** What the person should know now, one sentence each. Asked at each look at the health. */
   readonly troubles?: () => readonly string[] | Promise<readonly string[]>;
-  /** Lines of `/status`, by what they are about: of a session, or of everything for the owner (null). */
+  /** Lines of `/status`, by what they are about: of a session, or of everything for the owner (null). One without the parameter is asked for the owner alone. */
   readonly status?: (session: string | null) => Readonly<Record<string, string>>;
   /** Sentences for `/retry`: what of its work failed for the writer of the message, and the command that runs it again. */
   readonly retries?: (message: InboundMessage) => readonly string[];

@@ -1,8 +1,6 @@
 import { audit, inbox, logs, outbox, trace, undo, usage, why } from './activity.ts';
 import { acp, doctor, gateway, init, page, prompt, status, store } from './assistant.ts';
-import { resolveHome } from '../../core/config/environment.ts';
-import { AppError } from '../../core/util/errors.ts';
-import { switchedOff } from '../../core/util/text.ts';
+import { requireOn } from '../../core/cli/home-of.ts';
 import type { GroupPart } from '../../core/extension.ts';
 import type { Program } from '../../core/program.ts';
 import { command, type CliCommand, type Group } from '../../core/cli/command.ts';
@@ -84,14 +82,7 @@ function whileOn(row: CliCommand, extension: string): CliCommand {
   return {
     ...row,
     run: async (given, context) => {
-      const { program, env } = context;
-      const { home } = given.flags;
-      const folder = resolveHome({ flag: typeof home === 'string' ? home : undefined, env });
-      const { loadConfig } = await import('../../core/config/load.ts');
-      // What is wrong with the configuration is the command's to say.
-      const loaded = await loadConfig({ program, home: folder, env }).catch(() => null);
-      if (loaded?.config.extensions[extension] === false)
-        throw new AppError('switched-off', `${switchedOff(extension)}.`);
+      await requireOn(extension, given.flags, context);
       return await row.run(given, context);
     },
   };

@@ -41,7 +41,7 @@ export async function statusOf(app: App, sessionKey: string, role: Role): Promis
 
 function ownLines({ plugins }: App, session: string | null): StatusReport['own'] {
   const lines = plugins.each('status').map(([name, status]) => {
-    // One that makes no difference between people speaks to the owner.
+    // It makes no difference between people.
     if (session !== null && status.length === 0) return {};
     try {
       return status(session);

@@ -7,7 +7,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { HomeOnGateway } from '../gateway/assistant-port.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
-import { shellWord } from '../util/text.ts';
+import { shellWord, switchedOff } from '../util/text.ts';
 import type { CliContext } from './context.ts';
 import { usageError } from './usage.ts';
 
@@ -33,16 +33,36 @@ export async function homeOf(
   throw usageError(`${JSON.stringify(name)} is none of the further assistants of ${main}.`);
 }
 
+/** Throws one sentence where the extension of a command is switched off in the home that `--home` names. */
+export async function requireOn(
+  extension: string,
+  { home }: Readonly<Record<string, unknown>>,
+  context: CliContext,
+): Promise<void> {
+  const folder = resolveHome({ flag: typeof home === 'string' ? home : undefined, env: context.env });
+  const loaded = await configThatSays('extensions', folder, context);
+  if (loaded?.config.extensions[extension] === false) throw new AppError('switched-off', `${switchedOff(extension)}.`);
+}
+
 /** Its configuration, when a folder is that of a machine with many homes (`homes.enabled`); null: it is not, or cannot be read. */
-async function machineAt(folder: string, { program, env }: CliContext): Promise<LoadedConfig | null> {
+async function machineAt(folder: string, context: CliContext): Promise<LoadedConfig | null> {
+  const loaded = await configThatSays('homes', folder, context);
+  return loaded?.config.homes.enabled === true ? loaded : null;
+}
+
+/** The configuration of a folder; null: it says nothing of a section, or cannot be read. */
+async function configThatSays(
+  section: 'homes' | 'extensions',
+  folder: string,
+  { program, env }: CliContext,
+): Promise<LoadedConfig | null> {
   // Reading a configuration takes longer than many commands do.
   const mayBe =
-    (env['ASSISTANT_CONFIG'] ?? textOf(homePaths(folder, env).config)).includes('homes') ||
-    Object.keys(env).some((name) => name.startsWith('ASSISTANT_HOMES'));
+    (env['ASSISTANT_CONFIG'] ?? textOf(homePaths(folder, env).config)).includes(section) ||
+    Object.keys(env).some((name) => name.startsWith(`ASSISTANT_${section.toUpperCase()}`));
   if (!mayBe) return null;
   const { loadConfig } = await import('../config/load.ts');
-  const loaded = await loadConfig({ program, home: folder, env }).catch(() => null);
-  return loaded?.config.homes.enabled === true ? loaded : null;
+  return await loadConfig({ program, home: folder, env }).catch(() => null);
 }
 
 /** Empty where it is no file that can be read; a pipe would be waited for. */
