@@ -49,10 +49,10 @@ inBrowser(
         .getByRole('status')
         .getByText('The assistant says: There are **two** files in the folder')
         .waitFor({ state: 'attached' });
-      expect(await page.locator('.said', { hasText: 'Which files are there?' }).count()).toBe(1);
-      expect(await page.locator('.prose', { hasText: 'There are two files' }).count()).toBe(1);
+      await expect.poll(() => page.locator('.said', { hasText: 'Which files are there?' }).count()).toBe(1);
+      await expect.poll(() => page.locator('.prose', { hasText: 'There are two files' }).count()).toBe(1);
       const tool = page.locator('summary', { hasText: 'list_dir' });
-      expect(await tool.count()).toBe(1);
+      await expect.poll(() => tool.count()).toBe(1);
       await tool.click();
       await page.locator('pre.output').waitFor();
       expect(visit.complaints).toEqual([]);
@@ -92,7 +92,7 @@ inBrowser(
       await visit.write('Make two files');
       const question = page.getByRole('region').filter({ has: page.getByRole('button', { name: 'Allow once' }) });
       await question.locator('pre', { hasText: 'touch denied' }).waitFor();
-      expect(await page.locator('.step', { hasText: 'touch denied' }).count()).toBe(1);
+      await expect.poll(() => page.locator('.step', { hasText: 'touch denied' }).count()).toBe(1);
       await question.getByRole('button', { name: 'Do not allow' }).click();
       await question.locator('pre', { hasText: 'touch allowed' }).waitFor();
       await question.getByRole('button', { name: 'Allow once' }).click();
@@ -135,7 +135,7 @@ inBrowser(
       await page.locator('.prose', { hasText: 'The short form it is.' }).waitFor();
       expect(assistant.model.requests.length).toBe(before + 2);
       expect(JSON.stringify(assistant.model.requests.at(-1)?.body)).toContain('Use the short form');
-      expect(await page.locator('.said', { hasText: 'Use the short form' }).count()).toBe(1);
+      await expect.poll(() => page.locator('.said', { hasText: 'Use the short form' }).count()).toBe(1);
     });
 
     test('a reload in mid-answer shows what there is so far, and then the rest', async () => {
@@ -152,8 +152,8 @@ inBrowser(
       await page.locator('[aria-busy]').getByText('Half of it').waitFor();
       await page.locator('.prose', { hasText: 'to the end' }).waitFor();
       await page.getByRole('button', { name: 'Retry' }).waitFor();
-      expect(await page.locator('.prose', { hasText: 'to the end' }).count()).toBe(1);
-      expect(await page.locator('.said', { hasText: 'All of it' }).count()).toBe(1);
+      await expect.poll(() => page.locator('.prose', { hasText: 'to the end' }).count()).toBe(1);
+      await expect.poll(() => page.locator('.said', { hasText: 'All of it' }).count()).toBe(1);
     });
 
     test('a reload shows the same in the same order: reminders, files that were sent, commands, answers', async () => {
@@ -214,7 +214,7 @@ inBrowser(
       await page.locator('.prose', { hasText: 'Got it.' }).waitFor();
       await page.getByText('Offline.').waitFor({ state: 'detached' });
       await expect.poll(() => page.locator('.said', { hasText: 'Written offline' }).count()).toBe(1);
-      expect(await page.locator('.prose', { hasText: 'never mind, ended' }).count()).toBe(1);
+      await expect.poll(() => page.locator('.prose', { hasText: 'never mind, ended' }).count()).toBe(1);
       expect(JSON.stringify(assistant.model.requests.at(-1)?.body).split('Written offline')).toHaveLength(2);
     });
 
@@ -226,7 +226,7 @@ inBrowser(
       await other.locator('.said', { hasText: 'From the first tab' }).waitFor();
       for (const page of [visit.page, other]) {
         await page.getByRole('article', { name: 'Assistant' }).getByText('To both of them').waitFor();
-        expect(await page.locator('.said', { hasText: 'From the first tab' }).count()).toBe(1);
+        await expect.poll(() => page.locator('.said', { hasText: 'From the first tab' }).count()).toBe(1);
       }
     });
 

@@ -52,7 +52,7 @@ inBrowser(
       await page.locator('[aria-busy]').getByText('grown').waitFor();
       await isHarmless(page);
       await page.getByRole('button', { name: 'Retry' }).waitFor();
-      expect(await page.getByRole('link', { name: 'Image: picture' }).count()).toBe(1);
+      await expect.poll(() => page.getByRole('link', { name: 'Image: picture' }).count()).toBe(1);
       await isHarmless(page);
       expect([visit.outside, visit.complaints]).toEqual([[], []]);
     });

@@ -56,7 +56,7 @@ inBrowser(
       await writeFile(join(assistant.workspace, 'memory', 'MEMORY.md'), 'theirs');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByText('MEMORY.md was changed since you opened it, so it was not saved.').waitFor();
-      expect(await text.inputValue()).toBe('mine');
+      await expect.poll(() => text.inputValue()).toBe('mine');
       await page.getByRole('button', { name: 'Show the present text' }).click();
       await expect.poll(() => text.inputValue()).toBe('theirs');
     });
@@ -110,7 +110,7 @@ inBrowser(
       await page.locator('p.mark', { hasText: 'Not done: writing' }).waitFor();
       await page.getByRole('link', { name: 'Why?' }).last().click();
       await page.getByRole('heading', { name: '“Write the plan for tea”' }).waitFor();
-      expect(await page.locator('main').getByText('Not done: writing /etc/tea.md was refused.').count()).toBe(1);
+      await expect.poll(() => page.locator('main').getByText('Not done: writing /etc/tea.md was refused.').count()).toBe(1);
       await page.getByText('How it came about').click();
       await page.getByText('turn began').waitFor();
       const did = page.getByRole('list', { name: 'What it did' });
@@ -211,7 +211,7 @@ inBrowser(
       await page.getByLabel('Role of Mara').selectOption('guest');
       await page.getByRole('button', { name: 'Let in Mara' }).click();
       await page.getByText('Nobody is waiting.').waitFor();
-      expect(await page.getByLabel('Role of Mara').inputValue()).toBe('guest');
+      await expect.poll(() => page.getByLabel('Role of Mara').inputValue()).toBe('guest');
       await page.getByText(/owner · set in the configuration/u).waitFor();
       const { people } = await assistant.assistant.request('pairList', {});
       expect(people).toMatchObject([{ channel: 'telegram', id: '815', role: 'guest' }]);
@@ -224,7 +224,7 @@ inBrowser(
       await visit.converse('What does it cost?', 'A dear answer.');
       await visit.show('#/usage');
       await page.getByRole('img', { name: 'Cost of each day by model' }).waitFor();
-      expect(await page.locator('svg.plot').first().locator('g > title').count()).toBe(30);
+      await expect.poll(() => page.locator('svg.plot').first().locator('g > title').count()).toBe(30);
       await page.getByText('7 days').click();
       await expect.poll(() => page.locator('svg.plot').first().locator('g > title').count()).toBe(7);
       await page.getByText('Job', { exact: true }).click();
