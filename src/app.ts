@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createAgent } from './core/assistant/agent.ts';
-import { Further, suspectsOf, type ChannelHost, type RunningAssistants } from './host/agents/hosting.ts';
+import { Further, suspectsOf, type ChannelHost, type RunningAssistants } from './core/assistant/hosting.ts';
 import type { Base, Ground } from './core/assistant/base.ts';
 import { openBus, openHooks } from './core/assistant/bus.ts';
 import { createChannels } from './core/assistant/channels.ts';

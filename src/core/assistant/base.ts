@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { pathText } from '../config/setting.ts';
 import type { SettingsStore } from '../config/settings-store.ts';
 import type { Program } from '../program.ts';
-import type { ChannelHost, Further } from '../../host/agents/hosting.ts';
+import type { ChannelHost, Further } from './hosting.ts';
 import type { PluggedModels, Plugins } from '../plugins/plugins.ts';
 import { exactWords, runsOthers } from '../security/commands/exact.ts';
 import type { Redact } from '../security/redact/redact.ts';

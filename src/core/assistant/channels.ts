@@ -13,7 +13,7 @@ import type { Config } from '../config/schema.ts';
 import type { App } from '../app.ts';
 import type { Journal } from '../journal/journal.ts';
 import { quarantine } from '../storage/files.ts';
-import type { Began } from '../../host/agents/hosting.ts';
+import type { Began } from './hosting.ts';
 import { isOwnersChannel } from '../util/owners-channels.ts';
 import { untilNextLook } from '../util/clock.ts';
 import { cut } from '../util/text.ts';

@@ -10,7 +10,7 @@ import { deadline, raceAbort } from '../../core/util/clock.ts';
 import type { Ground } from '../../core/assistant/base.ts';
 import type { Assistant } from '../../core/library/assistant.ts';
 import { HostedAssistant, type HostedPorts } from './hosted-assistant.ts';
-import type { Began, ChannelHost, HostsChannels, RunningAssistants } from './hosting.ts';
+import type { Began, ChannelHost, HostsChannels, RunningAssistants } from '../../core/assistant/hosting.ts';
 
 /** The main assistant begins to listen after this time also where a further one is not ready. */
 const START_DEADLINE_MS = 20_000;

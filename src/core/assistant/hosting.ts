@@ -1,11 +1,11 @@
-import { OneAtATime } from '../../core/agent/recovery/one-at-a-time.ts';
-import type { ChannelManager } from '../../core/channels/manager.ts';
-import type { SharedChannels } from '../../core/channels/shared/shared-channels.ts';
-import type { ChannelSource } from '../../core/channels/supervised-channel.ts';
-import { enabledChannels } from '../../core/config/channels.ts';
-import type { LoadedConfig } from '../../core/config/load.ts';
-import type { AgentFacts } from '../../core/gateway/assistant-info.ts';
-import type { Clock } from '../../core/util/clock.ts';
+import { OneAtATime } from '../agent/recovery/one-at-a-time.ts';
+import type { ChannelManager } from '../channels/manager.ts';
+import type { SharedChannels } from '../channels/shared/shared-channels.ts';
+import type { ChannelSource } from '../channels/supervised-channel.ts';
+import { enabledChannels } from '../config/channels.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { AgentFacts } from '../gateway/assistant-info.ts';
+import type { Clock } from '../util/clock.ts';
 
 /** Whether a turn began with a person's message of a chat. */
 export type Began = (channel: string, turnId: string, chatId: string) => boolean;
