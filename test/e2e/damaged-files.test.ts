@@ -68,6 +68,25 @@ test('a memory that lost most of its text while the assistant runs is told withi
   expect(warnings(world)).toHaveLength(1);
 });
 
+test('agreements to plugins that shrink to none are no damage', async () => {
+  const { world, clock } = await memoryWorld();
+  await using _ = world;
+  const pins = join(world.home, 'plugin-pins.json');
+  const seen = async (text: string): Promise<void> => {
+    writeFileSync(pins, text);
+    await waitFor(() => {
+      clock.skip(LATER_MS);
+      using db = new DatabaseSync(join(world.home, 'state.db'), { readOnly: true });
+      const row = db.prepare('SELECT bytes FROM home_files WHERE path = ?').get('plugin-pins.json');
+      return row?.['bytes'] === text.length;
+    });
+  };
+  await seen(JSON.stringify({ tides: 'a'.repeat(64) }));
+  await seen('{}\n');
+  await talk(world, 'again');
+  expect(warnings(world)).toEqual([]);
+});
+
 test('what a person writes, and what the assistant itself makes shorter, is no damage', async () => {
   const { world, clock, memory } = await memoryWorld();
   await using _ = world;

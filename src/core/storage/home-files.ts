@@ -9,7 +9,7 @@ import { localText } from '../util/time-zone.ts';
 const LOOK_MS = 5_000;
 /** So much of the beginning and of the end of a file is read, bytes. */
 const READ_BYTES = 65_536;
-/** A file that lost this share of its bytes, and was not written by the assistant, counts as damaged. */
+/** A text that lost this share of its bytes, and was not written by the assistant, counts as damaged. */
 const LOST_SHARE = 0.5;
 
 /** A file of the home as it was when it was last found whole. */
@@ -130,7 +130,8 @@ function damageOf(path: string, { bytes, problem }: Look, before: HomeFileRecord
   if (problem !== null) return { path, problem, before };
   if (before === null) return null;
   if (bytes === 0 && before.bytes > 0) return { path, problem: 'is empty', before };
-  if (bytes <= (1 - LOST_SHARE) * before.bytes) {
+  // What is left of a damaged JSON file doesn't parse, which its own reader reports.
+  if (!path.endsWith('.json') && bytes <= (1 - LOST_SHARE) * before.bytes) {
     return { path, problem: `has only ${plural(bytes, 'byte')} left`, before };
   }
   return null;
