@@ -19,3 +19,12 @@ test('/status has the lines of extensions, of everything for the owner, and says
     await world[Symbol.asyncDispose]();
   }
 });
+
+test('an extension that never says how it is holds up nobody who looks at the health', async () => {
+  const silent = defineExtension({ name: 'silent', troubles: () => new Promise(() => {}) });
+  const tank = defineExtension({ name: 'tank', troubles: () => ['The tank leaks.'] });
+  await using world = await startWorld({ extensions: [...EXTENSIONS, silent, tank] });
+  const { warnings } = await world.assistant.request('health', {});
+  expect(warnings).toContain('The tank leaks.');
+  expect(warnings).toContain('The extension silent does not say how it is: it took longer than 2000 ms.');
+});

@@ -1,9 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import type { App } from '../app.ts';
 import type { HealthFacts } from '../gateway/operations/health.ts';
+import { deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import { sentences } from '../util/text.ts';
 import { storageLine } from './status.ts';
+
+/** How long an extension may take to say how it is. */
+const LONGEST_MS = 2_000;
 
 /** Whether everything works, for /status, the page and programs. */
 export async function healthOf(app: App): Promise<HealthFacts> {
@@ -14,7 +18,8 @@ export async function healthOf(app: App): Promise<HealthFacts> {
   const own = await Promise.all(
     app.plugins.each('troubles').map(async ([name, troubles]) => {
       try {
-        return await troubles();
+        using limit = deadline(clock, LONGEST_MS, 'it');
+        return await raceAbort(Promise.resolve(troubles()), limit.signal);
       } catch (error) {
         return [`The extension ${name} does not say how it is: ${errorMessage(error)}.`];
       }
