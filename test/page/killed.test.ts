@@ -58,7 +58,9 @@ inBrowserAt('the page of a gateway that is killed', startGateway, (open) => {
     expect(shown).toEqual(['Tell me everything', answer, 'First, be brief', 'Then, be kind', 'Brief and kind it is.']);
     const newest = assistant.model.requests.at(-1)?.text ?? '';
     expect(['First, be brief', 'Then, be kind'].map((text) => newest.split(text).length - 1)).toEqual([1, 1]);
-    await expect.poll(() => page.getByRole('textbox', { name: 'Write to the assistant' }).inputValue()).toBe('Half a thou');
+    await expect
+      .poll(() => page.getByRole('textbox', { name: 'Write to the assistant' }).inputValue())
+      .toBe('Half a thou');
     expect(await page.evaluate(() => Object.hasOwn(globalThis, 'isOfFirstLoad'))).toBe(true);
     expect(visit.complaints).toEqual([]);
   });

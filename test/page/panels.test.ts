@@ -110,7 +110,9 @@ inBrowser(
       await page.locator('p.mark', { hasText: 'Not done: writing' }).waitFor();
       await page.getByRole('link', { name: 'Why?' }).last().click();
       await page.getByRole('heading', { name: '“Write the plan for tea”' }).waitFor();
-      await expect.poll(() => page.locator('main').getByText('Not done: writing /etc/tea.md was refused.').count()).toBe(1);
+      await expect
+        .poll(() => page.locator('main').getByText('Not done: writing /etc/tea.md was refused.').count())
+        .toBe(1);
       await page.getByText('How it came about').click();
       await page.getByText('turn began').waitFor();
       const did = page.getByRole('list', { name: 'What it did' });
