@@ -144,7 +144,6 @@ const WAITING: Readonly<Record<string, readonly [path: string, issue: string]>> 
   backup: ['backup', '24b'],
   service: ['service', '24b'],
   'the page': ['page', '25a'],
-  traces: ['app/traces', '25b'],
   'skill lab': ['app/skill-lab', '25b'],
   'code editors': ['acp', '26'],
   'the turns of subagents': ['core/agent/subagents', '27'],
