@@ -146,7 +146,6 @@ const WAITING: Readonly<Record<string, readonly [path: string, issue: string]>> 
   'the page': ['page', '25a'],
   'skill lab': ['app/skill-lab', '25b'],
   'code editors': ['acp', '26'],
-  'the turns of subagents': ['core/agent/subagents', '27'],
   undo: ['core/agent/undo', '27'],
   why: ['core/agent/why', '27'],
   'message and ask': ['core/tools', '27'],
