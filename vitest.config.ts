@@ -27,7 +27,7 @@ const SLOW = [
   'test/api/{brought-conversation,clients,hooks}.test.ts',
   'test/agent/consolidation/crash.test.ts',
   'test/agent/undo-property.test.ts',
-  'test/app/{damaged-journal,refused-writes,trace-turns}.test.ts',
+  'test/app/{damaged-journal,refused-writes}.test.ts',
   'test/app/skill-lab/{test,try}.test.ts',
   'test/automation/{clock-property,simulation}.test.ts',
   'test/benign/**/*.test.ts',
@@ -62,6 +62,7 @@ const SLOW = [
   'test/tools/{exec,exec-git,exec-limits,exec-streams,file-taint,process}.test.ts',
   'test/tools/files/search-many.test.ts',
   'test/tools/documents/{bombs,document-process}.test.ts',
+  'test/traces/turns.test.ts',
 ];
 
 /** Those of vitest.long.config.ts. */

@@ -14,6 +14,7 @@ import slack from './slack/index.ts';
 import subagents from './subagents/index.ts';
 import telegram from './telegram/index.ts';
 import terminal from './terminal/index.ts';
+import traces from './traces/index.ts';
 import voice from './voice/index.ts';
 import webhooks from './webhooks/index.ts';
 
@@ -36,7 +37,9 @@ export const EXTENSIONS: readonly Extension[] = [
   demo,
   voice,
   monitoring,
+  traces,
 ].map((one) => ({ ...one, isBuiltIn: true }));
 
 // What operations take and answer, for everyone who reads only the declarations.
 export type * from './cron/operation.ts';
+export type * from './traces/operation.ts';

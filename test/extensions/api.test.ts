@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-channels.ts':
     'AccessSettings actOf albumsOf ALWAYS_PERMITTED APPROVAL_BUTTONS Backfill backoffMs ChannelContext ChannelError channelOptions ChannelSettings configuredOwners ContextMessage createGuardedFetch decideAccess Dialect emojisOf escapeHtml groupOptions http https IdOrder InboundResult isAbort isPicture isSaid LayoutRow Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap NotPermitted ON_MESSAGE ONLY_TO OpenItems opinionOf OutgoingPart Pace PairedRole parseLine Permit permittedRequests PieceDialect plainText Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft reactionOptions ReactionTarget ReadUpTo receive Received renderPieces renderRows ReplyReference Resend RESEND_MARK Sender SenderAccess SendError Span spanText startsWithName StateReactions Stranger systemClock textIn textOfPress timeOfId toHtml tokenText toParts toPieces toRows toSpans unknownShape UNREAD withAddress withCommandPrefix withoutAnswered writtenBy',
   'api-cli.ts':
-    'CliContext confirm draftChange escapeInvisible HomeFlag loadConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
+    'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
   'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene tokenFinding warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
@@ -21,6 +21,8 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-providers.ts':
     'argumentsObject argumentsText AskedWindow AssistantPart brokenStream clientsFor configuredWindow countText createWatchedFetch DeadlineError deadlinesOf DONE EMPTY_ANSWER endpointFetch EndpointOptions ErrorContext Exchange failureIn Fetch forThinking imagesOf isJson isLengthReason isLocalAddress isRefusalReason laterUsage legalArguments malformedAnswer ModelError ModelEvent ModelMessage ModelRequest ModelResponse ModelToolCall nameErrors noUsage openProvider outputText perExchange perObject presetOf Provider providerAddressOf ProviderConfig questionsTo Quirks readablePart readUsage ReasoningPart rootOf sdkProvider sdkTimeout serverId StopReason streamCall systemMessage tokensOfText ToolChoice ToolMessage ToolSpec Usage UserPart Vendor VendorPlace versionIn WindowQuestion WireBody wireJson wireName WireRequest wireRequest withImagesRead withQuirks withTextCalls',
   'api-proxy.ts': 'startGuardedProxy',
+  'api-replay.ts':
+    'CallRecord callsOf changedAsSent ChosenModel createModels createProviders createRedactor entriesOfTurn EntryDraft formatTrace fullName LineOf MODEL_ERROR_KINDS ownName Pricing Providers readTail readTape readTrace rebuildRequest RecordedCall Redact renderResult runGivenTurn silentLog StoredImage systemClock TraceFile TraceLine TraceProviders TurnPlan unknownTurn',
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
     'createSandbox GuardedProxyOptions launch probeSandbox RunningProxy Sandbox SandboxedCommand SendingRequest',

@@ -220,9 +220,27 @@ test.each([
   ['terminal', ['chat', '-m', 'hi']],
   ['cron', ['cron', 'list']],
   ['browser', ['tools', 'install', 'browser', '--yes']],
+  ['traces', ['trace', 'replay', 'turn.jsonl']],
 ])('a command of the terminal of %s says so while that is off', async (name, words) => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, 'config.json'), JSON.stringify({ extensions: { [name]: false } }));
   const { code, err } = await runCommand(words, folder.path);
   expect([code, err]).toEqual([1, expect.stringContaining(`${name} is switched off (extensions.${name} in the`)]);
+});
+
+test('turns can still be listed and looked at while what saves and replays them is off', async () => {
+  await using world = await startWorld({ config: { extensions: { traces: false } } });
+  world.model.reply('hi');
+  await world.assistant.run('hello');
+  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  const turn = newest?.turn ?? '';
+  expect((await world.assistant.request('turnsTrace', { turn })).outcome).toBe('answered');
+  const { message } = await failureOf(world.assistant.request('turnsSave', { turn }));
+  expect(message).toBe('traces is switched off (extensions.traces in the configuration).');
+  await using folder = await tempFolder();
+  await writeFile(join(folder.path, 'config.json'), JSON.stringify({ extensions: { traces: false } }));
+  expect(await runCommand(['trace', 'list'], folder.path)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('There was no turn yet.'),
+  });
 });

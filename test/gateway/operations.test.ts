@@ -7,6 +7,7 @@ import { connectControl, type ControlClient } from '../../src/core/gateway/contr
 import type { Operation } from '../../src/core/gateway/operations/operation.ts';
 import { OPERATIONS, type RequestName, type RequestParams } from '../../src/core/gateway/operations/operations.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
+import { EXTENSIONS } from '../../src/extensions/index.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { startWorld, type World } from '../support/world.ts';
 
@@ -70,7 +71,12 @@ const CALLS: { readonly [Name in RequestName]: RequestParams<Name> } = {
   audit: { count: 1, asked: false, about: '' },
 };
 
-const ALL: readonly (readonly [string, Operation])[] = Object.entries(OPERATIONS);
+const ALL: readonly (readonly [string, Pick<Operation, 'description' | 'role' | 'params' | 'changes'>])[] = [
+  ...Object.entries(OPERATIONS),
+  ...EXTENSIONS.flatMap(({ operations = [] }) =>
+    operations.map((one) => [one.name, { ...one, role: 'owner', changes: one.changes !== null }] as const),
+  ),
+];
 
 let world: World;
 let client: ControlClient;

@@ -2,10 +2,8 @@ import { receiptOf } from '../../core/agent/receipt/receipt.ts';
 import type { App } from '../../core/app.ts';
 import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
 import type { TraceStep, TraceTokens, TurnFacts, TurnTrace } from '../../core/gateway/operations/traces.ts';
-import type { TurnRecord } from '../../core/journal/turn-records.ts';
+import { unknownTurn, type TurnRecord } from '../../core/journal/turn-records.ts';
 import { type CallRecord, type EntryOf, saidIn, type TapeEntry } from '../../core/session/entry.ts';
-import { assistantCommand } from '../../core/util/assistant-command.ts';
-import { AppError } from '../../core/util/errors.ts';
 import { entriesOfTurn } from '../../core/assistant/why.ts';
 import { cut } from '../../core/util/text.ts';
 import { turnChanges } from './turn-changes.ts';
@@ -13,7 +11,7 @@ import { turnChanges } from './turn-changes.ts';
 const LONGEST_TEXT = 2_000;
 
 /** What a person may ask about turns. */
-export function turnRequests(app: App): Pick<RequestHandlers, 'turnsList' | 'turnsTrace' | 'turnsSave'> {
+export function turnRequests(app: App): Pick<RequestHandlers, 'turnsList' | 'turnsTrace'> {
   const { turnRecords } = app.journal;
   const folder = app.paths.sessions;
   return {
@@ -24,14 +22,6 @@ export function turnRequests(app: App): Pick<RequestHandlers, 'turnsList' | 'tur
       const entries = await entriesOfTurn(folder, record);
       const did = receiptOf(entries);
       return { ...traceOf(record, entries), did, changes: await turnChanges(record, did, app) };
-    },
-    turnsSave: async ({ turn }) => {
-      const record = turnRecords.find(turn);
-      if (record === undefined) throw unknownTurn(turn);
-      if ((await entriesOfTurn(folder, record)).length === 0)
-        throw new AppError('turn-gone', `Of the turn ${turn} nothing is left: its conversation was deleted.`);
-      const { saveTurn } = await import('../traces/save-turn.ts');
-      return { turn, ...(await saveTurn(record, app)) };
     },
   };
 }
@@ -122,10 +112,4 @@ function statusOf({ status }: { readonly status?: number }): string {
 
 function tokensOf({ input, cached, output }: TraceTokens): TraceTokens {
   return { input, cached, output };
-}
-
-export function unknownTurn(turn: string | undefined): AppError {
-  const list = `To list the newest turns: ${assistantCommand('trace')}`;
-  const what = turn === undefined ? 'There was no turn yet.' : `No turn has the id ${JSON.stringify(turn)}.`;
-  return new AppError('turn-unknown', turn === undefined ? what : `${what} ${list}`);
 }

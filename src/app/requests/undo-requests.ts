@@ -3,8 +3,8 @@ import type { UndoPlan } from '../../core/agent/undo/undo.ts';
 import type { App } from '../../core/app.ts';
 import type { RequestHandlers } from '../../core/gateway/operations/operations.ts';
 import type { UndoneTurn } from '../../core/gateway/operations/undo.ts';
+import { unknownTurn } from '../../core/journal/turn-records.ts';
 import { AppError } from '../../core/util/errors.ts';
-import { unknownTurn } from './turn-trace.ts';
 
 /** What a person may ask about taking one turn back, whichever it is. */
 export function undoRequests({ undo, journal }: App): Pick<RequestHandlers, 'undoTurn'> {

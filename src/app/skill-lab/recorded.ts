@@ -3,8 +3,7 @@ import type { Skill } from '../../core/skills/skill.ts';
 import { BATCH } from '../../core/tools/batch.ts';
 import { ownName } from '../../core/tools/registry/aliases.ts';
 import { AppError } from '../../core/util/errors.ts';
-import { callsOf } from '../traces/rebuild.ts';
-import { parseTrace } from '../traces/trace-file.ts';
+import { callsOf, readTrace } from '../../core/agent/replay/trace-file.ts';
 import type { Trial } from './trial.ts';
 import { parsed, type TrialCall } from './watch.ts';
 
@@ -14,9 +13,12 @@ export interface RecordedTrial {
   readonly trial: Trial;
 }
 
-/** Reads the turn of a trace file. Throws an error of one sentence for a text that is no trace of a whole turn. */
-export function recordedTrial(text: string, { name, always }: Pick<Skill, 'name' | 'always'>): RecordedTrial {
-  const { head, lines } = parseTrace(text);
+/** Reads the turn of a trace file. Throws an error of one sentence for a file that is no trace of a whole turn. */
+export async function recordedTrial(
+  file: string,
+  { name, always }: Pick<Skill, 'name' | 'always'>,
+): Promise<RecordedTrial> {
+  const { head, lines } = await readTrace(file);
   const entries = lines.flatMap((line) => (line.kind === 'entry' && line.entry.turn === head.turn ? [line.entry] : []));
   const end = entries.find((entry) => entry.kind === 'turn-end');
   if (end === undefined) {

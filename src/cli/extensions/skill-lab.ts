@@ -10,7 +10,6 @@ import {
   type TrialLimits,
 } from '../../app/skill-lab/skill-lab.ts';
 import type { Skill } from '../../core/skills/skill-installer.ts';
-import { readTrace } from '../../app/traces/on-disk.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
 import { dollars, oneLine, plural } from '../../core/util/text.ts';
@@ -78,7 +77,7 @@ export async function skillsTestCommand(
   const skill = await findSkill(installer, name);
   const cases = await readCases(skill.folder);
   if (trace !== undefined) {
-    const result = testRecorded(cases, recordedTrial(await readTrace(resolve(trace)), skill));
+    const result = testRecorded(cases, await recordedTrial(resolve(trace), skill));
     const lines = [headLine([result]), ...caseLines(result, [result]), sumLine([result])];
     print(context, json, { facts: { skill: skill.name, trace, cases: [result] }, lines, escape: terminalText });
     return result.passed ? 0 : 1;

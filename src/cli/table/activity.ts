@@ -110,8 +110,6 @@ export const audit = command({
   load: async () => (await import('../activity/audit.ts')).auditCommand,
 });
 
-const liveModel = text('<model>', 'ask this model (provider/model) instead of comparing requests; costs what it costs');
-
 export const trace: Group = {
   name: 'trace',
   description: 'what happened in a turn: model calls and tool calls, with time, tokens and cost',
@@ -129,38 +127,6 @@ export const trace: Group = {
       arguments: { turn: optionalArgument('its id, as the list or `audit` shows it (default: the newest)') },
       options: { json },
       load: async () => (await import('../activity/trace.ts')).traceShowCommand,
-    }),
-    command({
-      name: 'save',
-      description: 'write a turn into a file, without secrets, so that it can be replayed',
-      arguments: { turn: argument('its id, as the list or `audit` shows it') },
-      options: { out: text('<file>', 'the file to write (default: trace-TURN.jsonl in this folder)'), json },
-      after: 'The file holds the conversation, the prompt and the results of tools; only you can read it.',
-      load: async () => (await import('../activity/trace-files.ts')).traceSaveCommand,
-    }),
-    command({
-      name: 'replay',
-      description: 'run a saved turn again and compare its model requests byte for byte, without a network',
-      arguments: { file: argument('the file that `trace save` wrote') },
-      options: {
-        modelLive: flag(
-          'ask the real model instead, with the recorded results of tools, and show both turns side by side',
-        ),
-        model: liveModel,
-        json,
-      },
-      exits: {
-        1: 'a request differs or cannot be built; with a real model: a call was not recorded, or the turn ended otherwise',
-      },
-      load: async () => (await import('../activity/trace-files.ts')).traceReplayCommand,
-    }),
-    command({
-      name: 'test',
-      description: 'replay each trace (*.jsonl) of a folder, such as before an upgrade',
-      arguments: { folder: argument('the folder with the files that `trace save` wrote') },
-      options: { model: liveModel, json },
-      exits: { 1: 'a trace is not as recorded, or there is none' },
-      load: async () => (await import('../activity/trace-files.ts')).traceTestCommand,
     }),
   ],
 };

@@ -1,3 +1,5 @@
+import { assistantCommand } from '../util/assistant-command.ts';
+import { AppError } from '../util/errors.ts';
 import type { Row } from '../storage/database.ts';
 import type { JournalDatabase } from './rows.ts';
 
@@ -43,4 +45,11 @@ function toRecord(row: Row): TurnRecord {
     startedAt: row.number('started_at'),
     outcome: row.textOrNull('outcome'),
   };
+}
+
+/** The refusal where there is no turn with this id; undefined: no turn at all. */
+export function unknownTurn(turn: string | undefined): AppError {
+  const list = `To list the newest turns: ${assistantCommand('trace')}`;
+  const what = turn === undefined ? 'There was no turn yet.' : `No turn has the id ${JSON.stringify(turn)}.`;
+  return new AppError('turn-unknown', turn === undefined ? what : `${what} ${list}`);
 }

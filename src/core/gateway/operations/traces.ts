@@ -104,15 +104,6 @@ export interface TurnTrace extends TurnFacts {
   readonly steps: readonly TraceStep[];
 }
 
-/** A turn as the text of a trace file, without secrets. */
-export interface SavedTurn {
-  readonly turn: string;
-  /** One JSON object on each line. */
-  readonly text: string;
-  /** What cannot be replayed, one sentence each. */
-  readonly missing: readonly string[];
-}
-
 export const traces = {
   turnsList: answers<readonly TurnFacts[]>()({
     description: 'Lists the newest turns of all conversations, newest first.',
@@ -131,12 +122,5 @@ export const traces = {
     params: z.object({
       turn: z.string().min(1).max(64).exactOptional().describe('Id of the turn; without it, the newest one.'),
     }),
-  }),
-  turnsSave: answers<SavedTurn>()({
-    description:
-      'Returns all that the model requests of a turn were made of, without secrets, as the text of a trace file; `turn-unknown` if there is no such turn, `turn-gone` if its conversation was deleted.',
-    role: 'owner',
-    changes: false,
-    params: z.object({ turn: z.string().min(1).max(64).describe('Id of the turn.') }),
   }),
 };

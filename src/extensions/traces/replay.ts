@@ -1,13 +1,18 @@
-import type { ModelEvent, ModelRequest, Provider } from '../../core/providers/provider.ts';
-import { createProviders, type Providers } from '../../core/providers/registry.ts';
-import type { Program } from '../../core/program.ts';
-import { changedAsSent } from '../../core/agent/turn/rebuild-request.ts';
-import { createRedactor } from '../../core/security/redact/redact.ts';
-import type { EntryDraft } from '../../core/session/entry.ts';
-import type { Clock } from '../../core/util/clock.ts';
-import { errorMessage } from '../../core/util/errors.ts';
+import type { ModelEvent, ModelRequest, Provider, StopReason } from '../../core/api-providers.ts';
+import {
+  changedAsSent,
+  createProviders,
+  createRedactor,
+  MODEL_ERROR_KINDS,
+  readTrace,
+  runGivenTurn,
+  type EntryDraft,
+  type Providers,
+  type TraceFile,
+} from '../../core/api-replay.ts';
+import type { Program } from '../../core/api-vendors.ts';
+import { errorMessage, type Clock } from '../../core/api.ts';
 import { differenceOf, type Difference } from './difference.ts';
-import { eventsOf } from './recorded-answer.ts';
 import {
   partsOfTrace,
   planOf,
@@ -18,8 +23,8 @@ import {
   type RecordedTurn,
 } from './recorded-turn.ts';
 import { redactJson } from './redact-lines.ts';
-import { runGivenTurn } from './run-turn.ts';
-import { parseTrace, type TraceFile } from './trace-file.ts';
+
+const REASONS: readonly StopReason[] = ['stop', 'tool-calls', 'length', 'refusal'];
 
 /** What became of one recorded request. */
 export type ReplayedRequest = { readonly call: number; readonly attempt: number } & (
@@ -39,14 +44,14 @@ export interface Replay {
 
 /**
  * Runs a saved turn again with this program: the recorded answers of the model and results of tools, the recorded
- * clock, no network and no home. Compares each request with the recorded one. Throws an error of one sentence for a text
+ * clock, no network and no home. Compares each request with the recorded one. Throws an error of one sentence for a file
  * that is no trace.
  */
 export async function replayTrace(
-  text: string,
+  file: string,
   { program, clock }: { readonly program: Program; readonly clock: Clock },
 ): Promise<Replay> {
-  const trace = parseTrace(text);
+  const trace = await readTrace(file);
   const { head } = trace;
   const turn = recordedTurn(trace);
   const providers = providersOf(trace, program, clock);
@@ -153,4 +158,39 @@ function notReached({ lines }: TraceFile, steps: readonly RecordedStep[], calls:
             : [],
         ),
   );
+}
+
+/** What the model did in a recorded call: each attempt, then its answer or its failure. */
+function* eventsOf({ call, answer }: RecordedStep): Generator<ModelEvent> {
+  for (const [index, { failed, ...attempt }] of call.attempts.entries()) {
+    const { provider, model, body, bytes } = attempt;
+    yield { type: 'request', provider, model, body, bytes, reasoning: 'off' };
+    if (failed === undefined) continue;
+    const kind = MODEL_ERROR_KINDS.find((known) => known === failed.kind) ?? 'malformed';
+    const isLast = answer === undefined && index === call.attempts.length - 1;
+    if (isLast) {
+      const { reason: message, said } = failed;
+      yield { type: 'error', kind, retryable: false, message, ...(said === undefined ? {} : { said }) };
+      return;
+    }
+    yield { type: 'restart', reason: kind, waitMs: 0, message: failed.reason };
+  }
+  if (answer === undefined) {
+    yield { type: 'error', kind: 'aborted', retryable: false, message: 'The recorded call has no answer.' };
+    return;
+  }
+  yield {
+    type: 'end',
+    stopReason: REASONS.find((known) => known === answer.stopReason) ?? 'stop',
+    response: {
+      content: answer.content.map((part) =>
+        part.type === 'tool-call'
+          ? { type: part.type, id: part.providerCallId, name: part.name, arguments: part.arguments }
+          : part,
+      ),
+      model: answer.model,
+      usage: answer.usage,
+      answeredBy: { provider: answer.provider, model: answer.model },
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import type { Redact } from '../../core/security/redact/redact.ts';
+import type { Redact } from '../../core/api-replay.ts';
 
 /** A copy of plain data without secrets in its texts and in the names of its fields. */
 export function redactDeep<T>(value: T, redact: Redact): T {

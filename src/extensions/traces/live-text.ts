@@ -1,5 +1,6 @@
-import type { LiveReplay, TurnSide } from '../../app/traces/live.ts';
-import { countText, dollars, oneLine, cut } from '../../core/util/text.ts';
+import type { LiveReplay, TurnSide } from './live.ts';
+import { countText, dollars } from '../../core/api-cli.ts';
+import { cut, oneLine } from '../../core/api.ts';
 
 /** Columns of one side. */
 const WIDTH = 44;

@@ -1,18 +1,21 @@
-import { createModels, fullName } from '../../core/assistant/models.ts';
-import type { LoadedConfig } from '../../core/config/load.ts';
-import type { ChosenModel } from '../../core/agent/turn/current-turn.ts';
-import { Pricing } from '../../core/providers/pricing.ts';
-import type { ModelEvent, Provider } from '../../core/providers/provider.ts';
-import type { EntryDraft, TapeEntry } from '../../core/session/entry.ts';
-import { ownName } from '../../core/tools/registry/aliases.ts';
-import { errorResult, renderResult } from '../../core/tools/registry/result.ts';
-import { deadline, type Clock } from '../../core/util/clock.ts';
-import { silentLog } from '../../core/util/log.ts';
-import { systemRandom } from '../../core/util/random.ts';
-import type { Usage } from '../../core/util/token-usage.ts';
+import type { LoadedConfig } from '../../core/api-cli.ts';
+import type { ModelEvent, Provider, Usage } from '../../core/api-providers.ts';
+import {
+  createModels,
+  fullName,
+  ownName,
+  Pricing,
+  readTrace,
+  renderResult,
+  runGivenTurn,
+  silentLog,
+  type ChosenModel,
+  type EntryDraft,
+} from '../../core/api-replay.ts';
+import type { TapeEntry } from '../../core/api-tapes.ts';
+import { errorResult } from '../../core/api-tools.ts';
+import { deadline, systemRandom, type Clock } from '../../core/api.ts';
 import { planOf, recordedMessage, recordedTurn, type RecordedTurn, type ToolEntry } from './recorded-turn.ts';
-import { runGivenTurn } from './run-turn.ts';
-import { parseTrace } from './trace-file.ts';
 
 /** A tool call of one side. */
 export interface ComparedCall {
@@ -60,11 +63,11 @@ const MORE_CALLS = 5;
 
 /**
  * Runs a saved turn with a real model and the recorded results of tools: a call gets the result of the recorded call with
- * the same arguments, and any other an error that says so; no tool is executed. Throws an error of one sentence for a text
+ * the same arguments, and any other an error that says so; no tool is executed. Throws an error of one sentence for a file
  * that is no trace, or for a model that cannot be called.
  */
-export async function replayLive(text: string, { loaded, model, clock, signal }: LiveOptions): Promise<LiveReplay> {
-  const trace = parseTrace(text);
+export async function replayLive(file: string, { loaded, model, clock, signal }: LiveOptions): Promise<LiveReplay> {
+  const trace = await readTrace(file);
   const turn = recordedTurn(trace);
   const { config } = loaded;
   const alone = { ...config, agent: { ...config.agent, fallbacks: [] } };

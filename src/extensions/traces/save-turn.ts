@@ -1,23 +1,42 @@
-import { rebuildRequest } from '../../core/agent/turn/rebuild-request.ts';
-import type { App } from '../../core/app.ts';
-import { presetOf } from '../../core/providers/open-provider.ts';
-import type { TapeEntry } from '../../core/session/entry.ts';
-import { readTape } from '../../core/session/reader.ts';
-import { readTail } from '../../core/session/tape-tail.ts';
-import { callsOf, rebuildFromLines, type RecordedCall } from './rebuild.ts';
+import { presetOf } from '../../core/api-providers.ts';
+import {
+  callsOf,
+  entriesOfTurn,
+  formatTrace,
+  readTail,
+  readTape,
+  rebuildRequest,
+  unknownTurn,
+  type CallRecord,
+  type LineOf,
+  type RecordedCall,
+  type TraceLine,
+  type TraceProviders,
+} from '../../core/api-replay.ts';
+import type { TapeEntry } from '../../core/api-tapes.ts';
+import { AppError, type App } from '../../core/api.ts';
 import { redactDeep, redactJson } from './redact-lines.ts';
-import { formatTrace, type LineOf, type TraceLine, type TraceProviders } from './trace-file.ts';
+
+/** A turn as the text of a trace file, without secrets. */
+export interface SavedTurn {
+  readonly turn: string;
+  /** One JSON object on each line. */
+  readonly text: string;
+  /** What cannot be replayed, one sentence each. */
+  readonly missing: readonly string[];
+}
 
 /**
- * One turn as the text of a trace file, made from the tape and the stored prompts, without secrets. `missing`: what
- * cannot be replayed, one sentence each.
+ * Makes the trace of a turn from the tape and the stored prompts. Throws `turn-unknown`, and `turn-gone` when the tape was
+ * deleted.
  */
-export async function saveTurn(
-  record: { readonly id: string; readonly session: string; readonly startedAt: number },
-  app: App,
-): Promise<{ readonly text: string; readonly missing: readonly string[] }> {
+export async function saveTurn(turn: string, app: App): Promise<SavedTurn> {
   const { config, program, paths, redact, version, promptParts, models } = app;
-  const { id: turn, session, startedAt } = record;
+  const record = app.journal.turnRecords.find(turn);
+  if (record === undefined) throw unknownTurn(turn);
+  if ((await entriesOfTurn(paths.sessions, record)).length === 0)
+    throw new AppError('turn-gone', `Of the turn ${turn} nothing is left: its conversation was deleted.`);
+  const { session, startedAt } = record;
   const original = await entriesOf(paths.sessions, session, turn);
   const calls = callsOf(original, turn);
   const providers = redactDeep(providersOf(config.providers, calls), redact);
@@ -57,6 +76,7 @@ export async function saveTurn(
   }
   const head = { kind: 'trace', v: 1, version, turn, session: redact(session), startedAt, providers } as const;
   return {
+    turn,
     text: formatTrace({ head: { ...head, missing: missing.map((sentence) => redact(sentence)) }, lines }),
     missing,
   };
@@ -121,4 +141,38 @@ async function imagesOf(entries: readonly TapeEntry[], { media }: App): Promise<
   return (await Promise.all(found)).flatMap(({ hash, data }) =>
     data === undefined ? [] : [{ kind: 'image', hash, data } as const],
   );
+}
+
+/**
+ * Builds the body of a request from the lines of a trace, without network and home. A sentence in `reason` where the
+ * lines do not hold what it needs.
+ */
+async function rebuildFromLines(
+  { call, attempt }: { readonly call: CallRecord; readonly attempt: number },
+  lines: readonly TraceLine[],
+  body: App['models']['body'],
+): Promise<{ readonly body: string } | { readonly reason: string }> {
+  const parts = new Map(lines.flatMap((line) => (line.kind === 'part' ? [[line.hash, line.text]] : [])));
+  const images = new Map(lines.flatMap((line) => (line.kind === 'image' ? [[line.hash, line.data]] : [])));
+  const entries = lines.flatMap((line) => (line.kind === 'entry' ? [line.entry] : [])).toReversed();
+  let built: string | null = null;
+  const rebuilt = await rebuildRequest(call, attempt, {
+    // oxlint-disable-next-line require-await -- a tape in memory
+    backwards: async function* () {
+      yield* entries;
+    },
+    promptParts: { read: async (hash) => parts.get(hash) },
+    image: (hash) => {
+      const data = images.get(hash);
+      if (data === undefined) return undefined;
+      return { size: Buffer.byteLength(data, 'base64'), read: async () => data };
+    },
+    body: async (provider, request) => {
+      built = await body(provider, request);
+      return built;
+    },
+  });
+  // Secrets are taken out of the lines, so the body may differ from the one that was sent.
+  if (built !== null) return { body: built };
+  return { reason: rebuilt.ok ? 'This request cannot be rebuilt: its provider sends none.' : rebuilt.reason };
 }

@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { entrySchema } from '../../core/session/entry.ts';
-import { AppError } from '../../core/util/errors.ts';
+import { entrySchema, type CallRecord, type TapeEntry } from '../../session/entry.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
 
 const provider = z.object({
   kind: z.string().optional(),
@@ -49,8 +50,11 @@ export function formatTrace({ head, lines }: TraceFile): string {
   return [head, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** Reads a trace file. Throws an error of one sentence that names the first line which is not of a trace. */
-export function parseTrace(text: string): TraceFile {
+/** Reads a trace file. Throws an error of one sentence when that can't be read, or that names the first line which is not of a trace. */
+export async function readTrace(file: string): Promise<TraceFile> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new AppError('trace-unreadable', `The trace ${file} cannot be read: ${errorMessage(error)}`);
+  });
   const lines = text
     .split('\n')
     .filter((line) => line.trim() !== '')
@@ -75,4 +79,20 @@ function jsonOf(line: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A model call that the tape of a turn records. */
+export interface RecordedCall {
+  /** Id of its entry. */
+  readonly note: string;
+  readonly call: CallRecord;
+}
+
+/** The model calls of a turn, oldest first. */
+export function callsOf(entries: readonly TapeEntry[], turn: string): readonly RecordedCall[] {
+  return entries.flatMap((entry) =>
+    entry.kind === 'note' && entry.turn === turn && entry.call !== undefined
+      ? [{ note: entry.id, call: entry.call }]
+      : [],
+  );
 }

@@ -1,17 +1,21 @@
-import { resolve } from 'node:path';
-import type { LiveReplay } from '../../app/traces/live.ts';
-import type { Replay, ReplayedRequest } from '../../app/traces/replay.ts';
-import { readTrace, tracesIn, writeTrace } from '../../app/traces/on-disk.ts';
-import { loadConfig } from '../../core/config/load.ts';
-import { assistantCommand } from '../../core/util/assistant-command.ts';
-import { AppError, errorMessage } from '../../core/util/errors.ts';
-import { countText, plural } from '../../core/util/text.ts';
-import type { CliContext } from '../../core/cli/context.ts';
-import { terminalText } from '../../core/cli/format.ts';
-import { openAssistant, pathsOf } from '../open.ts';
-import { print } from '../../core/cli/print.ts';
-import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import {
+  countText,
+  loadConfig,
+  openAssistant,
+  pathsOf,
+  print,
+  terminalText,
+  type CliContext,
+  type HomeFlag,
+  type OutputFlags,
+} from '../../core/api-cli.ts';
+import { ifThere, replaceDurable } from '../../core/api-files.ts';
+import { AppError, assistantCommand, errorMessage, plural } from '../../core/api.ts';
 import { liveLines, liveVerdict } from './live-text.ts';
+import type { LiveReplay } from './live.ts';
+import type { Replay, ReplayedRequest } from './replay.ts';
 
 /** `assistant trace save TURN`: a turn in a file of its own. */
 export async function traceSaveCommand(
@@ -21,7 +25,9 @@ export async function traceSaveCommand(
   await using assistant = await openAssistant(context, home);
   const { text, missing } = await assistant.port.request('turnsSave', { turn });
   const file = resolve(out ?? `trace-${turn}.jsonl`);
-  await writeTrace(file, text);
+  await replaceDurable(file, text).catch((error: unknown) => {
+    throw new AppError('trace-not-written', `The trace cannot be written to ${file}: ${errorMessage(error)}`);
+  });
   print(context, json, {
     facts: { turn, file, missing },
     lines: [
@@ -104,10 +110,16 @@ export async function traceTestCommand(
   return failed === 0 && files.size > 0 ? 0 : 1;
 }
 
+/** The paths of the traces (`*.jsonl`) of a folder by their names, in order; none if there is no folder. */
+async function tracesIn(folder: string): Promise<ReadonlyMap<string, string>> {
+  const names = (await ifThere(readdir(folder))) ?? [];
+  const traces = names.filter((name) => name.endsWith('.jsonl')).toSorted();
+  return new Map(traces.map((name) => [name, join(folder, name)]));
+}
+
 async function replayOf(file: string, context: CliContext): Promise<Replay> {
-  const text = await readTrace(resolve(file));
-  const { replayTrace } = await import('../../app/traces/replay.ts');
-  return replayTrace(text, context);
+  const { replayTrace } = await import('./replay.ts');
+  return replayTrace(resolve(file), context);
 }
 
 /** Replays with the configured or the named model; Ctrl-C ends the turn that runs. */
@@ -117,11 +129,11 @@ async function openLive(
 ): Promise<{ readonly replay: (file: string) => Promise<LiveReplay> } & AsyncDisposable> {
   const { program, env, clock } = context;
   const loaded = await loadConfig({ program, home: pathsOf(context, home).home, env });
-  const { replayLive } = await import('../../app/traces/live.ts');
+  const { replayLive } = await import('./live.ts');
   const stop = new AbortController();
   const listening = context.onSignal(() => stop.abort(new AppError('stopped', 'Stopped.')));
   return {
-    replay: async (file) => replayLive(await readTrace(resolve(file)), { loaded, model, clock, signal: stop.signal }),
+    replay: (file) => replayLive(resolve(file), { loaded, model, clock, signal: stop.signal }),
     [Symbol.asyncDispose]: async () => listening[Symbol.dispose](),
   };
 }

@@ -1,10 +1,14 @@
-import * as z from 'zod';
-import type { ModelRequest, StoredImage, ToolSpec } from '../../core/providers/provider.ts';
-import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../core/session/entry.ts';
-import { AppError } from '../../core/util/errors.ts';
-import { systemClock, type Clock } from '../../core/util/clock.ts';
-import type { TurnPlan } from './run-turn.ts';
-import type { TraceFile } from './trace-file.ts';
+import type { ModelRequest, ToolSpec } from '../../core/api-providers.ts';
+import {
+  systemClock,
+  type CallRecord,
+  type EntryDraft,
+  type StoredImage,
+  type TraceFile,
+  type TurnPlan,
+} from '../../core/api-replay.ts';
+import type { EntryOf, MessageEntry, TapeEntry } from '../../core/api-tapes.ts';
+import { AppError, z, type Clock } from '../../core/api.ts';
 
 type AssistantEntry = Extract<MessageEntry, { role: 'assistant' }>;
 export type ToolEntry = Extract<MessageEntry, { role: 'tool' }>;

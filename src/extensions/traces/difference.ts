@@ -1,4 +1,4 @@
-import { oneLine } from '../../core/util/text.ts';
+import { oneLine } from '../../core/api.ts';
 
 /** Where two request bodies differ first. */
 export interface Difference {

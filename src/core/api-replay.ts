@@ -1,0 +1,24 @@
+/** For running recorded turns again: a turn with a given model, the file that holds one, and what its requests were made of. */
+export { runGivenTurn } from './agent/replay/given-turn.ts';
+export type { TurnPlan } from './agent/replay/given-turn.ts';
+export { callsOf, formatTrace, readTrace } from './agent/replay/trace-file.ts';
+export type { LineOf, RecordedCall, TraceFile, TraceLine, TraceProviders } from './agent/replay/trace-file.ts';
+export type { ChosenModel } from './agent/turn/current-turn.ts';
+export { changedAsSent, rebuildRequest } from './agent/turn/rebuild-request.ts';
+export { createModels, fullName } from './assistant/models.ts';
+export { entriesOfTurn } from './assistant/why.ts';
+export { unknownTurn } from './journal/turn-records.ts';
+export { Pricing } from './providers/pricing.ts';
+export { MODEL_ERROR_KINDS } from './providers/provider.ts';
+export type { StoredImage } from './providers/provider.ts';
+export { createProviders } from './providers/registry.ts';
+export type { Providers } from './providers/registry.ts';
+export { createRedactor } from './security/redact/redact.ts';
+export type { Redact } from './security/redact/redact.ts';
+export type { CallRecord, EntryDraft } from './session/entry.ts';
+export { readTape } from './session/reader.ts';
+export { readTail } from './session/tape-tail.ts';
+export { ownName } from './tools/registry/aliases.ts';
+export { renderResult } from './tools/registry/result.ts';
+export { systemClock } from './util/clock.ts';
+export { silentLog } from './util/log.ts';
