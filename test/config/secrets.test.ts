@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { hooks } from '../../src/extensions/webhooks/settings.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { loadConfig } from '../../src/core/config/load.ts';
 import { failureOf, load, temporaryFolder } from './temporary-home.ts';
@@ -19,14 +18,8 @@ describe('variables in texts', () => {
   });
 
   test('that are escaped stay', async () => {
-    const { config } = await load(
-      '{"hooks": {"x": {"secret": "a-secret-of-a-webhook", "template": "cost $${A} ${B}"}}}',
-      {
-        A: '1',
-        B: '2',
-      },
-    );
-    expect(hooks.of(config)['x']?.template).toBe('cost ${A} 2');
+    const { config } = await load('{"providers": {"x": {"headers": {"Note": "cost $${A} ${B}"}}}}', { A: '1', B: '2' });
+    expect(config.providers['x']?.headers).toEqual({ Note: 'cost ${A} 2' });
   });
 
   test('that are not set leave the setting out, silently where nothing needs it', async () => {

@@ -7,7 +7,6 @@ import type { ModelEvent, Provider, ToolSpec } from '../../src/core/providers/pr
 import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { appWith } from '../support/app-with.ts';
-import { putLibrary } from '../support/browser-library.ts';
 import { textFaults } from '../support/text-faults.ts';
 import { waitFor } from '../support/wait.ts';
 import { startWorld } from '../support/world.ts';
@@ -31,8 +30,7 @@ const mcpServers = { birds: { command: process.execPath, args: ['--input-type=mo
 
 describe('every tool that the registry of a whole assistant lists', () => {
   test('is described, with each field, in sentences that a reader understands who sees nothing else', async () => {
-    const tools = { browser: { enabled: true, executable: process.execPath } };
-    await using world = await startWorld({ config: { mcpServers, tools }, furnish: putLibrary });
+    await using world = await startWorld({ config: { mcpServers } });
     const listed = async (): Promise<readonly string[]> => (await world.assistant.tools()).map(({ name }) => name);
     await waitFor(async () => (await listed()).includes('mcp_birds_song'), { what: 'the tools of the server' });
     const names = await listed();
@@ -47,7 +45,6 @@ describe('every tool that the registry of a whole assistant lists', () => {
       'message',
       'batch',
       'stay_silent',
-      'browser',
     ];
     const foreign = ['mcp_birds_song', 'mcp_birds_mute', 'mcp_birds_read_resource', 'mcp_birds_get_prompt'];
     expect(names).toEqual(expect.arrayContaining([...optional, ...foreign]));

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
 import { waitFor } from '../support/wait.ts';
-import { putLibrary } from '../support/browser-library.ts';
 import { writeProgram } from '../support/program-file.ts';
 import { tempFolder } from '../support/temp.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -124,22 +123,6 @@ describe('the system prompt', () => {
       expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(5_500);
     },
   );
-
-  test('costs a bare “hi” at most 6,000 tokens with the browser too', async () => {
-    await using world = await startWorld({
-      config: { tools: { browser: { enabled: true, executable: process.execPath } } },
-      furnish: putLibrary,
-    });
-    world.model.setHandler(() => 'ok');
-    const { initHome } = await import('../../src/core/config/init.ts');
-    const { homePaths } = await import('../../src/core/config/home.ts');
-    await initHome(homePaths(world.home), PROGRAM);
-    await say(world, 'hi');
-    const body = world.model.requests.at(-1)?.body ?? {};
-    expect(JSON.stringify(body['tools'])).toContain('"browser"');
-    expect(systemOf(world)).toContain('<name>browser</name>');
-    expect(Buffer.byteLength(JSON.stringify(body)) / 4).toBeLessThanOrEqual(6_000);
-  });
 
   test('says which form answers have; the tools that send texts name no other', async () => {
     await using world = await startWorld();

@@ -250,7 +250,8 @@ describe('the edge of the core', () => {
         );
       },
     );
-    expect(found.toSorted()).toEqual(Object.keys(LEFT).toSorted());
+    const left = Object.keys(LEFT).filter((one) => WORDS.has(one.split(': ')[1] ?? ''));
+    expect(found.toSorted()).toEqual(left.toSorted());
   });
 
   test('the names of extensions, tools, operations and tables are each had once', () => {
