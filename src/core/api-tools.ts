@@ -11,6 +11,8 @@ export { defineTool, showsInGroup } from './tools/tool.ts';
 export type {
   ApprovalRequest,
   DeclaredAction,
+  Denied,
+  EffectTarget,
   Executed,
   Plan,
   Planned,

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import {
+  type ApprovalRequest,
+  type Denied,
   errorResult,
   escapeControlChars,
   type FileAccess,
   type GuardedFetch,
   readWhole,
   type ToolContext,
-  type ToolDecision,
   type ToolResult,
   useOf,
   writeThrough,
@@ -32,23 +33,17 @@ export function downloadPath(url: string, path: string | undefined): string {
   return `downloads/${name === '' ? 'file' : name}`;
 }
 
-/** A download is always asked about, with the file that it makes. */
-export async function decideDownload(
+/** A download is always asked about, with the file that it makes. `url`: as it was checked. */
+export async function downloadQuestion(
   url: string,
   path: string,
-  {
-    files,
-    fetch,
-    context,
-  }: { readonly files: FileAccess; readonly fetch: GuardedFetch; readonly context: ToolContext },
-): Promise<ToolDecision> {
-  const checked = await fetch.checkUrl(url);
-  if (checked.decision === 'deny') return checked;
+  { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
+): Promise<ApprovalRequest | Denied> {
   const place = await files.guard.check(path, 'write', useOf(context));
-  if (place.decision === 'deny') return place;
-  const detail = `${checked.url}\ninto ${escapeControlChars(place.path)}`;
+  if (place.decision === 'deny') return { denied: place.reason };
+  const detail = `${url}\ninto ${escapeControlChars(place.path)}`;
   const reason = place.decision === 'ask' ? place.reason : 'a file from the web is written to the disk';
-  return { decision: 'ask', reason, request: { title: 'Download a file', detail, reason, path: place.path } };
+  return { title: 'Download a file', detail, reason, path: place.path };
 }
 
 /** Fetches the file with the cookies that the browser has for its address, and writes it. */
@@ -88,26 +83,20 @@ export async function download(
   };
 }
 
-/** Giving a file to a page is always asked about. */
-export async function decideUpload(
+/** Giving a file to a page is always asked about. `hash`: of what would be given; a yes covers this content alone. */
+export async function uploadQuestion(
   path: string,
   page: string,
   { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
-): Promise<ToolDecision> {
+): Promise<{ readonly asks: ApprovalRequest; readonly hash: string } | Denied> {
   const place = await files.guard.check(path, 'read', useOf(context));
-  if (place.decision === 'deny') return place;
+  if (place.decision === 'deny') return { denied: place.reason };
   const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
   const reason = place.decision === 'ask' ? place.reason : 'the page and its site can read the file from then on';
-  return { decision: 'ask', reason, request: { title: 'Give a file to a web page', detail, reason, path: place.path } };
-}
-
-/** Hash of what would be given; a yes covers this content alone. */
-export async function uploadHash(path: string, files: FileAccess, context: ToolContext): Promise<string> {
-  const place = await files.guard.check(path, 'read', useOf(context));
-  if (place.decision === 'deny') return '';
   const asked: ToolContext = { ...context, approval: { covers: place.path, changed: async () => false } };
   const { bytes } = await readWhole(files.guard, path, asked);
-  return createHash('sha256').update(bytes).digest('hex');
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, hash };
 }
 
 export async function upload(
