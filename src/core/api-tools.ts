@@ -18,7 +18,6 @@ export type {
   Planned,
   Tool,
   ToolContext,
-  ToolDecision,
   ToolResult,
 } from './tools/tool.ts';
 export { fetchAction, siteOf, withScheme } from './tools/web/fetch-action.ts';
