@@ -2,7 +2,7 @@ import { execEnvironment } from '../../core/config/environment.ts';
 import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
 import { PathGuard } from '../../core/security/paths/guard.ts';
 import { createSandbox } from '../../core/security/sandbox/sandbox.ts';
-import { builtinTools } from '../../core/tools/registry/builtin.ts';
+import { builtinTools } from '../../core/tools/builtin.ts';
 import { batchTool } from '../../core/tools/batch.ts';
 import { withFolders } from '../../core/tools/files/taint.ts';
 import { ToolRegistry, type KeepWhole } from '../../core/tools/registry/registry.ts';

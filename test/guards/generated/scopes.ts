@@ -146,7 +146,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
     'tools/ask-about',
     'e2e/skills',
   ],
-  'core/tools/registry/outside-turn.ts': ['tools/registry'],
+  'core/tools/outside-turn.ts': ['tools/registry'],
   'core/tools/web/links.ts': ['tools/web-page-text'],
 };
 
@@ -344,7 +344,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'extensions/memory/search-tool.ts': 'branch@scopeOf',
   'extensions/memory/write-tool.ts': 'side@decide',
   'core/tools/registry/registry.ts': 'if@decide',
-  'core/tools/registry/outside-turn.ts': 'side@runToolOnce',
+  'core/tools/outside-turn.ts': 'side@runToolOnce',
   'core/tools/web/web-search.ts': 'branch@automatic',
 };
 

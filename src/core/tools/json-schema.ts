@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import * as z from 'zod';
 import type * as z3 from 'zod/v3';
 import type * as zodBridge from 'zod-to-json-schema';
-import { AppError } from '../../util/errors.ts';
+import { AppError } from '../util/errors.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
-import { localRole } from '../../security/access/access.ts';
-import type { IdFactory } from '../../util/ids.ts';
-import type { ToolRegistry } from './registry.ts';
-import { NO_SKILLS, type CallLimits, type CallPeople, type ToolContext, type ToolResult } from '../tool.ts';
+import { localRole } from '../security/access/access.ts';
+import type { IdFactory } from '../util/ids.ts';
+import type { ToolRegistry } from './registry/registry.ts';
+import { NO_SKILLS, type CallLimits, type CallPeople, type ToolContext, type ToolResult } from './tool.ts';
 
 interface OnceOptions {
   readonly workspace: string;
