@@ -6,7 +6,7 @@ import { within } from '../paths/rules.ts';
 import { GitKeeper } from './git-keeper.ts';
 import { removeLimitGroups } from './cgroups.ts';
 import { launch, type SandboxedCommand } from './launch.ts';
-import { ensureProtectedPaths } from './protected-paths.ts';
+import { ensureProtectedPlaces } from '../enclosure/protected-places.ts';
 import { probeSandbox, type ProbeOptions, type SandboxProbe } from './probe.ts';
 import type { HiddenPlace } from './profile.ts';
 
@@ -87,7 +87,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         throw new AppError('sandbox-folder', `${cwd} is outside the workspace; commands start only inside it.`);
       }
       const roots = await existing([...options.readRoots, ...readRoots]);
-      const protectedPaths = await ensureProtectedPaths(workspace, options.protectedFolders);
+      const protectedPaths = await ensureProtectedPlaces(workspace, options.protectedFolders);
       const hidden = (await Promise.all(roots.map(secretsIn))).flat();
       const profile = {
         home,

@@ -8,7 +8,7 @@ import type { Random } from '../../util/random.ts';
 import { errorCode } from '../../util/errors.ts';
 import { ATTEMPTS, CONNECT_SCRIPT, ESCAPE_SCRIPT, type Attempt } from './escape-script.ts';
 import { launch, type SandboxedCommand } from './launch.ts';
-import { ensureProtectedPaths } from './protected-paths.ts';
+import { ensureProtectedPlaces } from '../enclosure/protected-places.ts';
 import type { SandboxEngine, SandboxProfile } from './profile.ts';
 
 /**
@@ -81,7 +81,7 @@ export async function buildEscapeWorld(folder: string, clock: Clock, random: Ran
     network: false,
     readRoots: [process.execPath, engine.program],
     hidden: [],
-    protectedPaths: await ensureProtectedPaths(workspace, []),
+    protectedPaths: await ensureProtectedPlaces(workspace, []),
     environment: { ...environment, BWRAP: engine.program, ...extra },
   });
 
