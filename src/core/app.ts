@@ -39,7 +39,7 @@ import type { FileAccess } from './tools/files/access.ts';
 import type { GuardedFetch } from './security/fetch/fetch.ts';
 import type { PathGuard } from './security/paths/guard.ts';
 import type { Sandbox } from './security/sandbox/sandbox.ts';
-import type { BackgroundProcesses } from './tools/exec/background/background-processes.ts';
+import type { BackgroundProcesses } from './tools/exec/background.ts';
 import type { SkillCatalog } from './skills/catalog.ts';
 import type { ToolRegistry } from './tools/registry/registry.ts';
 import { machineZone } from './util/time-zone.ts';

@@ -4,7 +4,7 @@ import {
   BackgroundProcesses,
   type BackgroundProcessesOptions,
   type ProcessNews,
-} from '../../src/core/tools/exec/background/background-processes.ts';
+} from '../../src/core/tools/exec/background.ts';
 import { createExecTool } from '../../src/core/tools/exec/exec.ts';
 import type { ExecOptions } from '../../src/core/tools/exec/options.ts';
 import { processTool } from '../../src/core/tools/exec/process-tool.ts';

@@ -35,7 +35,9 @@ export function destroyedBy(call: Invocation, userHome: string): string | undefi
 /** What goes with an absolute path, or with all that lies in it (`/etc/*`). */
 function kindOf(path: string, userHome: string): 'system' | 'home' | 'other' {
   const plain = path.replace(/^\/proc\/[^/]+\/root(?=\/|$)/u, '');
-  const whole = plain.replace(/(?:\/[.*?]*[*?][.*?]*)+$/u, '') || '/';
+  const parts = plain.split('/').filter((part) => part !== '');
+  while (/^[.*?]*[*?][.*?]*$/u.test(parts.at(-1) ?? '')) parts.pop();
+  const whole = `/${parts.join('/')}`;
   if (whole === '/' || SECOND.test(whole)) return 'system';
   if (whole === userHome || /^\/(?:home|Users)\/[^/]+$/u.test(whole)) return 'home';
   // Folders that contain nothing but what may go.
@@ -75,10 +77,12 @@ export function startFileIn(
   { workspace, userHome }: { workspace: string; userHome: string },
 ): string | undefined {
   const inHome = (path: string): string => (isBelow(userHome, path) ? posix.relative(userHome, path) : path);
-  return writtenBy(call)
-    .filter((path) => !isBelow(workspace, path))
-    .map((path) => [inHome(path), startKind(inHome(path).split('/').map(folded))] as const)
-    .flatMap(([shown, kind]) => (kind === undefined ? [] : [`it writes ${shown}, which ${kind}`]))[0];
+  for (const path of writtenBy(call)) {
+    const parts = inHome(path).split('/').map(folded);
+    const kind = startKind(parts) ?? (parts.includes('.ssh') ? 'decides who may log in' : undefined);
+    if (kind !== undefined && !isBelow(workspace, path)) return `it writes ${inHome(path)}, which ${kind}`;
+  }
+  return undefined;
 }
 
 /** Whether a program is given the assistant's own files, as far as their path is spelled out. */

@@ -29,7 +29,7 @@ export interface CommandWords {
 }
 
 /** More is not read, so that the event loop is not held up. */
-const MOST_CHARS = 50_000;
+const MOST_CHARS = 20_000;
 const DEEPEST = 16;
 const FETCHES = /^(?:\S*\/)?(?:curl|wget|https?|xh|aria2c|lynx|w3m)(?:\n|$)/u;
 /** Programs that undo an encoding, with their arguments, each a line. */
@@ -51,6 +51,7 @@ interface Position {
  */
 export function readWords(command: string, start: { readonly folder: string; readonly home: string }): CommandWords {
   const invocations: Invocation[] = [];
+  const spelled = new Map<Word, string>();
   let code = '';
   let forkBomb: string | undefined;
   let unread: string | undefined;
@@ -124,9 +125,13 @@ export function readWords(command: string, start: { readonly folder: string; rea
     return choices.split(',').map((choice) => before + choice + after);
   };
 
-  const spell = ({ text, value, parts }: Word): string => {
-    const spelled = parts?.map(spellPart).join('') ?? value;
-    return text.startsWith('~') ? spelled.replace(/^~[^/]*/u, start.home) : spelled;
+  const spell = (word: Word): string => {
+    const known = spelled.get(word);
+    if (known !== undefined) return known;
+    const whole = word.parts?.map(spellPart).join('') ?? word.value;
+    const text = word.text.startsWith('~') ? whole.replace(/^~[^/]*/u, start.home) : whole;
+    spelled.set(word, text);
+    return text;
   };
 
   const spellPart = (part: WordPart): string => {
