@@ -83,7 +83,7 @@ export function insideArguments({ engine, limits = {}, isCommand = false }: RunO
   const set = [
     ...(engine === null ? [] : [`-f ${Math.floor(engine.limits.fileBytes / 512)}`, `-n ${engine.limits.openFiles}`]),
     ...(dataBytes === undefined ? [] : ['-c 0', `-d ${Math.floor(dataBytes / 1024)}`]),
-    ...(limits.cpuSeconds === undefined ? [] : ['-s 2048', `-t ${limits.cpuSeconds}`]),
+    ...(limits.cpuSeconds === undefined ? [] : [`-t ${limits.cpuSeconds}`]),
   ].map((limit) => `ulimit ${limit} 2>/dev/null\n`);
   // dash and busybox call it -p, which is the size of pipes in bash and cannot be set there.
   if (engine !== null)

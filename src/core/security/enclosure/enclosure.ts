@@ -6,7 +6,7 @@ import type { Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import { environmentArguments, insideArguments, sandboxArguments } from './arguments.ts';
-import { descendants, heldBytes, MARKER, PUMPS, send, supervisor } from './processes.ts';
+import { descendants, heldBytes, MARKER, markerOf, PUMPS, send, supervisor } from './processes.ts';
 
 /** A program to start. */
 export interface Program {
@@ -176,7 +176,7 @@ let programs = 0;
 function start({ command, cwd, environment }: Program, options: RunOptions): EnclosedProcess {
   const { engine, limits = {}, input = false, isCommand = false, permit, descriptor, clock } = options;
   programs += 1;
-  const mark = options.mark === undefined ? '' : `${options.mark}.${process.pid}.${programs}.`;
+  const mark = options.mark === undefined ? '' : `${markerOf(options.mark)}${process.pid}.${programs}`;
   const around = engine === null ? supervisor(isCommand) : sandboxArguments(engine, options, cwd);
   const path = engine === null ? (environment['PATH'] ?? '') : '';
   const bash = findProgram('bash', path);
@@ -187,7 +187,7 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
   permit?.check();
   const child = spawn(bash ?? '/bin/sh', [...launch, ...(around ?? []), ...insideArguments(options), ...command], {
     cwd: engine === null ? cwd : '/',
-    env: { ...(engine === null ? environment : {}), [MARKER]: mark },
+    env: { ...(engine === null ? environment : {}), ...(mark === '' ? {} : { [MARKER]: mark }) },
     detached: true,
     stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', descriptor ?? 'ignore'],
   });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { arch, pid, platform } from 'node:process';
 import { sleep, type Clock } from '../../util/clock.ts';
@@ -114,6 +115,11 @@ export function send(target: number, name: NodeJS.Signals): void {
   }
 }
 
+/** The beginning of the marker's value, which no other mark shares. */
+export function markerOf(mark: string): string {
+  return `${createHash('sha256').update(mark).digest('hex').slice(0, 16)}.`;
+}
+
 export function isRunning(target: number): boolean {
   try {
     return process.kill(target, 0);
@@ -150,7 +156,7 @@ export function heldBytes(ids: readonly number[]): number {
  */
 export async function endLeftPrograms(mark: string, clock: Clock): Promise<boolean> {
   const left = (): readonly number[] =>
-    processIds().filter((id) => `\0${readProc(id, 'environ')}`.includes(`\0${MARKER}=${mark}.`));
+    processIds().filter((id) => `\0${readProc(id, 'environ')}`.includes(`\0${MARKER}=${markerOf(mark)}`));
   for (let round = 0; round < 100; round += 1) {
     const ids = left();
     if (ids.length === 0) return true;
