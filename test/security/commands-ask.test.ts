@@ -3,8 +3,6 @@ import { guardCommand, type CommandPlace } from '../../src/core/security/command
 
 import { readHostList } from '../../src/core/security/fetch/host-list.ts';
 
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
-
 const PLACE: CommandPlace = {
   reach: 'anywhere',
   home: '/home/me/.assistant',
@@ -403,7 +401,7 @@ test('every reason is named, once, and a denial comes before a question', () => 
   expect(guardCommand(command, PLACE)).toEqual({
     decision: 'ask',
     reason:
-      "This needs a yes in every mode: it runs with another user's rights (`sudo`); it names 10.0.0.1, which is a private address; it would have something run later by itself (`crontab`), and 1 more.",
+      "This needs a yes in every mode: it runs with another user's rights (`sudo`); it names 10.0.0.1, which is a private address; it changes what runs later by itself (`crontab`), and 1 more.",
   });
   expect(guardCommand('sudo rm -rf /', PLACE)).toMatchObject({ decision: 'deny' });
 });

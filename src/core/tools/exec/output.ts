@@ -72,7 +72,8 @@ export class CommandOutput {
     const last = isWhole ? first : this.markAt(this.#length - tail.length) + withoutControls(tail);
     const note = `[… the middle of ${this.bytes} bytes is left out and not kept; if the command changes nothing, run it again with its output written to a file, and read that …]`;
     const beginning = upToLine(cut(first, HEAD_CHARS)).replace(/\n$/u, '');
-    return { output: `${beginning}\n\n${note}\n\n${this.#end(last, TAIL_CHARS)}`, truncated: true, lastLine };
+    const end = this.#lastErrors(beginning, this.#end(last, TAIL_CHARS));
+    return { output: `${beginning}\n\n${note}\n\n${end}`, truncated: true, lastLine };
   }
 
   /** The end of it, about `chars` characters. */
@@ -116,6 +117,13 @@ export class CommandOutput {
     const before = text.slice(0, -shown.length);
     const isError = before.lastIndexOf('[stderr]\n') > before.lastIndexOf('[stdout]\n');
     return `[${isError ? 'stderr' : 'stdout'}]\n${shown}`;
+  }
+
+  /** The end of a long output, after the last lines of stderr where they are in the part that is left out. */
+  #lastErrors(beginning: string, end: string): string {
+    const errors = fromLine(withoutControls(this.#last.stderr.subarray(-LAST_BYTES)), '');
+    const isShown = !this.#hasBoth || errors === '' || `${beginning}\n${end}`.includes(errors.trimEnd());
+    return isShown ? end : `[stderr]\n${errors.trimEnd()}\n${end.startsWith('[std') ? '' : '[stdout]\n'}${end}`;
   }
 
   #lastLine(): string {
