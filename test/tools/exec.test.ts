@@ -3,9 +3,7 @@ import { mkdir, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { folderOf } from '../../src/core/tools/exec/folder.ts';
-import { createExecTool } from '../../src/core/tools/exec/exec.ts';
-import type { ExecOptions } from '../../src/core/tools/exec/options.ts';
+import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
 import type { Executed, Tool, ToolContext, ToolDecision } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -61,12 +59,19 @@ interface Params {
   readonly timeoutSeconds?: number;
 }
 
-function run(command: string, params: Params = {}, options: Partial<TestCall> = {}): Promise<Executed> {
-  return tool().execute({ command, ...params }, context(options));
+async function run(command: string, params: Params = {}, options: Partial<TestCall> = {}): Promise<Executed> {
+  const called = context(options);
+  const plan = await tool().plan({ command, ...params }, called);
+  if ('denied' in plan) throw new Error(plan.denied);
+  return await plan.run(called.signal);
 }
 
-async function decide(command: string, mode: ExecOptions['mode'], cwd?: string): Promise<ToolDecision | undefined> {
-  return tool({ mode }).decide?.({ command, ...(cwd === undefined ? {} : { cwd }) }, context());
+async function decide(command: string, mode: ExecOptions['mode'], cwd?: string): Promise<ToolDecision> {
+  const plan = await tool({ mode }).plan({ command, ...(cwd === undefined ? {} : { cwd }) }, context());
+  if ('denied' in plan) return { decision: 'deny', reason: plan.denied };
+  return plan.asks === undefined
+    ? { decision: 'allow' }
+    : { decision: 'ask', reason: plan.asks.reason, request: plan.asks };
 }
 
 /** Whether a process runs whose arguments hold `mark`; dead ones that nobody collected do not count. */
@@ -123,9 +128,10 @@ describe('what a command may be', () => {
   });
 
   test('says so where the workspace is not there', async () => {
-    await expect(folderOf(join(workspace, 'gone'), undefined)).rejects.toThrow(
-      /^The workspace .* is not there; create it/u,
-    );
+    const gone = tool({ workspace: join(workspace, 'gone') });
+    expect(await gone.plan({ command: 'ls' }, context())).toMatchObject({
+      denied: expect.stringMatching(/^The workspace .* is not there; create it/u),
+    });
   });
 
   test.each(['/', '..', 'out', 'missing', 'a-file'])('does not run in the folder %s', async (cwd) => {

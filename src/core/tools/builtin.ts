@@ -1,12 +1,12 @@
 import { PAGE_MARGIN } from './registry/result.ts';
 import type { GuardedFetch } from '../security/fetch/fetch.ts';
+import type { Sandbox } from '../security/enclosure/sandbox.ts';
 import type { PathGuard } from '../security/paths/guard.ts';
 import type { Clock } from '../util/clock.ts';
-import type { BackgroundProcesses } from './exec/background/background-processes.ts';
+import type { BackgroundProcesses } from './exec/background.ts';
 import { createDocumentReader } from './documents/document-reader.ts';
 import { editFileTool } from './files/edit-file.ts';
-import { createExecTool } from './exec/exec.ts';
-import type { ExecOptions } from './exec/options.ts';
+import { createExecTool, type ExecOptions } from './exec/exec.ts';
 import type { ChangeRecorder } from './files/access.ts';
 import type { FileOrigins } from './files/taint.ts';
 import { applyPatchTool } from './files/apply-patch.ts';
@@ -37,6 +37,8 @@ export interface BuiltinOptions {
   readonly exec: Omit<ExecOptions, 'clock'> & {
     /** @default no command can run in the background */ readonly background?: BackgroundProcesses;
   };
+  /** What documents and pages are read in. @default nothing but limits and permissions of the child */
+  readonly sandbox?: Pick<Sandbox, 'probe'> | null;
   /** Fetches URLs that a model or untrusted content chose. */
   readonly fetch: GuardedFetch;
   readonly search: WebSearchOptions;
@@ -46,9 +48,9 @@ export interface BuiltinOptions {
 
 /** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, versioned, maxOutput, clock, exec, fetch, search, keepImage } = options;
+  const { guard, changes, origins, versioned, maxOutput, clock, exec, sandbox, fetch, search, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
-  const readDocument = createDocumentReader({ clock });
+  const readDocument = createDocumentReader({ clock, sandbox: sandbox ?? undefined });
   const readPage = createPageReader({ clock, readDocument });
   const written = { guard, changes, origins, versioned };
   const finding = { ...files, find: createFindFiles({ clock }) };

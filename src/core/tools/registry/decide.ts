@@ -2,7 +2,7 @@ import { normalize } from 'node:path';
 import type { Role } from '../../bus/messages.ts';
 import { atLeast } from '../../security/access/access.ts';
 import { taintDecision } from '../../security/access/taint.ts';
-import { runsOnly } from '../../security/commands/prefix.ts';
+import { runsOnly } from '../../security/commands/plain.ts';
 import { within } from '../../security/paths/rules.ts';
 import { sentences } from '../../util/text.ts';
 import type { ActiveSkills, Planned, Tool, ToolContext, ToolDecision } from '../tool.ts';

@@ -1,18 +1,52 @@
+import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { CappedFile } from '../../../storage/capped-file.ts';
-import { ensureDirectory } from '../../../storage/files.ts';
-import { backoffMs } from '../../../util/backoff.ts';
-import { sleep, type Clock } from '../../../util/clock.ts';
-import { AppError, errorMessage } from '../../../util/errors.ts';
-import type { Logger } from '../../../util/log.ts';
-import type { Random } from '../../../util/random.ts';
-import { RecentMap } from '../../../util/recent-map.ts';
-import { oneLine } from '../../../util/text.ts';
-import type { FileOrigins } from '../../files/taint.ts';
-import type { ToolContext } from '../../tool.ts';
-import { endLeftCommands, ProcessTree } from '../process-tree.ts';
-import { BackgroundProcess, type BackgroundCommand } from './process.ts';
-import { ProcessRecords, type Addressee, type ProcessRecord, endedText, lostText } from './records.ts';
+import * as z from 'zod';
+import { endLeftPrograms } from '../../security/enclosure/processes.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
+import { CappedFile } from '../../storage/capped-file.ts';
+import { ensureDirectory, namesIn, readIfExists, replaceDurable } from '../../storage/files.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import { sleep, type Clock } from '../../util/clock.ts';
+import { AppError, errorMessage } from '../../util/errors.ts';
+import type { Logger } from '../../util/log.ts';
+import type { Random } from '../../util/random.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import { oneLine } from '../../util/text.ts';
+import type { FileOrigins } from '../files/taint.ts';
+import type { Executed, ToolContext } from '../tool.ts';
+import { BackgroundProcess, type BackgroundCommand } from './background-process.ts';
+import { withNotes } from './run.ts';
+
+const recordSchema = z.object({
+  v: z.literal(1),
+  id: z.string(),
+  command: z.string(),
+  /** Absolute path of what it wrote. */
+  output: z.string(),
+  /** Milliseconds since 1970. */
+  startedAt: z.number(),
+  untrusted: z.boolean(),
+  /** Who is told of its end, and where. */
+  addressee: z.object({
+    channel: z.string(),
+    account: z.string(),
+    chatId: z.string(),
+    threadId: z.string().optional(),
+    chatType: z.enum(['direct', 'group']),
+    sender: z.object({
+      id: z.string(),
+      name: z.string().optional(),
+      username: z.string().optional(),
+      isBot: z.boolean(),
+    }),
+    role: z.enum(['owner', 'trusted', 'guest']),
+    sessionKey: z.string(),
+  }),
+});
+
+/** What outlives the assistant's own process about a command in the background: a file until somebody knows of its end. */
+type ProcessRecord = z.infer<typeof recordSchema>;
+export type Addressee = ProcessRecord['addressee'];
 
 /** What wakes a session. */
 export interface ProcessNews {
@@ -44,9 +78,6 @@ export interface BackgroundProcessesOptions {
   readonly log: Logger;
 }
 
-/** Who starts a command in the background. */
-type StartContext = Pick<ToolContext, 'call' | 'person'>;
-
 interface Entry {
   readonly process: BackgroundProcess;
   readonly record: ProcessRecord;
@@ -62,7 +93,10 @@ const MOST_RUNNING_IN_ALL = 64;
 /** Processes that have ended and can still be looked at. */
 const MOST_ENDED = 64;
 const MOST_OUTPUT_BYTES = 20 * 1024 ** 2;
-const TERM_GRACE_MS = 1_000;
+/** How long a command is looked at before it is left to itself: most mistakes show at once. */
+const FIRST_LOOK_MS = 300;
+/** Characters of what it wrote until then. */
+const FIRST_CHARS = 4_000;
 /** Delay in ms before the session is told of an end, so that a turn that waits for it sees it first. */
 const NEWS_DELAY_MS = 150;
 /** How long news may take to be queued before they are taken back. */
@@ -80,7 +114,6 @@ const SIGNS = '0123456789abcdefghjkmnpqrstvwxyz';
  */
 export class BackgroundProcesses implements AsyncDisposable {
   readonly #options: BackgroundProcessesOptions;
-  readonly #records: ProcessRecords;
   readonly #entries = new Map<string, Entry>();
   /** By session, since a person last started something there. */
   readonly #wakes = new RecentMap<string, number>(MOST_SESSIONS);
@@ -89,36 +122,59 @@ export class BackgroundProcesses implements AsyncDisposable {
 
   constructor(options: BackgroundProcessesOptions) {
     this.#options = options;
-    this.#records = new ProcessRecords(options.records);
   }
 
   /** Ends what an earlier process left running and has its sessions told; `hasDied`: it did not stop in order. Never rejects. */
   async recover({ hasDied = true } = {}): Promise<void> {
-    const { clock, log, workspace } = this.#options;
+    const { clock, log, workspace, records } = this.#options;
     try {
-      if (hasDied && !(await endLeftCommands(workspace, { clock, graceMs: TERM_GRACE_MS })))
+      if (hasDied && !(await endLeftPrograms(workspace, clock)))
         log.error('exec: commands of an earlier process could not be ended');
-      const left = await this.#records.all();
-      await Promise.all(
-        left.map(async (record) => {
-          const isGone = await new ProcessTree(undefined, record.mark).end(clock, TERM_GRACE_MS);
-          if (!isGone)
-            log.error('background: a command of an earlier process could not be ended', { process: record.id });
-          void this.#publish({ ...record, text: lostText(record) }, () => true);
-        }),
-      );
+      for (const name of await namesIn(records)) {
+        const record = parsed((await readIfExists(join(records, name))) ?? '');
+        if (record === undefined || `${record.id}.json` !== name) await rm(join(records, name), { force: true });
+        else void this.#publish({ ...record, text: lostText(record) }, () => true);
+      }
     } catch (error) {
       log.error('background: records of earlier commands not read', { reason: errorMessage(error) });
     }
   }
 
-  /** Starts a command. Throws an `AppError` when it cannot run here. */
-  async start(command: BackgroundCommand, context: StartContext): Promise<BackgroundProcess> {
+  /** Starts a command and returns its first output; ends it if the turn is stopped meanwhile. */
+  async begin(
+    command: BackgroundCommand,
+    context: Pick<ToolContext, 'call' | 'person'>,
+    signal: AbortSignal,
+  ): Promise<Executed> {
+    const process = await this.#start(command, context);
+    const { clock } = this.#options;
+    await Promise.race([process.done, sleep(clock, FIRST_LOOK_MS, signal).catch(() => {})]);
+    if (signal.aborted) {
+      await this.kill(process);
+      signal.throwIfAborted();
+    }
+    const { text, more } = await process.page(undefined, FIRST_CHARS);
+    const isOver = process.end !== null;
+    if (isOver) await this.seen(process);
+    const { id, path, durationMs, bits, exitCode } = process;
+    const rest = more > 0 ? [`The tool process with the action poll and the id ${id} shows the rest.`] : [];
+    const running = `It runs in the background as ${id}. You are told when it ends, so do not wait for it. The tool process shows its output, writes to its input and ends it. Its output is also in the file ${path}.`;
+    return {
+      title: oneLine(`${isOver ? 'ran' : 'started'} ${escapeControlChars(command.command)}`, 80),
+      output: withNotes(text, isOver ? [...process.endNotes, ...rest] : [running]),
+      metadata: isOver ? { process: id, exitCode, durationMs } : { process: id, state: 'running' },
+      ...(process.isFailed ? { isError: true } : {}),
+      ...bits,
+    };
+  }
+
+  /** Throws an `AppError` when it cannot run here. */
+  async #start(command: BackgroundCommand, context: Pick<ToolContext, 'call' | 'person'>): Promise<BackgroundProcess> {
     const addressee = this.#addressee(context);
-    this.#requireSlot(context);
+    this.#requireSlot(context.call.sessionKey);
     this.#starting += 1;
     try {
-      const { outputs, clock, origins, random } = this.#options;
+      const { outputs, workspace, clock, origins, random, redact, records } = this.#options;
       const id = Array.from(random.bytes(8), (byte) => SIGNS[byte % SIGNS.length]).join('');
       const folder = outputs(context.call.sessionKey);
       await ensureDirectory(folder);
@@ -128,17 +184,17 @@ export class BackgroundProcesses implements AsyncDisposable {
       const record: ProcessRecord = {
         v: 1,
         id,
-        mark: `background-${id}`,
-        command: oneLine(this.#options.redact(command.command), 200),
+        command: oneLine(redact(command.command), 200),
         output: file.path,
         startedAt: clock.now(),
         untrusted: command.mayWriteTheirs,
         addressee,
       };
-      // Recorded first, so that after a crash its processes are found by their mark.
-      await this.#records.put(record);
-      undo.defer(() => this.#records.remove(id));
-      const process = await BackgroundProcess.start(command, { id, mark: record.mark, file, clock, origins });
+      // Recorded first, so that its session is told even after a crash.
+      await ensureDirectory(records);
+      await replaceDurable(this.#recordPath(id), `${JSON.stringify(record)}\n`);
+      undo.defer(() => rm(this.#recordPath(id), { force: true }));
+      const process = await BackgroundProcess.start(command, { id, mark: workspace, file, clock, origins });
       undo.move();
       const entry: Entry = { process, record, isQuiet: false, waking: undefined };
       this.#entries.set(id, entry);
@@ -156,7 +212,7 @@ export class BackgroundProcesses implements AsyncDisposable {
 
   /** How many of a session run. */
   running(sessionKey: string): number {
-    return this.#of(sessionKey).filter(({ process }) => process.end === null).length;
+    return this.of(sessionKey).filter(({ end }) => end === null).length;
   }
 
   /** Its session knows of its end: it is not told of it. */
@@ -202,24 +258,22 @@ export class BackgroundProcesses implements AsyncDisposable {
     return [...this.#entries.values()].filter(({ record }) => record.addressee.sessionKey === sessionKey);
   }
 
-  #addressee({ call, person }: StartContext): Addressee {
-    const { messageId, sessionKey } = call;
+  #addressee({ call, person }: Pick<ToolContext, 'call' | 'person'>): Addressee {
     const { role, origin } = person;
-    const found = this.#options.addressee(messageId);
+    const found = this.#options.addressee(call.messageId);
     if (found === undefined || origin === 'subagent') {
       const why = 'no one could be told here when the command ends; run it without background: true';
       throw new AppError('process-nobody', `Nothing was started, because ${why}.`);
     }
-    if (origin === 'user' || origin === 'api') this.#wakes.delete(sessionKey);
-    return { ...found, role, sessionKey };
+    if (origin === 'user' || origin === 'api') this.#wakes.delete(call.sessionKey);
+    return { ...found, role, sessionKey: call.sessionKey };
   }
 
-  #requireSlot({ call }: StartContext): void {
+  #requireSlot(sessionKey: string): void {
     const all = [...this.#entries.values()].filter(({ process }) => process.end === null).length;
-    if (this.#closing.signal.aborted || all + this.#starting >= MOST_RUNNING_IN_ALL) {
+    if (this.#closing.signal.aborted || all + this.#starting >= MOST_RUNNING_IN_ALL)
       throw new AppError('process-room', 'Nothing was started: too many commands run in the background already.');
-    }
-    const running = this.of(call.sessionKey).filter(({ end }) => end === null);
+    const running = this.of(sessionKey).filter(({ end }) => end === null);
     if (running.length >= MOST_RUNNING) {
       const ids = running.map(({ id }) => id).join(', ');
       throw new AppError(
@@ -227,7 +281,7 @@ export class BackgroundProcesses implements AsyncDisposable {
         `Nothing was started: ${MOST_RUNNING} commands run in the background here already (${ids}). End one with process first.`,
       );
     }
-    if ((this.#wakes.get(call.sessionKey) ?? 0) >= MOST_WAKES) {
+    if ((this.#wakes.get(sessionKey) ?? 0) >= MOST_WAKES) {
       throw new AppError(
         'process-circle',
         `Nothing was started: commands in the background woke this session ${MOST_WAKES} times since a person last asked for one. Run it without background: true, or say what is left to do.`,
@@ -238,18 +292,15 @@ export class BackgroundProcesses implements AsyncDisposable {
   async #ended(entry: Entry): Promise<void> {
     const { process, record } = entry;
     const { sessionKey } = record.addressee;
-    this.#dropOldest();
+    const ended = [...this.#entries.values()].filter((one) => one.process.end !== null);
+    for (const one of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) void this.#drop(one);
     await sleep(this.#options.clock, NEWS_DELAY_MS, this.#closing.signal).catch(() => {});
-    if (entry.isQuiet) {
-      await this.#forget(record.id);
-      return;
-    }
+    if (entry.isQuiet) return await this.#forget(record.id);
     // What ends with the assistant is told at its next start.
     if (this.#closing.signal.aborted) return;
     this.#wakes.set(sessionKey, (this.#wakes.get(sessionKey) ?? 0) + 1);
     const untrusted = record.untrusted || process.bits.untrusted === true;
-    const news = { ...record, untrusted, text: endedText(record, process) };
-    entry.waking = this.#publish(news, () => !entry.isQuiet);
+    entry.waking = this.#publish({ ...record, untrusted, text: endedText(record, process) }, () => !entry.isQuiet);
     await entry.waking;
   }
 
@@ -260,10 +311,10 @@ export class BackgroundProcesses implements AsyncDisposable {
     for (let failures = 1; !signal.aborted && isWanted(); failures += 1) {
       try {
         await wake(news);
-        await this.#records.remove(news.id);
+        await rm(this.#recordPath(news.id), { force: true });
         return;
       } catch (error) {
-        log.error('background: the end of a command could not be told', { reason: errorMessage(error) });
+        log.error('background: could not report that a command finished', { reason: errorMessage(error) });
         await sleep(clock, backoffMs(failures, AGAIN, random), signal).catch(() => {});
       }
     }
@@ -271,25 +322,56 @@ export class BackgroundProcesses implements AsyncDisposable {
 
   /** No one has to be told of it any more. */
   async #forget(id: string): Promise<void> {
-    await this.#records.remove(id).catch((error: unknown) =>
-      this.#options.log.warn('background: record not removed', {
-        reason: errorMessage(error),
-      }),
+    await rm(this.#recordPath(id), { force: true }).catch((error: unknown) =>
+      this.#options.log.warn('background: record not removed', { reason: errorMessage(error) }),
     );
-  }
-
-  #dropOldest(): void {
-    const ended = [...this.#entries.values()].filter(({ process }) => process.end !== null);
-    for (const entry of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) void this.#drop(entry);
   }
 
   async #drop(entry: Entry): Promise<void> {
     this.#entries.delete(entry.record.id);
-    await entry.process.close().catch((error: unknown) =>
-      this.#options.log.warn('background: output not closed', {
-        file: basename(entry.record.output),
-        reason: errorMessage(error),
-      }),
-    );
+    const file = basename(entry.record.output);
+    await entry.process
+      .close()
+      .catch((error: unknown) =>
+        this.#options.log.warn('background: output not closed', { file, reason: errorMessage(error) }),
+      );
   }
+
+  #recordPath(id: string): string {
+    return join(this.#options.records, `${id}.json`);
+  }
+}
+
+function parsed(text: string): ProcessRecord | undefined {
+  try {
+    return recordSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Wakes a session when a command has ended. */
+function endedText({ id, command, output }: ProcessRecord, process: BackgroundProcess): string {
+  const { durationMs, bytes, endNotes } = process;
+  return [
+    `The command that you started in the background as ${id} has ended, after ${Math.round(durationMs / 1000)} s: ${quoted(command)}`,
+    endNotes.join(' '),
+    bytes === 0
+      ? 'It wrote nothing.'
+      : `It wrote ${bytes} bytes; the tool process with the action poll shows them, and so does read_file with the path ${output}.`,
+    'Tell the person what came of it, or go on with what waited for it.',
+  ].join('\n');
+}
+
+/** Wakes a session when a command ended with the assistant's process. */
+function lostText({ id, command, output }: ProcessRecord): string {
+  return [
+    `The command that you started in the background as ${id} is gone: the process of the assistant stopped while it ran, and it was ended with it: ${quoted(command)}`,
+    `Whether it had done its work is not known. What it wrote until then is in ${output} (read_file).`,
+    'Tell the person, or start it again if that is safe and still wanted.',
+  ].join('\n');
+}
+
+function quoted(command: string): string {
+  return `\`${command.replaceAll('`', "'")}\``;
 }

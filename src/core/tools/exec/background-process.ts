@@ -1,17 +1,13 @@
-import type { CommandDecision } from '../../../security/commands/guard.ts';
-import type { GitKeeper, GitWatch, TakenBack } from '../../../security/sandbox/git-keeper.ts';
-import type { CappedFile } from '../../../storage/capped-file.ts';
-import { sleep, type Clock } from '../../../util/clock.ts';
-import { errorMessage } from '../../../util/errors.ts';
-import type { Permit } from '../../../util/permit.ts';
-import { undoneNotes } from '../git.ts';
-import { notesOf, isFailure, type Bounds } from '../result.ts';
-import { runCommand, type CommandOutcome } from '../run.ts';
-import type { ProgramCall, Shell } from '../shell.ts';
-import type { Reach } from '../taint.ts';
-import type { FileOrigins, ResultBits } from '../../files/taint.ts';
-import { OutputFile } from './output-file.ts';
-import { brokenStart, pageOf } from './page.ts';
+import type { CommandDecision, CommandReach } from '../../security/commands/guard.ts';
+import type { GitKeeper, GitWatch, TakenBack } from '../../security/sandbox/git-keeper.ts';
+import type { CappedFile } from '../../storage/capped-file.ts';
+import { sleep, type Clock } from '../../util/clock.ts';
+import { errorMessage } from '../../util/errors.ts';
+import type { Permit } from '../../util/permit.ts';
+import type { FileOrigins, ResultBits } from '../files/taint.ts';
+import { undoneNotes } from './git.ts';
+import { CommandOutput, withoutControls } from './output.ts';
+import { isFailure, notesOf, runCommand, type Bounds, type CommandOutcome, type ProgramCall } from './run.ts';
 
 /** A command that is to go on by itself. */
 export interface BackgroundCommand {
@@ -20,7 +16,7 @@ export interface BackgroundCommand {
   /** Absolute. */
   readonly cwd: string;
   readonly bounds: Bounds;
-  readonly reach: Reach;
+  readonly reach: CommandReach;
   /** It did not start without a yes, and is told nothing without one. */
   readonly asks: boolean;
   /** What is to be said of a command in its place. */
@@ -56,17 +52,18 @@ export interface OutputPage {
   readonly newest: string;
 }
 
-const LOOK_EVERY_MS = 1_000;
-const INPUT_WAIT_MS = 2_000;
-const NEWEST_CHARS = 2_000;
-
-interface ProcessOptions {
+export interface ProcessOptions {
   readonly id: string;
+  /** What a later process finds it by. */
   readonly mark: string;
+  /** Keeps what it writes. */
   readonly file: CappedFile;
   readonly clock: Clock;
   readonly origins: FileOrigins | undefined;
 }
+
+const INPUT_WAIT_MS = 2_000;
+const NEWEST_CHARS = 2_000;
 
 /** A command that runs beside the turns of its session. */
 export class BackgroundProcess {
@@ -77,13 +74,12 @@ export class BackgroundProcess {
   readonly #options: ProcessOptions;
   readonly #begun: number;
   readonly #stop = new AbortController();
-  readonly #output: OutputFile;
-  #shell: Pick<Shell, 'input' | 'output'> | undefined;
+  readonly #output: CommandOutput;
+  #input: NodeJS.WritableStream | null = null;
   #end: ProcessEnd | null = null;
   #durationMs: number | undefined;
   #untrusted: boolean;
   #cursor = 0;
-
   #watch: GitWatch | undefined;
   #undone: readonly TakenBack[] = [];
   /** It has ended, and what it left is being looked at. */
@@ -94,7 +90,7 @@ export class BackgroundProcess {
     this.id = options.id;
     this.command = command;
     this.#options = options;
-    this.#output = new OutputFile(options.file);
+    this.#output = new CommandOutput((bytes) => options.file.add(bytes));
     this.#begun = options.clock.monotonic();
     this.#untrusted = command.bits.untrusted === true;
     this.done = this.#follow();
@@ -123,11 +119,16 @@ export class BackgroundProcess {
     return this.#end;
   }
 
+  /** Null while it runs, after a signal, and where it did not start. */
+  get exitCode(): number | null {
+    return this.#end?.type === 'exited' ? this.#end.outcome.exitCode : null;
+  }
+
   get durationMs(): number {
     return this.#durationMs ?? Math.round(this.#options.clock.monotonic() - this.#begun);
   }
 
-  /** Bytes that it wrote. */
+  /** Bytes of its output. */
   get bytes(): number {
     return this.#options.file.bytes;
   }
@@ -179,9 +180,9 @@ export class BackgroundProcess {
 
   /** Resolves when it was taken, or `busy` when so much waits already. */
   async write(text: string): Promise<'written' | 'busy' | 'closed'> {
-    const input = this.#shell?.input ?? undefined;
-    if (input === undefined || !input.writable) return 'closed';
-    if (input.writableLength > 0) return 'busy';
+    const input = this.#input;
+    if (input?.writable !== true) return 'closed';
+    if ('writableLength' in input && Number(input.writableLength) > 0) return 'busy';
     const taken = new Promise<'written' | 'closed'>((resolve) =>
       input.write(text, (error) => resolve(error == null ? 'written' : 'closed')),
     );
@@ -190,7 +191,7 @@ export class BackgroundProcess {
   }
 
   closeInput(): void {
-    this.#shell?.input?.end();
+    this.#input?.end();
   }
 
   /** What it wrote cannot be read here any more. */
@@ -198,23 +199,27 @@ export class BackgroundProcess {
     await this.#options.file.close();
   }
 
-  /** From `offset` on (negative: before the end); without one where the page before ended. */
+  /** About `chars` characters from `offset` on (negative: before the end); without one where the page before ended. */
   async page(offset: number | undefined, chars: number): Promise<OutputPage> {
     const { file } = this.#options;
-    this.#shell?.output.flush();
     await file.settled();
-    const { kept } = file;
+    const { kept, dropped } = file;
     const wanted = offset ?? this.#cursor;
     const at = Math.min(kept, Math.max(0, wanted < 0 ? kept + wanted : wanted));
     const bytes = await this.#read(at, chars);
-    const skip = at > 0 ? brokenStart(bytes) : 0;
+    // The rest of a character that began before.
+    const skip =
+      at === 0
+        ? 0
+        : Math.max(
+            0,
+            bytes.subarray(0, 3).findIndex((byte) => (byte & 0xc0) !== 0x80),
+          );
     const from = at + skip;
-    const isAll = at + bytes.length >= kept;
-    const { dropped } = file;
-    const follows = !isAll ? 'now' : this.#end === null && dropped === 0 ? 'later' : 'never';
-    const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, follows);
+    const mayGrow = this.#end === null && dropped === 0;
+    const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, { kept: kept - from, mayGrow });
     this.#cursor = from + length;
-    const newest = isLast && dropped > 0 ? (this.#shell?.output.last(NEWEST_CHARS) ?? '') : '';
+    const newest = isLast && dropped > 0 ? this.#output.last(NEWEST_CHARS) : '';
     const mark = text === '' ? '' : this.#output.markAt(from);
     return { text: mark + text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
   }
@@ -238,24 +243,53 @@ export class BackgroundProcess {
         cwd,
         mark,
         limits: bounds,
-        lookEveryMs: LOOK_EVERY_MS,
         timeoutMs: bounds.seconds * 1000,
         signal: permit === undefined ? stop : AbortSignal.any([stop, permit.ended]),
         permit,
         clock,
-        sink: (piece) => this.#output.add(piece),
-        onStart: (shell) => (this.#shell = shell),
+        output: this.#output,
+        onStart: (input) => (this.#input = input),
       });
       end = { type: 'exited', outcome };
     } catch (error) {
       end = stop.aborted ? { type: 'stopped' } : { type: 'failed', reason: errorMessage(error) };
     }
     this.#isOver = true;
-    const watch = this.#watch;
     // What cannot be looked at is told of by the next command's look.
-    this.#undone = (await watch?.end().catch(() => [])) ?? [];
+    this.#undone = (await this.#watch?.end().catch(() => [])) ?? [];
     this.#end = end;
     this.#durationMs = this.durationMs;
     await file.settled();
   }
+}
+
+/**
+ * The beginning of `bytes` in at most `chars` characters, how many bytes that is, and whether nothing is there after it. Before what follows it ends with a
+ * whole character; before what is there already, with a whole line if there is one in its second half.
+ */
+function pageOf(
+  bytes: Buffer,
+  chars: number,
+  { kept, mayGrow }: { readonly kept: number; readonly mayGrow: boolean },
+): { readonly text: string; readonly length: number; readonly isLast: boolean } {
+  let { length } = bytes;
+  for (;;) {
+    const isAll = length >= kept;
+    const line = isAll ? 0 : bytes.subarray(0, length).lastIndexOf(0x0a) + 1;
+    const whole = line > length / 2 ? line : isAll && !mayGrow ? length : length - brokenEnd(bytes.subarray(0, length));
+    const text = withoutControls(bytes.subarray(0, whole));
+    if (text.length <= chars || whole <= 1) return { text, length: whole, isLast: isAll };
+    length = Math.max(1, Math.floor((whole * chars) / text.length) - 1);
+  }
+}
+
+/** How many bytes at the end are a UTF-8 character that is not whole. */
+function brokenEnd(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes.at(-back) ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const expected = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return expected > back ? back : 0;
+  }
+  return 0;
 }
