@@ -8,7 +8,8 @@ import type { ToolSpec } from '../providers/provider.ts';
 import { atLeast } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
-import { decidePathUse } from './files/access.ts';
+import { errorMessage } from '../util/errors.ts';
+import { callerOf, openAllowed } from './files/access.ts';
 import { readWhole } from './files/whole-file.ts';
 import { errorResult } from './registry/result.ts';
 import {
@@ -20,7 +21,7 @@ import {
   type ToolResult,
 } from './tool.ts';
 import { basename, extname } from 'node:path';
-import type { PathGuard } from '../security/paths/guard.ts';
+import type { PathGuard } from '../security/paths/open-inside.ts';
 
 interface MediaSource {
   readonly guard: PathGuard;
@@ -123,8 +124,11 @@ export function messageTool(options: MessageOptions): Tool {
         };
       }
       for (const path of media) {
-        const { decision, reason } = { reason: '', ...(await decidePathUse(options.guard, path, 'read', context)) };
-        if (decision !== 'allow') return { decision: 'deny', reason: `${path} is not sent: ${reason}` };
+        const reason = await options.guard.openInside(path, 'read', callerOf(context)).then((opened) => {
+          using place = opened;
+          return place.asks;
+        }, errorMessage);
+        if (reason !== null) return { decision: 'deny', reason: `${path} is not sent: ${reason}` };
       }
       return { decision: 'allow' };
     },
@@ -233,7 +237,8 @@ function nowhere(chat: string | undefined): string {
 
 /** A file that a tool may read, as one to be sent. */
 async function mediaFrom(path: string, { guard, keep }: MediaSource, context: ToolContext): Promise<Media> {
-  const { bytes, path: real } = await readWhole(guard, path, context);
+  using place = await openAllowed(guard, { path, access: 'read' }, context);
+  const { bytes, path: real } = await readWhole(place, path, context);
   const type = TYPES[extname(real).toLowerCase()] ?? OTHER;
   return { ...type, path: await keep(bytes), name: basename(real), size: bytes.byteLength };
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import {
+  callerOf,
+  openAllowed,
   errorResult,
   escapeControlChars,
   type FileAccess,
@@ -9,7 +11,6 @@ import {
   type ToolContext,
   type ToolDecision,
   type ToolResult,
-  useOf,
   writeThrough,
 } from '../../core/api-tools.ts';
 import { AppError, megabytes, plural } from '../../core/api.ts';
@@ -44,10 +45,9 @@ export async function decideDownload(
 ): Promise<ToolDecision> {
   const checked = await fetch.checkUrl(url);
   if (checked.decision === 'deny') return checked;
-  const place = await files.guard.check(path, 'write', useOf(context));
-  if (place.decision === 'deny') return place;
+  using place = await files.guard.openInside(path, 'write', callerOf(context));
   const detail = `${checked.url}\ninto ${escapeControlChars(place.path)}`;
-  const reason = place.decision === 'ask' ? place.reason : 'a file from the web is written to the disk';
+  const reason = place.asks ?? 'a file from the web is written to the disk';
   return { decision: 'ask', reason, request: { title: 'Download a file', detail, reason, path: place.path } };
 }
 
@@ -79,7 +79,8 @@ export async function download(
   if (status >= 400)
     return errorResult(title, `The server answered with status ${status}. Nothing was written.`, { status });
   if (truncated) return errorResult(title, `It is larger than ${megabytes(MOST_DOWNLOAD)}. Nothing was written.`);
-  await writeThrough(files, { path, bytes, read: null }, context);
+  using place = await openAllowed(files.guard, { path, access: 'write' }, context);
+  await writeThrough(files, place, { path, bytes, read: null }, context);
   await files.origins?.mark(path, bytes);
   return {
     title: `downloaded ${path}`,
@@ -94,19 +95,16 @@ export async function decideUpload(
   page: string,
   { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
 ): Promise<ToolDecision> {
-  const place = await files.guard.check(path, 'read', useOf(context));
-  if (place.decision === 'deny') return place;
+  using place = await files.guard.openInside(path, 'read', callerOf(context));
   const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
-  const reason = place.decision === 'ask' ? place.reason : 'the page and its site can read the file from then on';
+  const reason = place.asks ?? 'the page and its site can read the file from then on';
   return { decision: 'ask', reason, request: { title: 'Give a file to a web page', detail, reason, path: place.path } };
 }
 
 /** Hash of what would be given; a yes covers this content alone. */
 export async function uploadHash(path: string, files: FileAccess, context: ToolContext): Promise<string> {
-  const place = await files.guard.check(path, 'read', useOf(context));
-  if (place.decision === 'deny') return '';
-  const asked: ToolContext = { ...context, approval: { covers: place.path, changed: async () => false } };
-  const { bytes } = await readWhole(files.guard, path, asked);
+  using place = await files.guard.openInside(path, 'read', callerOf(context));
+  const { bytes } = await readWhole(place, path, context);
   return createHash('sha256').update(bytes).digest('hex');
 }
 
@@ -114,7 +112,8 @@ export async function upload(
   { path, ref }: { readonly path: string; readonly ref: string | undefined },
   { files, browser, context }: { readonly files: FileAccess; readonly browser: Browser; readonly context: ToolContext },
 ): Promise<Acted> {
-  const { bytes, path: real } = await readWhole(files.guard, path, context);
+  using place = await openAllowed(files.guard, { path, access: 'read' }, context);
+  const { bytes, path: real } = await readWhole(place, path, context);
   if (bytes.length > MOST_UPLOAD) {
     throw new AppError(
       'browser-upload',

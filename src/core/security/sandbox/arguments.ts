@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { statePaths, within } from '../paths/rules.ts';
+import { SESSION_FOLDERS, within } from '../paths/rules.ts';
 import { ENVIRONMENT_FILE, FD, USER, type SandboxEngine, type SandboxProfile } from './profile.ts';
 
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store', '/run/current-system/sw'];
@@ -126,15 +126,13 @@ function systemFiles({ network }: SandboxProfile): string[] {
  * it.
  */
 function readRoots({ home, host, workspace, readRoots, hidden, programs = [] }: SandboxProfile): string[] {
-  const state = statePaths(home);
   const outer = host ?? home;
   const roots = readRoots.filter(
     (root) =>
       !RESERVED.has(root) &&
       !KERNEL.some((path) => within(path, root)) &&
       !within(workspace, root) &&
-      !state.some((path) => within(path, root)) &&
-      !(host !== undefined && within(host, root) && !within(home, root)),
+      (!within(outer, root) || SESSION_FOLDERS.some((name) => within(join(home, name), root))),
   );
   const inHome = (root: string): boolean => root !== home && within(home, root);
   const around = roots.filter((root) => within(root, outer));
