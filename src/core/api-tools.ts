@@ -11,12 +11,13 @@ export { defineTool, showsInGroup } from './tools/tool.ts';
 export type {
   ApprovalRequest,
   DeclaredAction,
+  Denied,
+  EffectTarget,
   Executed,
   Plan,
   Planned,
   Tool,
   ToolContext,
-  ToolDecision,
   ToolResult,
 } from './tools/tool.ts';
 export { fetchAction, siteOf, withScheme } from './tools/web/fetch-action.ts';

@@ -113,11 +113,8 @@ describe('memory_write', () => {
 
   test('is refused where nobody knows what kind of chat it is', async () => {
     await using world = await memoryWorld();
-    const decision = await memoryWriteTool({ change: (change) => world.store.change(change) }).decide?.(
-      { fact: 'x' },
-      testToolContext({ chatType: null }),
-    );
-    expect(decision).toMatchObject({ decision: 'deny' });
+    const result = await call(world, { fact: 'x' }, { chatType: null });
+    expect(result).toMatchObject({ refused: true });
   });
 
   test('asks the owner, showing all of it, once strangers’ text is around', async () => {

@@ -327,7 +327,8 @@ function readTool(
       return { title: tool.name, output: `${tool.name} ran, but its result can’t be read. ${broken(wrong)}` };
     };
   const { execute, looks, plan, ...traits } = tool;
-  if (plan === undefined && execute === undefined) throw new Error(`${label} must have plan() or execute()`);
+  if (plan === undefined && execute === undefined)
+    throw new Error(`${label}.execute must be a function, but it is missing`);
   return {
     ...traits,
     // With such a flag it would remember where it matched.

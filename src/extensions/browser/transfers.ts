@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import {
+  type ApprovalRequest,
   callerOf,
-  openAllowed,
+  type Denied,
   errorResult,
   escapeControlChars,
   type FileAccess,
   type GuardedFetch,
+  openAllowed,
   readWhole,
   type ToolContext,
-  type ToolDecision,
   type ToolResult,
   writeThrough,
 } from '../../core/api-tools.ts';
-import { AppError, megabytes, plural } from '../../core/api.ts';
+import { AppError, errorMessage, megabytes, plural } from '../../core/api.ts';
 import type { Acted, Browser } from './browser.ts';
 
 const MOST_DOWNLOAD = 50_000_000;
@@ -33,22 +34,20 @@ export function downloadPath(url: string, path: string | undefined): string {
   return `downloads/${name === '' ? 'file' : name}`;
 }
 
-/** A download is always asked about, with the file that it makes. */
-export async function decideDownload(
+/** A download is always asked about, with the file that it makes. `url`: as it was checked. */
+export async function downloadQuestion(
   url: string,
   path: string,
-  {
-    files,
-    fetch,
-    context,
-  }: { readonly files: FileAccess; readonly fetch: GuardedFetch; readonly context: ToolContext },
-): Promise<ToolDecision> {
-  const checked = await fetch.checkUrl(url);
-  if (checked.decision === 'deny') return checked;
-  using place = await files.guard.openInside(path, 'write', callerOf(context));
-  const detail = `${checked.url}\ninto ${escapeControlChars(place.path)}`;
-  const reason = place.asks ?? 'a file from the web is written to the disk';
-  return { decision: 'ask', reason, request: { title: 'Download a file', detail, reason, path: place.path } };
+  { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
+): Promise<ApprovalRequest | Denied> {
+  try {
+    using place = await files.guard.openInside(path, 'write', callerOf(context));
+    const detail = `${url}\ninto ${escapeControlChars(place.path)}`;
+    const reason = place.asks ?? 'a file from the web is written to the disk';
+    return { title: 'Download a file', detail, reason, path: place.path };
+  } catch (error) {
+    return { denied: errorMessage(error) };
+  }
 }
 
 /** Fetches the file with the cookies that the browser has for its address, and writes it. */
@@ -89,23 +88,22 @@ export async function download(
   };
 }
 
-/** Giving a file to a page is always asked about. */
-export async function decideUpload(
+/** Giving a file to a page is always asked about. `hash`: of what would be given; a yes covers this content alone. */
+export async function uploadQuestion(
   path: string,
   page: string,
   { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
-): Promise<ToolDecision> {
-  using place = await files.guard.openInside(path, 'read', callerOf(context));
-  const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
-  const reason = place.asks ?? 'the page and its site can read the file from then on';
-  return { decision: 'ask', reason, request: { title: 'Give a file to a web page', detail, reason, path: place.path } };
-}
-
-/** Hash of what would be given; a yes covers this content alone. */
-export async function uploadHash(path: string, files: FileAccess, context: ToolContext): Promise<string> {
-  using place = await files.guard.openInside(path, 'read', callerOf(context));
-  const { bytes } = await readWhole(place, path, context);
-  return createHash('sha256').update(bytes).digest('hex');
+): Promise<{ readonly asks: ApprovalRequest; readonly hash: string } | Denied> {
+  try {
+    using place = await files.guard.openInside(path, 'read', callerOf(context));
+    const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
+    const reason = place.asks ?? 'the page and its site can read the file from then on';
+    const { bytes } = await readWhole(place, path, context);
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, hash };
+  } catch (error) {
+    return { denied: errorMessage(error) };
+  }
 }
 
 export async function upload(

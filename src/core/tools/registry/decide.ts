@@ -71,11 +71,7 @@ const FREE = new Set(['skill']);
 const READERS = new Set(['read_file', 'list_dir', 'glob', 'grep']);
 
 /** Why the limits of the active skills refuse a call; null when they allow it. */
-export function refusedBySkills(
-  tool: string,
-  params: Readonly<Record<string, unknown>>,
-  skills: ActiveSkills,
-): string | null {
+function refusedBySkills(tool: string, params: Readonly<Record<string, unknown>>, skills: ActiveSkills): string | null {
   if (skills.allowed === null || FREE.has(tool)) return null;
   const path = params['path'];
   if (
