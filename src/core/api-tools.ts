@@ -1,7 +1,7 @@
 /** For tools: their contract, and files and addresses as tools reach them. */
 export type { GuardedFetch } from './security/fetch/fetch.ts';
 export { escapeControlChars } from './security/text/control-characters.ts';
-export { useOf } from './tools/files/access.ts';
+export { callerOf, openAllowed } from './tools/files/access.ts';
 export type { FileAccess } from './tools/files/access.ts';
 export { imageType } from './tools/files/file-text.ts';
 export { readWhole, writeThrough } from './tools/files/whole-file.ts';

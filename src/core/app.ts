@@ -37,7 +37,7 @@ import type { InboundMessage, Role } from './bus/messages.ts';
 import type { Section } from './config/schema.ts';
 import type { FileAccess } from './tools/files/access.ts';
 import type { GuardedFetch } from './security/fetch/fetch.ts';
-import type { PathGuard } from './security/paths/guard.ts';
+import type { PathGuard } from './security/paths/open-inside.ts';
 import type { Sandbox } from './security/enclosure/sandbox.ts';
 import type { BackgroundProcesses } from './tools/exec/background.ts';
 import type { SkillCatalog } from './skills/catalog.ts';

@@ -55,8 +55,6 @@ const LEFT: Readonly<Record<string, string>> = {
   'core/memory/facts/source.ts: memory_write': 'the same',
   'core/memory/facts/text.ts: memory_write': 'the same',
   'core/security/access/taint.ts: cron': 'a target of lasting writes, in the public types of tools',
-  'core/security/paths/rules.ts: browser':
-    'closed in each home, also where no program is known, as in the sandbox’s arguments',
   'core/skills/allowed-tools.ts: cron':
     'names that other assistants give to tools, for skills that are read without an assistant',
   'core/skills/allowed-tools.ts: spawn': 'the same',

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import * as z3 from 'zod/v3';
 import { describe, expect, test } from 'vitest';
-import { PathGuard } from '../../src/core/security/paths/guard.ts';
-import { editFileTool } from '../../src/core/tools/files/edit-file.ts';
-import { applyPatchTool } from '../../src/core/tools/files/apply-patch.ts';
+import { PathGuard } from '../../src/core/security/paths/open-inside.ts';
+import { applyPatchTool, editFileTool } from '../../src/core/tools/files/edit.ts';
 import { globTool } from '../../src/core/tools/files/search/glob.ts';
 import { grepTool } from '../../src/core/tools/files/search/grep.ts';
 import { listDirTool } from '../../src/core/tools/files/list-dir.ts';

@@ -1,6 +1,6 @@
 import { execEnvironment } from '../../core/config/environment.ts';
 import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
-import { PathGuard } from '../../core/security/paths/guard.ts';
+import { PathGuard } from '../../core/security/paths/open-inside.ts';
 import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
 import { builtinTools } from '../../core/tools/builtin.ts';
 import { batchTool } from '../../core/tools/batch.ts';

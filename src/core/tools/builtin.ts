@@ -1,16 +1,14 @@
 import { PAGE_MARGIN } from './registry/result.ts';
 import type { GuardedFetch } from '../security/fetch/fetch.ts';
 import type { Sandbox } from '../security/enclosure/sandbox.ts';
-import type { PathGuard } from '../security/paths/guard.ts';
+import type { PathGuard } from '../security/paths/open-inside.ts';
 import type { Clock } from '../util/clock.ts';
 import type { BackgroundProcesses } from './exec/background.ts';
 import { createDocumentReader } from './documents/document-reader.ts';
-import { editFileTool } from './files/edit-file.ts';
 import { createExecTool, type ExecOptions } from './exec/exec.ts';
-import type { ChangeRecorder } from './files/access.ts';
 import type { FileOrigins } from './files/taint.ts';
-import { applyPatchTool } from './files/apply-patch.ts';
-import { createFindFiles } from './files/search/find-thread.ts';
+import { applyPatchTool, editFileTool } from './files/edit.ts';
+import { createFindFiles } from './files/search/find.ts';
 import { globTool } from './files/search/glob.ts';
 import { grepTool } from './files/search/grep.ts';
 import { listDirTool } from './files/list-dir.ts';
@@ -26,7 +24,7 @@ import { writeFileTool } from './files/write-file.ts';
 export interface BuiltinOptions {
   readonly guard: PathGuard;
   /** Keeps the files that file tools replace, for /undo. */
-  readonly changes: ChangeRecorder;
+  readonly changes: FileAccess['changes'];
   /** Knows which files hold untrusted content. @default none is known */
   readonly origins?: FileOrigins;
   /** As in `FileAccess`. @default no file has versions */

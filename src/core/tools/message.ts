@@ -8,7 +8,8 @@ import type { ToolSpec } from '../providers/provider.ts';
 import { atLeast } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
-import { decidePathUse } from './files/access.ts';
+import { errorMessage } from '../util/errors.ts';
+import { callerOf, openAllowed } from './files/access.ts';
 import { readWhole } from './files/whole-file.ts';
 import { errorResult } from './registry/result.ts';
 import {
@@ -23,7 +24,7 @@ import {
   type ToolResult,
 } from './tool.ts';
 import { basename, extname } from 'node:path';
-import type { PathGuard } from '../security/paths/guard.ts';
+import type { PathGuard } from '../security/paths/open-inside.ts';
 
 interface MediaSource {
   readonly guard: PathGuard;
@@ -138,8 +139,12 @@ async function refusal(
     return 'your last text is sent to the owner without this tool if it is worth telling.';
   }
   for (const path of media) {
-    const { decision, reason } = { reason: '', ...(await decidePathUse(guard, path, 'read', context)) };
-    if (decision !== 'allow') return `${path} is not sent: ${reason}`;
+    try {
+      using place = await guard.openInside(path, 'read', callerOf(context));
+      if (place.asks !== null) return `${path} is not sent: ${place.asks}`;
+    } catch (error) {
+      return `${path} is not sent: ${errorMessage(error)}`;
+    }
   }
   return null;
 }
@@ -249,7 +254,8 @@ function nowhere(chat: string | undefined): string {
 
 /** A file that a tool may read, as one to be sent. */
 async function mediaFrom(path: string, { guard, keep }: MediaSource, context: ToolContext): Promise<Media> {
-  const { bytes, path: real } = await readWhole(guard, path, context);
+  using place = await openAllowed(guard, { path, access: 'read' }, context);
+  const { bytes, path: real } = await readWhole(place, path, context);
   const type = TYPES[extname(real).toLowerCase()] ?? OTHER;
   return { ...type, path: await keep(bytes), name: basename(real), size: bytes.byteLength };
 }

@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import {
   type ApprovalRequest,
+  callerOf,
   type Denied,
   errorResult,
   escapeControlChars,
   type FileAccess,
   type GuardedFetch,
+  openAllowed,
   readWhole,
   type ToolContext,
   type ToolResult,
-  useOf,
   writeThrough,
 } from '../../core/api-tools.ts';
-import { AppError, megabytes, plural } from '../../core/api.ts';
+import { AppError, errorMessage, megabytes, plural } from '../../core/api.ts';
 import type { Acted, Browser } from './browser.ts';
 
 const MOST_DOWNLOAD = 50_000_000;
@@ -39,11 +40,14 @@ export async function downloadQuestion(
   path: string,
   { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
 ): Promise<ApprovalRequest | Denied> {
-  const place = await files.guard.check(path, 'write', useOf(context));
-  if (place.decision === 'deny') return { denied: place.reason };
-  const detail = `${url}\ninto ${escapeControlChars(place.path)}`;
-  const reason = place.decision === 'ask' ? place.reason : 'a file from the web is written to the disk';
-  return { title: 'Download a file', detail, reason, path: place.path };
+  try {
+    using place = await files.guard.openInside(path, 'write', callerOf(context));
+    const detail = `${url}\ninto ${escapeControlChars(place.path)}`;
+    const reason = place.asks ?? 'a file from the web is written to the disk';
+    return { title: 'Download a file', detail, reason, path: place.path };
+  } catch (error) {
+    return { denied: errorMessage(error) };
+  }
 }
 
 /** Fetches the file with the cookies that the browser has for its address, and writes it. */
@@ -74,7 +78,8 @@ export async function download(
   if (status >= 400)
     return errorResult(title, `The server answered with status ${status}. Nothing was written.`, { status });
   if (truncated) return errorResult(title, `It is larger than ${megabytes(MOST_DOWNLOAD)}. Nothing was written.`);
-  await writeThrough(files, { path, bytes, read: null }, context);
+  using place = await openAllowed(files.guard, { path, access: 'write' }, context);
+  await writeThrough(files, place, { path, bytes, read: null }, context);
   await files.origins?.mark(path, bytes);
   return {
     title: `downloaded ${path}`,
@@ -89,21 +94,24 @@ export async function uploadQuestion(
   page: string,
   { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
 ): Promise<{ readonly asks: ApprovalRequest; readonly hash: string } | Denied> {
-  const place = await files.guard.check(path, 'read', useOf(context));
-  if (place.decision === 'deny') return { denied: place.reason };
-  const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
-  const reason = place.decision === 'ask' ? place.reason : 'the page and its site can read the file from then on';
-  const asked: ToolContext = { ...context, approval: { covers: place.path, changed: async () => false } };
-  const { bytes } = await readWhole(files.guard, path, asked);
-  const hash = createHash('sha256').update(bytes).digest('hex');
-  return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, hash };
+  try {
+    using place = await files.guard.openInside(path, 'read', callerOf(context));
+    const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
+    const reason = place.asks ?? 'the page and its site can read the file from then on';
+    const { bytes } = await readWhole(place, path, context);
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, hash };
+  } catch (error) {
+    return { denied: errorMessage(error) };
+  }
 }
 
 export async function upload(
   { path, ref }: { readonly path: string; readonly ref: string | undefined },
   { files, browser, context }: { readonly files: FileAccess; readonly browser: Browser; readonly context: ToolContext },
 ): Promise<Acted> {
-  const { bytes, path: real } = await readWhole(files.guard, path, context);
+  using place = await openAllowed(files.guard, { path, access: 'read' }, context);
+  const { bytes, path: real } = await readWhole(place, path, context);
   if (bytes.length > MOST_UPLOAD) {
     throw new AppError(
       'browser-upload',

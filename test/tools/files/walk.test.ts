@@ -3,27 +3,40 @@ import { closeSync, readFileSync } from 'node:fs';
 import { link, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { walkFiles, type LeftOut, type WalkBase } from '../../src/core/security/paths/guarded-walk.ts';
-import type { PathCaller } from '../../src/core/security/paths/rules.ts';
-import type { PathGuard, PathGuardOptions } from '../../src/core/security/paths/guard.ts';
-import { GUEST, OWNER, pathWorld, readThrough, TAINTED, TRUSTED, type PathWorld } from '../support/path-world.ts';
+import type { PathGuard, PathGuardOptions } from '../../../src/core/security/paths/open-inside.ts';
+import type { PathCaller } from '../../../src/core/security/paths/rules.ts';
+import { openAllowed } from '../../../src/core/tools/files/access.ts';
+import { searchBaseOf } from '../../../src/core/tools/files/search/find-tool.ts';
+import { newLeftOut, NOT_ENTERED, walkFiles, type WalkBase } from '../../../src/core/tools/files/search/walk.ts';
+import {
+  contextOf,
+  decide,
+  GUEST,
+  OWNER,
+  pathWorld,
+  readThrough,
+  TAINTED,
+  TRUSTED,
+  type PathUse,
+  type PathWorld,
+} from '../../support/path-world.ts';
 
-const OPTIONS = { skip: new Set(['skipped']), maxEntries: 1_000, want: () => 'yes' as const };
+const OPTIONS = { maxEntries: 1_000, want: () => 'yes' as const, ignored: true };
 
 interface Walked {
   /** What each file that could be opened holds, by its path from the base on. */
   readonly texts: Readonly<Record<string, string>>;
   readonly names: readonly string[];
-  readonly left: LeftOut;
+  readonly left: ReturnType<typeof newLeftOut>;
 }
 
-function walk(base: WalkBase, options: Partial<typeof OPTIONS> = {}): Walked {
-  const left: LeftOut = { closed: 0, ignored: 0, ended: null };
+async function walk(base: WalkBase, options: Partial<typeof OPTIONS> = {}): Promise<Walked> {
+  const left = newLeftOut();
   const texts: Record<string, string> = {};
   const names: string[] = [];
-  for (const file of walkFiles(base, { ...OPTIONS, ...options }, left)) {
+  for await (const file of walkFiles(base, { ...OPTIONS, ...options }, left)) {
     names.push(file.below);
-    const opened = file.open();
+    const opened = await file.open();
     if (opened === undefined) continue;
     texts[file.below] = readFileSync(opened.fd, 'utf8');
     closeSync(opened.fd);
@@ -31,9 +44,16 @@ function walk(base: WalkBase, options: Partial<typeof OPTIONS> = {}): Walked {
   return { texts, names, left };
 }
 
+/** Where a walk begins. */
+async function baseOf(guard: PathGuard, path: string, use: PathUse = OWNER): Promise<WalkBase> {
+  const context = contextOf(use);
+  using place = await openAllowed(guard, { path, access: 'read' }, context);
+  return (await searchBaseOf(guard, place, context)).base;
+}
+
 /** A workspace with everything in it that is closed to somebody. */
 async function nastyTree(world: PathWorld): Promise<void> {
-  const { root, home, workspace } = world;
+  const { root, workspace } = world;
   const put = async (path: string, text = path): Promise<void> => {
     await mkdir(join(workspace, path, '..'), { recursive: true });
     await writeFile(join(workspace, path), text);
@@ -49,15 +69,12 @@ async function nastyTree(world: PathWorld): Promise<void> {
   ]) {
     await put(path);
   }
-  for (const path of ['SOUL.md', '.bashrc', 'skipped/x.txt', 'Grüße 你好.txt', 'x (deleted)']) await put(path);
+  for (const path of ['SOUL.md', '.bashrc', 'node_modules/x.txt', 'Grüße 你好.txt', 'x (deleted)']) await put(path);
   await symlink(join(root, 'outside', 'secret.txt'), join(workspace, 'out.txt'));
   await symlink(join(root, 'outside'), join(workspace, 'out'));
   await symlink('b', join(workspace, 'inner'));
   await symlink('a.txt', join(workspace, 'alias.txt'));
   await symlink('.', join(workspace, 'loop'));
-  await link(join(home, 'config.json'), join(workspace, 'config-twin.txt'));
-  await link(join(home, 'sessions', 'one.jsonl'), join(workspace, 'b', 'tape-twin.txt'));
-  await link(join(workspace, 'memory', 'MEMORY.md'), join(workspace, 'memory-twin.txt'));
   await link(join(workspace, 'a.txt'), join(workspace, 'a-twin.txt'));
 }
 
@@ -67,7 +84,7 @@ async function plainFiles(folder: string, below = ''): Promise<string[]> {
   const found = await Promise.all(
     entries.map(async (entry) => {
       const path = join(below, entry.name);
-      if (entry.isDirectory()) return OPTIONS.skip.has(entry.name) ? [] : await plainFiles(folder, path);
+      if (entry.isDirectory()) return NOT_ENTERED.has(entry.name) ? [] : await plainFiles(folder, path);
       return entry.isFile() ? [path] : [];
     }),
   );
@@ -91,25 +108,24 @@ describe('a walk opens exactly what the guard opens one by one', () => {
       [world.home, { restrictToWorkspace: false }],
       [world.root, { restrictToWorkspace: false }],
       [join(world.root, 'outside'), { readRoots: [join(world.root, 'outside')] }],
-      [world.home, { workspace: world.home }],
     ];
     for (const [folder, options] of settings) {
       const guard = world.guard(options);
-      const base = await guard.walkBase(folder, caller).catch(() => undefined);
+      const base = await baseOf(guard, folder, caller).catch(() => undefined);
       if (base === undefined) continue;
       const expected: Record<string, string> = {};
       for (const path of await plainFiles(folder)) {
         const text = await readOpen(guard, folder, path, caller);
         if (text !== undefined) expected[path] = text;
       }
-      expect(walk(base).texts).toEqual(expected);
+      expect((await walk(base)).texts).toEqual(expected);
     }
   });
 
   test('which is something in each of these places', async () => {
     await using world = await pathWorld();
     await nastyTree(world);
-    const { texts, left } = walk(await world.guard().walkBase('.', OWNER));
+    const { texts, left } = await walk(await baseOf(world.guard(), '.', OWNER));
     expect(Object.keys(texts)).toEqual([
       '.env.example',
       'Grüße 你好.txt',
@@ -119,7 +135,6 @@ describe('a walk opens exactly what the guard opens one by one', () => {
       'a.txt',
       'b/c/deep.txt',
       'memory/MEMORY.md',
-      'memory-twin.txt',
     ]);
     expect(left.closed).toBeGreaterThanOrEqual(5);
   });
@@ -134,7 +149,7 @@ async function readOpen(
 ): Promise<string | undefined> {
   const parts = path.split('/');
   for (let n = 1; n < parts.length; n += 1) {
-    const above = await guard.check(join(folder, ...parts.slice(0, n)), 'read', caller);
+    const above = await decide(guard, join(folder, ...parts.slice(0, n)), 'read', caller);
     if (above.decision !== 'allow') return undefined;
   }
   return await readThrough(guard, join(folder, path), caller).catch(() => undefined);
@@ -145,32 +160,32 @@ describe('what is asked about', () => {
     await using world = await pathWorld();
     await nastyTree(world);
     const guard = world.guard();
-    await expect(guard.walkBase('.env', OWNER)).rejects.toThrow('needs a yes');
-    const env = await guard.walkBase('.env', { ...OWNER, approved: (path) => path.endsWith('/.env') });
-    expect(walk(env).texts).toEqual({ '': '.env' });
-    const ssh = await guard.walkBase('b/.ssh', { ...OWNER, approved: (path) => path.endsWith('/.ssh') });
-    expect(walk(ssh)).toMatchObject({ texts: {}, names: ['id_rsa'], left: { closed: 1 } });
+    await expect(baseOf(guard, '.env', OWNER)).rejects.toThrow('needs a yes');
+    const env = await baseOf(guard, '.env', { ...OWNER, approved: join(world.workspace, '.env') });
+    expect((await walk(env)).texts).toEqual({ '': '.env' });
+    const ssh = await baseOf(guard, 'b/.ssh', { ...OWNER, approved: join(world.workspace, 'b/.ssh') });
+    expect(await walk(ssh)).toMatchObject({ texts: {}, names: ['id_rsa'], left: { closed: 1 } });
   });
 
   test('is no walk for a base that became a link since', async () => {
     await using world = await pathWorld();
     await mkdir(join(world.workspace, 'sub'));
-    const base = await world.guard().walkBase('sub', OWNER);
+    const base = await baseOf(world.guard(), 'sub', OWNER);
     await rm(join(world.workspace, 'sub'), { recursive: true });
     await symlink(join(world.root, 'outside'), join(world.workspace, 'sub'));
-    expect(() => walk(base)).toThrow('changed while it was being opened');
+    await expect(walk(base)).rejects.toThrow('changed while it was being opened');
   });
 });
 
 describe('what is swapped while the walk goes on', () => {
   test('a file for a link leads nowhere', async () => {
     await using world = await pathWorld();
-    const base = await world.guard().walkBase('.', OWNER);
-    const left: LeftOut = { closed: 0, ignored: 0, ended: null };
-    for (const file of walkFiles(base, OPTIONS, left)) {
+    const base = await baseOf(world.guard(), '.', OWNER);
+    const left = newLeftOut();
+    for await (const file of walkFiles(base, OPTIONS, left)) {
       await rm(file.path);
       await symlink(join(world.root, 'outside', 'secret.txt'), file.path);
-      expect(file.open()).toBeUndefined();
+      expect(await file.open()).toBeUndefined();
     }
     expect(left.closed).toBe(1);
   });
@@ -178,15 +193,15 @@ describe('what is swapped while the walk goes on', () => {
   test('a file for a link to another open file is not read, nor is a pipe', async () => {
     await using world = await pathWorld();
     await writeFile(join(world.workspace, 'notes', 'b.txt'), 'b');
-    const base = await world.guard().walkBase('.', OWNER);
+    const base = await baseOf(world.guard(), '.', OWNER);
     const swap = [
       (path: string) => symlink(join(world.workspace, 'notes', 'b.txt'), path),
       async (path: string) => void execFileSync('/usr/bin/env', ['mkfifo', path]),
     ];
-    for (const file of walkFiles(base, OPTIONS, { closed: 0, ignored: 0, ended: null })) {
+    for await (const file of walkFiles(base, OPTIONS, newLeftOut())) {
       await rm(file.path);
       await swap.shift()?.(file.path);
-      expect(file.open()).toBeUndefined();
+      expect(await file.open()).toBeUndefined();
     }
     expect(swap).toEqual([]);
   });
@@ -194,21 +209,21 @@ describe('what is swapped while the walk goes on', () => {
   test('a folder that is a closed place meanwhile is closed', async () => {
     await using world = await pathWorld();
     await writeFile(join(world.workspace, 'notes', 'b.txt'), 'b');
-    const base = await world.guard().walkBase('notes', OWNER);
-    for (const file of walkFiles(base, OPTIONS, { closed: 0, ignored: 0, ended: null })) {
+    const base = await baseOf(world.guard(), 'notes', OWNER);
+    for await (const file of walkFiles(base, OPTIONS, newLeftOut())) {
       await rename(join(world.workspace, 'notes'), join(world.workspace, '.ssh'));
-      expect(file.open()).toBeUndefined();
+      expect(await file.open()).toBeUndefined();
     }
   });
 
   test('a folder for a link leaves the walk in the folder that was judged', async () => {
     await using world = await pathWorld();
     await writeFile(join(world.workspace, 'notes', 'secret.txt'), 'mine');
-    const base = await world.guard().walkBase('notes', OWNER);
-    for (const file of walkFiles(base, OPTIONS, { closed: 0, ignored: 0, ended: null })) {
+    const base = await baseOf(world.guard(), 'notes', OWNER);
+    for await (const file of walkFiles(base, OPTIONS, newLeftOut())) {
       await rename(join(world.workspace, 'notes'), join(world.workspace, 'moved'));
       await symlink(join(world.root, 'outside'), join(world.workspace, 'notes'));
-      const opened = file.open();
+      const opened = await file.open();
       expect(opened && readFileSync(opened.fd, 'utf8')).toBe('mine');
       if (opened !== undefined) closeSync(opened.fd);
     }
@@ -216,10 +231,10 @@ describe('what is swapped while the walk goes on', () => {
 
   test('a file that is gone is passed over', async () => {
     await using world = await pathWorld();
-    const base = await world.guard().walkBase('.', OWNER);
-    for (const file of walkFiles(base, OPTIONS, { closed: 0, ignored: 0, ended: null })) {
+    const base = await baseOf(world.guard(), '.', OWNER);
+    for await (const file of walkFiles(base, OPTIONS, newLeftOut())) {
       await rm(file.path);
-      expect([file.look(), file.open()]).toEqual([undefined, undefined]);
+      expect([file.look(), await file.open()]).toEqual([undefined, undefined]);
     }
   });
 });
@@ -227,16 +242,16 @@ describe('what is swapped while the walk goes on', () => {
 test('a walk ends at its most entries, or when it is told to', async () => {
   await using world = await pathWorld();
   for (let n = 0; n < 10; n += 1) await writeFile(join(world.workspace, `f${n}`), '');
-  const base = await world.guard().walkBase('.', OWNER);
-  const few = walk(base, { maxEntries: 4 });
+  const base = await baseOf(world.guard(), '.', OWNER);
+  const few = await walk(base, { maxEntries: 4 });
   expect([few.names.length, few.left.ended]).toEqual([4, 'entries']);
-  const left: LeftOut = { closed: 0, ignored: 0, ended: null };
-  expect([...walkFiles(base, { ...OPTIONS, want: () => 'stop' }, left)]).toEqual([]);
+  const left = newLeftOut();
+  expect(await Array.fromAsync(walkFiles(base, { ...OPTIONS, want: () => 'stop' }, left))).toEqual([]);
   expect(left.ended).toBe('stopped');
 });
 
 test('what is read of the rules is plain data that another thread can be given', async () => {
   await using world = await pathWorld();
-  const base = await world.guard().walkBase('.', { ...OWNER, approved: () => true });
+  const base = await baseOf(world.guard(), '.', OWNER);
   expect(structuredClone(base)).toEqual(base);
 });
