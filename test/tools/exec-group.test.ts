@@ -6,6 +6,7 @@ import type { SandboxEngine } from '../../src/core/security/enclosure/enclosure.
 import type { EnclosureRequest, Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
 import { createExecTool } from '../../src/core/tools/exec/exec.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
+import { runPlanned } from '../support/planned-calls.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 const ENGINE: SandboxEngine = {
@@ -38,7 +39,7 @@ async function enclosedFor(context: Partial<TestCall>): Promise<EnclosureRequest
     environment: {},
     clock: systemClock,
   });
-  await tool.execute({ command: 'true' }, testToolContext({ workingDirectory: workspace, ...context }));
+  await runPlanned(tool, { command: 'true' }, testToolContext({ workingDirectory: workspace, ...context }));
   return requests[0]?.role;
 }
 

@@ -64,7 +64,7 @@ export function guardCommand(command: string, place: CommandPlace = {}): Command
 }
 
 function sentenceOf(reasons: readonly string[]): string {
-  const shown = reasons.slice(0, MOST_REASONS);
+  const shown = reasons.slice(0, MOST_REASONS).map((reason) => reason.replaceAll(/\0(?:fetched|decoded)?/gu, '…'));
   const more = reasons.length > MOST_REASONS ? `, and ${reasons.length - MOST_REASONS} more` : '';
   return `This needs a yes in every mode: ${shown.join('; ')}${more}.`;
 }

@@ -121,7 +121,9 @@ export class CommandOutput {
 
   /** The end of a long output, after the last lines of stderr where they are in the part that is left out. */
   #lastErrors(beginning: string, end: string): string {
-    const errors = fromLine(withoutControls(this.#last.stderr.subarray(-LAST_BYTES)), '');
+    const { stderr } = this.#last;
+    const text = withoutControls(stderr);
+    const errors = stderr.length < LAST_BYTES ? text : fromLine(text, '');
     const isShown = !this.#hasBoth || errors === '' || `${beginning}\n${end}`.includes(errors.trimEnd());
     return isShown ? end : `[stderr]\n${errors.trimEnd()}\n${end.startsWith('[std') ? '' : '[stdout]\n'}${end}`;
   }
