@@ -1,4 +1,5 @@
-import type { Executed, Tool, ToolContext, ToolDecision } from '../../src/core/tools/tool.ts';
+import type { ToolDecision } from '../../src/core/tools/registry/decide.ts';
+import type { Executed, Tool, ToolContext } from '../../src/core/tools/tool.ts';
 
 /** Plans a call and runs it as soon as it is planned; whoever should be asked isn't. */
 export async function runPlanned(tool: Tool, params: object, context: ToolContext): Promise<Executed> {
