@@ -135,7 +135,7 @@ function snakeCase(name: string): string {
  * Arguments with the tool's own parameter names. A name is replaced only where the tool has no parameter of that name and
  * the right one is absent. Objects in lists, such as the edits of a patch, are read in the same way.
  */
-export function withOwnNames(schema: z.ZodObject, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function withOwnNames(schema: z.ZodObject, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const has = (name: string): boolean => Object.hasOwn(schema.shape, name);
   const own: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
