@@ -80,8 +80,11 @@ export function processTool(options: ProcessToolOptions): Tool {
       const process = all.find((one) => one.id === id);
       const about = targetsOf(params, process);
       if (action === 'list') return { about, run: async () => listOf(all) };
-      if (process === undefined) return { about, run: async () => errorResult(NAME, unknown(params, all)) };
       const shown = showsInGroup(escapeControlChars(`the output of ${id}`));
+      if (process === undefined) {
+        const reaches = action === 'write' ? undefined : shown;
+        return { about, reaches, run: async () => errorResult(NAME, unknown(params, all)) };
+      }
       switch (action) {
         case 'poll':
           return { about, reaches: shown, run: (signal) => poll(process, params, signal, options) };
