@@ -14,16 +14,16 @@ const addExpense = defineTool({
     euros: z.number().positive().describe('How much, e.g. 12.5.'),
     what: z.string().describe('What it was for, e.g. "train ticket".'),
   }),
-  // From 100 euros on, a person is asked before it runs.
-  decide: ({ euros, what }) => {
-    if (euros < 100) return { decision: 'allow' };
-    const reason = 'it is 100 euros or more';
-    const request = { title: 'Write down an expense', detail: `${euros.toFixed(2)} euros for ${what}`, reason };
-    return { decision: 'ask', reason, request };
-  },
-  execute: async ({ euros, what }) => {
-    await appendFile(file, `${euros.toFixed(2)},${JSON.stringify(what)}\n`);
-    return { title: `wrote down ${euros.toFixed(2)} euros for ${what}`, output: 'It is written down.' };
+  plan: ({ euros, what }) => {
+    const detail = `${euros.toFixed(2)} euros for ${what}`;
+    const run = async () => {
+      await appendFile(file, `${euros.toFixed(2)},${JSON.stringify(what)}\n`);
+      return { title: `wrote down ${detail}`, output: 'It is written down.' };
+    };
+    // From 100 euros on, a person is asked before it runs.
+    return euros < 100
+      ? { run }
+      : { run, asks: { title: 'Write down an expense', detail, reason: 'it is 100 euros or more' } };
   },
 });
 

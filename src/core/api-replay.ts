@@ -18,7 +18,7 @@ export type { Redact } from './security/redact/redact.ts';
 export type { CallRecord, EntryDraft } from './session/entry.ts';
 export { readTape } from './session/reader.ts';
 export { readTail } from './session/tape-tail.ts';
-export { ownName } from './tools/registry/aliases.ts';
+export { ownName } from './tools/registry/tool-table.ts';
 export { renderResult } from './tools/registry/result.ts';
 export { systemClock } from './util/clock.ts';
 export { silentLog } from './util/log.ts';

@@ -7,10 +7,9 @@ import type { PendingCall } from '../../src/core/agent/turn/steps.ts';
 import type { Live } from '../../src/core/agent/turn/live.ts';
 import type { App } from '../../src/core/app.ts';
 import type { EntryDraft } from '../../src/core/session/entry.ts';
-import type { Tool } from '../../src/core/tools/tool.ts';
 import { silentLog } from '../../src/core/util/log.ts';
 import { appWith } from '../support/app-with.ts';
-import { makeRegistry, result, tool } from '../support/simple-tools.ts';
+import { makeRegistry, result, tool, type Execute, type TestTool } from '../support/simple-tools.ts';
 import { tempFolder } from '../support/temp.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
@@ -18,7 +17,7 @@ const CALL = { type: 'tool-call', callId: 'T.1', providerCallId: 'p1', name: 'ac
 
 /** What a call of one tool leaves on the tape while a plugin has these hooks. */
 async function play(
-  execute: Tool['execute'],
+  execute: Execute,
   hooks: Hooks = {},
   {
     guard = false,
@@ -31,7 +30,7 @@ async function play(
     given?: string;
     live?: Live;
     /** Of the tool. */
-    more?: Partial<Tool>;
+    more?: TestTool;
     pending?: Partial<PendingCall>;
   } = {},
 ): Promise<EntryDraft | undefined> {
@@ -55,7 +54,7 @@ async function play(
 }
 
 test('a call that a plugin refuses does not run, and the model reads why', async () => {
-  const execute = vi.fn<Tool['execute']>(async () => result('never'));
+  const execute = vi.fn<Execute>(async () => result('never'));
   const entry = await play(execute, { beforeTool: () => ({ type: 'deny', reason: 'not on a Sunday' }) });
   expect(execute).not.toHaveBeenCalled();
   expect(entry).toMatchObject({ isError: true, output: expect.stringContaining('not on a Sunday') });
@@ -72,7 +71,7 @@ test('why a call failed is kept in one line for people; one that worked has no s
 });
 
 test('nor does it where a guard of a plugin breaks', async () => {
-  const execute = vi.fn<Tool['execute']>(async () => result('never'));
+  const execute = vi.fn<Execute>(async () => result('never'));
   const beforeTool: Hooks['beforeTool'] = () => {
     throw new Error('broken');
   };
@@ -142,7 +141,10 @@ test('an image that a tool shows is kept with its result, but not where a plugin
   expect(await play(() => shown(path), { afterTool })).not.toHaveProperty('images');
 });
 
-const WRITES: Partial<Tool> = { effect: 'effect', targets: ({ text }) => [{ kind: 'file', target: String(text) }] };
+const WRITES: TestTool = {
+  effect: 'effect',
+  plans: ({ text }) => ({ about: [{ kind: 'file', target: String(text) }] }),
+};
 const effect = (outcome: string): object => ({ tool: 'act', kind: 'file', target: 'a.md', outcome });
 
 test.each([

@@ -41,7 +41,7 @@ test('a disposed deadline never ends anything, whatever is still paused', async 
 test('a call that waits for a yes holds no slot', async () => {
   const slots = new Slots(1);
   const asking = tool('asking', {
-    decide: () => ({ decision: 'ask', reason: 'why', request: { title: 't', detail: 'd', reason: 'r' } }),
+    plans: () => ({ asks: { title: 't', detail: 'd', reason: 'r' } }),
     execute: async () => result('allowed'),
   });
   const registry = makeRegistry([asking, tool('other')]);

@@ -9,7 +9,7 @@ import { restoreJobs } from '../../src/extensions/cron/restore-jobs.ts';
 import type { PutReason } from '../../src/core/memory/files/kept-text.ts';
 import { MemoryStore } from '../../src/core/memory/files/store.ts';
 import { plainDisk } from '../../src/core/storage/disk.ts';
-import { PathGuard, type PathGuardOptions } from '../../src/core/security/paths/guard.ts';
+import { PathGuard, type Inside, type PathGuardOptions } from '../../src/core/security/paths/open-inside.ts';
 import { UndoLog, type UndoRecord } from '../../src/core/storage/undo-log.ts';
 import { silentLog } from '../../src/core/util/log.ts';
 import { appWith } from '../support/app-with.ts';
@@ -52,12 +52,12 @@ class MortalGuard extends PathGuard {
     this.#mortal = mortal;
   }
 
-  override writeFile(...args: Parameters<PathGuard['writeFile']>): ReturnType<PathGuard['writeFile']> {
-    return this.#mortal(() => super.writeFile(...args));
-  }
-
-  override removeFile(...args: Parameters<PathGuard['removeFile']>): ReturnType<PathGuard['removeFile']> {
-    return this.#mortal(() => super.removeFile(...args));
+  override async openInside(...args: Parameters<PathGuard['openInside']>): Promise<Inside> {
+    const place = await super.openInside(...args);
+    const [write, remove] = [place.write.bind(place), place.remove.bind(place)];
+    place.write = (...written) => this.#mortal(() => write(...written));
+    place.remove = () => this.#mortal(remove);
+    return place;
   }
 }
 

@@ -120,6 +120,10 @@ describe('a plugin of a wrong shape', () => {
     'has skills that are not there': [plugin("skills: './skills'"), 'skills: ./skills is not a folder of the package'],
     'has skills outside of its package': [plugin("skills: '..'"), 'skills: .. lies outside the package'],
     'is a guard by a word': [plugin("guard: 'yes'"), 'guard must be true or false'],
+    'has a tool that decides outside of its plan': [
+      plugin(`tools: [{ name: 'a_b', ${FINE}, decide: () => ({ decision: 'ask' }) }]`),
+      'tools[0] (a_b).decide must be left out: what plan() returns says who is asked',
+    ],
     'has two tools of one name': [
       plugin(`tools: [{ name: 'a_b', ${FINE} }, { name: 'a_b', ${FINE} }]`),
       'tools: two of them have the name "a_b"',
@@ -171,8 +175,8 @@ describe('a tool of a plugin that answers something wrong', () => {
     const tools = Object.entries(answers).map(
       ([name, [answer]]) => `{ name: 'say_${name}', ${FINE.replace(/async \(\) => .*$/u, `() => (${answer})`)} }`,
     );
-    const decides = `{ name: 'say_decide', ${FINE}, decide: () => ({ decision: 'maybe' }) }`;
-    await using world = await worldWith({ odd: plugin(`tools: [${[...tools, decides].join(', ')}]`) });
+    const plans = `{ name: 'say_plan', ${FINE}, plan: () => ({ run: 5 }) }`;
+    await using world = await worldWith({ odd: plugin(`tools: [${[...tools, plans].join(', ')}]`) });
     const results = async (name: string): Promise<string> => {
       world.model.reply({ calls: [{ name, arguments: {} }] }, 'I saw it.');
       expect(await world.assistant.run(`call ${name}`), name).toMatchObject({ outcome: 'answered' });
@@ -184,7 +188,7 @@ describe('a tool of a plugin that answers something wrong', () => {
       expect(told).toContain(`say_${name} ran, but its result can’t be read.`);
       expect(told).not.toContain('[error]');
     }
-    expect(await results('say_decide')).toContain('Its tool say_decide: decide must be {decision: "allow"}');
+    expect(await results('say_plan')).toContain('Its tool say_plan: plan.run must be a function, but 5 was given');
   });
 });
 

@@ -55,13 +55,10 @@ const LEFT: Readonly<Record<string, string>> = {
   'core/memory/facts/source.ts: memory_write': 'the same',
   'core/memory/facts/text.ts: memory_write': 'the same',
   'core/security/access/taint.ts: cron': 'a target of lasting writes, in the public types of tools',
-  'core/security/paths/rules.ts: browser':
-    'closed in each home, also where no program is known, as in the sandbox’s arguments',
   'core/skills/allowed-tools.ts: cron':
     'names that other assistants give to tools, for skills that are read without an assistant',
   'core/skills/allowed-tools.ts: spawn': 'the same',
-  'core/tools/mcp/stdio.ts: spawn': 'an event of the processes of Node',
-  'core/tools/registry/aliases.ts: spawn': 'names that models call by habit are one table',
+  'core/tools/registry/tool-table.ts: spawn': 'names that models call by habit are one table',
   'core/config/init.ts: anthropic': 'the services whose keys a new configuration shows as examples',
   'core/config/init.ts: openai': 'the same',
   'core/config/schema/agents.ts: telegram': 'an example in the documentation of a key',

@@ -1,28 +1,30 @@
 import { vi } from 'vitest';
 import type { MemoryChange } from '../../src/core/agent/consolidation/record.ts';
+import type * as tools from '../../src/core/tools/tool.ts';
 import type * as archiveMemory from '../../src/core/agent/consolidation/memory-change.ts';
-import type * as registry from '../../src/core/tools/registry/registry.ts';
 
 /*
  * Takes the guards out of an assistant: every call is allowed, every role may do everything, every path and address is
  * open, the memory believes everybody, and secrets are shown. What is left shows that a case would do its harm.
  */
 
-vi.mock('../../src/core/tools/registry/registry.ts', async (original) => {
-  const real = await original<typeof registry>();
-  return {
-    ...real,
-    ToolRegistry: class extends real.ToolRegistry {
-      override decide(): ReturnType<registry.ToolRegistry['decide']> {
-        return Promise.resolve({ decision: 'allow' });
-      }
-    },
-  };
-});
-vi.mock('../../src/core/tools/registry/policy.ts', async (original) => ({
+vi.mock('../../src/core/tools/registry/decide.ts', async (original) => ({
   ...(await original<object>()),
+  decide: () => ({ decision: 'allow' }),
   refusalOf: () => null,
 }));
+vi.mock('../../src/core/tools/tool.ts', async (original) => {
+  const real = await original<typeof tools>();
+  const defineTool: typeof real.defineTool = (definition) => {
+    const tool = real.defineTool(definition);
+    const plan = tool.plan.bind(tool);
+    // What only the owner may do in a direct chat, everybody may.
+    const asOwner = { role: 'owner', origin: 'user', chatType: 'direct' } as const;
+    tool.plan = (params, context) => plan(params, { ...context, person: { ...context.person, ...asOwner } });
+    return tool;
+  };
+  return { ...real, defineTool };
+});
 vi.mock('../../src/core/security/paths/rules.ts', async (original) => ({
   ...(await original<object>()),
   decidePath: (path: string) => ({ decision: 'allow', path }),

@@ -37,10 +37,9 @@ describe('a program brings', () => {
       ...dice,
       name: 'roll_gold',
       effect: 'effect',
-      decide: () => ({
-        decision: 'ask',
-        reason: 'it costs money',
-        request: { title: 'Roll', detail: 'a golden die', reason: 'it costs money' },
+      plan: ({ sides }) => ({
+        run: async () => ({ title: `rolled ${sides}`, output: `${sides} it is` }),
+        asks: { title: 'Roll', detail: 'a golden die', reason: 'it costs money' },
       }),
     });
     await using library = await startLibrary({ tools: [dice, careful] });

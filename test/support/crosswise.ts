@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { link, mkdir, readdir, symlink } from 'node:fs/promises';
+import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { homeOf, put } from './agents-world.ts';
 import type { ScriptedCall } from './model-script.ts';
@@ -55,7 +55,6 @@ export async function furnish(home: string, name: Name): Promise<void> {
   await put(home, 'workspace/SOUL.md', `You are ${name}. ${canary(name, 'soul')}\n`);
   await put(home, 'workspace/secret.txt', `${canary(name, 'file')}\n`);
   await put(home, 'workspace/notes/deep/secret.txt', `${canary(name, 'deep')}\n`);
-  await put(home, 'workspace/notes/linked.txt', `${canary(name, 'linked')}\n`);
   await put(home, 'workspace/memory/MEMORY.md', `# Memory\n\n- ${canary(name, 'memory')}\n`);
   await put(home, 'workspace/memory/HISTORY.md', `[2026-11-01] ${canary(name, 'history')}\n`);
   const skill = `---\nname: own-${name}\ndescription: The skill of ${name}.\n---\n${canary(name, 'skill')}\n`;
@@ -88,7 +87,6 @@ export function attemptsOn(target: Target, from: { readonly workspace: string })
     { is: 'read_file media', by: reads(join(home, attached)), worksAtHome: true },
     { is: 'read_file through a link to a file', by: reads(`links/${name}-file`), worksAtHome: true },
     { is: 'read_file through a link to the folder', by: reads(`links/${name}-folder/secret.txt`), worksAtHome: true },
-    { is: 'read_file of a hard link', by: reads(`links/${name}-hard`) },
     { is: 'list_dir', by: call('list_dir', { path: inWorkspace('skills') }), worksAtHome: true },
     { is: 'list_dir of the home', by: call('list_dir', { path: home }) },
     { is: 'glob', by: call('glob', { pattern: '**/*own-*', path: workspace }) },
@@ -177,7 +175,6 @@ export async function putLinks(workspace: string, { name, workspace: theirs }: T
   await mkdir(folder, { recursive: true });
   await symlink(join(theirs, 'secret.txt'), join(folder, `${name}-file`));
   await symlink(theirs, join(folder, `${name}-folder`));
-  await link(join(theirs, 'notes/linked.txt'), join(folder, `${name}-hard`));
 }
 
 /** Says something to an assistant and waits for the answer, a text with `ends` where that is given; resolves with what was answered. */

@@ -1,13 +1,12 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { PathGuard, type PathGuardOptions } from '../../src/core/security/paths/guard.ts';
+import { PathGuard, type Inside, type PathGuardOptions } from '../../src/core/security/paths/open-inside.ts';
 import { ChangeLog } from '../../src/core/storage/change-log.ts';
 import { MediaStore } from '../../src/core/storage/media.ts';
 import { createDocumentReader } from '../../src/core/tools/documents/document-reader.ts';
-import { editFileTool } from '../../src/core/tools/files/edit-file.ts';
-import { applyPatchTool } from '../../src/core/tools/files/apply-patch.ts';
-import { createFindFiles, type FindFiles } from '../../src/core/tools/files/search/find-thread.ts';
+import { applyPatchTool, editFileTool } from '../../src/core/tools/files/edit.ts';
+import { createFindFiles, type FindFiles } from '../../src/core/tools/files/search/find.ts';
 import { globFiles } from '../../src/core/tools/files/search/glob-files.ts';
 import { globTool } from '../../src/core/tools/files/search/glob.ts';
 import { grepFiles } from '../../src/core/tools/files/search/grep-files.ts';
@@ -110,9 +109,9 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
 
 const findHere: FindFiles = async (task) => {
   const ports = { elapsed: () => 0, progress: () => {} };
-  return task.kind === 'glob'
+  return await (task.kind === 'glob'
     ? globFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports)
-    : grepFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports);
+    : grepFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports));
 };
 
 class WatchedGuard extends PathGuard {
@@ -123,10 +122,13 @@ class WatchedGuard extends PathGuard {
     this.#beforeWrite = beforeWrite;
   }
 
-  override async writeFile(
-    ...[path, bytes, use]: Parameters<PathGuard['writeFile']>
-  ): ReturnType<PathGuard['writeFile']> {
-    await this.#beforeWrite?.(this.resolve(path));
-    return await super.writeFile(path, bytes, use);
+  override async openInside(...args: Parameters<PathGuard['openInside']>): Promise<Inside> {
+    const place = await super.openInside(...args);
+    const write = place.write.bind(place);
+    place.write = async (...written) => {
+      await this.#beforeWrite?.(place.path);
+      await write(...written);
+    };
+    return place;
   }
 }

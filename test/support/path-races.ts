@@ -2,9 +2,17 @@ import { execFileSync, spawn } from 'node:child_process';
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { PathGuard } from '../../src/core/security/paths/guard.ts';
-import { AppError } from '../../src/core/util/errors.ts';
-import { GUEST, OWNER, pathWorld, readThrough, TAINTED, type PathWorld } from './path-world.ts';
+import type { PathCaller } from '../../src/core/security/paths/rules.ts';
+import { editFileTool } from '../../src/core/tools/files/edit.ts';
+import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
+import { readFileTool } from '../../src/core/tools/files/read-file.ts';
+import { grepTool } from '../../src/core/tools/files/search/grep.ts';
+import { grepFiles } from '../../src/core/tools/files/search/grep-files.ts';
+import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
+import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
+import type { ToolResult } from '../../src/core/tools/tool.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
+import { contextOf, GUEST, OWNER, pathWorld, TAINTED, type PathWorld } from './path-world.ts';
 
 /** How much a race must have seen before it ends. */
 export interface RaceSize {
@@ -60,11 +68,19 @@ export interface Race {
   readonly way?: Way;
   /** Makes what is swapped, and says what: two places. */
   prepare(world: PathWorld): Promise<{ readonly good: string; readonly bad: string }>;
-  /** One try; answers whether it got through. Throws what the guard throws. */
-  attempt(guard: PathGuard, round: number): Promise<boolean>;
-  /** Where only refusals can come out, since each way is closed. */
-  readonly alwaysRefused?: boolean;
+  /** One try: a call of a tool. */
+  attempt(call: RaceCall, round: number): Promise<ToolResult>;
+  /** What a call that got through may answer. @default anything */
+  readonly answers?: RegExp;
+  /** What is swapped is only met on the way, so that no call is refused. */
+  readonly isPassedOver?: true;
 }
+
+/** Calls a tool on behalf of somebody, whom nobody answers. */
+type RaceCall = (name: string, args: Readonly<Record<string, unknown>>, caller?: PathCaller) => Promise<ToolResult>;
+
+/** What stands in files that no call of a race may show. */
+const SECRETS = /OUTSIDE|CONFIG|PRIVATE|hidden/u;
 
 /** Runs a race and proves that nothing outside was touched; what `attempt` learned it checks itself. */
 export async function runRace(race: Race, size: RaceSize): Promise<RaceFigures> {
@@ -77,7 +93,7 @@ export async function runRace(race: Race, size: RaceSize): Promise<RaceFigures> 
   await writeFile(join(workspace, 'notes', 'secret.txt'), 'inside');
   const { good, bad } = await race.prepare(world);
   const before = await everything(root, home, workspace);
-  const guard = world.guard();
+  const call = raceTools(world);
   const child = spawn(process.execPath, ['-e', SWAPPER, workspace, race.way ?? 'link', good, bad], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -97,10 +113,10 @@ export async function runRace(race: Race, size: RaceSize): Promise<RaceFigures> 
   let swaps = await swapsSoFar();
   try {
     for (let round = 1; round <= size.tries || swaps < size.swaps; round += 1) {
-      const passed = await race.attempt(guard, round).catch((error: unknown) => {
-        if (error instanceof AppError) return false;
-        throw error;
-      });
+      const { output, isError } = await race.attempt(call, round);
+      expect(output).not.toMatch(SECRETS);
+      const passed = isError !== true;
+      if (passed) expect(output).toMatch(race.answers ?? /./u);
       if (passed) seen.passed += 1;
       else seen.refused += 1;
       if (round % 50 === 0) swaps = await swapsSoFar();
@@ -128,17 +144,46 @@ async function everything(root: string, home: string, workspace: string): Promis
   };
 }
 
-/** True when the text is that of the allowed file; anything else than it is a leak. */
-async function readsInside(guard: PathGuard, path: string, use = OWNER): Promise<boolean> {
-  const text = await readThrough(guard, path, use);
-  expect(text).toBe('inside');
-  return true;
+/** The file tools, as the program calls them; the search runs in this thread. */
+function raceTools(world: PathWorld): RaceCall {
+  const guard = world.guard();
+  const registry = new ToolRegistry({
+    policy: { allow: ['*'], deny: [], guest: ['*'] },
+    clock: systemClock,
+    redact: (text) => text,
+    maxOutput: 16_000,
+  });
+  const pageChars = 15_000;
+  const files = { guard, changes: { recordChange: async () => {} } };
+  const ports = { elapsed: () => 0, progress: () => {} };
+  registry.register(readFileTool({ guard, pageChars, readDocument: () => Promise.reject(new Error('no document')) }));
+  registry.register(listDirTool(guard));
+  registry.register(writeFileTool(files));
+  registry.register(editFileTool(files));
+  registry.register(
+    grepTool({
+      guard,
+      pageChars,
+      find: async (task) => {
+        if (task.kind !== 'grep') throw new TypeError('not a search of texts');
+        return await grepFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports);
+      },
+    }),
+  );
+  return (name, args, caller = OWNER) => registry.run({ name, arguments: JSON.stringify(args) }, contextOf(caller));
 }
 
-async function writes(guard: PathGuard, path: string, use = OWNER): Promise<boolean> {
-  await guard.writeFile(path, Buffer.from('inside'), use);
-  return true;
-}
+const READ = /^1\tinside$/u;
+
+const read =
+  (path: string, caller?: PathCaller): Race['attempt'] =>
+  (call) =>
+    call('read_file', { path }, caller);
+
+const write =
+  (pathOf: (round: number) => string, caller?: PathCaller): Race['attempt'] =>
+  (call, round) =>
+    call('write_file', { path: pathOf(round), content: 'inside' }, caller);
 
 const inside = (world: PathWorld): string => join(world.workspace, 'a.txt');
 const notes = (world: PathWorld): string => join(world.workspace, 'notes');
@@ -155,11 +200,13 @@ function between(good: (world: PathWorld) => string, bad: (world: PathWorld) => 
 export const RACES: Readonly<Record<string, Race>> = {
   'reading through a link that leads outside': {
     prepare: between(inside, (world) => join(outside(world), 'secret.txt')),
-    attempt: (guard) => readsInside(guard, 'swap'),
+    attempt: read('swap'),
+    answers: READ,
   },
   'reading through a folder that leads outside': {
     prepare: between(notes, outside),
-    attempt: (guard) => readsInside(guard, 'swap/secret.txt'),
+    attempt: read('swap/secret.txt'),
+    answers: READ,
   },
   'reading in a folder that becomes a link': {
     way: 'folder',
@@ -168,49 +215,62 @@ export const RACES: Readonly<Record<string, Race>> = {
       await writeFile(join(world.workspace, 'swap', 'secret.txt'), 'inside');
       return { good: 'swap', bad: outside(world) };
     },
-    attempt: (guard) => readsInside(guard, 'swap/secret.txt'),
+    attempt: read('swap/secret.txt'),
+    answers: READ,
   },
   "reading through a link to the assistant's configuration": {
     prepare: between(inside, (world) => join(world.home, 'config.json')),
-    attempt: (guard) => readsInside(guard, 'swap'),
-  },
-  'reading a name that becomes a hard link to the configuration': {
-    way: 'hardlink',
-    prepare: async (world) => {
-      await writeFile(join(world.workspace, 'swap'), 'inside');
-      return { good: inside(world), bad: join(world.home, 'config.json') };
-    },
-    attempt: (guard) => readsInside(guard, 'swap'),
+    attempt: read('swap'),
+    answers: READ,
   },
   "reading the owner's memory as a guest": {
     prepare: between(inside, (world) => join(world.workspace, 'memory', 'MEMORY.md')),
-    attempt: (guard) => readsInside(guard, 'swap', GUEST),
+    attempt: read('swap', { ...GUEST, taint: { untrusted: false } }),
+    answers: READ,
   },
   'reading credentials that nobody allowed': {
     prepare: between(inside, (world) => join(world.workspace, '.env')),
-    attempt: (guard) => readsInside(guard, 'swap', { ...OWNER }),
+    attempt: read('swap'),
+    answers: READ,
   },
   'reading a file that becomes a pipe': {
     prepare: async (world) => {
       execFileSync('mkfifo', [join(world.workspace, 'pipe')]);
       return await between(inside, () => join(world.workspace, 'pipe'))(world);
     },
-    attempt: (guard) => readsInside(guard, 'swap'),
+    attempt: read('swap'),
+    answers: READ,
   },
   'listing a folder that leads outside': {
     prepare: async (world) => {
       await writeFile(join(outside(world), 'hidden'), 'x');
       return await between(notes, outside)(world);
     },
-    attempt: async (guard) => {
-      const { entries } = await guard.list('swap', OWNER);
-      expect(entries).toEqual([{ name: 'secret.txt', kind: 'file', size: 6 }]);
-      return true;
+    attempt: (call) => call('list_dir', { path: 'swap' }),
+    answers: /^secret\.txt {2}\d bytes$/u,
+  },
+  'searching a workspace in which a folder becomes a link': {
+    way: 'folder',
+    prepare: async (world) => {
+      await mkdir(join(world.workspace, 'swap'));
+      await writeFile(join(world.workspace, 'swap', 'secret.txt'), 'inside');
+      return { good: 'swap', bad: outside(world) };
     },
+    attempt: (call) => call('grep', { pattern: 'inside|OUTSIDE|CONFIG', context: 1 }),
+    isPassedOver: true,
+  },
+  'searching in a file that leads outside': {
+    prepare: between(inside, (world) => join(outside(world), 'secret.txt')),
+    attempt: (call) => call('grep', { pattern: '.', path: 'swap' }),
+    answers: /inside/u,
+  },
+  'editing a file through a link that leads outside': {
+    prepare: between(inside, (world) => join(outside(world), 'secret.txt')),
+    attempt: (call) => call('edit_file', { path: 'swap', oldText: 'inside', newText: 'inside' }),
   },
   'writing into a folder that leads outside': {
     prepare: between(notes, outside),
-    attempt: (guard, round) => writes(guard, `swap/w${round % 50}.txt`),
+    attempt: write((round) => `swap/w${round % 50}.txt`),
   },
   'writing in a folder that becomes a link': {
     way: 'folder',
@@ -218,15 +278,15 @@ export const RACES: Readonly<Record<string, Race>> = {
       await mkdir(join(world.workspace, 'swap'));
       return { good: 'swap', bad: outside(world) };
     },
-    attempt: (guard, round) => writes(guard, `swap/w${round % 50}.txt`),
+    attempt: write((round) => `swap/w${round % 50}.txt`),
   },
   'making folders beneath one that leads outside': {
     prepare: between(notes, outside),
-    attempt: (guard, round) => writes(guard, `swap/d${round}/e/w.txt`),
+    attempt: write((round) => `swap/d${round}/e/w.txt`),
   },
   'replacing a file through a link that leads outside': {
     prepare: between(inside, (world) => join(outside(world), 'secret.txt')),
-    attempt: (guard) => writes(guard, 'swap'),
+    attempt: write(() => 'swap'),
   },
   'writing to a name that becomes a hard link to the configuration': {
     way: 'hardlink',
@@ -234,22 +294,10 @@ export const RACES: Readonly<Record<string, Race>> = {
       await writeFile(join(world.workspace, 'swap'), 'inside');
       return { good: inside(world), bad: join(world.home, 'config.json') };
     },
-    attempt: (guard) => writes(guard, 'swap'),
-    alwaysRefused: true,
+    attempt: write(() => 'swap'),
   },
   'writing skills in a tainted turn': {
     prepare: between(notes, (world) => join(world.workspace, 'skills')),
-    attempt: (guard, round) => writes(guard, `swap/w${round % 50}.txt`, TAINTED),
-  },
-  'removing a file in a folder that leads outside': {
-    prepare: between(notes, outside),
-    attempt: async (guard) => {
-      const { handle, stat } = await guard.openForReading('swap/secret.txt', OWNER);
-      await handle.close();
-      await guard.removeFile('swap/secret.txt', { ...OWNER, unchangedSince: stat });
-      // The next try finds it again, wherever the link leads now only the folder inside lacks it.
-      await guard.writeFile('notes/secret.txt', Buffer.from('inside'), OWNER);
-      return true;
-    },
+    attempt: write((round) => `swap/w${round % 50}.txt`, TAINTED),
   },
 };

@@ -1,6 +1,14 @@
 import * as z from 'zod';
 import { ToolRegistry, type RegistryOptions } from '../../src/core/tools/registry/registry.ts';
-import { defineTool, type Tool, type ToolDefinition, type ToolResult } from '../../src/core/tools/tool.ts';
+import {
+  defineTool,
+  type Denied,
+  type Executed,
+  type Plan,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/core/tools/tool.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** What `makeRegistry` takes out of everything. */
@@ -19,15 +27,33 @@ export function makeRegistry(tools: readonly Tool[], options: Partial<RegistryOp
   return registry;
 }
 
+export type Execute = (params: Record<string, unknown>, context: ToolContext) => Promise<Executed>;
+
+export interface TestTool extends Partial<Omit<Tool, 'name' | 'parameters' | 'plan'>> {
+  readonly execute?: Execute;
+  /** What its plans hold beside `run`, or why they are denied. */
+  readonly plans?: (
+    params: Record<string, unknown>,
+    context: ToolContext,
+  ) => Omit<Plan, 'run'> | Denied | Promise<Omit<Plan, 'run'> | Denied>;
+}
+
 /** A tool that does nothing and says `done`. */
-export function tool(name: string, overrides: Partial<Omit<ToolDefinition, 'name' | 'parameters'>> = {}): Tool {
+export function tool(
+  name: string,
+  { execute = async () => result('done'), plans = () => ({}), ...traits }: TestTool = {},
+): Tool {
   return defineTool({
     name,
     description: `The tool ${name}.`,
     parameters: z.object({ text: z.string().optional().describe('Anything') }),
     effect: 'none',
-    execute: async () => result('done'),
-    ...overrides,
+    ...traits,
+    plan: async (params, context) => {
+      const planned = await plans(params, context);
+      if ('denied' in planned) return planned;
+      return { run: (signal) => execute(params, { ...context, signal }), ...planned };
+    },
   });
 }
 
@@ -41,11 +67,7 @@ export const call = (name: string, args = '{}'): { name: string; arguments: stri
 export function askingTool(approvedWith: (string | undefined)[]): Tool {
   return tool('send', {
     effect: 'effect',
-    decide: () => ({
-      decision: 'ask',
-      reason: 'it leaves the machine',
-      request: { title: 'Send', detail: 'send 5 to Ann', reason: 'it leaves the machine' },
-    }),
+    plans: () => ({ asks: { title: 'Send', detail: 'send 5 to Ann', reason: 'it leaves the machine' } }),
     execute: async (_params, { approval }) => {
       approvedWith.push(approval?.covers);
       return result('sent');

@@ -11,7 +11,7 @@ import { callTitle } from '../../src/core/tools/registry/result.ts';
 import { defineTool, type ApprovalRequest, type Tool } from '../../src/core/tools/tool.ts';
 import { silentLog } from '../../src/core/util/log.ts';
 import { appWith } from '../support/app-with.ts';
-import { makeRegistry, result, tool, TOKEN } from '../support/simple-tools.ts';
+import { makeRegistry, result, tool, TOKEN, type TestTool } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
 type Inner = { tool: string; arguments?: object };
@@ -84,7 +84,7 @@ async function play(calls: readonly Inner[], options: PlayOptions = {}): Promise
   return { output: entry.output, entry, drafts, interrupted, spilled };
 }
 
-const says = (name: string, text: string, more: Partial<Tool> = {}): Tool =>
+const says = (name: string, text: string, more: TestTool = {}): Tool =>
   tool(name, { execute: async () => result(text), ...more });
 
 const act = (log: string[]): Tool =>
@@ -205,7 +205,7 @@ describe('a batch', () => {
     };
     const ask = (name: string): Tool =>
       says(name, `did ${name}`, {
-        decide: () => ({ decision: 'ask', reason: 'why', request: { title: 'May I', detail: name, reason: 'why' } }),
+        plans: () => ({ asks: { title: 'May I', detail: name, reason: 'why' } }),
       });
     const { output } = await play([{ tool: 'a' }, { tool: 'b' }, { tool: 'c' }], {
       tools: [ask('a'), ask('b'), ask('c')],

@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { onlyReads } from '../../src/core/tools/exec/only-reads.ts';
-import { NO_TARGETS } from '../../src/core/tools/tool.ts';
+import { onlyReads } from '../../src/core/tools/exec/always-allow.ts';
 import { AppError } from '../../src/core/util/errors.ts';
-import { call, makeRegistry, result, TOKEN, tool } from '../support/simple-tools.ts';
+import { call, makeRegistry, result, TOKEN, tool, type TestTool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const runs =
-  (target: string): NonNullable<ReturnType<typeof tool>['targets']> =>
-  () => [{ kind: 'command', target }];
+  (target: string): TestTool['plans'] =>
+  () => ({ about: [{ kind: 'command', target }] });
 
 describe('what a call did, as data', () => {
   test('has the exit code of a command and no secret', async () => {
     const execute = async () => result('', { isError: true, metadata: { exitCode: 3 } });
-    const registry = makeRegistry([tool('exec', { effect: 'effect', targets: runs(`curl ${TOKEN}`), execute })]);
+    const registry = makeRegistry([tool('exec', { effect: 'effect', plans: runs(`curl ${TOKEN}`), execute })]);
     expect((await registry.run(call('exec'), testToolContext())).effects).toEqual([
       { tool: 'exec', outcome: 'failed', kind: 'command', target: 'curl [redacted]', exitCode: 3 },
     ]);
@@ -23,14 +22,14 @@ describe('what a call did, as data', () => {
     const thrown = new AppError('path-refused', 'a.md does not exist.', { facts: { code: 'ENOENT' } });
     const edits = tool('edit', {
       effect: 'effect',
-      targets: () => [{ kind: 'file', target: 'a.md' }],
+      plans: () => ({ about: [{ kind: 'file', target: 'a.md' }] }),
       execute: async () => {
         throw thrown;
       },
     });
     const exec = tool('exec', {
       effect: 'effect',
-      targets: runs('pip'),
+      plans: runs('pip'),
       execute: async () => result('', { isError: true, metadata: { exitCode: 127 } }),
     });
     const registry = makeRegistry([edits, exec]);
@@ -40,9 +39,10 @@ describe('what a call did, as data', () => {
   });
 
   test('is refused where a rule or a person said no, under the name of the tool that an alias means', async () => {
-    const registry = makeRegistry([tool('exec', { effect: 'effect', role: 'owner', targets: runs('ls') })]);
+    const registry = makeRegistry([tool('exec', { effect: 'effect', role: 'owner', plans: runs('ls') })]);
     const { effects } = await registry.run(call('bash'), testToolContext({ role: 'trusted' }));
-    expect(effects).toEqual([{ tool: 'exec', outcome: 'refused', kind: 'command', target: 'ls' }]);
+    // A call that its role may not make isn't planned, so nothing else is known of it.
+    expect(effects).toEqual([{ tool: 'exec', outcome: 'refused', kind: 'call', target: null }]);
   });
 
   test('is unknown where the call ran into its limit', async () => {
@@ -53,11 +53,8 @@ describe('what a call did, as data', () => {
     expect((await running).effects).toEqual([{ tool: 'deaf', outcome: 'unknown', kind: 'call', target: null }]);
   });
 
-  test('names no target where the arguments do not fit, and where the tool cannot tell', async () => {
-    const targets = (): never => {
-      throw new Error('broken');
-    };
-    const registry = makeRegistry([tool('act', { effect: 'effect', targets })]);
+  test('names no target where the arguments do not fit, and where the tool does not say', async () => {
+    const registry = makeRegistry([tool('act', { effect: 'effect' })]);
     const none = { tool: 'act', kind: 'call', target: null };
     expect((await registry.run(call('act', '[1]'), testToolContext())).effects).toEqual([
       { ...none, outcome: 'failed' },
@@ -65,15 +62,24 @@ describe('what a call did, as data', () => {
     expect((await registry.run(call('act'), testToolContext())).effects).toEqual([{ ...none, outcome: 'done' }]);
   });
 
+  test('has what a denied call would have been about', async () => {
+    const plans: TestTool['plans'] = () => ({ denied: 'no', about: [{ kind: 'file', target: 'a.md' }] });
+    const { effects } = await makeRegistry([tool('act', { effect: 'effect', plans })]).run(
+      call('act'),
+      testToolContext(),
+    );
+    expect(effects).toEqual([{ tool: 'act', outcome: 'refused', kind: 'file', target: 'a.md' }]);
+  });
+
   test('is nothing of a tool that only asks a person, whatever its arguments are', async () => {
-    const registry = makeRegistry([tool('ask', { effect: 'idempotent', targets: NO_TARGETS })]);
+    const registry = makeRegistry([tool('ask', { effect: 'idempotent', onlyReads: true })]);
     expect(await registry.run(call('ask', '[1]'), testToolContext())).not.toHaveProperty('effects');
   });
 
   test('has a long target in few characters, and two that differ at their ends stay two', async () => {
     const long = 'x'.repeat(5_000);
     const targetOf = async (target: string): Promise<string> => {
-      const registry = makeRegistry([tool('exec', { effect: 'effect', targets: runs(target) })]);
+      const registry = makeRegistry([tool('exec', { effect: 'effect', plans: runs(target) })]);
       return (await registry.run(call('exec'), testToolContext())).effects?.[0]?.target ?? '';
     };
     const [one, other] = [await targetOf(`${long}1`), await targetOf(`${long}2`)];

@@ -1,6 +1,7 @@
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openAllowed, type FileAccess } from '../../src/core/tools/files/access.ts';
 import { readWhole, writeThrough } from '../../src/core/tools/files/whole-file.ts';
 import { memoryWriteTool } from '../../src/extensions/memory/write-tool.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
@@ -17,12 +18,14 @@ describe('a yes to a file', () => {
     await using files = await fileTools();
     const env = await files.put('.env', 'KEY=1');
     const other = await files.put('sub/.env', 'KEY=2');
-    const context = testToolContext({ workingDirectory: files.workspace, approved: env });
-    expect((await readWhole(files.guard, '.env', context)).bytes.toString()).toBe('KEY=1');
-    await expect(readWhole(files.guard, 'sub/.env', context)).rejects.toThrow('needs a yes');
-    await expect(
-      readWhole(files.guard, 'sub/.env', testToolContext({ workingDirectory: files.workspace, approved: `${other} ` })),
-    ).rejects.toThrow();
+    const context = (approved: string) => testToolContext({ workingDirectory: files.workspace, approved });
+    const read = async (path: string, approved: string): Promise<string> => {
+      using place = await openAllowed(files.guard, { path, access: 'read' }, context(approved));
+      return (await readWhole(place, path, context(approved))).bytes.toString();
+    };
+    expect(await read('.env', env)).toBe('KEY=1');
+    await expect(read('sub/.env', env)).rejects.toThrow('needs a yes');
+    await expect(read('sub/.env', `${other} `)).rejects.toThrow('needs a yes');
   });
 
   test('is not asked for where the place is closed', async () => {
@@ -40,41 +43,42 @@ describe('a yes to a file', () => {
 });
 
 describe('what a write replaces', () => {
+  /** Writes `new` into `a.txt`, which holds `old`. */
+  async function write(files: FileTools, recordChange: FileAccess['changes']['recordChange']): Promise<void> {
+    await files.put('a.txt', 'old');
+    const context = testToolContext({ workingDirectory: files.workspace });
+    using place = await openAllowed(files.guard, { path: 'a.txt', access: 'write' }, context);
+    await writeThrough(
+      { guard: files.guard, changes: { recordChange } },
+      place,
+      { path: 'a.txt', bytes: NEW },
+      context,
+    );
+  }
+
   test('is kept before it is replaced', async () => {
     await using files = await fileTools();
-    await files.put('a.txt', 'old');
     const kept: string[] = [];
-    const changes = {
-      recordChange: async ({ before }: { readonly before: { readonly bytes: Uint8Array | null } | null }) => {
-        kept.push(`${String(before?.bytes)} while the file says ${await textOf(files, 'a.txt')}`);
-      },
-    };
-    const context = testToolContext({ workingDirectory: files.workspace });
-    await writeThrough({ guard: files.guard, changes }, { path: 'a.txt', bytes: NEW }, context);
+    await write(files, async ({ before }) => {
+      kept.push(`${String(before?.bytes)} while the file says ${await textOf(files, 'a.txt')}`);
+    });
     expect(kept).toEqual(['old while the file says old']);
     expect(await textOf(files, 'a.txt')).toBe('new');
   });
 
   test('is not recorded where it may not be replaced', async () => {
     await using files = await fileTools();
-    const recorded: unknown[] = [];
-    const changes = { recordChange: async (change: unknown) => void recorded.push(change) };
     await using folder = await tempFolder();
     const readRoots = [await realpath(folder.path)];
-    const context = testToolContext({ workingDirectory: files.workspace, readRoots });
     const path = join(readRoots[0] ?? '', 'read-only.txt');
     await writeFile(path, 'old');
-    await expect(writeThrough({ guard: files.guard, changes }, { path, bytes: NEW }, context)).rejects.toThrow();
-    expect(recorded).toEqual([]);
+    expect(await files.call('write_file', { path, content: 'new' }, { readRoots })).toMatchObject({ refused: true });
+    expect(await files.changes.of('terminal:test', 'turn-1')).toEqual([]);
   });
 
   test('stays where it cannot be kept', async () => {
     await using files = await fileTools();
-    await files.put('a.txt', 'old');
-    const changes = { recordChange: () => Promise.reject(new Error('the disk is full')) };
-    const context = testToolContext({ workingDirectory: files.workspace });
-    const writing = writeThrough({ guard: files.guard, changes }, { path: 'a.txt', bytes: NEW }, context);
-    await expect(writing).rejects.toThrow('the disk is full');
+    await expect(write(files, () => Promise.reject(new Error('the disk is full')))).rejects.toThrow('the disk is full');
     expect(await textOf(files, 'a.txt')).toBe('old');
   });
 });
@@ -92,7 +96,7 @@ test('a file name in a list is one line and no markup', async () => {
 test('the memory is changed for the owner alone, whatever a role may call', async () => {
   const tool = memoryWriteTool({ change: () => Promise.reject(new Error('not reached')) });
   for (const role of ['trusted', 'guest'] as const) {
-    expect(await tool.decide?.({ fact: 'x' }, testToolContext({ role }))).toMatchObject({ decision: 'deny' });
+    expect(await tool.plan({ fact: 'x' }, testToolContext({ role }))).toHaveProperty('denied');
   }
-  expect(await tool.decide?.({ fact: 'x' }, testToolContext())).toEqual({ decision: 'allow' });
+  expect(await tool.plan({ fact: 'x' }, testToolContext())).toHaveProperty('run');
 });

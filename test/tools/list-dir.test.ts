@@ -69,23 +69,6 @@ describe('a listing', () => {
     expect((await files.call('list_dir', { path: 'a' })).metadata).toEqual({ entries: 300, truncated: false });
   });
 
-  test('hides the assistant’s own state', async () => {
-    await using files = await fileTools({ paths: (home) => ({ workspace: home }) });
-    for (const name of [
-      'state.db',
-      'state.db-wal',
-      'gateway.token',
-      'mcp-pins.json',
-      'skill-pins.json',
-      'terminal-history.jsonl',
-      'notes.txt',
-    ]) {
-      await writeFile(join(files.home, name), 'x');
-    }
-    await mkdir(join(files.home, 'sessions'));
-    expect((await files.call('list_dir', { depth: 2 })).output).toBe('notes.txt  1 byte\nworkspace/');
-  });
-
   test('hides from others what is private to the owner', async () => {
     await using files = await fileTools();
     await files.put('memory/MEMORY.md', 'x');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { memorySearchTool, type MemorySearcher } from '../../src/extensions/memory/search-tool.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
-import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { toJsonSchema } from '../../src/core/tools/json-schema.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
@@ -77,12 +77,12 @@ describe('memory_search', () => {
     expect(result.output).toBe('- MEMORY.md (told on 2026-03-14): - Lives in Paris\n- MEMORY.md: - Likes Paris');
   });
 
-  test('asks with every character of the query visible', () => {
+  test('asks with every character of the query visible', async () => {
     const search: MemorySearcher['search'] = async () => ({ hits: [], time: null });
     const tool = memorySearchTool({ memory: { search }, results: 6, timezone: null });
-    expect(tool.shows?.({ query: 'tax\u202Egnp' }, testToolContext({}))).toBe(
-      'what was said or noted about tax\\u{202e}gnp',
-    );
+    expect(await tool.plan({ query: 'tax\u202Egnp' }, testToolContext({}))).toMatchObject({
+      reaches: { action: { kind: 'show-to-group' }, detail: 'what was said or noted about tax\\u{202e}gnp' },
+    });
   });
 
   test('says which time it searched because of the words of the query, and when nothing was of that time', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import { memoryWriteTool } from '../../src/extensions/memory/write-tool.ts';
-import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { toJsonSchema } from '../../src/core/tools/json-schema.ts';
 import type { ApprovalRequest, ToolResult } from '../../src/core/tools/tool.ts';
 import { memoryWorld, type MemoryWorld } from '../memory/memory-world.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
@@ -113,11 +113,8 @@ describe('memory_write', () => {
 
   test('is refused where nobody knows what kind of chat it is', async () => {
     await using world = await memoryWorld();
-    const decision = await memoryWriteTool({ change: (change) => world.store.change(change) }).decide?.(
-      { fact: 'x' },
-      testToolContext({ chatType: null }),
-    );
-    expect(decision).toMatchObject({ decision: 'deny' });
+    const result = await call(world, { fact: 'x' }, { chatType: null });
+    expect(result).toMatchObject({ refused: true });
   });
 
   test('asks the owner, showing all of it, once strangers’ text is around', async () => {

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, open, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, open, realpath, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { tempFolder } from '../support/temp.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 
 /** Follows the offsets that pages name until there is none, and puts the lines together again. */
@@ -306,10 +307,14 @@ describe('what is asked first', () => {
     expect(answer.output).not.toContain('KEY=2');
   });
 
-  test('a folder that the configuration opens for reading is read', async () => {
-    await using files = await fileTools({ paths: (home) => ({ readRoots: [join(home, 'shared')] }) });
+  test('a folder that the configuration opens for reading is read, unless it is in the home', async () => {
+    await using folder = await tempFolder();
+    const shared = await realpath(folder.path);
+    await using files = await fileTools({ paths: (home) => ({ readRoots: [shared, join(home, 'shared')] }) });
+    await writeFile(join(shared, 'a.txt'), 'shared');
+    expect((await files.call('read_file', { path: join(shared, 'a.txt') })).output).toBe('1\tshared');
     await mkdir(join(files.home, 'shared'));
     await writeFile(join(files.home, 'shared', 'a.txt'), 'shared');
-    expect((await files.call('read_file', { path: '../shared/a.txt' })).output).toBe('1\tshared');
+    expect((await files.call('read_file', { path: '../shared/a.txt' })).output).toContain('configuration or state');
   });
 });

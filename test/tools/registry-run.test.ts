@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { renderResult } from '../../src/core/tools/registry/result.ts';
 import type { Tool, ToolResult } from '../../src/core/tools/tool.ts';
-import { askingTool, call, makeRegistry, result, TOKEN, tool } from '../support/simple-tools.ts';
+import { askingTool, call, makeRegistry, result, TOKEN, tool, type Execute } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
@@ -41,7 +41,7 @@ describe('ends that a tool does not choose', () => {
   test('a tool that listens sees its signal fire at the limit', async () => {
     const clock = new VirtualClock();
     const seen: unknown[] = [];
-    const execute: Tool['execute'] = (_params, { signal }) =>
+    const execute: Execute = (_params, { signal }) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => {
           seen.push(signal.reason);
@@ -171,7 +171,7 @@ describe('before an effect', () => {
     const beforeEffect = vi.fn(async () => {});
     const registry = makeRegistry([
       askingTool([]),
-      tool('rm', { effect: 'effect', decide: () => ({ decision: 'deny', reason: 'no' }) }),
+      tool('rm', { effect: 'effect', plans: () => ({ denied: 'no' }) }),
       tool('off', { effect: 'effect', role: 'owner' }),
     ]);
     for (const name of ['send', 'rm', 'off', 'nothing']) {

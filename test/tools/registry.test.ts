@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { runToolOnce } from '../../src/core/tools/registry/run-once.ts';
-import type { ToolDecision } from '../../src/core/tools/tool.ts';
+import { runToolOnce } from '../../src/core/tools/outside-turn.ts';
+import type { Plan } from '../../src/core/tools/tool.ts';
 import { askingTool, call, makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { settle } from '../support/virtual-clock.ts';
@@ -127,51 +127,12 @@ describe('who may call what', () => {
 });
 
 describe('deciding', () => {
-  test('a denied call is a result that starts with Refused', async () => {
-    const execute = vi.fn(async () => result('never'));
-    const registry = makeRegistry([tool('rm', { decide: () => ({ decision: 'deny', reason: 'no.' }), execute })]);
-    expect(await registry.run(call('rm'), testToolContext())).toMatchObject({ isError: true, output: 'Refused: no.' });
-    expect(execute).not.toHaveBeenCalled();
-  });
-
-  test('a decision that breaks denies', async () => {
-    const execute = vi.fn(async () => result('never'));
-    const decide = (): never => {
-      throw new Error('guard\n  broke');
-    };
-    const answer = await makeRegistry([tool('rm', { decide, execute })]).run(call('rm'), testToolContext());
-    expect(answer.output).toBe('Refused: guard broke');
-    expect(execute).not.toHaveBeenCalled();
-  });
-
   test('a tool that is withheld from this call is denied', async () => {
     const context = testToolContext({ withheld: (name) => `${name} is not part of this task` });
     expect(await makeRegistry([tool('rm')]).decide(call('rm'), context)).toEqual({
       decision: 'deny',
       reason: 'rm is not part of this task.',
     });
-  });
-
-  test('a person is shown the request, and the tool runs with exactly what was shown', async () => {
-    const approvedWith: (string | undefined)[] = [];
-    const approve = vi.fn<TestCall['approve']>(async () => ({ approved: true }));
-    const answer = await makeRegistry([askingTool(approvedWith)]).run(call('send'), testToolContext({ approve }));
-    expect(answer.output).toBe('sent');
-    expect(approve).toHaveBeenCalledExactlyOnceWith({
-      title: 'Send',
-      detail: 'send 5 to Ann',
-      hash: expect.stringMatching(/^[0-9a-f]{64}$/u),
-      reason: 'it leaves the machine',
-    });
-    expect(approvedWith).toEqual(['send 5 to Ann']);
-  });
-
-  test('a no is a result with the reason, and nothing runs', async () => {
-    const approvedWith: (string | undefined)[] = [];
-    const approve: TestCall['approve'] = async () => ({ approved: false, reason: 'Ann said no' });
-    const answer = await makeRegistry([askingTool(approvedWith)]).run(call('send'), testToolContext({ approve }));
-    expect(answer).toMatchObject({ isError: true, output: 'Not done: Ann said no. It leaves the machine.' });
-    expect(approvedWith).toEqual([]);
   });
 
   test('a question that cannot be asked is a no', async () => {
@@ -231,11 +192,10 @@ describe('once, outside a turn', () => {
 
   test('what would have to be asked only when it runs does not run', async () => {
     const execute = vi.fn(async () => result('never'));
-    const ask = { title: 'Send', detail: 'it', reason: 'now it leaves' };
+    const asks = { title: 'Send', detail: 'it', reason: 'now it leaves' };
     let decided = 0;
-    const decide = (): ToolDecision =>
-      (decided += 1) === 1 ? { decision: 'allow' } : { decision: 'ask', reason: ask.reason, request: ask };
-    const registry = makeRegistry([tool('send', { decide, execute })]);
+    const plans = (): Omit<Plan, 'run'> => ((decided += 1) === 1 ? {} : { asks });
+    const registry = makeRegistry([tool('send', { plans, execute })]);
     const report = await runToolOnce(registry, { ...call('send'), dryRun: false }, options);
     expect(report.result).toMatchObject({
       isError: true,

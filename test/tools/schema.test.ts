@@ -1,14 +1,13 @@
 import * as z from 'zod';
 import * as z3 from 'zod/v3';
 import { describe, expect, test } from 'vitest';
-import { PathGuard } from '../../src/core/security/paths/guard.ts';
-import { editFileTool } from '../../src/core/tools/files/edit-file.ts';
-import { applyPatchTool } from '../../src/core/tools/files/apply-patch.ts';
+import { PathGuard } from '../../src/core/security/paths/open-inside.ts';
+import { applyPatchTool, editFileTool } from '../../src/core/tools/files/edit.ts';
 import { globTool } from '../../src/core/tools/files/search/glob.ts';
 import { grepTool } from '../../src/core/tools/files/search/grep.ts';
 import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
 import { readFileTool } from '../../src/core/tools/files/read-file.ts';
-import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { toJsonSchema } from '../../src/core/tools/json-schema.ts';
 import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
 import { PATHS } from '../support/extensions.ts';
 

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { refusedBySkills } from '../../src/core/tools/registry/skill-limits.ts';
+import { decide } from '../../src/core/tools/registry/decide.ts';
 import { NO_SKILLS, type ActiveSkills } from '../../src/core/tools/tool.ts';
+import { result, tool } from '../support/simple-tools.ts';
+import { testToolContext } from '../support/tool-context.ts';
 
 const GIT: ActiveSkills = {
   names: ['git-notes'],
@@ -11,17 +13,22 @@ const GIT: ActiveSkills = {
   allowed: [{ tool: 'exec', commandPrefix: 'git log' }, { tool: 'web_fetch' }],
 };
 
+function refusal(name: string, params: Readonly<Record<string, unknown>>, skills: ActiveSkills): string | undefined {
+  const plan = { run: async () => result('done') };
+  return decide(plan, { tool: tool(name), params }, testToolContext({ skills })).reason;
+}
+
 const refused = (tool: string, params: Readonly<Record<string, unknown>> = {}, skills: ActiveSkills = GIT): boolean =>
-  refusedBySkills(tool, params, skills) !== null;
+  refusal(tool, params, skills) !== undefined;
 
 test('a skill without a limit limits nothing', () => {
   expect(refused('write_file', { path: 'a' }, { ...GIT, allowed: null })).toBe(false);
-  expect(refusedBySkills('write_file', {}, NO_SKILLS)).toBeNull();
+  expect(refused('write_file', {}, NO_SKILLS)).toBe(false);
 });
 
 test('while a skill limits what may be called nothing else is, and the answer says what may', () => {
   expect(refused('web_fetch')).toBe(false);
-  expect(refusedBySkills('write_file', { path: 'a' }, GIT)).toMatch(/git-notes.*exec \(only git log …\), web_fetch/u);
+  expect(refusal('write_file', { path: 'a' }, GIT)).toMatch(/git-notes.*exec \(only git log …\), web_fetch/u);
 });
 
 test('a skill whose limit allows nothing lets nothing through', () => {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { pin } from '../security/paths/descriptors.ts';
+import { pin } from '../security/paths/pinned.ts';
 import { AppError } from '../util/errors.ts';
 
 export interface PlainFile {
@@ -17,7 +17,7 @@ export interface PlainFile {
  * now (`skill-link`) or if it is a folder, device or pipe (`skill-no-file`); otherwise throws what `open` throws.
  */
 export async function readPlainFile(path: string, most: number): Promise<PlainFile> {
-  await using pinned = await pin(path, { noFollow: true });
+  using pinned = await pin(path, { noFollow: true });
   if (pinned.path !== path || pinned.stat.isSymbolicLink()) {
     throw new AppError('skill-link', `${path} is behind a link, so it is not read.`);
   }

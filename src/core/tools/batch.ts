@@ -95,8 +95,6 @@ export function batchTool(options: BatchOptions): Tool {
     description: `Run up to ${MOST_CALLS} tool calls as one. Use it when none needs the result of another and you cannot make several calls in one reply, which does the same. Those that only read run side by side; a failure does not stop the rest. The results share ${maxOutput} characters: read long files by themselves.`,
     parameters,
     effect: 'idempotent',
-    // Those of the calls that it holds.
-    targets: () => [],
     waits: true,
     onlyParts: true,
     async execute({ calls }, context) {

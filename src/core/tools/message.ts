@@ -8,19 +8,23 @@ import type { ToolSpec } from '../providers/provider.ts';
 import { atLeast } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
-import { decidePathUse } from './files/access.ts';
+import { errorMessage } from '../util/errors.ts';
+import { callerOf, openAllowed } from './files/access.ts';
 import { readWhole } from './files/whole-file.ts';
 import { errorResult } from './registry/result.ts';
 import {
   defineTool,
+  showsInGroup,
   type ChatAddress,
   type DeclaredAction,
+  type EffectTarget,
+  type Planned,
   type Tool,
   type ToolContext,
   type ToolResult,
 } from './tool.ts';
 import { basename, extname } from 'node:path';
-import type { PathGuard } from '../security/paths/guard.ts';
+import type { PathGuard } from '../security/paths/open-inside.ts';
 
 interface MediaSource {
   readonly guard: PathGuard;
@@ -100,86 +104,111 @@ export function messageTool(options: MessageOptions): Tool {
     parameters,
     // The outbox knows its id, so a second start after a crash sends nothing twice.
     effect: 'idempotent',
-    targets: ({ chat, media = [] }, context) => {
-      const { chat: here } = context.person;
-      const target = chat ?? (here === null ? 'this chat' : nameOf(here));
-      // What it did not say here, the answer can.
-      return [{ kind: 'message', target, ...(isElsewhere(chat, context) || media.length > 0 ? {} : { minor: true }) }];
-    },
-    decide: async ({ chat, media = [] }, context) => {
-      if (isElsewhere(chat, context) && !atLeast(context.person.role, 'owner')) {
-        return { decision: 'deny', reason: 'Only the owner may have something sent to another chat.' };
-      }
-      if (context.person.chat?.channel === API_CHANNEL && !isElsewhere(chat, context)) {
-        return {
-          decision: 'deny',
-          reason: 'a program reads your answer and nothing else; put this into your last text.',
-        };
-      }
-      if (options.origins.of(context.person.origin).isReport === true && !isElsewhere(chat, context)) {
-        return {
-          decision: 'deny',
-          reason: 'your last text is sent to the owner without this tool if it is worth telling.',
-        };
-      }
-      for (const path of media) {
-        const { decision, reason } = { reason: '', ...(await decidePathUse(options.guard, path, 'read', context)) };
-        if (decision !== 'allow') return { decision: 'deny', reason: `${path} is not sent: ${reason}` };
-      }
-      return { decision: 'allow' };
-    },
-    shows: ({ media = [] }) => (media.length === 0 ? null : escapeControlChars(media.join('\n'))),
-    action: ({ chat, text, media = [], buttons = [], voice = false }, context) =>
-      isElsewhere(chat, context)
-        ? elsewhere(
-            chat ?? '',
-            [text, ...media, ...buttons.map((label) => `[${label}]`), ...(voice ? ['(also spoken)'] : [])].join('\n'),
-          )
-        : null,
-    execute: async ({ text: written, chat, buttons: labels = [], media = [], voice = false }, context) => {
-      const target = chat === undefined ? context.person.chat : addressOf(chat);
-      if (target === null) return { ...errorResult('message', nowhere(chat)), missing: true };
-      const obstacle = options.obstacle(target.channel);
-      if (obstacle !== null) return { ...errorResult('message', obstacle), missing: true };
-      const speaks = voice && options.speaks(target.channel);
-      if (written === '') return withoutText({ voice, speaks }, chat);
-      const { rendered } = context.people;
-      const text = await rendered(written);
-      const buttons = (await Promise.all(labels.map(rendered))).filter((label) => label.trim() !== '');
-      if (text.trim() === '') return errorResult('message', 'A plugin refuses this text, so nothing was sent.');
-      const long = buttons.find((label) => Buffer.byteLength(label) > LONGEST_LABEL_BYTES);
-      if (long !== undefined) {
-        return errorResult('message', `The label ${JSON.stringify(long)} is longer than ${LONGEST_LABEL_BYTES} bytes.`);
-      }
-      const files: Media[] = [];
-      for (const path of media) files.push(await mediaFrom(path, options, context));
-      const { chat: here } = context.person;
-      const metadata =
-        isElsewhere(chat, context) && here !== null ? { [FROM]: `the conversation ${nameOf(here)}` } : {};
-      const common = { ...target, kind: 'part' as const, turnId: context.call.turnId, metadata };
-      const expiresAt = options.clock.now() + TTL_MS;
-      const message: OutboundMessage = {
-        ...common,
-        id: `${context.call.id}:message`,
-        text,
-        media: [],
-        ...(buttons.length === 0
-          ? {}
-          : { buttons: buttons.map((label) => [{ id: labelButton(label, context.conversation.taint), label }]) }),
-        expiresAt,
-      };
-      const spoken = speaks ? spokenToo(message) : null;
-      const albums = options.album(target.channel, files).map((media, n): OutboundMessage => {
-        return { ...common, id: `${context.call.id}:file:${n}`, text: '', media, expiresAt };
-      });
-      await options.publish([message, ...(spoken === null ? [] : [spoken]), ...albums]);
+    plan: async (params, context): Promise<Planned> => {
+      const about = targets(params, context);
+      const denied = await refusal(params, options, context);
+      if (denied !== null) return { denied, about };
       return {
-        title: `message to ${nameOf(target)}`,
-        output: `The message is on its way${voice && !speaks ? ` as text: ${UNSPOKEN}` : ''}.`,
-        metadata: { files: files.length },
+        run: (signal) => send(params, options, { ...context, signal }),
+        reaches: reached(params, context),
+        about,
       };
     },
   });
+}
+
+function targets({ chat, media = [] }: Params, context: ToolContext): readonly EffectTarget[] {
+  const { chat: here } = context.person;
+  const target = chat ?? (here === null ? 'this chat' : nameOf(here));
+  // What it did not say here, the answer can.
+  return [{ kind: 'message', target, ...(isElsewhere(chat, context) || media.length > 0 ? {} : { minor: true }) }];
+}
+
+/** Why nothing may be sent; null: it may. */
+async function refusal(
+  { chat, media = [] }: Params,
+  { origins, guard }: MessageOptions,
+  context: ToolContext,
+): Promise<string | null> {
+  const { role, origin, chat: here } = context.person;
+  if (isElsewhere(chat, context)) {
+    if (!atLeast(role, 'owner')) return 'Only the owner may have something sent to another chat.';
+  } else if (here?.channel === API_CHANNEL) {
+    return 'a program reads your answer and nothing else; put this into your last text.';
+  } else if (origins.of(origin).isReport === true) {
+    return 'your last text is sent to the owner without this tool if it is worth telling.';
+  }
+  for (const path of media) {
+    try {
+      using place = await guard.openInside(path, 'read', callerOf(context));
+      if (place.asks !== null) return `${path} is not sent: ${place.asks}`;
+    } catch (error) {
+      return `${path} is not sent: ${errorMessage(error)}`;
+    }
+  }
+  return null;
+}
+
+function reached(
+  { chat, text, media = [], buttons = [], voice = false }: Params,
+  context: ToolContext,
+): DeclaredAction | undefined {
+  if (!isElsewhere(chat, context)) {
+    return media.length === 0 ? undefined : showsInGroup(escapeControlChars(media.join('\n')));
+  }
+  const all = [text, ...media, ...buttons.map((label) => `[${label}]`), ...(voice ? ['(also spoken)'] : [])].join('\n');
+  return {
+    action: { kind: 'message-other-chat' },
+    title: 'Send a message to another chat',
+    detail: `to ${escapeControlChars(chat ?? '')}:\n${escapeControlChars(all)}`,
+  };
+}
+
+async function send(
+  { text: written, chat, buttons: labels = [], media = [], voice = false }: Params,
+  options: MessageOptions,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const target = chat === undefined ? context.person.chat : addressOf(chat);
+  if (target === null) return { ...errorResult('message', nowhere(chat)), missing: true };
+  const obstacle = options.obstacle(target.channel);
+  if (obstacle !== null) return { ...errorResult('message', obstacle), missing: true };
+  const speaks = voice && options.speaks(target.channel);
+  if (written === '') return withoutText({ voice, speaks }, chat);
+  const { rendered } = context.people;
+  const text = await rendered(written);
+  const buttons = (await Promise.all(labels.map(rendered))).filter((label) => label.trim() !== '');
+  if (text.trim() === '') return errorResult('message', 'A plugin refuses this text, so nothing was sent.');
+  const long = buttons.find((label) => Buffer.byteLength(label) > LONGEST_LABEL_BYTES);
+  if (long !== undefined) {
+    return errorResult('message', `The label ${JSON.stringify(long)} is longer than ${LONGEST_LABEL_BYTES} bytes.`);
+  }
+  const files: Media[] = [];
+  for (const path of media) files.push(await mediaFrom(path, options, context));
+  const { chat: here } = context.person;
+  const metadata = isElsewhere(chat, context) && here !== null ? { [FROM]: `the conversation ${nameOf(here)}` } : {};
+  const common = { ...target, kind: 'part' as const, turnId: context.call.turnId, metadata };
+  const expiresAt = options.clock.now() + TTL_MS;
+  const message: OutboundMessage = {
+    ...common,
+    id: `${context.call.id}:message`,
+    text,
+    media: [],
+    ...(buttons.length === 0
+      ? {}
+      : { buttons: buttons.map((label) => [{ id: labelButton(label, context.conversation.taint), label }]) }),
+    expiresAt,
+  };
+  const spoken = speaks ? spokenToo(message) : null;
+  const albums = options.album(target.channel, files).map((media, n): OutboundMessage => {
+    return { ...common, id: `${context.call.id}:file:${n}`, text: '', media, expiresAt };
+  });
+  await options.publish([message, ...(spoken === null ? [] : [spoken]), ...albums]);
+  return {
+    title: `message to ${nameOf(target)}`,
+    output: `The message is on its way${voice && !speaks ? ` as text: ${UNSPOKEN}` : ''}.`,
+    metadata: { files: files.length },
+  };
 }
 
 const UNSPOKEN = 'voice messages cannot be sent to this chat';
@@ -201,14 +230,6 @@ export function withoutVoice(spec: ToolSpec): ToolSpec {
   if (typeof properties !== 'object' || properties === null) return spec;
   const kept = Object.fromEntries(Object.entries(properties).filter(([name]) => name !== 'voice'));
   return { ...spec, parameters: { ...spec.parameters, properties: kept } };
-}
-
-function elsewhere(chat: string, text: string): DeclaredAction {
-  return {
-    action: { kind: 'message-other-chat' },
-    title: 'Send a message to another chat',
-    detail: `to ${escapeControlChars(chat)}:\n${escapeControlChars(text)}`,
-  };
 }
 
 function isElsewhere(chat: Params['chat'], { person }: ToolContext): boolean {
@@ -233,7 +254,8 @@ function nowhere(chat: string | undefined): string {
 
 /** A file that a tool may read, as one to be sent. */
 async function mediaFrom(path: string, { guard, keep }: MediaSource, context: ToolContext): Promise<Media> {
-  const { bytes, path: real } = await readWhole(guard, path, context);
+  using place = await openAllowed(guard, { path, access: 'read' }, context);
+  const { bytes, path: real } = await readWhole(place, path, context);
   const type = TYPES[extname(real).toLowerCase()] ?? OTHER;
   return { ...type, path: await keep(bytes), name: basename(real), size: bytes.byteLength };
 }

@@ -55,30 +55,38 @@ export function tapeTool(actions: TapeActions): Tool {
     parameters,
     // An anchor has the id of its call, and a second reset in one turn changes nothing.
     effect: 'idempotent',
-    targets: ({ action }) => (CHANGES.has(action) ? [{ kind: 'conversation', target: action }] : []),
-    decide: ({ action }, { person }) =>
-      person.role === 'guest' && CHANGES.has(action)
-        ? { decision: 'deny', reason: `tape ${action} is not for guests.` }
-        : { decision: 'allow' },
-    execute: async ({ action, text = '', archive = false }, context) => {
-      const { signal } = context;
-      const { sessionKey } = context.call;
-      const { role } = context.person;
-      const during = runningTurn(context);
-      switch (action) {
-        case 'info':
-          return toResult(action, await actions.info(sessionKey));
-        case 'search':
-          return toResult(action, await actions.search({ sessionKey, query: text, role, signal }));
-        case 'anchors':
-          return toResult(action, await actions.anchors({ sessionKey, role }));
-        case 'handoff':
-          return toResult(action, await actions.handoff({ sessionKey, summary: text, during }));
-        case 'reset':
-          return toResult(action, await actions.reset({ sessionKey, archive, during }));
+    plan: (params, context) => {
+      const { action } = params;
+      const about = CHANGES.has(action) ? ([{ kind: 'conversation', target: action }] as const) : [];
+      if (context.person.role === 'guest' && CHANGES.has(action)) {
+        return { denied: `tape ${action} is not for guests.`, about };
       }
+      return { run: (signal) => act(actions, params, { ...context, signal }), about };
     },
   });
+}
+
+async function act(
+  actions: TapeActions,
+  { action, text = '', archive = false }: z.infer<typeof parameters>,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const { signal } = context;
+  const { sessionKey } = context.call;
+  const { role } = context.person;
+  const during = runningTurn(context);
+  switch (action) {
+    case 'info':
+      return toResult(action, await actions.info(sessionKey));
+    case 'search':
+      return toResult(action, await actions.search({ sessionKey, query: text, role, signal }));
+    case 'anchors':
+      return toResult(action, await actions.anchors({ sessionKey, role }));
+    case 'handoff':
+      return toResult(action, await actions.handoff({ sessionKey, summary: text, during }));
+    case 'reset':
+      return toResult(action, await actions.reset({ sessionKey, archive, during }));
+  }
 }
 
 function runningTurn({ call, conversation }: ToolContext): TapeCall {

@@ -1,10 +1,12 @@
 import {
   type DeclaredAction,
   defineTool,
+  type EffectTarget,
   escapeControlChars,
   fetchAction,
   type FileAccess,
   type GuardedFetch,
+  type Planned,
   type Tool,
   type ToolContext,
   type ToolResult,
@@ -16,7 +18,7 @@ import { pageResult, type ResultPorts } from './page-result.ts';
 import type { ChildAction } from './protocol.ts';
 import { SiteUse } from './site-use.ts';
 import { DESCRIPTION, KEYS, parameters, type BrowserParams } from './spec.ts';
-import { decideDownload, decideUpload, download, downloadPath, upload, uploadHash } from './transfers.ts';
+import { download, downloadPath, downloadQuestion, upload, uploadQuestion } from './transfers.ts';
 
 export interface BrowserToolOptions extends ResultPorts {
   readonly browsers: Browsers;
@@ -42,6 +44,33 @@ const LONGEST_SHOWN = 2_000;
 export function browserTool(options: BrowserToolOptions): Tool {
   const { browsers, fetch, files, siteUse = new SiteUse() } = options;
   const pageOf = ({ call }: ToolContext): string => browsers.get(call.sessionKey)?.view.url ?? 'about:blank';
+  const perform = async (params: BrowserParams, context: ToolContext): Promise<ToolResult> => {
+    const { action } = params;
+    const { sessionKey } = context.call;
+    if (action === 'close') {
+      await browsers.close(sessionKey);
+      return {
+        title: 'closed the browser',
+        output: 'The browser is closed. Its logins are kept for this conversation.',
+        metadata: {},
+      };
+    }
+    if (action === 'download') return await downloaded(params, context, options);
+    const before = pageOf(context);
+    context.people.progress(`browser: ${action}`);
+    return await browsers.use(sessionKey, { starts: action === 'open', signal: context.signal }, async (browser) => {
+      if (CHOICES.has(action)) siteUse.chose(sessionKey, before);
+      if (context.approval !== null && (CHOICES.has(action) || action === 'type')) siteUse.allow(sessionKey, before);
+      const { path = '', ref, allowSending = false } = params;
+      const acted =
+        action === 'upload'
+          ? await upload({ path, ref }, { files, browser, context })
+          : await browser.act(childAction(params), context, ACTS.has(action) || allowSending);
+      const site = URL.canParse(acted.view.url) ? new URL(acted.view.url).host : acted.view.url;
+      const did = action === 'open' ? `opened ${site}` : `${action} on ${site}`;
+      return await pageResult(did, acted, { ports: options, context, isPrivate: browser.isPersonal });
+    });
+  };
   return defineTool({
     name: 'browser',
     description: DESCRIPTION,
@@ -51,60 +80,38 @@ export function browserTool(options: BrowserToolOptions): Tool {
     // It waits for people in the middle of a call, and has deadlines of its own.
     waits: true,
     untrusted: true,
-    targets: ({ action, url = '', path }) =>
-      action === 'download' ? [{ kind: 'file', target: downloadPath(withScheme(url), path) }] : [],
-    decide: async (params, context) => {
-      const problem = missing(params);
-      if (problem !== null) return { decision: 'deny', reason: problem };
+    plan: async (params, context): Promise<Planned> => {
       const { action, url = '', path } = params;
       const address = withScheme(url);
-      if (action === 'open') {
-        const checked = await fetch.checkUrl(address);
-        return checked.decision === 'allow' ? { decision: 'allow' } : checked;
-      }
-      if (action === 'download')
-        return await decideDownload(address, downloadPath(address, path), { files, fetch, context });
-      if (action === 'upload') return await decideUpload(path ?? '', pageOf(context), { files, context });
-      return { decision: 'allow' };
-    },
-    binds: async ({ action, path = '' }, context) => ({
-      page: action === 'open' || action === 'download' ? null : pageOf(context),
-      ...(action === 'upload' ? { file: await uploadHash(path, files, context) } : {}),
-    }),
-    action: async (params, context) => {
-      const { action, url = '' } = params;
+      const about: readonly EffectTarget[] =
+        action === 'download' ? [{ kind: 'file', target: downloadPath(address, path) }] : [];
+      const problem = missing(params);
+      if (problem !== null) return { denied: problem, about };
+      const run = (signal: AbortSignal): Promise<ToolResult> => perform(params, { ...context, signal });
       if (action === 'open' || action === 'download') {
-        const { conversation } = context;
-        return { ...(await fetchAction(withScheme(url), { fetch, conversation })), title: 'Open a web page' };
-      }
-      return await inputAction(params, context, { browsers, fetch, siteUse });
-    },
-    execute: async (params, context) => {
-      const { action } = params;
-      const { sessionKey } = context.call;
-      if (action === 'close') {
-        await browsers.close(sessionKey);
-        return {
-          title: 'closed the browser',
-          output: 'The browser is closed. Its logins are kept for this conversation.',
-          metadata: {},
+        const checked = await fetch.checkUrl(address);
+        if (checked.decision === 'deny') return { denied: checked.reason, about };
+        const reaches = {
+          ...(await fetchAction(address, { fetch, conversation: context.conversation })),
+          title: 'Open a web page',
         };
+        if (action === 'open') return { run, reaches, about };
+        const asks = await downloadQuestion(checked.url, downloadPath(address, path), { files, context });
+        return 'denied' in asks ? { ...asks, about } : { run, asks, reaches, about };
       }
-      if (action === 'download') return await downloaded(params, context, options);
-      const before = pageOf(context);
-      context.people.progress(`browser: ${action}`);
-      return await browsers.use(sessionKey, { starts: action === 'open', signal: context.signal }, async (browser) => {
-        if (CHOICES.has(action)) siteUse.chose(sessionKey, before);
-        if (context.approval !== null && (CHOICES.has(action) || action === 'type')) siteUse.allow(sessionKey, before);
-        const { path = '', ref, allowSending = false } = params;
-        const acted =
-          action === 'upload'
-            ? await upload({ path, ref }, { files, browser, context })
-            : await browser.act(childAction(params), context, ACTS.has(action) || allowSending);
-        const site = URL.canParse(acted.view.url) ? new URL(acted.view.url).host : acted.view.url;
-        const did = action === 'open' ? `opened ${site}` : `${action} on ${site}`;
-        return await pageResult(did, acted, { ports: options, context, isPrivate: browser.isPersonal });
-      });
+      const page = pageOf(context);
+      if (action === 'upload') {
+        const given = await uploadQuestion(path ?? '', page, { files, context });
+        return 'denied' in given
+          ? { ...given, about }
+          : { run, asks: given.asks, covers: { page, file: given.hash }, about };
+      }
+      return {
+        run,
+        covers: { page },
+        reaches: await inputAction(params, context, { browsers, fetch, siteUse }),
+        about,
+      };
     },
   });
 }
@@ -119,7 +126,7 @@ async function downloaded(
   return await download({ url: address, path: downloadPath(address, path) }, { files, fetch, browser, context });
 }
 
-/** What typing, or one more choice on a site, would carry to it; null: nothing that has to be asked about. */
+/** What typing, or one more choice on a site, would carry to it; undefined: nothing that has to be asked about. */
 async function inputAction(
   params: BrowserParams,
   { call }: ToolContext,
@@ -128,12 +135,12 @@ async function inputAction(
     fetch,
     siteUse,
   }: { readonly browsers: Browsers; readonly fetch: GuardedFetch; readonly siteUse: SiteUse },
-): Promise<DeclaredAction | null> {
+): Promise<DeclaredAction | undefined> {
   const { action } = params;
   const view = browsers.get(call.sessionKey)?.view;
-  if (view === undefined) return null;
+  if (view === undefined) return undefined;
   const isChoice = CHOICES.has(action) && siteUse.isUsedUp(call.sessionKey, view.url);
-  if (action !== 'type' && !isChoice) return null;
+  if (action !== 'type' && !isChoice) return undefined;
   const checked = await fetch.checkUrl(view.url);
   const hostAllowed = checked.decision === 'allow' && checked.opened;
   const { host } = URL.canParse(view.url) ? new URL(view.url) : { host: view.url };

@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import {
+  type ApprovalRequest,
+  callerOf,
+  type Denied,
   errorResult,
   escapeControlChars,
   type FileAccess,
   type GuardedFetch,
+  openAllowed,
   readWhole,
   type ToolContext,
-  type ToolDecision,
   type ToolResult,
-  useOf,
   writeThrough,
 } from '../../core/api-tools.ts';
-import { AppError, megabytes, plural } from '../../core/api.ts';
+import { AppError, errorMessage, megabytes, plural } from '../../core/api.ts';
 import type { Acted, Browser } from './browser.ts';
 
 const MOST_DOWNLOAD = 50_000_000;
@@ -32,23 +34,20 @@ export function downloadPath(url: string, path: string | undefined): string {
   return `downloads/${name === '' ? 'file' : name}`;
 }
 
-/** A download is always asked about, with the file that it makes. */
-export async function decideDownload(
+/** A download is always asked about, with the file that it makes. `url`: as it was checked. */
+export async function downloadQuestion(
   url: string,
   path: string,
-  {
-    files,
-    fetch,
-    context,
-  }: { readonly files: FileAccess; readonly fetch: GuardedFetch; readonly context: ToolContext },
-): Promise<ToolDecision> {
-  const checked = await fetch.checkUrl(url);
-  if (checked.decision === 'deny') return checked;
-  const place = await files.guard.check(path, 'write', useOf(context));
-  if (place.decision === 'deny') return place;
-  const detail = `${checked.url}\ninto ${escapeControlChars(place.path)}`;
-  const reason = place.decision === 'ask' ? place.reason : 'a file from the web is written to the disk';
-  return { decision: 'ask', reason, request: { title: 'Download a file', detail, reason, path: place.path } };
+  { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
+): Promise<ApprovalRequest | Denied> {
+  try {
+    using place = await files.guard.openInside(path, 'write', callerOf(context));
+    const detail = `${url}\ninto ${escapeControlChars(place.path)}`;
+    const reason = place.asks ?? 'a file from the web is written to the disk';
+    return { title: 'Download a file', detail, reason, path: place.path };
+  } catch (error) {
+    return { denied: errorMessage(error) };
+  }
 }
 
 /** Fetches the file with the cookies that the browser has for its address, and writes it. */
@@ -79,7 +78,8 @@ export async function download(
   if (status >= 400)
     return errorResult(title, `The server answered with status ${status}. Nothing was written.`, { status });
   if (truncated) return errorResult(title, `It is larger than ${megabytes(MOST_DOWNLOAD)}. Nothing was written.`);
-  await writeThrough(files, { path, bytes, read: null }, context);
+  using place = await openAllowed(files.guard, { path, access: 'write' }, context);
+  await writeThrough(files, place, { path, bytes, read: null }, context);
   await files.origins?.mark(path, bytes);
   return {
     title: `downloaded ${path}`,
@@ -88,33 +88,30 @@ export async function download(
   };
 }
 
-/** Giving a file to a page is always asked about. */
-export async function decideUpload(
+/** Giving a file to a page is always asked about. `hash`: of what would be given; a yes covers this content alone. */
+export async function uploadQuestion(
   path: string,
   page: string,
   { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
-): Promise<ToolDecision> {
-  const place = await files.guard.check(path, 'read', useOf(context));
-  if (place.decision === 'deny') return place;
-  const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
-  const reason = place.decision === 'ask' ? place.reason : 'the page and its site can read the file from then on';
-  return { decision: 'ask', reason, request: { title: 'Give a file to a web page', detail, reason, path: place.path } };
-}
-
-/** Hash of what would be given; a yes covers this content alone. */
-export async function uploadHash(path: string, files: FileAccess, context: ToolContext): Promise<string> {
-  const place = await files.guard.check(path, 'read', useOf(context));
-  if (place.decision === 'deny') return '';
-  const asked: ToolContext = { ...context, approval: { covers: place.path, changed: async () => false } };
-  const { bytes } = await readWhole(files.guard, path, asked);
-  return createHash('sha256').update(bytes).digest('hex');
+): Promise<{ readonly asks: ApprovalRequest; readonly hash: string } | Denied> {
+  try {
+    using place = await files.guard.openInside(path, 'read', callerOf(context));
+    const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
+    const reason = place.asks ?? 'the page and its site can read the file from then on';
+    const { bytes } = await readWhole(place, path, context);
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, hash };
+  } catch (error) {
+    return { denied: errorMessage(error) };
+  }
 }
 
 export async function upload(
   { path, ref }: { readonly path: string; readonly ref: string | undefined },
   { files, browser, context }: { readonly files: FileAccess; readonly browser: Browser; readonly context: ToolContext },
 ): Promise<Acted> {
-  const { bytes, path: real } = await readWhole(files.guard, path, context);
+  using place = await openAllowed(files.guard, { path, access: 'read' }, context);
+  const { bytes, path: real } = await readWhole(place, path, context);
   if (bytes.length > MOST_UPLOAD) {
     throw new AppError(
       'browser-upload',

@@ -2,10 +2,14 @@ import * as z from 'zod';
 import {
   type CallIds,
   type CallPerson,
-  type DeclaredAction,
   defineTool,
+  type EffectTarget,
   errorResult,
   escapeControlChars,
+  type Executed,
+  type Plan,
+  type Planned,
+  showsInGroup,
   type Tool,
   type ToolContext,
 } from '../../core/api-tools.ts';
@@ -112,73 +116,70 @@ export function cronTool(cron: CronPort): Tool {
       'Schedule reminders and tasks (jobs), once or repeatedly, and manage them. Use it for all that is to happen later. After add, tell the person the time and zone that the result names.',
     parameters,
     effect: 'effect',
-    targets: ({ action, job, text }) =>
-      CHANGES.has(action) ? [{ kind: 'job', target: job ?? oneLine(text ?? action, LONGEST_TARGET) }] : [],
-    shows: ({ action, job }) =>
-      action === 'list' || action === 'show'
-        ? escapeControlChars(`scheduled jobs${job === undefined ? '' : `: ${job}`}`)
-        : null,
-    decide: ({ action, job, kind, chat }, { person: { origin, role } }) => {
-      if (origin !== 'user' && origin !== 'api' && CHANGES.has(action)) {
-        return {
-          decision: 'deny',
-          reason: 'a turn that the program started by itself cannot change what is scheduled.',
-        };
-      }
-      if (role !== 'owner' && (kind === 'command' || chat !== undefined)) {
-        return {
-          decision: 'deny',
-          reason: 'only the owner may schedule commands or schedule something for another chat.',
-        };
-      }
-      if (action === 'enable' && job === undefined)
-        return {
-          decision: 'deny',
-          reason: 'the action enable needs job, the id of a job; the action list shows them.',
-        };
-      return { decision: 'allow' };
-    },
-    // A yes is for the job as it was shown.
-    binds: async ({ action, job }, context) =>
-      TITLES[action] !== undefined && job !== undefined ? { job: (await cron.job(callerOf(context), job))?.code } : {},
-    action: async (params, context) => await declared(cron, params, callerOf(context)),
-    execute: async (params, context) => {
-      const { action, text } = params;
-      if (action === 'silent') return await silent(cron, text ?? 'nothing to tell', context);
-      const answer = await answerTo(cron, params, callerOf(context));
-      if (answer === null) {
-        const missing =
-          action === 'add'
-            ? 'Nothing was done: the action add needs when and text.'
-            : `Nothing was done: the action ${action} needs job, the id of a job; the action list shows them.`;
-        return errorResult('cron', missing);
-      }
-      return { title: doneTitle(params), output: answer.text, metadata: {} };
+    plan: async (params, context): Promise<Planned> => {
+      const { action, job, text } = params;
+      const about: readonly EffectTarget[] = CHANGES.has(action)
+        ? [{ kind: 'job', target: job ?? oneLine(text ?? action, LONGEST_TARGET) }]
+        : [];
+      const denied = refusal(params, context);
+      if (denied !== null) return { denied, about };
+      return { run: () => execute(cron, params, context), ...(await reached(cron, params, callerOf(context))), about };
     },
   });
 }
 
-/** Describes, for the question to the owner, the whole job that this call would add, start, pause or delete; null: none. */
-async function declared(
+/** Why a call is not allowed; null: it is. */
+function refusal({ action, job, kind, chat }: Params, { person: { origin, role } }: ToolContext): string | null {
+  if (origin !== 'user' && origin !== 'api' && CHANGES.has(action)) {
+    return 'a turn that the program started by itself cannot change what is scheduled.';
+  }
+  if (role !== 'owner' && (kind === 'command' || chat !== undefined)) {
+    return 'only the owner may schedule commands or schedule something for another chat.';
+  }
+  if (action === 'enable' && job === undefined) {
+    return 'the action enable needs job, the id of a job; the action list shows them.';
+  }
+  return null;
+}
+
+async function execute(cron: CronPort, params: Params, context: ToolContext): Promise<Executed> {
+  const { action, text } = params;
+  if (action === 'silent') return await silent(cron, text ?? 'nothing to tell', context);
+  const answer = await answerTo(cron, params, callerOf(context));
+  if (answer === null) {
+    const missing =
+      action === 'add'
+        ? 'Nothing was done: the action add needs when and text.'
+        : `Nothing was done: the action ${action} needs job, the id of a job; the action list shows them.`;
+    return errorResult('cron', missing);
+  }
+  return { title: doneTitle(params), output: answer.text };
+}
+
+/**
+ * What a call reaches, with the whole job that it would add, start, pause or delete for the question to the owner; and what
+ * a yes covers, the job as it was shown.
+ */
+async function reached(
   cron: CronPort,
   { action, job: id, when = '', text = '', kind = 'message', chat }: Params,
   by: CronToolCaller,
-): Promise<DeclaredAction | null> {
+): Promise<Pick<Plan, 'reaches' | 'covers'>> {
   const writes = { kind: 'lasting-write', target: 'cron' } as const;
+  if (action === 'list' || action === 'show') {
+    return { reaches: showsInGroup(escapeControlChars(`scheduled jobs${id === undefined ? '' : `: ${id}`}`)) };
+  }
   if (action === 'add') {
     const facts = `${kind}, ${when}${chat === undefined ? '' : `, to ${chat}`}`;
-    return { action: writes, title: 'Schedule something', detail: `${facts}\n${text}` };
+    return { reaches: { action: writes, title: 'Schedule something', detail: `${facts}\n${text}` } };
   }
   const title = TITLES[action];
-  if (title === undefined || id === undefined) return null;
+  if (title === undefined || id === undefined) return {};
   const job = await cron.job(by, id);
-  if (job === null) return { action: writes, title, detail: `${id}: there is no such job` };
+  if (job === null) return { reaches: { action: writes, title, detail: `${id}: there is no such job` } };
   const where = job.session === 'main' ? ', in the conversation of that chat' : '';
-  return {
-    action: writes,
-    title,
-    detail: `${id}: ${job.kind}, ${job.schedule}, to ${job.chat}${where}\n${job.text}`,
-  };
+  const detail = `${id}: ${job.kind}, ${job.schedule}, to ${job.chat}${where}\n${job.text}`;
+  return { reaches: { action: writes, title, detail }, covers: { job: job.code } };
 }
 
 async function answerTo(
@@ -218,7 +219,7 @@ function callerOf({ call, person }: ToolContext): CronToolCaller {
   return { ...call, role: person.role };
 }
 
-async function silent(cron: CronPort, reason: string, { call }: ToolContext): ReturnType<Tool['execute']> {
+async function silent(cron: CronPort, reason: string, { call }: ToolContext): Promise<Executed> {
   if (!(await cron.silence(call.turnId, oneLine(reason, 400)))) {
     return errorResult('cron silent', 'This turn answers a person, so it cannot be silent: answer.');
   }

@@ -2,7 +2,14 @@ import * as z from 'zod';
 import { localMinute, localTime } from '../../core/api-time.ts';
 import { plural } from '../../core/api.ts';
 import { seesPrivate } from '../../core/api-memory.ts';
-import { defineTool, escapeControlChars, type Tool, type ToolContext } from '../../core/api-tools.ts';
+import {
+  defineTool,
+  escapeControlChars,
+  type Executed,
+  showsInGroup,
+  type Tool,
+  type ToolContext,
+} from '../../core/api-tools.ts';
 
 /** What this tool needs of the memory's search. Times in the words of the query count where the call names none. */
 export interface MemorySearcher {
@@ -61,38 +68,45 @@ function parametersFor(results: number) {
 
 /** Who asks decides where is searched: the owner everywhere, anybody else in their own conversation. */
 export function memorySearchTool({ memory, results, timezone }: MemorySearchToolOptions): Tool {
+  const parameters = parametersFor(results);
+  const search = async (
+    { query, limit = results, since, until }: z.infer<typeof parameters>,
+    context: ToolContext,
+  ): Promise<Executed> => {
+    const { hits: found, time } = await memory.search({
+      text: query,
+      limit,
+      scope: scopeOf(context),
+      // Days are days somewhere: a day more on both sides than UTC has.
+      ...(since === undefined ? {} : { since: Date.parse(since) - DAY_MS / 2 }),
+      ...(until === undefined ? {} : { until: Date.parse(until) + 1.5 * DAY_MS }),
+    });
+    const isOwners = context.person.role === 'owner';
+    const lines = [...timeLines(time, timezone), ...found.map((hit) => lineOf(hit, timezone))];
+    return {
+      title: `searched for ${query}`,
+      output: found.length === 0 ? 'Nothing was found. Try other words, or fewer.' : lines.join('\n'),
+      metadata: { found: plural(found.length, 'hit') },
+      private: true,
+      // What somebody with fewer rights said is text of others for the owner, and not for that person.
+      ...(found.some(({ untrusted, belowOwner }) => untrusted || (belowOwner === true && isOwners))
+        ? { untrusted: true }
+        : {}),
+    };
+  };
   return defineTool({
     name: 'memory_search',
     onlyReads: true,
     source: 'earlier text by others',
     description:
       'Search what was said or noted before: in this chat and, for the owner in a direct chat, in all chats and the memory. Returns short excerpts with dates; since and until leave MEMORY.md out. Use it when the person refers to something that you do not see.',
-    parameters: parametersFor(results),
+    parameters,
     effect: 'none',
     role: 'trusted',
-    shows: ({ query }) => escapeControlChars(`what was said or noted about ${query}`),
-    execute: async ({ query, limit = results, since, until }, context) => {
-      const { hits: found, time } = await memory.search({
-        text: query,
-        limit,
-        scope: scopeOf(context),
-        // Days are days somewhere: a day more on both sides than UTC has.
-        ...(since === undefined ? {} : { since: Date.parse(since) - DAY_MS / 2 }),
-        ...(until === undefined ? {} : { until: Date.parse(until) + 1.5 * DAY_MS }),
-      });
-      const isOwners = context.person.role === 'owner';
-      const lines = [...timeLines(time, timezone), ...found.map((hit) => lineOf(hit, timezone))];
-      return {
-        title: `searched for ${query}`,
-        output: found.length === 0 ? 'Nothing was found. Try other words, or fewer.' : lines.join('\n'),
-        metadata: { found: plural(found.length, 'hit') },
-        private: true,
-        // What somebody with fewer rights said is text of others for the owner, and not for that person.
-        ...(found.some(({ untrusted, belowOwner }) => untrusted || (belowOwner === true && isOwners))
-          ? { untrusted: true }
-          : {}),
-      };
-    },
+    plan: (params, context) => ({
+      run: () => search(params, context),
+      reaches: showsInGroup(escapeControlChars(`what was said or noted about ${params.query}`)),
+    }),
   });
 }
 

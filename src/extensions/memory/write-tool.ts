@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import {
   type CallIds,
+  type CallPerson,
   type DeclaredAction,
   defineTool,
   errorResult,
   type Tool,
-  type ToolContext,
-  type ToolDecision,
+  type ToolResult,
 } from '../../core/api-tools.ts';
 
 /** What this tool needs of the memory. */
@@ -62,48 +62,49 @@ export function memoryWriteTool(memory: FactStore): Tool {
     role: 'owner',
     // Words that named one line before a change may name another one after it: after a crash its outcome is unknown.
     effect: 'effect',
-    targets: ({ fact, replaces = '' }) => [{ kind: 'memory', target: blank(fact) ? replaces : fact }],
-    decide,
-    action,
-    execute: async ({ fact, replaces, section }, { call }) => {
-      const title = 'memory';
-      if (blank(fact) && blank(replaces)) {
-        return errorResult(title, 'Nothing was done: give a fact, or with replaces the words of the line to remove.');
+    plan: (params, { call, person }) => {
+      const { fact, replaces = '' } = params;
+      const about = [{ kind: 'memory', target: blank(fact) ? replaces : fact }] as const;
+      if (!isOwnersWish(person)) {
+        return {
+          denied: 'The memory is only changed when the owner asks for it in a direct chat; this is not one.',
+          about,
+        };
       }
-      if (fact.length > LONGEST_FACT) {
-        return errorResult(
-          title,
-          `Nothing was done: the fact has ${fact.length} characters, at most ${LONGEST_FACT} fit.`,
-        );
-      }
-      const change = {
-        fact,
-        ...(blank(replaces) ? {} : { replaces }),
-        ...(blank(section) ? {} : { section }),
-      };
-      const done = await memory.change(change, call);
-      switch (done.outcome) {
-        case 'added':
-          return {
-            title: 'remembered',
-            output: `Added: ${done.fact}${besides(done.near)}`,
-            metadata: {},
-            private: true,
-          };
-        case 'changed':
-          return { title: 'memory changed', output: `It says now: ${done.fact}`, metadata: {}, private: true };
-        case 'removed':
-          return { title: 'memory changed', output: `Removed: ${done.fact}`, metadata: {}, private: true };
-        case 'unchanged': {
-          const left = blank(replaces) ? '' : ' No other line was touched; an empty fact removes one.';
-          return { title: 'known already', output: `It is there: ${done.fact}${left}`, metadata: {}, private: true };
-        }
-        case 'no-match':
-        case 'ambiguous':
-          return { ...errorResult(title, refusal(done)), private: true };
-      }
+      return { run: () => write(memory, params, call), reaches: reached(params), about };
     },
   });
+}
+
+async function write(memory: FactStore, { fact, replaces, section }: Params, call: CallIds): Promise<ToolResult> {
+  const title = 'memory';
+  if (blank(fact) && blank(replaces)) {
+    return errorResult(title, 'Nothing was done: give a fact, or with replaces the words of the line to remove.');
+  }
+  if (fact.length > LONGEST_FACT) {
+    return errorResult(title, `Nothing was done: the fact has ${fact.length} characters, at most ${LONGEST_FACT} fit.`);
+  }
+  const change = {
+    fact,
+    ...(blank(replaces) ? {} : { replaces }),
+    ...(blank(section) ? {} : { section }),
+  };
+  const done = await memory.change(change, call);
+  switch (done.outcome) {
+    case 'added':
+      return { title: 'remembered', output: `Added: ${done.fact}${besides(done.near)}`, metadata: {}, private: true };
+    case 'changed':
+      return { title: 'memory changed', output: `It says now: ${done.fact}`, metadata: {}, private: true };
+    case 'removed':
+      return { title: 'memory changed', output: `Removed: ${done.fact}`, metadata: {}, private: true };
+    case 'unchanged': {
+      const left = blank(replaces) ? '' : ' No other line was touched; an empty fact removes one.';
+      return { title: 'known already', output: `It is there: ${done.fact}${left}`, metadata: {}, private: true };
+    }
+    case 'no-match':
+    case 'ambiguous':
+      return { ...errorResult(title, refusal(done)), private: true };
+  }
 }
 
 /** Asks whether facts that are near to an added one still hold. */
@@ -114,19 +115,12 @@ function besides(near: readonly string[] = []): string {
 }
 
 /** The memory belongs to the owner: no one and nothing else changes it. */
-function decide(_params: Params, { person: { role, origin, chatType } }: ToolContext): ToolDecision {
-  const isOwn = role === 'owner' && (origin === 'user' || origin === 'api');
-  if (!isOwn || chatType !== 'direct') {
-    return {
-      decision: 'deny',
-      reason: 'The memory is only changed when the owner asks for it in a direct chat; this is not one.',
-    };
-  }
-  return { decision: 'allow' };
+function isOwnersWish({ role, origin, chatType }: CallPerson): boolean {
+  return role === 'owner' && (origin === 'user' || origin === 'api') && chatType === 'direct';
 }
 
 /** All of the change, for a person to agree to. */
-function action({ fact, replaces, section }: Params): DeclaredAction {
+function reached({ fact, replaces, section }: Params): DeclaredAction {
   const detail = [
     blank(fact) ? 'Remove a line' : `Write: ${fact}`,
     ...(blank(replaces) ? [] : [`${blank(fact) ? 'The line with' : 'In place of the line with'}: ${replaces}`]),

@@ -44,18 +44,21 @@ export function spawnTool(app: App): Tool {
     role: 'owner',
     // Its call names the task: a second start after a crash finds the first one's.
     effect: 'idempotent',
-    targets: ({ task, label }) => [{ kind: 'task', target: oneLine(label ?? task, LONGEST_LABEL) }],
     waits: true,
-    execute: async ({ task, label, wait, session, tools, model }, context) => {
+    plan: ({ task, label, wait, session, tools, model }, context) => {
+      const name = oneLine(label ?? task, LONGEST_LABEL);
       const request = {
         task,
-        label: oneLine(label ?? task, LONGEST_LABEL).replaceAll('"', "'"),
+        label: name.replaceAll('"', "'"),
         wait: wait ?? false,
         session: session ?? 'temp',
         tools: tools ?? null,
         model: model ?? null,
       };
-      return await spawn(request, context, app);
+      return {
+        run: (signal) => spawn(request, { ...context, signal }, app),
+        about: [{ kind: 'task', target: name }],
+      };
     },
   });
 }

@@ -2,19 +2,14 @@
 export const EXCLUDED: Readonly<Record<string, string>> = {
   'core/security/commands/places.ts meantBy never !isUndecided(path)':
     'A path without a pattern means itself alone either way; the line keeps long commands quick.',
-  "core/security/paths/guarded-walk.ts decide part decision === 'ask'":
-    'The base of a walk was approved before, so that the rules never deny it.',
-  'core/security/paths/guarded-walk.ts openJudged part found.path === path':
-    'A path that stayed the same was judged before, and is judged the same again.',
   'core/security/text/look-alikes.ts withoutLookAlikes never exchanged.size === 0':
     'With nothing to exchange the rest of the function gives back the same text.',
   "core/security/paths/names.ts lies part parts[0] === ''":
     'Each of the places begins with a slash, so that only an absolute path begins with one of them.',
-  'core/security/paths/inodes.ts sameFile part a.size === b.size':
+  'core/security/paths/pinned.ts isSameFile part a.size === b.size':
     'What changes the size changes the times too, unless both fall into one tick of the clock.',
   'core/security/access/url-origin.ts MOST_AFTER limit 12':
     'The pattern that it bounds looks at no more than eleven characters; the limit keeps a long text from being copied.',
-  'core/security/paths/descriptors.ts describe part LINUX': 'The mutation run needs Linux, where it is true.',
   "core/security/sandbox/probe.ts probeSandbox never process.platform !== 'linux'":
     'The tests of the sandbox run on Linux.',
 };

@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fileTools, type FileTools } from '../../support/file-tools.ts';
@@ -97,18 +97,13 @@ describe('pages', () => {
 
 describe('what is closed', () => {
   test('is not named: others’ private files, the state of the assistant, what lies in a place for credentials', async () => {
-    await using files = await fileTools({ paths: (home) => ({ workspace: home }) });
-    await writeFile(join(files.home, 'state.db'), 'x');
-    await mkdir(join(files.home, 'sessions'));
-    await writeFile(join(files.home, 'sessions', 'one.jsonl'), 'x');
-    await mkdir(join(files.home, 'memory'));
-    await writeFile(join(files.home, 'memory', 'MEMORY.md'), 'x');
-    await files.put('.ssh/id_rsa', 'x');
-    await files.put('a.txt', 'x');
+    await using files = await fileTools();
+    for (const path of ['memory/MEMORY.md', '.ssh/id_rsa', 'a.txt']) await files.put(path, 'x');
+    await symlink(files.home, join(files.workspace, 'home'));
     const names = async (role: 'owner' | 'trusted'): Promise<string | undefined> =>
       (await files.call('glob', { pattern: '**' }, { role })).output.split('\n\n')[0];
-    expect((await names('owner'))?.split('\n').toSorted()).toEqual(['memory/MEMORY.md', 'workspace/a.txt']);
-    expect(await names('trusted')).toBe('workspace/a.txt');
+    expect((await names('owner'))?.split('\n').toSorted()).toEqual(['a.txt', 'memory/MEMORY.md']);
+    expect(await names('trusted')).toBe('a.txt');
   });
 
   test.each([

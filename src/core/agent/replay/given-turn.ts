@@ -19,7 +19,7 @@ import { MediaStore } from '../../storage/media.ts';
 import { PromptParts } from '../../storage/prompt-parts.ts';
 import { SpillStore } from '../../storage/spill.ts';
 import { ToolRegistry } from '../../tools/registry/registry.ts';
-import { NO_SKILLS } from '../../tools/tool.ts';
+import { defineTool, NO_SKILLS } from '../../tools/tool.ts';
 import { createIds } from '../../util/ids.ts';
 import { silentLog } from '../../util/log.ts';
 import { Slots } from '../../util/slots.ts';
@@ -197,15 +197,16 @@ function registryOf({ tools, effects, clock }: TurnPlan): ToolRegistry {
     maxOutput: Number.MAX_SAFE_INTEGER,
   });
   for (const { name, description, parameters } of tools) {
-    registry.register({
+    const tool = defineTool({
       name,
       description,
       parameters: z.looseObject({}),
       jsonSchema: parameters,
       effect: effects.has(name) ? 'effect' : 'none',
       role: 'guest',
-      execute: async () => ({ title: name, output: '', metadata: {} }),
+      execute: async () => ({ title: name, output: '' }),
     });
+    registry.register(tool);
   }
   return registry;
 }

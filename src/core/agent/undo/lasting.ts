@@ -2,7 +2,7 @@ import type { App } from '../../app.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { BATCH } from '../../tools/batch.ts';
 import { FILE_TOOLS } from '../../tools/files/access.ts';
-import type { TimeSpan } from '../../tools/files/changed-between.ts';
+import type { TimeSpan } from './changed-between.ts';
 import { callTitle } from '../../tools/registry/result.ts';
 import { startedCalls } from '../commands/last-exchange.ts';
 

@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import type { UndoItem, UndoRecord } from '../../storage/undo-log.ts';
-import { changedBetween } from '../../tools/files/changed-between.ts';
+import { changedBetween } from './changed-between.ts';
 import { AppError } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
 import { exchanges, type Exchange, type NoExchange } from '../commands/last-exchange.ts';

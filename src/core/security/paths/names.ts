@@ -17,21 +17,6 @@ export function folded(name: string): string {
 
 const PROTECTED_FILES = new Set(['soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md']);
 
-/** Names in the workspace that have a meaning for the core; each may be a link. */
-export const WORKSPACE_NAMES: readonly string[] = [
-  'SOUL.md',
-  'AGENTS.md',
-  'USER.md',
-  'TOOLS.md',
-  'HEARTBEAT.md',
-  'memory',
-  'skills',
-  '.git',
-];
-
-/** Those of them that only the owner may read. */
-export const PRIVATE_NAMES: readonly string[] = ['memory', 'USER.md'];
-
 /** Names in `.git` that make git run programs, or say where it pushes to. */
 const GIT_PROGRAMS = new Set(['hooks', 'config', 'config.worktree', 'commondir', 'remotes', 'branches']);
 

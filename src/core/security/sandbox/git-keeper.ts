@@ -3,7 +3,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { replaceDurable } from '../../storage/files.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
-import { pin } from '../paths/descriptors.ts';
+import { pin } from '../paths/pinned.ts';
 import { withoutPrograms } from './git-settings.ts';
 import { within } from '../paths/rules.ts';
 import { leadsOutOf, readGitFiles, type GitFile } from './repositories.ts';
@@ -126,7 +126,7 @@ export class GitKeeper {
 
   /** Writes into the pinned folder of the path, so that swapping the folder has no effect. Null: removes the file. */
   async #write(path: string, file: GitFile | null): Promise<void> {
-    await using folder = await pin(dirname(path), { noFollow: true });
+    using folder = await pin(dirname(path), { noFollow: true });
     if (folder.path !== dirname(path) || !within(this.#workspace, folder.path)) return;
     const place = folder.at(basename(path));
     if (file === null || 'link' in file.content) await rm(place, { force: true, recursive: true });

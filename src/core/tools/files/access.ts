@@ -1,13 +1,12 @@
 import { basename, relative, resolve } from 'node:path';
-import type { PathAccess, PathDecision } from '../../security/paths/rules.ts';
-import type { PathGuard, PathUse } from '../../security/paths/guard.ts';
+import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
+import { refused } from '../../security/paths/pinned.ts';
+import type { PathAccess, PathCaller } from '../../security/paths/rules.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import type { ChangeLog } from '../../storage/change-log.ts';
+import { failureLine } from '../registry/result.ts';
+import type { ApprovalRequest, EffectTarget, Plan, Planned, ToolContext } from '../tool.ts';
 import type { FileOrigins } from './taint.ts';
-import type { EffectTarget, ToolContext, ToolDecision } from '../tool.ts';
-
-/** Where what a tool is about to replace is written down, durably, before it is replaced. */
-export type ChangeRecorder = Pick<ChangeLog, 'recordChange'>;
 
 /** A file whose earlier texts are kept for the owner, such as MEMORY.md. */
 export interface VersionedFile {
@@ -22,7 +21,8 @@ export interface FileAccess {
   /** The versioned file at a path; undefined for any other. @default no file has versions */
   readonly versioned?: (path: string) => Promise<VersionedFile | undefined>;
   readonly guard: PathGuard;
-  readonly changes: ChangeRecorder;
+  /** Where what is about to be replaced is written down, durably, before it is replaced. */
+  readonly changes: Pick<ChangeLog, 'recordChange'>;
   /** Remembers what strangers had a part in. @default it is forgotten */
   readonly origins?: FileOrigins;
 }
@@ -30,72 +30,69 @@ export interface FileAccess {
 /** The tools that change files, all through `writeThrough`: what they did can be undone. */
 export const FILE_TOOLS: ReadonlySet<string> = new Set(['write_file', 'edit_file', 'apply_patch']);
 
-/** On whose behalf a tool touches a path; an approval covers exactly the path that was shown. */
-export function useOf({ person, conversation, files, approval }: ToolContext): PathUse {
+/** On whose behalf a tool opens a path. */
+export function callerOf({ person, conversation, files }: ToolContext): PathCaller {
+  const { role, chatType, who } = person;
   return {
-    role: person.role,
-    chatType: person.chatType,
-    who: person.who,
+    role,
+    chatType,
+    who,
     taint: conversation.taint,
     readRoots: files.readRoots,
     roots: files.roots ?? [],
-    ...(approval === null ? {} : { approved: (path: string) => path === approval.covers }),
   };
 }
 
-/** The path guard's decision as a tool's. `preview`: what a person is shown of a change beside its path. */
-export async function decidePathUse(
+/** Opens a path for a call that is already allowed; a yes covers exactly the path that was shown. Throws a sentence. */
+export async function openAllowed(
   guard: PathGuard,
-  path: string,
-  access: PathAccess,
+  { path, access }: { readonly path: string; readonly access: PathAccess },
   context: ToolContext,
-  preview?: () => string | Promise<string>,
-): Promise<ToolDecision> {
-  const decision: PathDecision = await guard.check(path, access, useOf(context));
-  switch (decision.decision) {
-    case 'allow':
-      return { decision: 'allow' };
-    case 'deny':
-      return decision;
-    case 'ask': {
-      const { reason, path: real } = decision;
-      const title = access === 'read' ? 'Read a file' : 'Change a file';
-      const detail =
-        preview === undefined ? escapeControlChars(real) : `${escapeControlChars(real)}\n${await preview()}`;
-      return { decision: 'ask', reason, request: { title, detail, reason, path: real } };
-    }
+): Promise<Inside> {
+  const place = await guard.openInside(path, access, callerOf(context));
+  if (place.asks === null || context.approval?.covers === place.path) return place;
+  place[Symbol.dispose]();
+  throw refused(`This needs a yes from the owner: ${place.asks}.`);
+}
+
+/** The plan of a call about one path. What was opened is held until the call is over. */
+export async function planInside(
+  guard: PathGuard,
+  { path, access, about }: { readonly path: string; readonly access: PathAccess } & Pick<Plan, 'about'>,
+  context: ToolContext,
+  planFor: (place: Inside) => Plan | Promise<Plan>,
+): Promise<Planned> {
+  let place: Inside | undefined;
+  try {
+    place = await guard.openInside(path, access, callerOf(context));
+    return { about, ...(await planFor(place)), close: async () => place?.[Symbol.dispose]() };
+  } catch (error) {
+    place?.[Symbol.dispose]();
+    return { denied: failureLine(error), about };
   }
 }
 
-/** The versioned file that a tool would write at this path; undefined for any other and for what may not be written. */
-export async function versionedAt(
-  { guard, versioned }: FileAccess,
-  path: string,
-  context: ToolContext,
-): Promise<VersionedFile | undefined> {
-  if (versioned === undefined) return undefined;
-  const place = await guard.check(path, 'write', useOf(context));
-  return place.decision === 'deny' ? undefined : await versioned(place.path);
+/** The question whether a path may be read; undefined: nobody is asked. */
+export function askToRead({ asks, path }: Inside): ApprovalRequest | undefined {
+  if (asks === null) return undefined;
+  return { title: 'Read a file', detail: escapeControlChars(path), reason: asks, path };
 }
 
-/** Asks about a change that loses too much of a versioned file; else null. `after`: the new text. */
-export async function decideLoss(
-  { guard, versioned }: FileAccess,
-  {
-    path,
-    after,
-    preview,
-  }: { readonly path: string; readonly after: string; readonly preview: () => string | Promise<string> },
-  context: ToolContext,
-): Promise<ToolDecision | null> {
-  const place = await guard.check(path, 'write', useOf(context));
-  if (place.decision === 'deny') return place;
-  const real = place.path;
-  const file = await versioned?.(real);
-  if ((await file?.losesTooMuch?.(after)) !== true) return null;
-  const reason = `less than half of ${basename(real)} would be left`;
-  const detail = `${escapeControlChars(real)}\n${await preview()}`;
-  return { decision: 'ask', reason, request: { title: 'Change a file', detail, reason, path: real } };
+/**
+ * The question about a change, also about one that loses too much of a versioned file; undefined: nobody is asked. `after`:
+ * the new text, null: there will be none. `preview`: what is shown of the change.
+ */
+export async function askToChange(
+  { versioned }: FileAccess,
+  { asks, path }: Inside,
+  change: { readonly after: string | null; readonly preview: () => string | Promise<string> },
+): Promise<ApprovalRequest | undefined> {
+  const file = asks === null ? await versioned?.(path) : undefined;
+  const isLoss = change.after !== null && (await file?.losesTooMuch?.(change.after)) === true;
+  const reason = isLoss ? `less than half of ${basename(path)} would be left` : asks;
+  if (reason === null) return undefined;
+  const detail = `${escapeControlChars(path)}\n${await change.preview()}`;
+  return { title: 'Change a file', detail, reason, path };
 }
 
 /** The file of a path as a receipt names it: from the workspace on where it lies in it. */

@@ -1,10 +1,5 @@
-import type { PathGuard } from '../../security/paths/guard.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { diffLines, type LineChange } from '../../util/line-diff.ts';
-import { useOf } from './access.ts';
-import { decodeText } from './file-text.ts';
-import type { ToolContext } from '../tool.ts';
-import { readWhole } from './whole-file.ts';
 
 /** Every line of a change, for the person who is asked about it. */
 export function previewOf(before: string, after: string): string {
@@ -23,27 +18,8 @@ export function previewOf(before: string, after: string): string {
   return lines.join('\n');
 }
 
-/** What replacing a file with `after` changes. A file that may not be read as freely stays unseen: its lines are not shown. */
-export async function replacement(
-  guard: PathGuard,
-  { path, after }: { readonly path: string; readonly after: string },
-  context: ToolContext,
-): Promise<string> {
-  return previewOf(await freeText(guard, path, context), after);
-}
-
 /** Nothing is no line. */
 function linesOf(before: string, after: string): readonly LineChange[] {
   const gone = before === '' ? '−' : after === '' ? '+' : null;
   return diffLines(before, after).filter(({ sign }) => sign !== gone);
-}
-
-async function freeText(guard: PathGuard, path: string, context: ToolContext): Promise<string> {
-  try {
-    if ((await guard.check(path, 'read', useOf(context))).decision !== 'allow') return '';
-    const decoded = decodeText((await readWhole(guard, path, context)).bytes);
-    return 'binary' in decoded ? '' : decoded.text;
-  } catch {
-    return '';
-  }
 }

@@ -2,13 +2,13 @@ import type { Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fitsEditor } from '../../bus/editor.ts';
-import type { PathGuard } from '../../security/paths/guard.ts';
-import { sameFile } from '../../security/paths/inodes.ts';
-import { within, type PathAccess } from '../../security/paths/rules.ts';
-import { AppError, OwnWordsError } from '../../util/errors.ts';
+import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
+import { changedSince, isSameFile } from '../../security/paths/pinned.ts';
+import { within } from '../../security/paths/rules.ts';
+import { OwnWordsError } from '../../util/errors.ts';
 import { ifThere } from '../../storage/files.ts';
 import type { ToolContext } from '../tool.ts';
-import { useOf } from './access.ts';
+import { callerOf } from './access.ts';
 import { decodeText, encodeText } from './file-text.ts';
 
 /** A file as it is read: as the editor of the conversation shows it where it does, else as it is on the disk. */
@@ -43,16 +43,19 @@ export function isUnsaved({ bytes, saved }: { readonly bytes: Buffer | null; rea
   return saved !== undefined && bytes?.equals(saved) === false;
 }
 
+/** What is on the disk. */
+export async function readOpened(place: Inside): Promise<ShownFile> {
+  await using handle = await place.open();
+  return { path: place.path, stat: place.pinned.stat, bytes: await handle.readFile() };
+}
+
 /** The file with the text that the editor shows. What is no text, or too long, stays as it is on the disk. */
-export async function asEditorShows(
-  file: ShownFile,
-  { guard, context }: { readonly guard: PathGuard; readonly context: ToolContext },
-): Promise<ShownFile> {
+export async function asEditorShows(file: ShownFile, place: Inside, context: ToolContext): Promise<ShownFile> {
   const { editor } = context.files;
   if (editor === undefined) return file;
   const decoded = decodeText(file.bytes);
   if ('binary' in decoded || !fitsEditor(decoded.text)) return file;
-  const name = await nameInEditor(guard, { real: file.path, access: 'read' }, context);
+  const name = await nameInEditor(place, context);
   const given = name === undefined ? null : await editor.read(name, context.signal);
   if (given === null) return file;
   const bareEnds = decoded.text.includes('\r\n') && !given.includes('\r\n');
@@ -62,52 +65,58 @@ export async function asEditorShows(
   return { ...shown, bytes: Buffer.from(encodeText(text.replace(/^\ufeff/u, ''), decoded.format)) };
 }
 
+interface Replacement {
+  /** As the model named it. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly before: (Omit<ShownFile, 'bytes'> & { readonly bytes: Buffer | null }) | null;
+}
+
 /**
  * Replaces a file, or makes it, through the editor where it takes texts, else on the disk. Refuses when the file is not
  * what it was made from any more, on the disk or in the editor.
  */
 export async function replaceFile(
   guard: PathGuard,
-  write: {
-    readonly path: string;
-    readonly real: string;
-    readonly bytes: Uint8Array;
-    readonly before: (Omit<ShownFile, 'bytes'> & { readonly bytes: Buffer | null }) | null;
-    /** Folders have to be made for it. */
-    readonly isNewPlace: boolean;
-  },
+  place: Inside,
+  { path, bytes, before }: Replacement,
   context: ToolContext,
 ): Promise<WrittenFile> {
-  const { path, bytes, before } = write;
-  const onDisk = async (): Promise<WrittenFile> =>
-    await guard.writeFile(path, bytes, { ...useOf(context), unchangedSince: before?.stat ?? null });
+  const facts = { path: place.path, created: place.stat === null };
   const { editor } = context.files;
-  const text = editor === undefined ? undefined : textFor(write);
-  if (editor === undefined || text === undefined) return await onDisk();
-  const name = await nameInEditor(guard, { real: write.real, access: 'write' }, context);
-  if (name === undefined) return await onDisk();
-  await requireUnchanged(guard, write, context);
+  const text = editor === undefined || place.newFolders.length > 0 ? undefined : textFor({ bytes, before });
+  const name = text === undefined ? undefined : await nameInEditor(place, context);
+  if (editor === undefined || text === undefined || name === undefined) {
+    await place.write(bytes);
+    return facts;
+  }
+  const onDisk = async (): Promise<ShownFile | null> => {
+    using now = await guard.openInside(place.path, 'write', callerOf(context));
+    return now.stat === null ? null : await readOpened(now);
+  };
+  const now = await onDisk();
+  const isSame = isSameFile(now?.stat ?? null, place.stat);
+  const shown = isSame && now !== null && before?.saved !== undefined ? await asEditorShows(now, place, context) : null;
+  if (!isSame || (shown !== null && before?.bytes?.equals(shown.bytes) !== true)) {
+    throw changedSince(path);
+  }
   const became = await editor.write(name, text, context.signal);
-  const now = await onDiskNow(guard, path, context);
-  const facts = { path: write.real, created: before === null };
-  if (now?.bytes.equals(bytes) === true) return facts;
-  if (became === 'written') return { ...facts, ...differing(now, { before, text }) };
+  const after = await onDisk();
+  if (after?.bytes.equals(bytes) === true) return facts;
+  if (became === 'written') return { ...facts, ...differing(after, { before: place.stat, text }) };
   if (became !== 'none' && before !== null && isUnsaved(before)) {
     const own =
       'The editor did not take the new text, and shows changes of this file that are not saved: ask the owner to save it.';
     throw new OwnWordsError('editor-refused', { said: became.refused, own });
   }
-  return await onDisk();
+  await place.write(bytes);
+  return facts;
 }
 
 /** The text for an editor; undefined: it is none, or too long. */
-function textFor({
-  bytes,
-  before,
-  isNewPlace,
-}: Pick<Parameters<typeof replaceFile>[1], 'bytes' | 'before' | 'isNewPlace'>): string | undefined {
+function textFor({ bytes, before }: Pick<Replacement, 'bytes' | 'before'>): string | undefined {
   const decoded = decodeText(bytes);
-  if (isNewPlace || 'binary' in decoded || before?.bytes === null) return undefined;
+  if ('binary' in decoded || before?.bytes === null) return undefined;
   const text = before?.bareEnds === true ? decoded.text.replaceAll('\r\n', '\n') : decoded.text;
   return fitsEditor(text) ? text : undefined;
 }
@@ -115,56 +124,23 @@ function textFor({
 /** What is on the disk after the editor took a text, where that is something else. */
 function differing(
   now: ShownFile | null,
-  { before, text }: { readonly before: { readonly stat: Stats } | null; readonly text: string },
+  { before, text }: { readonly before: Stats | null; readonly text: string },
 ): Pick<WrittenFile, 'found' | 'note'> {
-  if (now === null || (before !== null && sameFile(now.stat, before.stat))) return { note: NOT_SAVED };
+  if (now === null || (before !== null && isSameFile(now.stat, before))) return { note: NOT_SAVED };
   const saved = decodeText(now.bytes);
   const isSame = !('binary' in saved) && plain(saved.text) === plain(text);
   return { found: now.bytes, ...(isSame ? {} : { note: RESHAPED }) };
-}
-
-/** Throws a sentence when the file is not the one that was read, or the editor shows another text than then. */
-async function requireUnchanged(
-  guard: PathGuard,
-  { path, before }: Pick<Parameters<typeof replaceFile>[1], 'path' | 'before'>,
-  context: ToolContext,
-): Promise<void> {
-  const now = await onDiskNow(guard, path, context);
-  const same = sameFile(now?.stat, before?.stat ?? null);
-  const shown =
-    same && now !== null && before?.saved !== undefined ? await asEditorShows(now, { guard, context }) : null;
-  if (same && (shown === null || before?.bytes?.equals(shown.bytes) === true)) return;
-  throw new AppError('path-refused', `${path} changed after it was read. Read it again before you change it.`);
-}
-
-/** Null: there is no file. */
-async function onDiskNow(guard: PathGuard, path: string, context: ToolContext): Promise<ShownFile | null> {
-  try {
-    const { handle, path: real, stat } = await guard.openForReading(path, useOf(context));
-    return await handle
-      .readFile()
-      .then((bytes) => ({ path: real, stat, bytes }))
-      .finally(() => handle.close());
-  } catch (error) {
-    if (error instanceof AppError && error.facts['code'] === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 /**
  * The path by which the editor knows a file: one below the folder that is open in it, which may be used without a
  * question. Undefined: it is not asked.
  */
-async function nameInEditor(
-  guard: PathGuard,
-  { real, access }: { readonly real: string; readonly access: PathAccess },
-  context: ToolContext,
-): Promise<string | undefined> {
+async function nameInEditor({ path, asks }: Inside, context: ToolContext): Promise<string | undefined> {
+  if (asks !== null) return undefined;
   for (const root of context.files.roots ?? []) {
     const place = await ifThere(realpath(root));
-    if (place === undefined || !within(place, real)) continue;
-    const { decision } = await guard.check(real, access, useOf(context));
-    return decision === 'allow' ? join(root, relative(place, real)) : undefined;
+    if (place !== undefined && within(place, path)) return join(root, relative(place, path));
   }
   return undefined;
 }

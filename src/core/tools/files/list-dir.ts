@@ -1,17 +1,23 @@
+import type { Stats } from 'node:fs';
+import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import type { ListedEntry, PathGuard } from '../../security/paths/guard.ts';
+import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
+import { refused } from '../../security/paths/pinned.ts';
+import { decidePath } from '../../security/paths/rules.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { harmless } from '../../security/text/untrusted.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
-import { decidePathUse, useOf } from './access.ts';
-import { NOT_ENTERED } from './search/finding.ts';
+import { askToRead, callerOf, openAllowed, planInside } from './access.ts';
+import { NOT_ENTERED } from './search/walk.ts';
 import { bitsOfFolders, type FileOrigins, NAMES_SOURCE } from './taint.ts';
-import { defineTool, type Tool, type ToolContext } from '../tool.ts';
+import { defineTool, showsInGroup, type Executed, type Tool, type ToolContext } from '../tool.ts';
 
 const MOST_ENTRIES = 500;
 const DEEPEST = 8;
+/** Of one folder. */
+const MOST_NAMES = 10_000;
 
 const parameters = z.object({
   path: z.string().min(1).optional().describe('Folder to list, e.g. projects/site. Default: the workspace.'),
@@ -32,24 +38,25 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
     description: 'List what is in a folder, with sizes of files. To find files by name in many folders use glob.',
     parameters,
     effect: 'none',
-    // In a group, names of files are the owner's too.
-    shows: ({ path = '.' }) => escapeControlChars(`${path}: names of files`),
-    decide: ({ path = '.' }, context) => decidePathUse(guard, path, 'read', context),
-    execute: async ({ path = '.', depth = 1 }, context) => {
-      const lines: string[] = [];
-      const names: string[] = [];
-      const folders: string[] = [];
-      const more = await list({ guard, context, lines, names, folders }, path, '', depth);
-      const title = `listed ${path}`;
-      const bits = await bitsOfFolders(origins, { folders, names });
-      const rest = more ? `\n(there are more than ${MOST_ENTRIES} entries; list one of the folders in it)` : '';
-      return {
-        title,
-        output: lines.length === 0 ? '(the folder is empty)' : lines.join('\n') + rest,
-        metadata: { entries: lines.length, truncated: more },
-        ...bits,
-      };
-    },
+    plan: ({ path = '.', depth = 1 }, context) =>
+      planInside(guard, { path, access: 'read' }, context, (place) => ({
+        asks: askToRead(place),
+        // In a group, names of files are the owner's too.
+        reaches: showsInGroup(escapeControlChars(`${path}: names of files`)),
+        run: async (signal): Promise<Executed> => {
+          const listing: Listing = { guard, context: { ...context, signal }, lines: [], names: [], folders: [] };
+          const more = await list(listing, { place, path, indent: '' }, depth);
+          const { lines, names, folders } = listing;
+          const bits = await bitsOfFolders(origins, { folders, names });
+          const rest = more ? `\n(there are more than ${MOST_ENTRIES} entries; list one of the folders in it)` : '';
+          return {
+            title: `listed ${path}`,
+            output: lines.length === 0 ? '(the folder is empty)' : lines.join('\n') + rest,
+            metadata: { entries: lines.length, truncated: more },
+            ...bits,
+          };
+        },
+      })),
   });
 }
 
@@ -63,28 +70,62 @@ interface Listing {
 }
 
 /** True when not everything fitted. */
-async function list(listing: Listing, path: string, indent: string, depth: number): Promise<boolean> {
+async function list(
+  listing: Listing,
+  { place, path, indent }: { readonly place: Inside; readonly path: string; readonly indent: string },
+  depth: number,
+): Promise<boolean> {
   const { guard, context, lines, names, folders } = listing;
-  const { path: real, entries, more } = await guard.list(path, useOf(context));
-  folders.push(real);
+  const { entries, more } = await entriesOf(place, path, listing);
+  folders.push(place.path);
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (lines.length >= MOST_ENTRIES) return true;
     context.signal.throwIfAborted();
     lines.push(indent + describe(entry));
     names.push(entry.name);
-    if (entry.kind !== 'directory' || depth <= 1 || NOT_ENTERED.has(entry.name)) continue;
-    const inner = await list(listing, join(path, entry.name), `${indent}  `, depth - 1).catch((error: unknown) => {
+    if (!entry.info.isDirectory() || depth <= 1 || NOT_ENTERED.has(entry.name)) continue;
+    const below = join(path, entry.name);
+    try {
+      using inner = await openAllowed(guard, { path: below, access: 'read' }, context);
+      if (await list(listing, { place: inner, path: below, indent: `${indent}  ` }, depth - 1)) return true;
+    } catch (error) {
       lines.push(`${indent}  (${errorMessage(error)})`);
-      return false;
-    });
-    if (inner) return true;
+    }
   }
   return more;
 }
 
-function describe({ name: named, kind, size }: ListedEntry): string {
+interface ListedEntry {
+  readonly name: string;
+  readonly info: Stats;
+}
+
+/** The entries of a folder that the caller may know of, unordered, at most 10,000; `more`: there are others. */
+async function entriesOf(
+  { pinned }: Inside,
+  path: string,
+  { guard, context }: Listing,
+): Promise<{ readonly entries: readonly ListedEntry[]; readonly more: boolean }> {
+  if (!pinned.stat.isDirectory()) throw refused(`${path} is not a directory.`);
+  const caller = callerOf(context);
+  const roots = await guard.rootsFor(caller);
+  const names: string[] = [];
+  for await (const { name } of await opendir(pinned.self)) {
+    if (decidePath(join(pinned.path, name), 'read', caller, roots).decision !== 'deny') names.push(name);
+    if (names.length > MOST_NAMES) break;
+  }
+  const entries = names.slice(0, MOST_NAMES).map(async (name): Promise<readonly ListedEntry[]> => {
+    const info = await lstat(pinned.at(name)).catch(() => undefined);
+    return info === undefined ? [] : [{ name, info }];
+  });
+  return { entries: (await Promise.all(entries)).flat(), more: names.length > MOST_NAMES };
+}
+
+function describe({ name: named, info }: ListedEntry): string {
   // A file name is untrusted: it must not break its line.
   const name = harmless(named).replaceAll('\n', '␊');
-  if (kind === 'directory') return `${name}/`;
-  return kind === 'file' ? `${name}  ${plural(size, 'byte')}` : `${name}  (${kind})`;
+  if (info.isDirectory()) return `${name}/`;
+  return info.isFile()
+    ? `${name}  ${plural(info.size, 'byte')}`
+    : `${name}  (${info.isSymbolicLink() ? 'link' : 'other'})`;
 }

@@ -1,17 +1,19 @@
+import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 import * as z from 'zod';
-import type { OpenedFile, PathGuard } from '../../security/paths/guard.ts';
+import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { readingBudgetMs, type DocumentSource, type ReadDocument } from '../documents/document-reader.ts';
 import type { DocumentAnswers } from '../documents/document-task.ts';
 import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
-import { decidePathUse } from './access.ts';
+import { askToRead, planInside } from './access.ts';
 import { asEditorShows, isUnsaved } from './editor-buffer.ts';
 import { bitsOfFile, type FileOrigins, TEXT_SOURCE } from './taint.ts';
 import { decodeText, imageType, MOST_IMAGE_BYTES } from './file-text.ts';
 import { errorResult } from '../registry/result.ts';
-import { defineTool, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from '../tool.ts';
-import { withFile } from './whole-file.ts';
+import { defineTool, showsInGroup, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from '../tool.ts';
+import { requireReadable } from './whole-file.ts';
 
 const MOST_LINES = 2_000;
 /** Larger texts are looked through in a child process. */
@@ -52,16 +54,28 @@ export function readFileTool(options: ReadFileOptions): Tool {
       'Read a file: text with line numbers, the text of a PDF, Word, Excel or PowerPoint file, or an image, which is shown to you. To find text in many files use grep.',
     parameters,
     effect: 'none',
-    shows: ({ path }) => escapeControlChars(path),
-    decide: ({ path }, context) => decidePathUse(options.guard, path, 'read', context),
-    execute: async ({ path, offset = 1, column, limit = MOST_LINES }, context) => {
-      const wish = { offset, column, limit, pageChars: options.pageChars };
-      return await withFile({ guard: options.guard, path, context }, async (file) => {
-        const reader = READERS[kindOf(await startOf(file), file.stat.size)];
-        return await reader({ ...options, path, file, wish, context }, documents);
-      });
-    },
+    plan: ({ path, offset = 1, column, limit = MOST_LINES }, context) =>
+      planInside(options.guard, { path, access: 'read' }, context, (place) => ({
+        asks: askToRead(place),
+        reaches: showsInGroup(escapeControlChars(path)),
+        run: async (signal) => {
+          requireReadable(place, path);
+          await using handle = await place.open();
+          const wish = { offset, column, limit, pageChars: options.pageChars };
+          const file = { place, handle, path: place.path, stat: place.pinned.stat };
+          const reader = READERS[kindOf(await startOf(file), file.stat.size)];
+          return await reader({ ...options, path, file, wish, context: { ...context, signal } }, documents);
+        },
+      })),
   });
+}
+
+interface OpenedFile {
+  readonly place: Inside;
+  readonly handle: FileHandle;
+  /** Real. */
+  readonly path: string;
+  readonly stat: Stats;
 }
 
 interface Reading extends ReadFileOptions {
@@ -98,9 +112,9 @@ const READERS: Readonly<Record<Kind, Reader>> = {
   pdf: (reading, documents) => readText('pdf', reading, documents),
   office: (reading, documents) => readText('office', reading, documents),
   large: readLarge,
-  text: async ({ path, file, wish, origins, guard, context }) => {
+  text: async ({ path, file, wish, origins, context }) => {
     const saved = { path: file.path, stat: file.stat, bytes: await file.handle.readFile() };
-    const shown = await asEditorShows(saved, { guard, context });
+    const shown = await asEditorShows(saved, file.place, context);
     const { bytes } = shown;
     const bits = await bitsOfFile(origins, shown);
     const decoded = decodeText(bytes);

@@ -1,8 +1,9 @@
-import type { Stats } from 'node:fs';
 import { relative } from 'node:path';
-import type { PathGuard, PathUse } from '../../security/paths/guard.ts';
+import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
+import type { PathCaller } from '../../security/paths/rules.ts';
 import { LARGEST_COPY, sha256, type ChangeLog, type RecordedChange } from '../../storage/change-log.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
+import { errorMessage } from '../../util/errors.ts';
+import { readOpened } from './editor-buffer.ts';
 import { firstJoined } from '../../util/first-joined.ts';
 
 /** What became of a file that was to be put back. */
@@ -28,12 +29,7 @@ interface RestoreOptions {
 }
 
 /** The owner asks for it, and for nothing but what was there before: files that are asked about need no second yes. */
-const OWNER: PathUse = {
-  role: 'owner',
-  chatType: 'direct',
-  taint: { untrusted: false },
-  approved: () => true,
-};
+const OWNER: PathCaller = { role: 'owner', chatType: 'direct', taint: { untrusted: false } };
 
 /**
  * Puts back what changes replaced, oldest first as they were recorded: each file gets what it held before the first of
@@ -71,30 +67,30 @@ function left(reason: string): Result {
 
 async function restore(path: string, changes: readonly RecordedChange[], options: RestoreOptions): Promise<Result> {
   const { guard, copies, roots = [], dry = false } = options;
-  const use = { ...OWNER, roots };
-  const current = await currentOf(path, guard, use);
-  if (current === 'elsewhere') return left('there is a link in its place now');
+  const caller = { ...OWNER, roots };
+  using place = await guard.openInside(path, 'write', caller);
+  if (place.path !== path) return left('there is a link in its place now');
+  const isThere = place.stat !== null;
+  const hash = await hashOf(place);
   // A file that was deleted since comes back: nothing is lost by it.
-  const last = current === null ? changes.length - 1 : changes.findLastIndex(({ after }) => after === current.hash);
+  const last = isThere ? changes.findLastIndex(({ after }) => after === hash) : changes.length - 1;
   const first = firstJoined(changes, last === -1 ? changes.length - 1 : last, follows);
   const before = changes[first]?.before ?? null;
   if (before === null) {
-    if (current === null) return 'as-before';
-    if (last === -1 || current.hash === null) return left('it changed after I made it');
+    if (!isThere) return 'as-before';
+    if (last === -1 || hash === null) return left('it changed after I made it');
     if (!dry) {
-      await guard.removeFile(path, { ...use, unchangedSince: current.stat });
-      for (const folder of changes[first]?.folders ?? []) await guard.removeEmptyFolder(folder, use);
+      await place.remove();
+      for (const folder of changes[first]?.folders ?? []) await guard.removeEmptyFolder(folder, caller);
     }
     return first === 0 ? REMOVED : PARTLY;
   }
   if (before.hash === null) return left('it was too large to keep a copy of it');
-  if (current?.hash === before.hash || (last === -1 && current?.hash === changes[0]?.before?.hash)) return 'as-before';
-  if (last === -1 || current?.hash === null) return left('it changed after I wrote it');
+  if (isThere && (hash === before.hash || (last === -1 && hash === changes[0]?.before?.hash))) return 'as-before';
+  if (last === -1 || (isThere && hash === null)) return left('it changed after I wrote it');
   const bytes = await copies.copy(before.hash);
   if (bytes === undefined) return left('the copy of it is not kept any more');
-  if (!dry) {
-    await guard.writeFile(path, bytes, { ...use, mode: before.mode, unchangedSince: current?.stat ?? null });
-  }
+  if (!dry) await place.write(bytes, before.mode);
   return first === 0 ? RESTORED : PARTLY;
 }
 
@@ -107,27 +103,8 @@ function follows(change: RecordedChange, earlier: RecordedChange): boolean {
   );
 }
 
-interface Current {
-  readonly stat: Stats;
-  /** SHA-256 in hex; null: it is larger than what a tool writes. */
-  readonly hash: string | null;
-}
-
-/** What is at the very place; null: nothing. */
-async function currentOf(path: string, guard: PathGuard, use: PathUse): Promise<Current | null | 'elsewhere'> {
-  const place = await guard.check(path, 'write', use);
-  if (place.decision === 'deny') throw new AppError('path-refused', place.reason);
-  if (place.path !== path) return 'elsewhere';
-  try {
-    const { handle, path: real, stat } = await guard.openForReading(path, use);
-    try {
-      if (real !== path) return 'elsewhere';
-      return { stat, hash: stat.size > LARGEST_COPY ? null : sha256(await handle.readFile()) };
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (error instanceof AppError && error.facts['code'] === 'ENOENT') return null;
-    throw error;
-  }
+/** SHA-256 in hex; null: there is no file, or it is larger than what a tool writes. */
+async function hashOf(place: Inside): Promise<string | null> {
+  if (place.stat === null || place.stat.size > LARGEST_COPY) return null;
+  return sha256((await readOpened(place)).bytes);
 }

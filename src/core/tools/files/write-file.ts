@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { plural } from '../../util/text.ts';
-import { replacement } from './change-preview.ts';
-import { decideLoss, decidePathUse, fileTarget, type FileAccess } from './access.ts';
 import { defineTool, type Tool } from '../tool.ts';
-import { writeThrough } from './whole-file.ts';
+import { askToChange, fileTarget, planInside, type FileAccess } from './access.ts';
+import { previewOf } from './change-preview.ts';
+import { freeText, readReplaced, writeThrough, type ReplacedFile } from './whole-file.ts';
 
 const parameters = z.object({
   path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
@@ -19,25 +19,29 @@ export function writeFileTool(files: FileAccess): Tool {
     parameters,
     // The same content may be written again after a crash.
     effect: 'idempotent',
-    targets: ({ path }, context) => [fileTarget(path, context)],
-    decide: async ({ path, content }, context) => {
-      const preview = (): Promise<string> => replacement(files.guard, { path, after: content }, context);
-      const decided = await decidePathUse(files.guard, path, 'write', context, preview);
-      if (decided.decision !== 'allow') return decided;
-      return (await decideLoss(files, { path, after: content, preview }, context)) ?? decided;
-    },
-    execute: async ({ path, content }, context) => {
-      const bytes = Buffer.from(content, 'utf8');
-      const diff = await replacement(files.guard, { path, after: content }, context);
-      const { created, note } = await writeThrough(files, { path, bytes }, context);
-      const lines = content === '' ? 0 : content.replace(/(?:\r\n|\r|\n)$/u, '').split(/\r\n|\r|\n/u).length;
-      return {
-        title: `${created ? 'created' : 'replaced'} ${path}`,
-        output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
-        metadata: { size: bytes.length },
-        ...(note === undefined ? {} : { note }),
-        ...(created ? {} : { diff }),
-      };
-    },
+    plan: ({ path, content }, context) =>
+      planInside(files.guard, { path, access: 'write', about: [fileTarget(path, context)] }, context, async (place) => {
+        const previewOver = async (before: ReplacedFile): Promise<string> =>
+          previewOf(await freeText(files.guard, place, before, context), content);
+        const preview = async (): Promise<string> => previewOver(await readReplaced(place, context).catch(() => null));
+        return {
+          asks: await askToChange(files, place, { after: content, preview }),
+          run: async (signal) => {
+            const running = { ...context, signal };
+            const bytes = Buffer.from(content, 'utf8');
+            const before = await readReplaced(place, running);
+            const diff = await previewOver(before);
+            const { created, note } = await writeThrough(files, place, { path, bytes, before }, running);
+            const lines = content === '' ? 0 : content.replace(/(?:\r\n|\r|\n)$/u, '').split(/\r\n|\r|\n/u).length;
+            return {
+              title: `${created ? 'created' : 'replaced'} ${path}`,
+              output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
+              metadata: { size: bytes.length },
+              ...(note === undefined ? {} : { note }),
+              ...(created ? {} : { diff }),
+            };
+          },
+        };
+      }),
   });
 }

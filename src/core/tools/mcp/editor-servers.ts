@@ -1,7 +1,7 @@
 import type { EditorServer, EditorServerReport } from '../../bus/editor.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { errorMessage } from '../../util/errors.ts';
-import type { Tool } from '../tool.ts';
+import type { ApprovalRequest, Tool } from '../tool.ts';
 import type { McpClientsOptions } from './client-pool.ts';
 import { McpServer } from './server.ts';
 import type { McpSettings } from './stdio.ts';
@@ -155,18 +155,26 @@ function withdraw(group: Group): void {
 /** The tool, of which the first use is asked about. */
 function asking(tool: Tool, server: string, agreed: Set<string>): Tool {
   const { name } = tool;
-  const decide: Tool['decide'] = (params) => {
-    if (agreed.has(name)) return { decision: 'allow', reason: 'its first use was allowed' };
-    const detail = escapeControlChars(`${name}\n${JSON.stringify(params, null, 2)}`);
-    const reason = `it is the first use of a tool of ${server}, an MCP server that the editor brought and nobody looked through`;
-    return { decision: 'ask', reason, request: { title: 'Use a tool of the editor', detail, reason } };
-  };
-  const execute: Tool['execute'] = (params, context) => {
-    if (context.approval !== null) agreed.add(name);
-    return tool.execute(params, context);
+  const question = (params: unknown): ApprovalRequest => ({
+    title: 'Use a tool of the editor',
+    detail: escapeControlChars(`${name}\n${JSON.stringify(params, null, 2)}`),
+    reason: `it is the first use of a tool of ${server}, an MCP server that the editor brought and nobody looked through`,
+  });
+  const plan: Tool['plan'] = async (params, context) => {
+    const planned = await tool.plan(params, context);
+    if ('denied' in planned) return planned;
+    if (agreed.has(name)) return { ...planned, allowedBy: 'its first use was allowed' };
+    return {
+      ...planned,
+      asks: question(params),
+      run: (signal) => {
+        if (context.approval !== null) agreed.add(name);
+        return planned.run(signal);
+      },
+    };
   };
   // A copy would make the schema of each tool at once.
-  return Object.create(tool, { decide: { value: decide }, execute: { value: execute } }) as Tool;
+  return Object.create(tool, { plan: { value: plan } }) as Tool;
 }
 
 function settingsOf(given: EditorServer): McpSettings {

@@ -6,7 +6,7 @@ import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { cut } from '../../util/text.ts';
 import { errorResult } from '../registry/result.ts';
-import { defineTool, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
+import { defineTool, type Planned, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
 import { contentKind } from './content-kind.ts';
 import { fetchAction, withScheme } from './fetch-action.ts';
 import { PageCache, type FoundPage } from './page-cache.ts';
@@ -60,28 +60,31 @@ export function webFetchTool({
     effect: 'none',
     role: 'guest',
     untrusted: true,
-    decide: async ({ url }) => {
-      const decision = await fetch.checkUrl(withScheme(url));
-      return decision.decision === 'allow' ? { decision: 'allow' } : decision;
-    },
-    // The server may send back an address that the model composed.
-    repeats: ({ url }, { conversation }) => urlOrigin(withScheme(url), conversation.given()) === 'composed',
-    action: async ({ url }, { conversation }) => {
+    plan: async ({ url, offset = 0 }, context): Promise<Planned> => {
+      const { conversation } = context;
       const address = withScheme(url);
-      // A cached page is shown without a request.
-      if (cache.get(withoutFragment(address)) !== undefined) return null;
-      return await fetchAction(address, { fetch, conversation });
-    },
-    execute: async ({ url, offset = 0 }, context) => {
-      const address = withScheme(url);
+      const checked = await fetch.checkUrl(address);
+      if (checked.decision === 'deny') return { denied: checked.reason };
       const asked = withoutFragment(address);
-      const kept = cache.get(asked);
-      if (kept !== undefined) return show(kept, offset, pageChars);
-      const found = await find(address, { fetch, readPage, context });
-      if ('output' in found) return found;
-      if (found.status >= 400) return failure(found);
-      cache.put(asked, found);
-      return show(found, offset, pageChars);
+      // The server may send back an address that the model composed.
+      const echoes = urlOrigin(address, conversation.given()) === 'composed';
+      const page = cache.get(asked);
+      // A cached page is shown without a request.
+      if (page !== undefined) return { run: async () => show(page, offset, pageChars), echoes };
+      return {
+        run: async (signal) => {
+          // Another call may have fetched it meanwhile.
+          const kept = cache.get(asked);
+          if (kept !== undefined) return show(kept, offset, pageChars);
+          const found = await find(address, { fetch, readPage, context: { ...context, signal } });
+          if ('output' in found) return found;
+          if (found.status >= 400) return failure(found);
+          cache.put(asked, found);
+          return show(found, offset, pageChars);
+        },
+        reaches: await fetchAction(address, { fetch, conversation }),
+        echoes,
+      };
     },
   });
 }

@@ -3,7 +3,7 @@ import type { FetchResult } from '../../security/fetch/contract.ts';
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import { errorResult } from '../registry/result.ts';
-import { defineTool, type Tool, type ToolResult } from '../tool.ts';
+import { defineTool, type Executed, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
 import type { WebHit } from './duckduckgo.ts';
 import { SEARCH_PROVIDERS, type SearchProviderName } from './search-providers.ts';
 
@@ -35,7 +35,7 @@ const parameters = z.object({
 });
 
 /** Searches the web with the service that is configured. What it answers is by strangers. */
-export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
+export function webSearchTool(options: WebSearchOptions): Tool {
   return defineTool({
     name: 'web_search',
     onlyReads: true,
@@ -45,30 +45,38 @@ export function webSearchTool({ fetch, ...settings }: WebSearchOptions): Tool {
     effect: 'none',
     role: 'guest',
     untrusted: true,
-    // A search finds addresses that are there; one that it repeats is one that the call held.
-    repeats: () => false,
     timeoutMs: 60_000,
-    execute: async ({ query, count = DEFAULT_COUNT }, context) => {
-      const title = `searched ${oneLine(query, 80)}`;
-      const chosen = choose(settings);
-      if (typeof chosen === 'string') return errorResult(title, chosen);
-      const { name, url, key } = chosen;
-      const provider = SEARCH_PROVIDERS[name];
-      context.people.progress(`searching with ${provider.title}`);
-      const { url: address, ...request } = provider.request({ query, count, key, url });
-      const answer = await fetch.fetchGuarded(address, {
-        ...request,
-        signal: context.signal,
-        maxBytes: MOST_BYTES,
-        timeoutMs: TIMEOUT_MS,
-      });
-      if (answer.status !== 200)
-        return errorResult(title, refusal(answer, name, provider.title), { status: answer.status });
-      const hits = provider.read(new TextDecoder().decode(answer.bytes));
-      if (hits === null) return errorResult(title, unreadable(name, provider.title), { provider: name });
-      return found(hits, { title, provider: name, count });
-    },
+    plan: (params, { people }) => ({
+      run: (signal) => search(params, options, { people, signal }),
+      // A search finds addresses that are there; one that it repeats is one that the call held.
+      echoes: false,
+    }),
   });
+}
+
+async function search(
+  { query, count = DEFAULT_COUNT }: z.infer<typeof parameters>,
+  settings: WebSearchOptions,
+  { people, signal }: Pick<ToolContext, 'people' | 'signal'>,
+): Promise<Executed> {
+  const title = `searched ${oneLine(query, 80)}`;
+  const chosen = choose(settings);
+  if (typeof chosen === 'string') return errorResult(title, chosen);
+  const { name, url, key } = chosen;
+  const provider = SEARCH_PROVIDERS[name];
+  people.progress(`searching with ${provider.title}`);
+  const { url: address, ...request } = provider.request({ query, count, key, url });
+  const answer = await settings.fetch.fetchGuarded(address, {
+    ...request,
+    signal,
+    maxBytes: MOST_BYTES,
+    timeoutMs: TIMEOUT_MS,
+  });
+  if (answer.status !== 200)
+    return errorResult(title, refusal(answer, name, provider.title), { status: answer.status });
+  const hits = provider.read(new TextDecoder().decode(answer.bytes));
+  if (hits === null) return errorResult(title, unreadable(name, provider.title), { provider: name });
+  return found(hits, { title, provider: name, count });
 }
 
 interface Chosen {

@@ -1,15 +1,14 @@
 import { isAbsolute, relative, sep } from 'node:path';
 import * as z from 'zod';
-import type { WalkBase } from '../../../security/paths/guarded-walk.ts';
 import { within } from '../../../security/paths/rules.ts';
-import type { PathGuard } from '../../../security/paths/guard.ts';
+import type { Inside, PathGuard } from '../../../security/paths/open-inside.ts';
 import { plural } from '../../../util/text.ts';
-import { useOf } from '../access.ts';
+import { callerOf } from '../access.ts';
 import { bitsOfFiles, type FileOrigins } from '../taint.ts';
 import type { ToolContext, ToolResult } from '../../tool.ts';
-import type { FoundFiles } from './find-task.ts';
-import type { FindFiles } from './find-thread.ts';
+import type { FindFiles, FoundFiles } from './find.ts';
 import { LONGEST_LINE } from './text-lines.ts';
+import type { WalkBase } from './walk.ts';
 
 /** The parameter of both tools that shows what git ignores. */
 export const IGNORED = z.boolean().optional().describe('True finds what .gitignore names too. Default: false.');
@@ -23,16 +22,23 @@ export interface FindToolOptions {
   readonly origins?: FileOrigins;
 }
 
-/** Where a search begins, and how its files are called so that other tools find them. */
+/** Where a search begins, and how its files are called so that other tools find them. Throws a sentence. */
 export async function searchBaseOf(
   guard: PathGuard,
-  path: string,
+  { pinned }: Inside,
   context: ToolContext,
 ): Promise<{ readonly base: WalkBase; readonly prefix: string }> {
-  const base = await guard.walkBase(path, useOf(context));
-  const { workspace } = base.roots;
-  const name = within(workspace, base.path) ? relative(workspace, base.path) : base.path;
-  const isWhole = !base.isFolder || name === '' || name.endsWith(sep);
+  const caller = callerOf(context);
+  const roots = await guard.rootsFor(caller);
+  const { untrusted } = caller.taint;
+  const isFolder = pinned.stat.isDirectory();
+  const base = {
+    path: pinned.path,
+    isFolder,
+    rules: { access: 'read', caller: { ...caller, taint: { untrusted } }, roots },
+  } as const;
+  const name = within(roots.workspace, base.path) ? relative(roots.workspace, base.path) : base.path;
+  const isWhole = !isFolder || name === '' || name.endsWith(sep);
   return { base, prefix: isWhole ? name : `${name}/` };
 }
 

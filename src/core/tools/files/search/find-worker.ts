@@ -1,12 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorMessage } from '../../../util/errors.ts';
 import { systemClock } from '../../../util/clock.ts';
-import type { ThreadMessage } from './thread.ts';
-import type { FindTask, FoundFiles } from './find-task.ts';
+import type { FindTask, ThreadMessage } from './find.ts';
 import { globFiles } from './glob-files.ts';
 import { grepFiles } from './grep-files.ts';
 
-/** It was written by `createFileSearch`, in the same process. */
+/** It comes from `createFindFiles`, in the same process. */
 const task = workerData as FindTask;
 
 const PROGRESS_MS = 1_000;
@@ -23,17 +22,17 @@ const ports = {
   },
 };
 
-function answer(): ThreadMessage<FoundFiles> {
+async function answer(): Promise<ThreadMessage> {
   try {
-    return { answer: task.kind === 'glob' ? globFiles(task, ports) : grepFiles(task, ports) };
+    return { answer: await (task.kind === 'glob' ? globFiles(task, ports) : grepFiles(task, ports)) };
   } catch (error) {
     return { error: errorMessage(error) };
   }
 }
 
-function post(message: ThreadMessage<FoundFiles>): void {
+function post(message: ThreadMessage): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(message);
 }
 
-post(answer());
+post(await answer());

@@ -1,7 +1,19 @@
-import { newLeftOut, walkFiles } from '../../../security/paths/guarded-walk.ts';
-import type { FoundFiles, GlobTask, ShownFile } from './find-task.ts';
-import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type SearchProgress } from './finding.ts';
+import { harmless } from '../../../security/text/untrusted.ts';
+import type { FindTask, FoundFiles, GlobTask, ShownFile } from './find.ts';
 import { globMatcher } from './glob-pattern.ts';
+import { newLeftOut, walkFiles } from './walk.ts';
+
+export interface SearchProgress {
+  /** Milliseconds since it began. */
+  readonly elapsed: () => number;
+  /** Told after each file how many there were. */
+  readonly progress: (searched: number) => void;
+}
+
+/** A file name as it is shown. It is untrusted, so it must not break its line. */
+export function shownName({ prefix }: Pick<FindTask, 'prefix'>, { below }: { readonly below: string }): string {
+  return harmless(`${prefix}${below}`).replaceAll(/[\r\n]/gu, '␊');
+}
 
 interface Match {
   readonly name: string;
@@ -11,7 +23,7 @@ interface Match {
 }
 
 /** Files by their names, those that changed last first. */
-export function globFiles(task: GlobTask, { elapsed, progress }: SearchProgress): FoundFiles {
+export async function globFiles(task: GlobTask, { elapsed, progress }: SearchProgress): Promise<FoundFiles> {
   const matches = globMatcher(task.pattern, task.base.path);
   const left = newLeftOut();
   const found: Match[] = [];
@@ -22,8 +34,7 @@ export function globFiles(task: GlobTask, { elapsed, progress }: SearchProgress)
     progress(searched);
     return matches(below) ? 'yes' : 'no';
   };
-  const options = { skip: NOT_ENTERED, maxEntries: MOST_ENTRIES, want, ignoreRules: ignoreRulesFor(task) };
-  for (const file of walkFiles(task.base, options, left)) {
+  for await (const file of walkFiles(task.base, { want, ignored: task.ignored }, left)) {
     const { mtimeMs, ctimeMs } = file.look() ?? {};
     if (mtimeMs === undefined || ctimeMs === undefined) continue;
     found.push({ name: shownName(task, file), path: file.path, mtimeMs, ctimeMs });

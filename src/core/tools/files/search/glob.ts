@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { escapeControlChars } from '../../../security/text/control-characters.ts';
 import { oneLine } from '../../../util/text.ts';
-import { decidePathUse } from '../access.ts';
+import { askToRead, planInside } from '../access.ts';
 import { errorResult } from '../../registry/result.ts';
-import { defineTool, type Tool } from '../../tool.ts';
+import { defineTool, showsInGroup, type Tool } from '../../tool.ts';
 import { searchBaseOf, foundResult, IGNORED, placeOf, patternIn, type FindToolOptions } from './find-tool.ts';
 import { NAMES_SOURCE } from '../taint.ts';
 
@@ -31,19 +31,23 @@ export function globTool({ guard, find, pageChars, origins }: FindToolOptions): 
       'Find files below a folder by their names; returns paths, the last changed first. To search what files contain use grep. It skips .git, node_modules and what .gitignore names.',
     parameters,
     effect: 'none',
-    // In a group, names of files are the owner's too.
-    shows: ({ pattern, path }) => escapeControlChars(`${placeOf(pattern, path)}: names of files that match ${pattern}`),
-    decide: ({ pattern, path }, context) => decidePathUse(guard, placeOf(pattern, path), 'read', context),
-    execute: async ({ pattern, offset = 0, limit = LIMIT, ignored = false, ...params }, context) => {
+    plan: ({ pattern, offset = 0, limit = LIMIT, ignored = false, ...params }, context) => {
       const path = placeOf(pattern, params.path);
-      const title = `found ${oneLine(pattern, 60)}`;
-      const { base, prefix } = await searchBaseOf(guard, path, context);
-      if (!base.isFolder) return errorResult(title, `${path} is a file; a folder was expected.`);
-      const found = await find(
-        { kind: 'glob', base, prefix, pattern: patternIn(pattern, params.path), ignored, offset, limit, pageChars },
-        { signal: context.signal, progress: context.people.progress },
-      );
-      return await foundResult(found, { title, what: 'such file', origins });
+      return planInside(guard, { path, access: 'read' }, context, (place) => ({
+        asks: askToRead(place),
+        // In a group, names of files are the owner's too.
+        reaches: showsInGroup(escapeControlChars(`${path}: names of files that match ${pattern}`)),
+        run: async (signal) => {
+          const title = `found ${oneLine(pattern, 60)}`;
+          const { base, prefix } = await searchBaseOf(guard, place, context);
+          if (!base.isFolder) return errorResult(title, `${path} is a file; a folder was expected.`);
+          const found = await find(
+            { kind: 'glob', base, prefix, pattern: patternIn(pattern, params.path), ignored, offset, limit, pageChars },
+            { signal, progress: context.people.progress },
+          );
+          return await foundResult(found, { title, what: 'such file', origins });
+        },
+      }));
     },
   });
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { closeSync, readSync, type Stats } from 'node:fs';
-import { newLeftOut, walkFiles, type WalkedFile } from '../../../security/paths/guarded-walk.ts';
 import { cut, cutStart } from '../../../util/text.ts';
-import type { FoundFiles, GrepTask, ShownFile } from './find-task.ts';
+import type { FoundFiles, GrepTask, ShownFile } from './find.ts';
+import { shownName, type SearchProgress } from './glob-files.ts';
 import { globMatcher } from './glob-pattern.ts';
-import { ignoreRulesFor, MOST_ENTRIES, NOT_ENTERED, shownName, type SearchProgress } from './finding.ts';
 import { searchPattern, type SearchPattern } from './search-pattern.ts';
 import { eachLine, reading, type LinesRead } from './text-lines.ts';
+import { newLeftOut, walkFiles, type WalkedFile } from './walk.ts';
 
 const LONGEST_LINE = 300;
 /** Bytes; of larger files it is not known whether strangers wrote them: tools do not write such. */
@@ -15,7 +15,7 @@ const MOST_HASHED = 50 * 1024 * 1024;
 const LEAD = 60;
 
 /** Searches the lines of files. Binary files are passed over. */
-export function grepFiles(task: GrepTask, { elapsed, progress }: SearchProgress): FoundFiles {
+export async function grepFiles(task: GrepTask, { elapsed, progress }: SearchProgress): Promise<FoundFiles> {
   const pattern = searchPattern(task.pattern, task);
   const wanted = task.glob === null ? () => true : globMatcher(task.glob, task.base.path);
   const left = newLeftOut();
@@ -27,9 +27,7 @@ export function grepFiles(task: GrepTask, { elapsed, progress }: SearchProgress)
   const walk = walkFiles(
     task.base,
     {
-      skip: NOT_ENTERED,
-      maxEntries: MOST_ENTRIES,
-      ignoreRules: ignoreRulesFor(task),
+      ignored: task.ignored,
       want: (below) => {
         isLate ||= late();
         if (isLate || page.isFull) return 'stop';
@@ -38,10 +36,10 @@ export function grepFiles(task: GrepTask, { elapsed, progress }: SearchProgress)
     },
     left,
   );
-  for (const file of walk) {
+  for await (const file of walk) {
     searched += 1;
     progress(searched);
-    const read = searchFile(file, { task, pattern, page, late });
+    const read = await searchFile(file, { task, pattern, page, late });
     if (read === 'late') isLate = true;
     else parts[read] += 1;
   }
@@ -68,8 +66,8 @@ interface Search {
 const LINES_AT_ONCE = 20_000;
 
 /** `late`: there was no time for all of it. */
-function searchFile(file: WalkedFile, { task, pattern, page, late }: Search): LinesRead | 'late' {
-  const opened = file.open();
+async function searchFile(file: WalkedFile, { task, pattern, page, late }: Search): Promise<LinesRead | 'late'> {
+  const opened = await file.open();
   if (opened === undefined) return 'all';
   const { fd, stat } = opened;
   const { literal, indexIn } = pattern;

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { escapeControlChars } from '../../../security/text/control-characters.ts';
 import { oneLine } from '../../../util/text.ts';
-import { decidePathUse } from '../access.ts';
-import { defineTool, type Tool } from '../../tool.ts';
+import { askToRead, planInside } from '../access.ts';
+import { defineTool, showsInGroup, type Tool } from '../../tool.ts';
 import { searchBaseOf, foundResult, IGNORED, placeOf, patternIn, type FindToolOptions } from './find-tool.ts';
 import { TEXT_SOURCE } from '../taint.ts';
 
@@ -45,28 +45,33 @@ export function grepTool({ guard, find, pageChars, origins }: FindToolOptions): 
       'Search text files for a regular expression; returns the matching lines with paths and line numbers. To find files by name use glob. It skips binary files, .git, node_modules and what .gitignore names.',
     parameters,
     effect: 'none',
-    // Also which files match says what is in them.
-    shows: ({ pattern, glob, path }) => escapeControlChars(`${placeOf(glob, path)}: what matches ${pattern}`),
-    decide: ({ glob, path }, context) => decidePathUse(guard, placeOf(glob, path), 'read', context),
-    execute: async ({ pattern, path, glob, mode = 'lines', ...rest }, context) => {
-      const { base, prefix } = await searchBaseOf(guard, placeOf(glob, path), context);
-      const task = {
-        kind: 'grep' as const,
-        base,
-        prefix,
-        pattern,
-        glob: glob === undefined ? null : patternIn(glob, path),
-        mode,
-        context: rest.context ?? 0,
-        ignoreCase: rest.ignoreCase ?? false,
-        ignored: rest.ignored ?? false,
-        offset: rest.offset ?? 0,
-        limit: rest.limit ?? LIMIT,
-        pageChars,
-      };
-      const found = await find(task, { signal: context.signal, progress: context.people.progress });
-      const what = mode === 'lines' ? 'match' : 'file with a match';
-      return await foundResult(found, { title: `searched ${oneLine(pattern, 60)}`, what, origins });
+    plan: ({ pattern, path, glob, mode = 'lines', ...rest }, context) => {
+      const from = placeOf(glob, path);
+      return planInside(guard, { path: from, access: 'read' }, context, (place) => ({
+        asks: askToRead(place),
+        // Also which files match says what is in them.
+        reaches: showsInGroup(escapeControlChars(`${from}: what matches ${pattern}`)),
+        run: async (signal) => {
+          const { base, prefix } = await searchBaseOf(guard, place, context);
+          const task = {
+            kind: 'grep' as const,
+            base,
+            prefix,
+            pattern,
+            glob: glob === undefined ? null : patternIn(glob, path),
+            mode,
+            context: rest.context ?? 0,
+            ignoreCase: rest.ignoreCase ?? false,
+            ignored: rest.ignored ?? false,
+            offset: rest.offset ?? 0,
+            limit: rest.limit ?? LIMIT,
+            pageChars,
+          };
+          const found = await find(task, { signal, progress: context.people.progress });
+          const what = mode === 'lines' ? 'match' : 'file with a match';
+          return await foundResult(found, { title: `searched ${oneLine(pattern, 60)}`, what, origins });
+        },
+      }));
     },
   });
 }
