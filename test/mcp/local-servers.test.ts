@@ -58,12 +58,12 @@ describe('a local server', () => {
     const { output } = await world.call('mcp_fix_environment');
     const seen: object = JSON.parse(output);
     expect(Object.keys(seen).toSorted()).toEqual([
-      'ASSISTANT_COMMAND',
       'FIX_TOKEN',
       'HOME',
       'NODE_COMPILE_CACHE',
       'PATH',
       'PWD',
+      'SHLVL',
     ]);
   });
 

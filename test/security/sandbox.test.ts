@@ -147,6 +147,15 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
       expect((await world.run(`${command} && echo escaped`)).text).not.toContain('escaped');
     });
 
+    test("read a key of the assistant's own keyring in the kernel", async () => {
+      const call = (code: string): string => `perl -e '${code}'`;
+      const add = 'print syscall(248, "user", "a-key", "a-secret-key", 12, -3)';
+      const { stdout } = spawnSync('/bin/sh', ['-c', call(add)], { encoding: 'utf8' });
+      const read = `$b = " " x 20; syscall(250, 11, ${Number(stdout)}, $b, 20); print $b`;
+      expect(spawnSync('/bin/sh', ['-c', call(read)], { encoding: 'utf8' }).stdout).toContain('a-secret-key');
+      expect((await world.run(call(read))).text).not.toContain('a-secret-key');
+    });
+
     test('see a variable of the assistant', async () => {
       process.env['SANDBOX_TEST_CANARY'] = 'a-secret-of-the-parent';
       const { text } = await world.run('env; cat /proc/[0-9]*/environ');
@@ -318,7 +327,7 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
   });
 
   describe('read roots', () => {
-    test.each(['/', '/etc', '/proc', '/sys'])('%s opens nothing', async (root) => {
+    test.each(['/', '/etc', '/proc', '/sys', '/tmp', '/run', '/dev/shm'])('%s opens nothing', async (root) => {
       const { text } = await world.run(`cat /etc/shadow ${world.home}/secret; ls /root /home /sys /var/log`, {
         readRoots: [root],
       });
@@ -345,6 +354,30 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
       });
       expect(text).not.toMatch(/do not read me|said before/u);
     });
+
+    test.each(['around', 'in', 'beside'])(
+      '%s the home of another assistant, which holds this one, show nothing of it',
+      async (where) => {
+        await using outer = await sandboxWorld();
+        const home = join(outer.home, 'agents/kim');
+        const [workspace, spill] = [join(home, 'workspace'), join(home, 'spill/one')];
+        for (const folder of [workspace, spill, join(outer.home, 'agents/lou')])
+          await mkdir(folder, { recursive: true });
+        for (const folder of [spill, join(outer.home, 'agents/lou')]) await writeFile(join(folder, 'a'), 'seen\n');
+        const roots = { around: [dirname(outer.home)], in: [join(outer.home, 'agents'), outer.home, home], beside: [] };
+        const readRoots = [...roots[where as keyof typeof roots], spill, join(outer.home, 'agents/lou')];
+        await using inner = await sandboxWorld({ host: outer.home, home, workspace, readRoots });
+        const { text } = await inner.run(
+          `cat ${outer.home}/secret ${outer.home}/agents/lou/a ${spill}/a; ls -A ${home}`,
+          {
+            cwd: workspace,
+          },
+        );
+        expect(text).not.toContain('do not read me');
+        expect(text.match(/seen/gu)).toEqual(['seen']);
+        expect(text).toContain('spill\nworkspace\n');
+      },
+    );
 
     test('do not show credentials that lie in them', async () => {
       await using other = await sandboxWorld();

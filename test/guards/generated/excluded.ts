@@ -15,6 +15,6 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   'core/security/access/url-origin.ts MOST_AFTER limit 12':
     'The pattern that it bounds looks at no more than eleven characters; the limit keeps a long text from being copied.',
   'core/security/paths/descriptors.ts describe part LINUX': 'The mutation run needs Linux, where it is true.',
-  "core/security/sandbox/probe.ts probeSandbox never process.platform !== 'linux'":
+  "core/security/enclosure/probe.ts probeSandbox never process.platform !== 'linux'":
     'The tests of the sandbox run on Linux.',
 };

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { arch, pid, platform } from 'node:process';
 import { sleep, type Clock } from '../../util/clock.ts';
-import { errorCode } from '../../util/errors.ts';
 
 /** Variable that everything outside of a sandbox inherits, and bubblewrap itself has. */
 export const MARKER = 'ASSISTANT_COMMAND';
@@ -118,14 +117,6 @@ export function send(target: number, name: NodeJS.Signals): void {
 /** The beginning of the marker's value, which no other mark shares. */
 export function markerOf(mark: string): string {
   return `${createHash('sha256').update(mark).digest('hex').slice(0, 16)}.`;
-}
-
-export function isRunning(target: number): boolean {
-  try {
-    return process.kill(target, 0);
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
-  }
 }
 
 /** All processes that a process has started and that still run, by descent; none where there is no /proc. */

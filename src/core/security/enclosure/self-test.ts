@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { oneLine } from '../../util/text.ts';
-import { sandboxArguments } from './arguments.ts';
+import { FILTER, sandboxArguments } from './arguments.ts';
 import { runEnclosed, type Enclosure, type SandboxEngine } from './enclosure.ts';
 import { send } from './processes.ts';
 
@@ -70,7 +70,12 @@ export async function testSandbox(engine: SandboxEngine, world: TestWorld): Prom
     const run = runEnclosed({ command, cwd: workspace, environment: {} }, { ...enclosure, clock: world.clock });
     try {
       const [output, errors, outlives] = await raceAbort(
-        Promise.all([text(run.stdout), text(run.stderr), outlivesParent(enclosure, workspace, world), run.exit]),
+        Promise.all([
+          text(run.stdout),
+          text(run.stderr),
+          outlivesParent(engine, enclosure, workspace, world),
+          run.exit,
+        ]),
         signal,
       );
       if (!output.startsWith('read ')) return cannotStart(errors);
@@ -102,18 +107,24 @@ async function listen(where: { host: string; port: number } | { path: string }, 
 
 /** Kills the parent of a sandbox and looks whether what ran in it still holds its output. */
 async function outlivesParent(
+  engine: SandboxEngine,
   enclosure: Enclosure,
   cwd: string,
   { clock, signal }: Pick<TestWorld, 'clock' | 'signal'>,
 ): Promise<boolean> {
   const inside = ['/bin/sh', '-c', 'sleep 6 & echo ready; wait'];
-  const sandbox = enclosure.engine === null ? [] : sandboxArguments(enclosure.engine, enclosure, cwd);
-  const parent = spawn('/bin/sh', ['-c', '"$@" 3</dev/null & wait', 'sh', ...sandbox, ...inside], {
-    env: {},
-    cwd: '/',
-    detached: true,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const sandbox = sandboxArguments(engine, enclosure, cwd);
+  const filter = engine.hasFilter ? join(engine.folder, FILTER) : '/dev/null';
+  const parent = spawn(
+    '/bin/sh',
+    ['-c', 'exec 5< "$1"; shift; "$@" 3</dev/null & wait', 'sh', filter, ...sandbox, ...inside],
+    {
+      env: {},
+      cwd: '/',
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
   try {
     await raceAbort(Promise.race([once(parent.stdout, 'data'), once(parent, 'close')]), signal);
     const closed = once(parent.stdout, 'close');
