@@ -7,7 +7,7 @@ import {
   readingMs,
   type DocumentSource,
 } from '../../../src/core/tools/documents/document-reader.ts';
-import { runOwnProgram, type OwnProgram } from '../../../src/core/security/enclosure/own-program.ts';
+import { runOwnProgram, type OwnProgram } from '../../../src/core/tools/documents/own-program.ts';
 import { systemClock } from '../../../src/core/util/clock.ts';
 import { childIds, childrenNamed, type ChildProcess } from '../../support/child-processes.ts';
 import { fileTools } from '../../support/file-tools.ts';

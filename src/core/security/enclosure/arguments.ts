@@ -39,12 +39,15 @@ export function sandboxArguments(
     ...system.flatMap((path) => ['--ro-bind-try', path, path]),
     ...files.flat(),
     ...(engine.features.includes('--proc') ? [] : ['--tmpfs', '/proc']),
-    ...['--dev', '/dev', ...tmpfs('/dev/shm', SHARED_MEMORY_BYTES), ...tmpfs('/tmp', engine.limits.temporaryBytes)],
-    ...['--symlink', '/tmp', '/var/tmp'],
+    ...'--dev /dev --symlink /tmp /var/tmp'.split(' '),
+    ...tmpfs('/dev/shm', SHARED_MEMORY_BYTES),
+    ...tmpfs('/tmp', engine.limits.temporaryBytes),
     ...mounts.flatMap(mountArguments),
     // Root's files under /proc (core_pattern, sysrq-trigger) obey the user id alone, without any capability.
     ...[...hidden, '/proc', '/dev', '/'].flatMap((path) => ['--remount-ro', path]),
-    ...['--chdir', cwd, '--'],
+    '--chdir',
+    cwd,
+    '--',
   ];
 }
 

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, statfsSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import type { Clock } from '../../util/clock.ts';
+import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import { environmentArguments, FILTER, insideArguments, sandboxArguments } from './arguments.ts';
-import { descendants, heldBytes, MARKER, markerOf, PUMPS, send, supervisor } from './processes.ts';
+import { descendants, endMarked, heldBytes, MARKER, markerOf, PUMPS, send, supervisor } from './processes.ts';
 
 /** A program to start. */
 export interface Program {
@@ -178,7 +178,7 @@ let programs = 0;
 function start({ command, cwd, environment }: Program, options: RunOptions): EnclosedProcess {
   const { engine, limits = {}, input = false, isCommand = false, permit, descriptor, clock } = options;
   programs += 1;
-  const mark = options.mark === undefined ? '' : `${markerOf(options.mark)}${process.pid}.${programs}`;
+  const mark = options.mark === undefined ? '' : `${markerOf(options.mark)}${process.pid}.${programs}.`;
   const around = engine === null ? supervisor(isCommand) : sandboxArguments(engine, options, cwd);
   const path = engine === null ? (environment['PATH'] ?? '') : '';
   const bash = findProgram('bash', path);
@@ -232,9 +232,15 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     for (const stream of [stdout, stderr]) stream.destroy();
     stuck.resolve({ code: null, signal: null });
   };
+  let orphans: Promise<void> | undefined;
+  const endOrphans = async (): Promise<void> => {
+    await sleep(clock, LEAVE_MS);
+    reach(-pid, 'SIGKILL');
+    if (mark !== '') isClean &&= await endMarked(mark, clock);
+  };
   child.once('exit', (_code, signal) => {
-    // A sandbox and a living supervisor end what is left by themselves.
-    if (engine === null && (around === null || signal !== null)) clock.timer(LEAVE_MS, () => reach(-pid, 'SIGKILL'));
+    // A sandbox and a supervisor end what is left by themselves, but a command can kill its supervisor.
+    if (engine === null && (around === null || signal !== null)) orphans = endOrphans();
   });
   const watch = watchLimits(pid, limits, { cwd, clock }, (limit) => {
     exceeded = limit;
@@ -242,7 +248,10 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
   });
   const exit = Promise.race([closed, stuck.promise])
     .finally(() => watch[Symbol.dispose]())
-    .then((ended) => ({ ...ended, exceeded, isClean }));
+    .then(async (ended) => {
+      await orphans;
+      return { ...ended, exceeded, isClean };
+    });
   exit.catch(() => {});
   return { pid: child.pid, stdin, stdout, stderr, exit, end };
 }

@@ -146,8 +146,13 @@ export function heldBytes(ids: readonly number[]): number {
  * itself, because it was stopped or killed too. False when something could not be ended.
  */
 export async function endLeftPrograms(mark: string, clock: Clock): Promise<boolean> {
+  return await endMarked(markerOf(mark), clock);
+}
+
+/** Ends all in whose environment the marker begins so. */
+export async function endMarked(beginning: string, clock: Clock): Promise<boolean> {
   const left = (): readonly number[] =>
-    processIds().filter((id) => `\0${readProc(id, 'environ')}`.includes(`\0${MARKER}=${markerOf(mark)}`));
+    processIds().filter((id) => `\0${readProc(id, 'environ')}`.includes(`\0${MARKER}=${beginning}`));
   for (let round = 0; round < 100; round += 1) {
     const ids = left();
     if (ids.length === 0) return true;

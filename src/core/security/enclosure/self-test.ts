@@ -69,15 +69,9 @@ export async function testSandbox(engine: SandboxEngine, world: TestWorld): Prom
     const command = [process.execPath, '-e', INSIDE, folder, String(port), mark];
     const run = runEnclosed({ command, cwd: workspace, environment: {} }, { ...enclosure, clock: world.clock });
     try {
-      const [output, errors, outlives] = await raceAbort(
-        Promise.all([
-          text(run.stdout),
-          text(run.stderr),
-          outlivesParent(engine, enclosure, workspace, world),
-          run.exit,
-        ]),
-        signal,
-      );
+      const orphan = outlivesParent(engine, enclosure, workspace, world);
+      const ended = Promise.all([text(run.stdout), text(run.stderr), orphan, run.exit]);
+      const [output, errors, outlives] = await raceAbort(ended, signal);
       if (!output.startsWith('read ')) return cannotStart(errors);
       if (existsSync(join(folder, 'written'))) return doesNotHold('write a file outside the workspace');
       if (output.includes(mark)) return doesNotHold('read a file outside the workspace');
@@ -115,16 +109,13 @@ async function outlivesParent(
   const inside = ['/bin/sh', '-c', 'sleep 6 & echo ready; wait'];
   const sandbox = sandboxArguments(engine, enclosure, cwd);
   const filter = engine.hasFilter ? join(engine.folder, FILTER) : '/dev/null';
-  const parent = spawn(
-    '/bin/sh',
-    ['-c', 'exec 5< "$1"; shift; "$@" 3</dev/null & wait', 'sh', filter, ...sandbox, ...inside],
-    {
-      env: {},
-      cwd: '/',
-      detached: true,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    },
-  );
+  const script = 'exec 5< "$1"; shift; "$@" 3</dev/null & wait';
+  const parent = spawn('/bin/sh', ['-c', script, 'sh', filter, ...sandbox, ...inside], {
+    env: {},
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   try {
     await raceAbort(Promise.race([once(parent.stdout, 'data'), once(parent, 'close')]), signal);
     const closed = once(parent.stdout, 'close');
