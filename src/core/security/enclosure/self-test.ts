@@ -69,14 +69,14 @@ export async function testSandbox(engine: SandboxEngine, world: TestWorld): Prom
     const command = [process.execPath, '-e', INSIDE, folder, String(port), mark];
     const run = runEnclosed({ command, cwd: workspace, environment: {} }, { ...enclosure, clock: world.clock });
     try {
-      const orphan = outlivesParent(engine, enclosure, workspace, world);
-      const ended = Promise.all([text(run.stdout), text(run.stderr), orphan, run.exit]);
-      const [output, errors, outlives] = await raceAbort(ended, signal);
+      const ended = Promise.all([text(run.stdout), text(run.stderr), run.exit]);
+      const [output, errors] = await raceAbort(ended, signal);
       if (!output.startsWith('read ')) return cannotStart(errors);
       if (existsSync(join(folder, 'written'))) return doesNotHold('write a file outside the workspace');
       if (output.includes(mark)) return doesNotHold('read a file outside the workspace');
       if (isReached) return doesNotHold('connect to a port of the machine');
-      if (outlives) return doesNotHold('go on after the assistant ended');
+      if (await outlivesParent(engine, enclosure, workspace, world))
+        return doesNotHold('go on after the assistant ended');
       const problem = 'A command inside the sandbox cannot write to the workspace.';
       return { runs: true, problem: existsSync(join(workspace, 'works')) ? undefined : problem };
     } finally {
