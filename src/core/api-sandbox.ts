@@ -3,6 +3,5 @@ export type { GuardedProxyOptions, RunningProxy, SendingRequest } from './securi
 export { runEnclosed } from './security/enclosure/enclosure.ts';
 export type { EnclosedProcess } from './security/enclosure/enclosure.ts';
 export { probeSandbox } from './security/enclosure/probe.ts';
-export { createSandbox } from './security/enclosure/sandbox.ts';
-export type { Sandbox } from './security/enclosure/sandbox.ts';
+export { createSandbox, type Sandbox } from './security/enclosure/sandbox.ts';
 export { ByteLines } from './util/byte-lines.ts';

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { sandboxArguments } from '../../src/core/security/enclosure/arguments.ts';
+import { callFilter } from '../../src/core/security/enclosure/call-filter.ts';
 import type { Mount, SandboxEngine } from '../../src/core/security/enclosure/enclosure.ts';
 
 const engine: SandboxEngine = {
   program: '/usr/bin/bwrap',
   features: ['--disable-userns', '--proc', '/proc'],
   folder: '/home/someone/.assistant/sandbox',
+  hasFilter: false,
   group: null,
   limits: { processes: 9, memoryBytes: 9, fileBytes: 9, openFiles: 9, temporaryBytes: 9 },
 };
@@ -57,5 +59,69 @@ describe('the arguments of bwrap', () => {
   test('show an empty /proc where an own one is not possible', () => {
     expect(build([], { features: [] })).toContain('--tmpfs /proc');
     expect(build()).not.toContain('--tmpfs /proc');
+  });
+});
+
+const ALLOW = 0x7fff0000;
+const EPERM = 0x00050001;
+const ENOSYS = 0x00050026;
+const X64 = 0xc000003e;
+const ARM64 = 0xc00000b7;
+
+/** What the kernel would answer to a system call. */
+function answer(arch: string, audit: number, number: number, values: readonly number[] = []): number {
+  const data = new Map([[0, number], [4, audit], ...values.map((value, i): [number, number] => [16 + 8 * i, value])]);
+  const program = callFilter(arch) ?? new Uint8Array();
+  const view = new DataView(program.buffer, program.byteOffset, program.byteLength);
+  let loaded = 0;
+  for (let at = 0; at * 8 < view.byteLength; at += 1) {
+    const value = view.getUint32(at * 8 + 4, true);
+    const jump = (holds: boolean): number => view.getUint8(at * 8 + (holds ? 2 : 3));
+    switch (view.getUint16(at * 8, true)) {
+      case 0x20:
+        loaded = data.get(value) ?? 0;
+        break;
+      case 0x15:
+        at += jump(loaded === value);
+        break;
+      case 0x35:
+        at += jump(loaded >= value);
+        break;
+      case 0x45:
+        at += jump((loaded & value) !== 0);
+        break;
+      case 0x06:
+        return value;
+      default:
+        throw new Error(`an instruction that no kernel knows at ${at}`);
+    }
+  }
+  throw new Error('the program has no end');
+}
+
+describe('the filter of system calls', () => {
+  test.each([
+    ['x64', X64, { read: 0, clone: 56, unshare: 272, mount: 165, keyctl: 250, ioctl: 16, setns: 308, chroot: 161 }],
+    ['arm64', ARM64, { read: 63, clone: 220, unshare: 97, mount: 40, keyctl: 219, ioctl: 29, setns: 268, chroot: 51 }],
+  ])('on %s refuses what leads out and lets the rest pass', (arch, audit, calls) => {
+    const ask = (number: number, values?: readonly number[]): number => answer(arch, audit, number, values);
+    expect(ask(calls.read)).toBe(ALLOW);
+    expect(ask(calls.clone, [0x11])).toBe(ALLOW);
+    expect(ask(calls.clone, [0x1000_0011])).toBe(EPERM);
+    expect(ask(calls.unshare, [0x400])).toBe(ALLOW);
+    expect(ask(calls.unshare, [0x1000_0000])).toBe(EPERM);
+    expect(ask(calls.ioctl, [0, 0x5413])).toBe(ALLOW);
+    expect(ask(calls.ioctl, [0, 0x5412])).toBe(EPERM);
+    for (const number of [calls.mount, calls.keyctl, calls.setns, calls.chroot, 429]) expect(ask(number)).toBe(EPERM);
+    for (const number of [425, 435]) expect(ask(number)).toBe(ENOSYS);
+  });
+
+  test('knows no system calls of another kind of processor', () => {
+    expect(answer('x64', 0x40000003, 0)).toBe(ENOSYS);
+    expect(answer('x64', X64, 0x4000_0000)).toBe(ENOSYS);
+  });
+
+  test('is not written for processors that are not known', () => {
+    expect(callFilter('riscv64')).toBeUndefined();
   });
 });

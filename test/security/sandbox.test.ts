@@ -147,6 +147,19 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
       expect((await world.run(`${command} && echo escaped`)).text).not.toContain('escaped');
     });
 
+    test.skipIf(process.arch !== 'x64')("read a key of the assistant's own keyring in the kernel", async () => {
+      const child = fileURLToPath(new URL('../support/sandbox-child.ts', import.meta.url));
+      await using own = await tempFolder();
+      const read = String.raw`my \$b = q( ) x 20; syscall(250, 11, $id, \$b, 20); print \$b`;
+      const script = `my ($type, $name, $key) = ("user", "a-key", "a-secret-key");
+        my $id = syscall(248, $type, $name, $key, 12, -3);
+        my $read = "perl -e '${read}'"; print qx($read), "\n"; $| = 1; exec @ARGV, $read`;
+      const { stdout } = spawnSync('perl', ['-e', script, process.execPath, child, own.path], { encoding: 'utf8' });
+      const [outside = '', inside = ''] = stdout.split('\n');
+      expect(outside).toContain('a-secret-key');
+      expect(JSON.parse(inside)).toMatchObject({ available: true, text: expect.not.stringContaining('a-secret-key') });
+    });
+
     test('see a variable of the assistant', async () => {
       process.env['SANDBOX_TEST_CANARY'] = 'a-secret-of-the-parent';
       const { text } = await world.run('env; cat /proc/[0-9]*/environ');
@@ -318,7 +331,7 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
   });
 
   describe('read roots', () => {
-    test.each(['/', '/etc', '/proc', '/sys'])('%s opens nothing', async (root) => {
+    test.each(['/', '/etc', '/proc', '/sys', '/tmp', '/run', '/dev/shm'])('%s opens nothing', async (root) => {
       const { text } = await world.run(`cat /etc/shadow ${world.home}/secret; ls /root /home /sys /var/log`, {
         readRoots: [root],
       });
@@ -345,6 +358,30 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
       });
       expect(text).not.toMatch(/do not read me|said before/u);
     });
+
+    test.each(['around', 'in', 'beside'])(
+      '%s the home of another assistant, which holds this one, show nothing of it',
+      async (where) => {
+        await using outer = await sandboxWorld();
+        const home = join(outer.home, 'agents/kim');
+        const [workspace, spill] = [join(home, 'workspace'), join(home, 'spill/one')];
+        for (const folder of [workspace, spill, join(outer.home, 'agents/lou')])
+          await mkdir(folder, { recursive: true });
+        for (const folder of [spill, join(outer.home, 'agents/lou')]) await writeFile(join(folder, 'a'), 'seen\n');
+        const roots = { around: [dirname(outer.home)], in: [join(outer.home, 'agents'), outer.home, home], beside: [] };
+        const readRoots = [...roots[where as keyof typeof roots], spill, join(outer.home, 'agents/lou')];
+        await using inner = await sandboxWorld({ host: outer.home, home, workspace, readRoots });
+        const { text } = await inner.run(
+          `cat ${outer.home}/secret ${outer.home}/agents/lou/a ${spill}/a; ls -A ${home}`,
+          {
+            cwd: workspace,
+          },
+        );
+        expect(text).not.toContain('do not read me');
+        expect(text.match(/seen/gu)).toEqual(['seen']);
+        expect(text).toContain('spill\nworkspace\n');
+      },
+    );
 
     test('do not show credentials that lie in them', async () => {
       await using other = await sandboxWorld();

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 /** A child process as `/proc` tells of it. */
 export interface ChildProcess {
   readonly pid: number;
-  readonly group: number;
   readonly command: string;
   readonly environment: string;
   readonly folder: string;
@@ -11,26 +10,25 @@ export interface ChildProcess {
   readonly limits: Readonly<Record<string, string>>;
 }
 
-/** The ids of the processes that a process has started and that still run. */
+/** The ids of all processes that come from a process and still run. */
 export function childIds(parent: number = process.pid): readonly number[] {
   try {
-    return readdirSync(`/proc/${parent}/task`).flatMap((task) =>
+    const own = readdirSync(`/proc/${parent}/task`).flatMap((task) =>
       readFileSync(`/proc/${parent}/task/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
     );
+    return own.flatMap((pid) => [pid, ...childIds(pid)]);
   } catch {
     return [];
   }
 }
 
-/** The children of this process whose program is of this name. */
+/** The processes below this one in which Node runs a program of this name. */
 export function childrenNamed(name: string): readonly ChildProcess[] {
   return childIds().flatMap((pid) => {
     try {
       const read = (file: string): string => readFileSync(`/proc/${pid}/${file}`, 'latin1');
       const command = read('cmdline').replaceAll('\0', ' ');
-      if (!command.includes(name) || command.startsWith('/bin/sh')) return [];
-      const stat = read('stat');
-      const [, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      if (!command.includes(name) || !command.startsWith(process.execPath)) return [];
       const limits = read('limits')
         .split('\n')
         .flatMap((line) => {
@@ -40,7 +38,6 @@ export function childrenNamed(name: string): readonly ChildProcess[] {
       return [
         {
           pid,
-          group: Number(group),
           command,
           environment: read('environ'),
           folder: readlinkSync(`/proc/${pid}/cwd`),

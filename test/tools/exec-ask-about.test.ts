@@ -20,6 +20,7 @@ const AVAILABLE: SandboxProbe = {
     program: '/nowhere',
     features: [],
     folder: '/nowhere',
+    hasFilter: false,
     group: null,
     limits: { processes: 9, memoryBytes: 9, fileBytes: 9, openFiles: 9, temporaryBytes: 9 },
   },

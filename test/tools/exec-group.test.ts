@@ -13,6 +13,7 @@ const ENGINE: SandboxEngine = {
   program: '/nowhere',
   features: [],
   folder: '/nowhere',
+  hasFilter: false,
   group: null,
   limits: { processes: 9, memoryBytes: 9, fileBytes: 9, openFiles: 9, temporaryBytes: 9 },
 };

@@ -320,6 +320,18 @@ describe('how a command ends', () => {
     expect(() => process.kill(Number.parseInt(output, 10), 0)).toThrow('ESRCH');
   });
 
+  test('what killed the process that looks after it is stopped too', async () => {
+    await run('sleep 60 & echo $! >left; kill -9 $PPID; sleep 60');
+    const left = readFileSync(join(workspace, 'left'), 'utf8');
+    await waitFor(() => {
+      try {
+        return !process.kill(Number.parseInt(left, 10), 0);
+      } catch {
+        return true;
+      }
+    });
+  });
+
   test('at most so many commands run at once, and waiting can be stopped', async () => {
     const exec = tool({ maxConcurrent: 1 });
     const controller = new AbortController();

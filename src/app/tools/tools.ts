@@ -78,12 +78,11 @@ export function createTools(
         });
   const { allowHosts } = tools.web;
   const isRemembered = (hash: string): boolean => journal.allowances.has(hash);
-  const commands = { ...tools.exec, isRemembered };
+  const commands = { ...tools.exec, isRemembered, readRoots: tools.readRoots };
   // A command outside of the sandbox that names the home around this one is asked about too.
   const places = { workspace: paths.workspace, home: paths.host ?? paths.home };
-  const { readRoots } = tools;
   const enclosing = tools.exec.mode === 'full' || tools.exec.mode === 'off' ? null : sandbox;
-  const exec = { ...commands, ...places, readRoots, sandbox: enclosing, environment, allowHosts, background };
+  const exec = { ...commands, ...places, sandbox: enclosing, environment, allowHosts, background };
   const { web } = tools;
   const fetch = createGuardedFetch({ ...web, clock });
   // The search server that the owner configured may be in a private network. Only the search tool may reach it there.

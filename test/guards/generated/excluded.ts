@@ -10,6 +10,6 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
     'What changes the size changes the times too, unless both fall into one tick of the clock.',
   'core/security/access/url-origin.ts MOST_AFTER limit 12':
     'The pattern that it bounds looks at no more than eleven characters; the limit keeps a long text from being copied.',
-  "core/security/sandbox/probe.ts probeSandbox never process.platform !== 'linux'":
+  "core/security/enclosure/probe.ts probeSandbox never process.platform !== 'linux'":
     'The tests of the sandbox run on Linux.',
 };

@@ -7,7 +7,7 @@ import {
   readingMs,
   type DocumentSource,
 } from '../../../src/core/tools/documents/document-reader.ts';
-import { runOwnProgram, type OwnProgram } from '../../../src/core/security/enclosure/own-program.ts';
+import { runOwnProgram, type OwnProgram } from '../../../src/core/tools/documents/own-program.ts';
 import { systemClock } from '../../../src/core/util/clock.ts';
 import { childIds, childrenNamed, type ChildProcess } from '../../support/child-processes.ts';
 import { fileTools } from '../../support/file-tools.ts';
@@ -34,11 +34,14 @@ function program(file: URL, given: Partial<OwnProgram> = {}): OwnProgram {
 }
 
 describe('the child process that reads a document', () => {
-  test('has no environment, a group of its own, no folder of ours, and limits that the kernel holds', async () => {
+  test('has no environment, no folder of ours, and limits that the kernel holds', async () => {
     const read = createDocumentReader({ clock: systemClock, ownBytes: () => 100 * MB });
     const reading = read('pdf', TASK, inMemory(LONG), OWNER);
     const child = await reader();
-    expect(child).toMatchObject({ environment: '', folder: '/', group: child.pid });
+    expect(child).toMatchObject({
+      environment: expect.stringMatching(/^(?:(?:PWD|SHLVL|_)=[^\0]*\0)*$/u),
+      folder: '/',
+    });
     expect(child.limits).toMatchObject({
       'core file size': '0',
       'cpu time': String(Math.ceil((readingMs('pdf', LONG.length) * 2) / 1_000) + 5),
@@ -75,7 +78,7 @@ describe('the child process that reads a document', () => {
 
   testWith('bubblewrap')('reads in the sandbox a file that it is handed, and one that is sent', async () => {
     await using world = await sandboxWorld();
-    const read = createDocumentReader({ clock: systemClock, sandbox: world.sandbox });
+    const read = createDocumentReader({ clock: systemClock, sandbox: world.sandbox, ownBytes: () => 100 * MB });
     const path = join(world.home, 'a.pdf');
     await writeFile(path, LONG);
     const handle = await open(path);

@@ -9,6 +9,9 @@ const ETC =
   ca-certificates fonts perl python3 java-17-openjdk java-21-openjdk ImageMagick-6 ImageMagick-7 static`.split(/\s+/u);
 const ETC_NETWORK = ['resolv.conf', 'hosts', 'gai.conf'];
 
+/** The filter of system calls in the engine's folder, which bubblewrap reads from descriptor 5. */
+export const FILTER = 'calls.bpf';
+
 const SHARED_MEMORY_BYTES = 64 * 1024 ** 2;
 /** Node maps the place of its machine code as data: it counts against RLIMIT_DATA, though it is hardly used. */
 const RESERVED_BYTES = 512 * 1024 ** 2;
@@ -30,17 +33,21 @@ export function sandboxArguments(
     engine.program,
     ...'--unshare-all --unshare-user --uid 1000 --gid 1000 --cap-drop ALL'.split(' '),
     ...'--die-with-parent --new-session --clearenv --args 3'.split(' '),
+    ...(engine.hasFilter ? ['--seccomp', '5'] : []),
     ...engine.features,
     ...(network ? ['--share-net'] : []),
     ...system.flatMap((path) => ['--ro-bind-try', path, path]),
     ...files.flat(),
     ...(engine.features.includes('--proc') ? [] : ['--tmpfs', '/proc']),
-    ...['--dev', '/dev', ...tmpfs('/dev/shm', SHARED_MEMORY_BYTES), ...tmpfs('/tmp', engine.limits.temporaryBytes)],
-    ...['--symlink', '/tmp', '/var/tmp'],
+    ...'--dev /dev --symlink /tmp /var/tmp'.split(' '),
+    ...tmpfs('/dev/shm', SHARED_MEMORY_BYTES),
+    ...tmpfs('/tmp', engine.limits.temporaryBytes),
     ...mounts.flatMap(mountArguments),
     // Root's files under /proc (core_pattern, sysrq-trigger) obey the user id alone, without any capability.
     ...[...hidden, '/proc', '/dev', '/'].flatMap((path) => ['--remount-ro', path]),
-    ...['--chdir', cwd, '--'],
+    '--chdir',
+    cwd,
+    '--',
   ];
 }
 

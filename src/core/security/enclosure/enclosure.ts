@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statfsSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import type { Clock } from '../../util/clock.ts';
+import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
-import { environmentArguments, insideArguments, sandboxArguments } from './arguments.ts';
-import { descendants, heldBytes, MARKER, markerOf, PUMPS, send, supervisor } from './processes.ts';
+import { environmentArguments, FILTER, insideArguments, sandboxArguments } from './arguments.ts';
+import { descendants, endMarked, heldBytes, MARKER, markerOf, PUMPS, send, supervisor } from './processes.ts';
 
 /** A program to start. */
 export interface Program {
@@ -38,8 +38,10 @@ export interface SandboxEngine {
   readonly program: string;
   /** Arguments that not every machine allows: an own /proc, an own host name, no further namespaces. */
   readonly features: readonly string[];
-  /** Folder with the files `passwd` and `group` of the sandbox. */
+  /** Folder with the files `passwd` and `group` of the sandbox, and the filter of system calls. */
   readonly folder: string;
+  /** False on processors that the filter is not written for. */
+  readonly hasFilter: boolean;
   /** Control group that every program joins; null: none can be made here. */
   readonly group: string | null;
   readonly limits: SandboxLimits;
@@ -176,20 +178,21 @@ let programs = 0;
 function start({ command, cwd, environment }: Program, options: RunOptions): EnclosedProcess {
   const { engine, limits = {}, input = false, isCommand = false, permit, descriptor, clock } = options;
   programs += 1;
-  const mark = options.mark === undefined ? '' : `${markerOf(options.mark)}${process.pid}.${programs}`;
+  const mark = options.mark === undefined ? '' : `${markerOf(options.mark)}${process.pid}.${programs}.`;
   const around = engine === null ? supervisor(isCommand) : sandboxArguments(engine, options, cwd);
   const path = engine === null ? (environment['PATH'] ?? '') : '';
   const bash = findProgram('bash', path);
   const cat = bash === undefined || !isCommand ? undefined : findProgram('cat', path);
   const script = `${LAUNCH}${cat === undefined ? '' : (input ? PUMPED_INPUT : '') + PUMPED}shift 2\nexec "$@"`;
-  const kept = [...(engine === null ? [] : [3]), ...(descriptor === undefined ? [] : [4])].join(' ');
+  const kept = [...(engine === null ? [] : [3, 5]), ...(descriptor === undefined ? [] : [4])].join(' ');
+  using filter = engine?.hasFilter === true ? openFile(join(engine.folder, FILTER)) : undefined;
   const launch = [...(bash === undefined ? ['-c'] : BASH), script, 'launch', kept, cat ?? ''];
   permit?.check();
   const child = spawn(bash ?? '/bin/sh', [...launch, ...(around ?? []), ...insideArguments(options), ...command], {
     cwd: engine === null ? cwd : '/',
     env: { ...(engine === null ? environment : {}), ...(mark === '' ? {} : { [MARKER]: mark }) },
     detached: true,
-    stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', descriptor ?? 'ignore'],
+    stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', descriptor ?? 'ignore', filter?.fd ?? 'ignore'],
   });
   const pid = child.pid ?? 0;
   const [stdin, stdout, stderr, control] = child.stdio as unknown as [Writable | null, Readable, Readable, Writable];
@@ -198,38 +201,46 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     child.once('error', (error) => reject(startFailure(error)));
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
-  if (engine !== null && engine.group !== null && pid > 0) writeFileSync(join(engine.group, 'cgroup.procs'), `${pid}`);
   // A start takes milliseconds, in which this process may have stood still.
-  if (permit?.isGranted === false) send(pid, 'SIGKILL');
+  if (permit?.isGranted === false || !joins(pid, engine?.group ?? null)) send(pid, 'SIGKILL');
   else control.end(`\n${engine === null ? '' : environmentArguments(environment)}`);
 
   const stuck = Promise.withResolvers<Pick<Exit, 'code' | 'signal'>>();
   let exceeded: Exceeded | null = null;
   let isClean = true;
+  let isClosed = false;
+  const over = closed.then(
+    () => (isClosed = true),
+    () => (isClosed = true),
+  );
   const within = async (ms: number): Promise<boolean> => {
     const late = Promise.withResolvers<boolean>();
     using _timer = clock.timer(ms, () => late.resolve(false));
-    return await Promise.race([
-      closed.then(
-        () => true,
-        () => true,
-      ),
-      late.promise,
-    ]);
+    return await Promise.race([over, late.promise]);
+  };
+  /** A process that has ended may be another one by now; the group stays while its outputs are open. */
+  const reach = (target: number, name: NodeJS.Signals): void => {
+    if (!isClosed && (target < 0 || (child.exitCode === null && child.signalCode === null))) send(target, name);
   };
   const end = async (): Promise<void> => {
-    if (engine !== null) send(pid, 'SIGKILL');
-    else for (const signal of ['SIGTERM', 'SIGCONT'] as const) send(around === null ? -pid : pid, signal);
-    if (await within(around === null ? GRACE_MS : SUPERVISOR_MS)) return;
-    for (const id of [...descendants(pid), pid, -pid]) send(id, 'SIGKILL');
+    if (engine !== null) reach(pid, 'SIGKILL');
+    else for (const name of ['SIGTERM', 'SIGCONT'] as const) reach(around === null ? -pid : pid, name);
+    if (isClosed || (await within(engine === null && around !== null ? SUPERVISOR_MS : GRACE_MS))) return;
+    for (const id of [...descendants(pid), pid, -pid]) reach(id, 'SIGKILL');
     if (await within(KILL_MS)) return;
     isClean = false;
     for (const stream of [stdout, stderr]) stream.destroy();
     stuck.resolve({ code: null, signal: null });
   };
+  let orphans: Promise<void> | undefined;
+  const endOrphans = async (): Promise<void> => {
+    await sleep(clock, LEAVE_MS);
+    reach(-pid, 'SIGKILL');
+    if (mark !== '') isClean &&= await endMarked(mark, clock);
+  };
   child.once('exit', (_code, signal) => {
-    // A sandbox and a living supervisor end what is left by themselves.
-    if (engine === null && (around === null || signal !== null)) clock.timer(LEAVE_MS, () => send(-pid, 'SIGKILL'));
+    // A sandbox and a supervisor end what is left by themselves, but a command can kill its supervisor.
+    if (engine === null && (around === null || signal !== null)) orphans = endOrphans();
   });
   const watch = watchLimits(pid, limits, { cwd, clock }, (limit) => {
     exceeded = limit;
@@ -237,9 +248,27 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
   });
   const exit = Promise.race([closed, stuck.promise])
     .finally(() => watch[Symbol.dispose]())
-    .then((ended) => ({ ...ended, exceeded, isClean }));
+    .then(async (ended) => {
+      await orphans;
+      return { ...ended, exceeded, isClean };
+    });
   exit.catch(() => {});
   return { pid: child.pid, stdin, stdout, stderr, exit, end };
+}
+
+function openFile(path: string): { readonly fd: number } & Disposable {
+  const fd = openSync(path, 'r');
+  return { fd, [Symbol.dispose]: () => closeSync(fd) };
+}
+
+/** Puts a process into a control group; false when it can't be limited. */
+function joins(pid: number, group: string | null): boolean {
+  try {
+    if (group !== null) writeFileSync(join(group, 'cgroup.procs'), `${pid}`);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Looks at a running program again and again: the more often, the less is left of its memory. */

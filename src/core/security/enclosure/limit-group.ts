@@ -1,8 +1,5 @@
-import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { sleep, systemClock } from '../../util/clock.ts';
-import { errorCode } from '../../util/errors.ts';
-import { isRunning } from './processes.ts';
 
 export interface CgroupPaths {
   /** @default /sys/fs/cgroup */
@@ -11,12 +8,9 @@ export interface CgroupPaths {
   readonly own: string;
 }
 
-const PREFIX = 'assistant-sandbox-';
-
 /**
  * Makes a control group (version 2) that limits all commands of this process together, below its own group, or beside it
- * where a service was given its own subtree. Empty groups of processes that are gone are removed. `tag` tells groups of one
- * process apart. Returns its folder; null where this process may not make one.
+ * where a service was given its own subtree. `tag` tells groups of one process apart. Returns its folder; null where this process may not make one.
  */
 export async function makeLimitGroup(
   limits: { readonly processes: number; readonly memoryBytes: number },
@@ -32,7 +26,7 @@ export async function makeLimitGroup(
   // A service with `DelegateSubgroup=` lives in a leaf of its subtree, whose siblings are its own; slices never are.
   const isTop = path === '/' || above === '/' || basename(above).endsWith('.slice');
   for (const parent of isTop ? [path] : [path, above]) {
-    const group = join(root, parent, `${PREFIX}${process.pid}-${tag}`);
+    const group = join(root, parent, `assistant-sandbox-${process.pid}-${tag}`);
     try {
       await prepare(join(root, parent));
       await mkdir(group);
@@ -47,21 +41,13 @@ export async function makeLimitGroup(
   return null;
 }
 
-/** A group can be removed once the last process in it has been taken away, which may be a moment after its end. */
+/** A group that still holds processes stays, until the service manager removes the service's subtree. */
 export async function removeLimitGroup(group: string): Promise<void> {
-  for (let tries = 0; tries < 40; tries += 1) {
-    const code = await rmdir(group).then(() => undefined, errorCode);
-    if (code !== 'EBUSY') return;
-    await sleep(systemClock, 25);
-  }
+  await rmdir(group).catch(() => {});
 }
 
 /** Has a group hand down what limits need. Throws when it can't. */
 async function prepare(parent: string): Promise<void> {
-  const names = await readdir(parent);
-  for (const name of names.filter((one) => one.startsWith(PREFIX))) {
-    if (!isRunning(Number.parseInt(name.slice(PREFIX.length), 10))) await rmdir(join(parent, name)).catch(() => {});
-  }
   const available = (await read(join(parent, 'cgroup.controllers'))).trim().split(' ');
   const control = join(parent, 'cgroup.subtree_control');
   const given = (await read(control)).trim().split(' ');

@@ -5,9 +5,11 @@ import { deadline, DeadlineError, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Random } from '../../util/random.ts';
 import { oneLine } from '../../util/text.ts';
+import { FILTER } from './arguments.ts';
+import { callFilter } from './call-filter.ts';
 import { isExecutable, type SandboxEngine, type SandboxLimits } from './enclosure.ts';
-import { makeLimitGroup, removeLimitGroup, type CgroupPaths } from './limit-group.ts';
-import { testSandbox, type TestOutcome } from './self-test.ts';
+import { makeLimitGroup, type CgroupPaths } from './limit-group.ts';
+import { testSandbox } from './self-test.ts';
 
 export interface ProbeOptions {
   /** The sandbox's own folder in the assistant's home; made when missing, never visible to commands. */
@@ -69,7 +71,7 @@ const USERS = {
 /** What not every machine lets bubblewrap do, and what follows where it may not. */
 const FEATURES = [
   [['--hostname', 'sandbox'], 'Commands see the name of this machine, because it does not let them have another.'],
-  [['--disable-userns'], 'Commands can create namespaces of their own; bubblewrap 0.8 could forbid that.'],
+  [['--disable-userns'], 'Namespaces are forbidden by the filter of system calls alone.'],
   [['--proc', '/proc'], 'Commands see no /proc, because this machine masks its own.'],
 ] as const;
 /** Each combination of them, the one with all first. */
@@ -77,7 +79,7 @@ const VARIANTS = Array.from({ length: 8 }, (_, without) =>
   FEATURES.filter((_feature, n) => (without & (4 >> n)) === 0),
 );
 
-/** What held in this process, by what it was tried with: a machine is tried once, however many assistants run on it. */
+/** What held in this process, by the program: it is tried once, however many assistants run in it. */
 const held = new Map<string, (typeof VARIANTS)[number]>();
 
 /** Finds out whether commands can be enclosed on this machine. What gets through, or can't be tried, means no. Never rejects. */
@@ -90,43 +92,39 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
     return { ...no(`bubblewrap is not installed${program === undefined ? '' : ` at ${program}`}.`), remedy };
   }
   using limit = deadline(clock, timeoutMs, 'the self-test');
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const mark = Buffer.from(random.bytes(12)).toString('hex');
-  let group: string | null = null;
+  const world = { folder: join(folder, WORLD + mark), mark, clock, signal: limit.signal };
   try {
     await ensureDirectory(folder);
     // What a test left that a crash cut short.
     const left = (await readdir(folder)).filter((name) => name.startsWith(WORLD));
     for (const name of left) await rm(join(folder, name), { recursive: true, force: true });
     for (const [name, text] of Object.entries(USERS)) await writeFile(join(folder, name), text);
-    group = await makeLimitGroup(limits, mark.slice(0, 8), options.cgroups);
     const { ino, size, mtimeMs } = await stat(program);
-    const key = JSON.stringify([program, ino, size, mtimeMs, process.getuid?.(), limits, group !== null]);
-    const engineWith = (features: (typeof VARIANTS)[number]): SandboxEngine => ({
-      program,
-      features: features.flatMap(([words]) => words),
-      folder,
-      group,
-      limits,
-    });
-    const world = { folder: join(folder, WORLD + mark), mark, clock, signal: limit.signal };
-    let problem: string | undefined;
+    const key = [program, ino, size, mtimeMs].join(' ');
+    // Without the limits of commands, of which a small one may be too small for Node, which tries the network.
+    const filter = callFilter(process.arch);
+    if (filter !== undefined) await writeFile(join(folder, FILTER), filter);
+    const base = { program, folder, hasFilter: filter !== undefined, limits: DEFAULT_LIMITS, group: null };
+    let problem = 'nothing was tried';
     for (const variant of held.has(key) ? [] : VARIANTS) {
-      const outcome: TestOutcome = await testSandbox({ ...engineWith(variant), limits: roomy(limits) }, world);
+      // One of the two forbids namespaces.
+      if (filter === undefined && !variant.includes(FEATURES[1])) continue;
+      const outcome = await testSandbox({ ...base, features: wordsOf(variant) }, world);
+      if (outcome.problem === undefined) held.set(key, variant);
       // What is told of a machine where nothing runs is what the best variant said.
-      if (outcome.runs || problem === undefined) ({ problem } = outcome);
-      if (outcome.runs && problem === undefined) held.set(key, variant);
+      else if (outcome.runs || variant === VARIANTS[0]) ({ problem } = outcome);
       if (outcome.runs) break;
     }
     const features = held.get(key);
-    if (features !== undefined) {
-      const lacks = FEATURES.filter((feature) => !features.includes(feature)).map(([, note]) => note);
-      return { available: true, notes: [...limitNotes(limits, group), ...lacks], engine: engineWith(features) };
-    }
-    if (group !== null) await removeLimitGroup(group);
-    return no(problem ?? 'The sandbox could not be tested.');
+    if (features === undefined) return no(problem);
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const group = await makeLimitGroup(limits, mark.slice(0, 8), options.cgroups);
+    const lacks: string[] = FEATURES.filter((feature) => !features.includes(feature)).map(([, note]) => note);
+    if (filter === undefined) lacks.push(`System calls are not filtered on this processor (${process.arch}).`);
+    const notes = [...(group === null ? notesWithoutGroup(limits) : []), ...lacks];
+    return { available: true, notes, engine: { ...base, features: wordsOf(features), limits, group } };
   } catch (error) {
-    if (group !== null) await removeLimitGroup(group);
     if (error instanceof DeadlineError) {
       return { ...no(`The self-test of the sandbox did not end within ${timeoutMs / 1000} s.`), late: true };
     }
@@ -134,26 +132,18 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
   }
 }
 
-/** The limits of the test: Node needs more than a small limit for commands may allow. */
-function roomy(limits: SandboxLimits): SandboxLimits {
-  const { processes, memoryBytes } = DEFAULT_LIMITS;
-  return {
-    ...limits,
-    processes: Math.max(limits.processes, processes),
-    memoryBytes: Math.max(limits.memoryBytes, memoryBytes),
-  };
+function wordsOf(features: (typeof VARIANTS)[number]): readonly string[] {
+  return features.flatMap(([words]) => words);
 }
 
-function limitNotes({ memoryBytes }: SandboxLimits, group: string | null): readonly string[] {
-  if (group !== null) return [];
+function notesWithoutGroup({ memoryBytes }: SandboxLimits): readonly string[] {
   const gibibytes = Math.round((memoryBytes / 1024 ** 3) * 10) / 10;
   const note = `Memory is limited to ${gibibytes} GiB for each process of a command, not for all together.`;
-  return process.getuid?.() === 0
-    ? [
-        note,
-        'The number of processes is only looked at from time to time: a limit needs a writable control group, or an assistant that does not run as root.',
-      ]
-    : [note];
+  if (process.getuid?.() !== 0) return [note];
+  return [
+    note,
+    'The number of processes is only looked at from time to time: a limit needs a writable control group, or an assistant that does not run as root.',
+  ];
 }
 
 function no(reason: string): Extract<SandboxProbe, { readonly available: false }> {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { arch, pid, platform } from 'node:process';
 import { sleep, type Clock } from '../../util/clock.ts';
-import { errorCode } from '../../util/errors.ts';
 
 /** Variable that everything outside of a sandbox inherits, and bubblewrap itself has. */
 export const MARKER = 'ASSISTANT_COMMAND';
@@ -120,34 +119,37 @@ export function markerOf(mark: string): string {
   return `${createHash('sha256').update(mark).digest('hex').slice(0, 16)}.`;
 }
 
-export function isRunning(target: number): boolean {
-  try {
-    return process.kill(target, 0);
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
-  }
-}
-
 /** All processes that a process has started and that still run, by descent; none where there is no /proc. */
 export function descendants(root: number): readonly number[] {
-  const parents = new Map<number, number[]>();
-  for (const id of processIds()) {
-    // proc_pid_stat(5): the name before the state is in brackets and may hold anything.
-    const text = readProc(id, 'stat');
-    const [state, parent] = text.slice(text.lastIndexOf(')') + 2).split(' ', 2);
-    if (state === undefined || parent === undefined || state === 'Z') continue;
-    const siblings = parents.get(Number(parent));
-    if (siblings === undefined) parents.set(Number(parent), [id]);
-    else siblings.push(id);
-  }
   const found = [root];
-  for (const id of found) found.push(...(parents.get(id) ?? []));
+  const childrenOf = readProc(process.pid, `task/${process.pid}/children`) === undefined ? allParents() : listed;
+  for (const id of found) found.push(...childrenOf(id));
   return found.slice(1);
+}
+
+/** What the kernel lists for each thread, where it was built to (CONFIG_PROC_CHILDREN). */
+function listed(parent: number): readonly number[] {
+  return namesIn(`/proc/${parent}/task`).flatMap((thread) =>
+    (readProc(parent, `task/${thread}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+  );
+}
+
+/** Looks through all processes, which takes milliseconds. */
+function allParents(): (parent: number) => readonly number[] {
+  const parents = processIds().map((id) => {
+    // proc_pid_stat(5): the name before the state is in brackets and may hold anything.
+    const text = readProc(id, 'stat') ?? '';
+    return [id, Number(text.slice(text.lastIndexOf(')') + 2).split(' ', 2)[1])] as const;
+  });
+  return (parent) => parents.flatMap(([id, above]) => (above === parent ? [id] : []));
 }
 
 /** Bytes of memory that processes hold together. */
 export function heldBytes(ids: readonly number[]): number {
-  return ids.reduce((sum, id) => sum + Number(/^VmRSS:\s+(\d+)/mu.exec(readProc(id, 'status'))?.[1] ?? 0) * 1024, 0);
+  return ids.reduce(
+    (sum, id) => sum + Number(/^VmRSS:\s+(\d+)/mu.exec(readProc(id, 'status') ?? '')?.[1] ?? 0) * 1024,
+    0,
+  );
 }
 
 /**
@@ -155,8 +157,13 @@ export function heldBytes(ids: readonly number[]): number {
  * itself, because it was stopped or killed too. False when something could not be ended.
  */
 export async function endLeftPrograms(mark: string, clock: Clock): Promise<boolean> {
+  return await endMarked(markerOf(mark), clock);
+}
+
+/** Ends all in whose environment the marker begins so. */
+export async function endMarked(beginning: string, clock: Clock): Promise<boolean> {
   const left = (): readonly number[] =>
-    processIds().filter((id) => `\0${readProc(id, 'environ')}`.includes(`\0${MARKER}=${markerOf(mark)}`));
+    processIds().filter((id) => `\0${readProc(id, 'environ')}`.includes(`\0${MARKER}=${beginning}`));
   for (let round = 0; round < 100; round += 1) {
     const ids = left();
     if (ids.length === 0) return true;
@@ -168,17 +175,21 @@ export async function endLeftPrograms(mark: string, clock: Clock): Promise<boole
 }
 
 function processIds(): readonly number[] {
+  return namesIn('/proc').flatMap((name) => (/^\d+$/u.test(name) ? [Number(name)] : []));
+}
+
+function namesIn(folder: string): readonly string[] {
   try {
-    return readdirSync('/proc').flatMap((name) => (/^\d+$/u.test(name) ? [Number(name)] : []));
+    return readdirSync(folder);
   } catch {
     return [];
   }
 }
 
-function readProc(id: number, file: string): string {
+function readProc(id: number, file: string): string | undefined {
   try {
     return readFileSync(`/proc/${id}/${file}`, 'latin1');
   } catch {
-    return '';
+    return undefined;
   }
 }

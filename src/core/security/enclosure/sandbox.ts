@@ -101,11 +101,12 @@ async function rootMounts(
   const roots = [...new Set(real.filter((path) => path !== undefined))].filter(
     (root) =>
       !RESERVED.has(root) &&
+      root !== home &&
       !closed.some((path) => within(path, root)) &&
       (!within(host, root) || sessions.some((path) => within(path, root))),
   );
   const read = (path: string): Mount => ({ path, as: 'read', isOptional: true });
-  const isInHome = (root: string): boolean => root !== home && within(home, root);
+  const isInHome = (root: string): boolean => within(home, root);
   const secrets = await Promise.all(
     roots.flatMap((root) => SECRETS.map((name) => secretMount(join(root, name), empty))),
   );

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { oneLine } from '../../util/text.ts';
-import { sandboxArguments } from './arguments.ts';
+import { FILTER, sandboxArguments } from './arguments.ts';
 import { runEnclosed, type Enclosure, type SandboxEngine } from './enclosure.ts';
 import { send } from './processes.ts';
 
@@ -69,15 +69,14 @@ export async function testSandbox(engine: SandboxEngine, world: TestWorld): Prom
     const command = [process.execPath, '-e', INSIDE, folder, String(port), mark];
     const run = runEnclosed({ command, cwd: workspace, environment: {} }, { ...enclosure, clock: world.clock });
     try {
-      const [output, errors, outlives] = await raceAbort(
-        Promise.all([text(run.stdout), text(run.stderr), outlivesParent(enclosure, workspace, world), run.exit]),
-        signal,
-      );
+      const ended = Promise.all([text(run.stdout), text(run.stderr), run.exit]);
+      const [output, errors] = await raceAbort(ended, signal);
       if (!output.startsWith('read ')) return cannotStart(errors);
       if (existsSync(join(folder, 'written'))) return doesNotHold('write a file outside the workspace');
       if (output.includes(mark)) return doesNotHold('read a file outside the workspace');
       if (isReached) return doesNotHold('connect to a port of the machine');
-      if (outlives) return doesNotHold('go on after the assistant ended');
+      if (await outlivesParent(engine, enclosure, workspace, world))
+        return doesNotHold('go on after the assistant ended');
       const problem = 'A command inside the sandbox cannot write to the workspace.';
       return { runs: true, problem: existsSync(join(workspace, 'works')) ? undefined : problem };
     } finally {
@@ -102,13 +101,16 @@ async function listen(where: { host: string; port: number } | { path: string }, 
 
 /** Kills the parent of a sandbox and looks whether what ran in it still holds its output. */
 async function outlivesParent(
+  engine: SandboxEngine,
   enclosure: Enclosure,
   cwd: string,
   { clock, signal }: Pick<TestWorld, 'clock' | 'signal'>,
 ): Promise<boolean> {
   const inside = ['/bin/sh', '-c', 'sleep 6 & echo ready; wait'];
-  const sandbox = enclosure.engine === null ? [] : sandboxArguments(enclosure.engine, enclosure, cwd);
-  const parent = spawn('/bin/sh', ['-c', '"$@" 3</dev/null & wait', 'sh', ...sandbox, ...inside], {
+  const sandbox = sandboxArguments(engine, enclosure, cwd);
+  const filter = engine.hasFilter ? join(engine.folder, FILTER) : '/dev/null';
+  const script = 'exec 5< "$1"; shift; "$@" 3</dev/null & wait';
+  const parent = spawn('/bin/sh', ['-c', script, 'sh', filter, ...sandbox, ...inside], {
     env: {},
     cwd: '/',
     detached: true,

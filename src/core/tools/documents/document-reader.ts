@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Role } from '../../bus/messages.ts';
-import { runOwnProgram } from '../../security/enclosure/own-program.ts';
 import type { Sandbox } from '../../security/enclosure/sandbox.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
@@ -12,6 +11,7 @@ import {
   type DocumentKind,
   type DocumentTasks,
 } from './document-task.ts';
+import { runOwnProgram } from './own-program.ts';
 
 /** Where the bytes of a document are: in a file that was opened and judged, or in memory. */
 export type DocumentSource = { readonly descriptor: number; readonly size: number } | { readonly bytes: Uint8Array };

@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { raceAbort } from '../../util/clock.ts';
-import { runEnclosed, type Mount, type RunOptions } from './enclosure.ts';
+import { runEnclosed, type Mount, type RunOptions } from '../../security/enclosure/enclosure.ts';
 
 /** How a program of our own ended. */
 export type ProgramEnd =
@@ -66,7 +66,7 @@ function nodeCommand(file: URL): { readonly command: readonly string[]; readonly
   const isSource = existsSync(file);
   const program = fileURLToPath(isSource ? file : new URL(file.href.replace(/\.ts$/u, '.js')));
   // The package; a source has the packages that it needs beside it, or somewhere else behind a link.
-  const folder = fileURLToPath(new URL(isSource ? '../../../../' : '../', import.meta.url));
+  const folder = fileURLToPath(new URL(isSource ? '../../../../' : '../', pathToFileURL(program)));
   const packages = `${folder}node_modules`;
   const folders = isSource && existsSync(packages) ? [folder, `${realpathSync(packages)}/`] : [folder];
   return {
