@@ -4,7 +4,7 @@ import { SideCalls } from '../../src/core/agent/side-calls/side-calls.ts';
 import type { App } from '../../src/core/app.ts';
 import { consolidationPrompt } from '../../src/core/agent/consolidation/question.ts';
 import type { ModelEvent, Provider, ToolSpec } from '../../src/core/providers/provider.ts';
-import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { toJsonSchema } from '../../src/core/tools/json-schema.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { appWith } from '../support/app-with.ts';
 import { putLibrary } from '../support/browser-library.ts';

@@ -17,7 +17,7 @@ vi.mock('../../src/core/tools/tool.ts', async (original) => {
   const real = await original<typeof tools>();
   const defineTool: typeof real.defineTool = (definition) => {
     const tool = real.defineTool(definition);
-    const { plan } = tool;
+    const plan = tool.plan.bind(tool);
     // What only the owner may do in a direct chat, everybody may.
     const asOwner = { role: 'owner', origin: 'user', chatType: 'direct' } as const;
     tool.plan = (params, context) => plan(params, { ...context, person: { ...context.person, ...asOwner } });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { runsOnly } from '../../src/core/security/commands/prefix.ts';
+import { runsOnly } from '../../src/core/security/commands/plain.ts';
 
 describe('a command prefix', () => {
   test.each([

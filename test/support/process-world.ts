@@ -4,9 +4,8 @@ import {
   BackgroundProcesses,
   type BackgroundProcessesOptions,
   type ProcessNews,
-} from '../../src/core/tools/exec/background/background-processes.ts';
-import { createExecTool } from '../../src/core/tools/exec/exec.ts';
-import type { ExecOptions } from '../../src/core/tools/exec/options.ts';
+} from '../../src/core/tools/exec/background.ts';
+import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
 import { processTool } from '../../src/core/tools/exec/process-tool.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';

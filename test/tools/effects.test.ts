@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { onlyReads } from '../../src/core/tools/exec/only-reads.ts';
+import { onlyReads } from '../../src/core/tools/exec/always-allow.ts';
 import { AppError } from '../../src/core/util/errors.ts';
 import { call, makeRegistry, result, TOKEN, tool, type TestTool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';

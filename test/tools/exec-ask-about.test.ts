@@ -1,16 +1,15 @@
 import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SandboxProbe } from '../../src/core/security/sandbox/probe.ts';
-import { DEFAULT_LIMITS } from '../../src/core/security/sandbox/profile.ts';
-import type { Sandbox } from '../../src/core/security/sandbox/sandbox.ts';
+import type { SandboxProbe } from '../../src/core/security/enclosure/probe.ts';
+import type { Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
-import { createExecTool } from '../../src/core/tools/exec/exec.ts';
-import type { ExecOptions } from '../../src/core/tools/exec/options.ts';
+import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
 import type { ToolDecision, ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { EVERYDAY_COMMANDS } from '../fixtures/everyday-commands.ts';
 import { tempFolder } from '../support/temp.ts';
+import { decisionOf, runPlanned } from '../support/planned-calls.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
 const AVAILABLE: SandboxProbe = {
@@ -18,14 +17,11 @@ const AVAILABLE: SandboxProbe = {
   notes: [],
   engine: {
     program: '/nowhere',
-    proc: 'empty',
-    disableUserns: false,
-    hostname: true,
-    filter: undefined,
-    groups: [],
-    limits: DEFAULT_LIMITS,
+    features: [],
+    folder: '/nowhere',
+    group: null,
+    limits: { processes: 9, memoryBytes: 9, fileBytes: 9, openFiles: 9, temporaryBytes: 9 },
   },
-  groups: { folders: [], countsProcesses: false, countsMemory: false },
 };
 
 let folder: Awaited<ReturnType<typeof tempFolder>>;
@@ -53,7 +49,7 @@ afterAll(async () => await folder[Symbol.asyncDispose]());
 function sandbox(probe: SandboxProbe = AVAILABLE): Sandbox {
   return {
     probe: () => Promise.resolve(probe),
-    wrap: async ({ command: [file = '', ...args] }) => ({ file, args, env: {} }),
+    enclose: async () => ({ engine: null, mounts: [], network: false }),
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -74,14 +70,14 @@ function tool(options: Partial<ExecOptions> = {}): ReturnType<typeof createExecT
 
 type Params = Readonly<Record<string, unknown>>;
 
-async function decide(params: string | Params, options: Partial<ExecOptions> = {}): Promise<ToolDecision | undefined> {
+async function decide(params: string | Params, options: Partial<ExecOptions> = {}): Promise<ToolDecision> {
   const given = typeof params === 'string' ? { command: params } : params;
-  return await tool(options).decide?.(given, testToolContext({ workingDirectory: workspace }));
+  return await decisionOf(tool(options), given, testToolContext({ workingDirectory: workspace }));
 }
 
 async function alwaysOf(command: string, options: Partial<ExecOptions> = {}): Promise<readonly string[] | undefined> {
   const decision = await decide(command, { sandbox: null, ...options });
-  return decision?.decision === 'ask' ? decision.request.always?.program : undefined;
+  return decision.decision === 'ask' ? decision.request.always?.program : undefined;
 }
 
 describe('of more than 150 everyday commands in the sandbox', () => {
@@ -90,8 +86,8 @@ describe('of more than 150 everyday commands in the sandbox', () => {
     const decisions = await Promise.all(
       EVERYDAY_COMMANDS.map(async ({ command, network }) => {
         const decision = await decide({ command, ...(network ? { network } : {}) });
-        const reason = decision === undefined || decision.decision === 'allow' ? null : decision.reason;
-        return { command, decision: decision?.decision, reason };
+        const reason = decision.decision === 'allow' ? null : decision.reason;
+        return { command, decision: decision.decision, reason };
       }),
     );
     expect(decisions).toEqual(
@@ -156,11 +152,13 @@ describe('who is asked about a command', () => {
 });
 
 describe('what a command does, for the decision about strangers', () => {
-  const action = async (params: Params, options: Partial<ExecOptions> = {}): Promise<string | undefined> =>
-    (await tool(options).action?.(params, testToolContext()))?.action.kind;
+  const action = async (params: Params, options: Partial<ExecOptions> = {}): Promise<string | undefined> => {
+    const plan = await tool(options).plan(params, testToolContext());
+    return 'denied' in plan ? undefined : plan.reaches?.action.kind;
+  };
 
   test.each([
-    [{ command: 'ls' }, {}, undefined],
+    [{ command: 'ls' }, {}, 'show-to-group'],
     [{ command: 'ls', network: true }, {}, 'networked-exec'],
     [{ command: 'ls', outside: true }, {}, 'networked-exec'],
     [{ command: 'ls' }, { network: true }, 'networked-exec'],
@@ -173,7 +171,8 @@ describe('what a command does, for the decision about strangers', () => {
 
 describe('what a command prints', () => {
   const bits = async (params: Params): Promise<Pick<ToolResult, 'untrusted' | 'private'>> => {
-    const { untrusted, private: isPrivate } = await tool().execute(
+    const { untrusted, private: isPrivate } = await runPlanned(
+      tool(),
       params,
       testToolContext({ workingDirectory: workspace }),
     );
@@ -224,7 +223,7 @@ describe('what may be allowed for good', () => {
   test('is offered with another hash for each thing that could differ', async () => {
     const hashOf = async (command: string, params: Params = {}): Promise<string | undefined> => {
       const decision = await decide({ command, ...params }, { mode: 'ask' });
-      return decision?.decision === 'ask' ? decision.request.always?.hash : undefined;
+      return decision.decision === 'ask' ? decision.request.always?.hash : undefined;
     };
     const hashes = await Promise.all([
       hashOf('ls a'),
@@ -261,7 +260,7 @@ describe('what may be allowed for good', () => {
       expect(await decide(command, options)).toMatchObject({ decision: 'allow' });
       const taint = { untrusted: true, private: false };
       const context = testToolContext({ workingDirectory: workspace, taint });
-      const decision = await tool(options).decide?.({ command }, context);
+      const decision = await decisionOf(tool(options), { command }, context);
       expect(decision).toMatchObject({ decision: 'ask' });
       expect(decision?.decision === 'ask' && 'always' in decision.request).toBe(false);
     },

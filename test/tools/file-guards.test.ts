@@ -96,7 +96,7 @@ test('a file name in a list is one line and no markup', async () => {
 test('the memory is changed for the owner alone, whatever a role may call', async () => {
   const tool = memoryWriteTool({ change: () => Promise.reject(new Error('not reached')) });
   for (const role of ['trusted', 'guest'] as const) {
-    expect(await tool.decide?.({ fact: 'x' }, testToolContext({ role }))).toMatchObject({ decision: 'deny' });
+    expect(await tool.plan({ fact: 'x' }, testToolContext({ role }))).toHaveProperty('denied');
   }
-  expect(await tool.decide?.({ fact: 'x' }, testToolContext())).toEqual({ decision: 'allow' });
+  expect(await tool.plan({ fact: 'x' }, testToolContext())).toHaveProperty('run');
 });

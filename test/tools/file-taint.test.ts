@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
-import { builtinTools } from '../../src/core/tools/registry/builtin.ts';
+import { builtinTools } from '../../src/core/tools/builtin.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { memorySearchTool, type MemorySearcher } from '../../src/extensions/memory/search-tool.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
-import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { toJsonSchema } from '../../src/core/tools/json-schema.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import { memoryWriteTool } from '../../src/extensions/memory/write-tool.ts';
-import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { toJsonSchema } from '../../src/core/tools/json-schema.ts';
 import type { ApprovalRequest, ToolResult } from '../../src/core/tools/tool.ts';
 import { memoryWorld, type MemoryWorld } from '../memory/memory-world.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';

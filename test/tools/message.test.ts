@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OutboundMessage } from '../../src/core/bus/messages.ts';
 import { messageTool, withoutVoice } from '../../src/core/tools/message.ts';
-import type { ToolDecision } from '../../src/core/tools/tool.ts';
+import type { ToolDecision } from '../../src/core/tools/registry/decide.ts';
 import { pathWorld } from '../support/path-world.ts';
 import { ORIGINS } from '../support/extensions.ts';
 import { call, makeRegistry } from '../support/simple-tools.ts';

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ProcessRecords } from '../../src/core/tools/exec/background/records.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock, type Clock } from '../../src/core/util/clock.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';
@@ -85,7 +84,7 @@ describe('starting in the background', () => {
     const first = await world.start('sleep 30', {}, here);
     const process = world.processes.of(context.call.sessionKey)[0];
     if (process === undefined) throw new Error('nothing runs');
-    for (let n = 1; n < 8; n += 1) await world.processes.start(process.command, context);
+    for (let n = 1; n < 8; n += 1) await world.processes.begin(process.command, context, new AbortController().signal);
     const ninth = await world.start('sleep 30', {}, here);
     expect(ninth).toMatchObject({ isError: true, output: expect.stringContaining('8 commands run in the background') });
     expect(ninth.output).toContain(idOf(first));
@@ -409,13 +408,13 @@ describe('the end', () => {
     const mark = uniqueSleep();
     const first = await processWorld();
     const id = idOf(await first.start(`sleep ${mark}`));
-    const [record] = await new ProcessRecords(first.records).all();
+    const record = await readFile(join(first.records, `${id}.json`), 'utf8');
     await first[Symbol.asyncDispose]();
     expect(runs(mark)).toBe(false);
     expect(first.news).toEqual([]);
     await using next = await processWorld();
-    if (record === undefined) throw new Error('no record');
-    await new ProcessRecords(next.records).put(record);
+    await mkdir(next.records, { recursive: true });
+    await writeFile(join(next.records, `${id}.json`), record);
     await writeFile(join(next.records, 'broken.json'), '{"v":1');
     await next.processes.recover();
     await waitFor(() => next.news.length === 1);

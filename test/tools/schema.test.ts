@@ -7,7 +7,7 @@ import { globTool } from '../../src/core/tools/files/search/glob.ts';
 import { grepTool } from '../../src/core/tools/files/search/grep.ts';
 import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
 import { readFileTool } from '../../src/core/tools/files/read-file.ts';
-import { toJsonSchema } from '../../src/core/tools/registry/schema.ts';
+import { toJsonSchema } from '../../src/core/tools/json-schema.ts';
 import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
 import { PATHS } from '../support/extensions.ts';
 

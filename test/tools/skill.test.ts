@@ -5,8 +5,10 @@ import type { Executed } from '../../src/core/tools/tool.ts';
 import { openSkillsWorld, ordinary, type SkillsWorld } from '../skills/skills-world.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
-function load(shelf: SkillsWorld, name: string, pageChars = 16_000): Promise<Executed> {
-  return skillTool({ skills: shelf.open(), pageChars }).execute({ name }, testToolContext());
+async function load(shelf: SkillsWorld, name: string, pageChars = 16_000): Promise<Executed> {
+  const planned = await skillTool({ skills: shelf.open(), pageChars }).plan({ name }, testToolContext());
+  if ('denied' in planned) throw new Error(planned.denied);
+  return await planned.run(new AbortController().signal);
 }
 
 describe('the skill tool', () => {

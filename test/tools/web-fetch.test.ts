@@ -328,7 +328,7 @@ describe('as every tool', () => {
   test('it loads nothing heavy before its first call', async () => {
     await using folder = await tempFolder();
     const record = join(folder.path, 'loads');
-    const script = `await import(${JSON.stringify(new URL('../../src/core/tools/registry/builtin.ts', import.meta.url).href)})`;
+    const script = `await import(${JSON.stringify(new URL('../../src/core/tools/builtin.ts', import.meta.url).href)})`;
     const recorder = new URL('../support/record-loads.ts', import.meta.url).href;
     await promisify(execFile)(process.execPath, ['--import', recorder, '--input-type=module', '-e', script], {
       cwd: ROOT,

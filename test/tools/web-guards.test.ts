@@ -20,6 +20,7 @@ test('what the web says counts as words of strangers, also where it fails', asyn
 test('where nobody knows which addresses were given, each counts as put together by the model', async () => {
   const fetch = createGuardedFetch({ allowHosts: [], denyHosts: [], clock: systemClock });
   const tool = webFetchTool({ fetch, clock: systemClock, maxChars: 1_000 });
-  const declared = await tool.action?.({ url: 'http://93.184.215.14/x' }, testToolContext());
-  expect(declared?.action).toEqual({ kind: 'fetch-url', composed: true, selected: false, hostAllowed: false });
+  expect(await tool.plan({ url: 'http://93.184.215.14/x' }, testToolContext())).toMatchObject({
+    reaches: { action: { kind: 'fetch-url', composed: true, selected: false, hostAllowed: false } },
+  });
 });

@@ -1,7 +1,7 @@
 import type { CannedAnswer } from '../../core/skills/cases.ts';
-import { decide } from '../../core/tools/registry/decide.ts';
+import { decide, type ToolDecision } from '../../core/tools/registry/decide.ts';
 import { callTitle } from '../../core/tools/registry/result.ts';
-import type { Tool, ToolDecision, ToolResult } from '../../core/tools/tool.ts';
+import type { Tool, ToolResult } from '../../core/tools/tool.ts';
 import { fits } from './matching.ts';
 
 /** The key in the facts of a result that a trial gave instead of running the call. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { FROM, type InboundMessage } from '../../core/bus/messages.ts';
-import { BackgroundProcesses } from '../../core/tools/exec/background/background-processes.ts';
-import type { Addressee } from '../../core/tools/exec/background/records.ts';
+import { BackgroundProcesses, type Addressee } from '../../core/tools/exec/background.ts';
 import type { App } from '../../core/app.ts';
 
 /** The commands in the background, joined with the sessions that they wake and with /stop. */

@@ -9,12 +9,13 @@ import type { SettingsStore } from '../config/settings-store.ts';
 import type { Program } from '../program.ts';
 import type { ChannelHost, Further } from '../../host/agents/hosting.ts';
 import type { PluggedModels, Plugins } from '../plugins/plugins.ts';
-import { exactWords, runsOthers } from '../security/commands/exact.ts';
+import { exactWords } from '../security/commands/plain.ts';
 import type { Redact } from '../security/redact/redact.ts';
 import type { StoreFacts } from '../gateway/assistant-info.ts';
 import type { StoredTapes } from '../session/stored-tapes.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import { storeAddressWarning } from '../storage/store-address.ts';
+import { runsOthers } from '../tools/exec/always-allow.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Ids } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
@@ -101,6 +102,6 @@ export function waitingWarnings({ waiting }: SettingsStore): readonly string[] {
 
 /** What `tools.exec.allowCommands` can mean. */
 function isExact(command: string): boolean {
-  const [program = '', ...args] = exactWords(command.trim()) ?? [];
-  return isAbsolute(program) && !runsOthers(basename(program), args);
+  const [program = ''] = exactWords(command.trim()) ?? [];
+  return isAbsolute(program) && !runsOthers(basename(program));
 }

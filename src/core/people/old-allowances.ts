@@ -1,7 +1,7 @@
 import { outboundTo } from '../agent/outgoing.ts';
 import type { App } from '../app.ts';
 import { sha256 } from '../storage/change-log.ts';
-import { isRememberable } from '../tools/exec/remembered-commands.ts';
+import { isRememberable } from '../tools/exec/always-allow.ts';
 import { oneLine, plural } from '../util/text.ts';
 
 const MOST_NAMED = 10;

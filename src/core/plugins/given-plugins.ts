@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import type { HookSet } from '../agent/hooks/hooks.ts';
 import type { Plugin } from './plugin.ts';
 import { readPlugin } from './shape.ts';
-import { toJsonSchema } from '../tools/registry/schema.ts';
+import { toJsonSchema } from '../tools/json-schema.ts';
 import { AppError } from '../util/errors.ts';
 import { thrownLine } from '../util/misfit.ts';
 import type { Given } from '../library/assistant.ts';

@@ -10,7 +10,7 @@ import { journalMigrations } from '../journal/schema.ts';
 import { OperationTable } from '../gateway/operations/call.ts';
 import { findPlugins, installedBeside, loadPlugin, type LoadedPlugin } from './loader.ts';
 import type { Plugin } from './plugin.ts';
-import { toJsonSchema } from '../tools/registry/schema.ts';
+import { toJsonSchema } from '../tools/json-schema.ts';
 import type { Clock } from '../util/clock.ts';
 import { readPluginPins } from './plugin-pins.ts';
 

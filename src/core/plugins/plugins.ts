@@ -7,7 +7,7 @@ import type { Contributions as Added, Extension } from '../extension.ts';
 import type { Plugin } from './plugin.ts';
 import type { PluggedProviders } from '../providers/plugged.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
-import { toJsonSchema } from '../tools/registry/schema.ts';
+import { toJsonSchema } from '../tools/json-schema.ts';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';

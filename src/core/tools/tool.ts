@@ -250,12 +250,6 @@ export interface ToolResult {
 /** What a tool returns: a result whose `metadata` may be left out. */
 export type Executed = Omit<ToolResult, 'metadata'> & Partial<Pick<ToolResult, 'metadata'>>;
 
-/** What the rules say of a call before it runs. */
-export type ToolDecision =
-  | { readonly decision: 'allow'; /** Why no one is asked, where that is worth telling. */ readonly reason?: string }
-  | { readonly decision: 'ask'; readonly reason: string; readonly request: ApprovalRequest }
-  | { readonly decision: 'deny'; readonly reason: string };
-
 /** What a call does that taint may forbid, and what a person is then asked. */
 export interface DeclaredAction extends Pick<ApprovalRequest, 'title' | 'detail'> {
   readonly action: TaintAction;
@@ -334,20 +328,8 @@ interface ToolTraits<Schema extends z.ZodObject> extends ToolFacts {
   readonly untrusted?: boolean;
 }
 
-/** Several functions that judge a call, until each tool has a plan. */
-export interface Judges<Schema extends z.ZodObject> {
-  repeats?(params: z.infer<Schema>, context: ToolContext): boolean;
-  shows?(params: z.infer<Schema>, context: ToolContext): string | null;
-  action?(params: z.infer<Schema>, context: ToolContext): DeclaredAction | null | Promise<DeclaredAction | null>;
-  targets?(params: z.infer<Schema>, context: ToolContext): readonly EffectTarget[];
-  decide?(params: z.infer<Schema>, context: ToolContext): ToolDecision | Promise<ToolDecision>;
-  binds?(params: z.infer<Schema>, context: ToolContext): Promise<Readonly<Record<string, unknown>>>;
-}
-
 /** A tool as the registry keeps it: the type of its schema is forgotten. */
-export interface Tool extends ToolTraits<z.ZodObject>, Judges<z.ZodObject> {
-  /** Until each tool has a plan. */
-  execute(params: z.infer<z.ZodObject>, context: ToolContext): Promise<Executed>;
+export interface Tool extends ToolTraits<z.ZodObject> {
   /** Works out what a call with these parameters will do, or why it is denied. A throw denies the call. */
   plan(params: z.infer<z.ZodObject>, context: ToolContext): Planned | Promise<Planned>;
 }
@@ -356,52 +338,21 @@ export interface Tool extends ToolTraits<z.ZodObject>, Judges<z.ZodObject> {
 export type ToolDefinition<Schema extends z.ZodObject = z.ZodObject> = ToolTraits<Schema> &
   (
     | { plan(params: z.infer<Schema>, context: ToolContext): Planned | Promise<Planned> }
-    | ({
+    | {
         /** Does it. May throw: the registry turns that into an error result. */
         execute(params: z.infer<Schema>, context: ToolContext): Promise<Executed>;
-      } & Judges<Schema>)
+      }
   );
 
 /** Declares a tool; one zod schema serves validation, types and what the model sees. */
 export function defineTool<Schema extends z.ZodObject>(definition: ToolDefinition<Schema>): Tool;
 export function defineTool(definition: ToolDefinition): Tool {
-  if ('plan' in definition) return definition as Tool;
-  return planOf(definition);
+  if ('plan' in definition) return definition;
+  const { execute, ...traits } = definition;
+  return { ...traits, plan: (params, context) => ({ run: (signal) => execute(params, { ...context, signal }) }) };
 }
 
 /** For `reaches` of a call that shows text of the owner; taint forbids it in groups. `detail`: what is shown. */
 export function showsInGroup(detail: string): DeclaredAction {
   return { action: { kind: 'show-to-group' }, title: 'Show something of yours to a group', detail };
-}
-
-type Judged = Omit<Tool, 'plan'>;
-
-/** A tool whose calls several functions judge, as one with a plan. */
-function planOf(tool: Judged): Tool {
-  const { execute, repeats, shows, action, targets, decide, binds } = tool;
-  return {
-    ...tool,
-    plan: async (params, context) => {
-      let about: readonly EffectTarget[] | undefined;
-      try {
-        about = targets?.call(tool, params, context);
-      } catch {}
-      const own = (await decide?.call(tool, params, context)) ?? { decision: 'allow' };
-      if (own.decision === 'deny') return { denied: own.reason, about };
-      const shown = shows?.call(tool, params, context) ?? null;
-      const declared =
-        (await action?.call(tool, params, context)) ?? (shown === null ? undefined : showsInGroup(shown));
-      const mayAsk = own.decision === 'ask' || (declared !== undefined && context.conversation.taint.untrusted);
-      const plan: Plan = {
-        run: (signal) => execute.call(tool, params, { ...context, signal }),
-        ...(own.decision === 'ask' ? { asks: own.request } : {}),
-        ...(own.decision === 'allow' ? { allowedBy: own.reason } : {}),
-        ...(mayAsk ? { covers: await binds?.call(tool, params, context) } : {}),
-        reaches: declared,
-        about,
-        echoes: repeats?.call(tool, params, context),
-      };
-      return plan;
-    },
-  };
 }

@@ -68,7 +68,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/security/commands/hosts.ts': ['security/commands-ask', 'security/commands-traps'],
   'core/security/commands/network.ts': ['security/commands-ask', 'security/commands-traps'],
   'core/security/commands/places.ts': COMMANDS,
-  'core/security/commands/prefix.ts': ['security/prefix'],
+  'core/security/commands/plain.ts': ['security/prefix'],
   'core/security/commands/rules.ts': COMMANDS,
   'core/security/commands/targets.ts': COMMANDS,
   'core/security/fetch/fetch.ts': FETCH,
@@ -142,7 +142,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
     'tools/ask-about',
     'e2e/skills',
   ],
-  'core/tools/registry/outside-turn.ts': ['tools/registry'],
+  'core/tools/outside-turn.ts': ['tools/registry'],
   'core/tools/web/links.ts': ['tools/web-page-text'],
 };
 
@@ -315,7 +315,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/security/commands/named-files.ts': 'if',
   'core/security/commands/network.ts': 'skip',
   'core/security/commands/output.ts': 'first',
-  'core/security/commands/prefix.ts': 'flip',
+  'core/security/commands/plain.ts': 'flip',
   'core/security/commands/rules.ts': 'skip',
   'core/security/commands/script.ts': 'skip',
   'core/security/commands/simple.ts': 'skip',
@@ -326,7 +326,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/security/paths/rules.ts': 'first@decidePath',
   'core/security/redact/find.ts': 'side@createFinder skip@createFinder',
   'core/security/sandbox/filter.ts': 'spread',
-  'core/security/sandbox/protected-paths.ts': 'if@ensure',
+  'core/security/enclosure/protected-places.ts': 'if@ensure',
   'core/security/sandbox/self-test.ts': 'if@test',
   'core/skills/skills-index.ts': 'side@skillsIndex',
   'core/storage/untrusted-files.ts': 'skip@during skip@mark',
@@ -339,7 +339,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'extensions/memory/search-tool.ts': 'branch@scopeOf',
   'extensions/memory/write-tool.ts': 'side@decide',
   'core/tools/registry/registry.ts': 'if@decide',
-  'core/tools/registry/outside-turn.ts': 'side@runToolOnce',
+  'core/tools/outside-turn.ts': 'side@runToolOnce',
   'core/tools/web/web-search.ts': 'branch@automatic',
 };
 

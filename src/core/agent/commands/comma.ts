@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts';
-import { contextOutsideTurn } from '../../tools/registry/outside-turn.ts';
+import { contextOutsideTurn } from '../../tools/outside-turn.ts';
 import { camelCase, ownParameter } from '../../tools/registry/arguments.ts';
 import { renderResult } from '../../tools/registry/result.ts';
 import type { ToolContext } from '../../tools/tool.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { refusesContent, type RefusesContent } from '../../providers/content-refusals.ts';
 import type { ModelError, ModelMessage, ModelRequest, ModelResponse } from '../../providers/provider.ts';
 import { parseArguments } from '../../tools/registry/arguments.ts';
-import { toJsonSchema } from '../../tools/registry/schema.ts';
+import { toJsonSchema } from '../../tools/json-schema.ts';
 import { addUsage, noUsage, type Usage } from '../../util/token-usage.ts';
 import type { ChosenModel } from '../turn/current-turn.ts';
 import { withoutFence } from '../../util/text.ts';

@@ -1,8 +1,7 @@
-import { parse } from 'unbash';
-import { withoutMarks } from './placeholders.ts';
 import type { HostPort } from '../fetch/host-list.ts';
-import { newScope, Refusal } from './scope.ts';
-import { runNode } from './script.ts';
+import { closedHosts } from './hosts.ts';
+import { destroyedBy, isOwnState, startFileIn } from './places.ts';
+import { DECODED, FETCHED, readWords, type Invocation } from './words.ts';
 
 /** What a command can get at: enclosed without and with the network, or not enclosed at all. */
 export type CommandReach = 'workspace' | 'network' | 'anywhere';
@@ -11,7 +10,7 @@ export type CommandReach = 'workspace' | 'network' | 'anywhere';
 export interface CommandPlace {
   /** @default anywhere */
   readonly reach?: CommandReach;
-  /** The folder it starts in. @default somewhere in the workspace */
+  /** The folder it starts in. @default the workspace */
   readonly cwd?: string;
   readonly workspace?: string;
   /** The assistant's home. */
@@ -27,49 +26,99 @@ export type CommandDecision =
   | { readonly decision: 'ask'; /** One sentence. */ readonly reason: string }
   | { readonly decision: 'deny'; /** One sentence. */ readonly reason: string };
 
-/**
- * Decides about a shell command, in every mode, however it is wrapped. It parses the command and follows what can be
- * known (variables, substitutions, nested shells, here-documents, pipes).
- *
- * Denied is the plainly destructive: deleting the system or a home, making file systems, writing over devices, stopping
- * the machine, fork bombs, decoded data run as commands; and what cannot be parsed.
- *
- * Asked about is what reaches beyond the folder it runs in, as far as its `place` lets it:
- * - where there is a network: private, loopback, link-local and metadata hosts named as a target (as a URL, an address
- *   in any spelling, a proxy, in a script's code); publishing a package, image, release or gist; overwriting or deleting
- *   on a git remote;
- * - where nothing encloses it: another user's rights; mounts, modules, firewall, accounts, set-id programs; what runs
- *   later or by itself (cron, units, start-up files, authorized keys, git settings that run programs); the assistant's
- *   own service, command line and state; ending processes by name or number; rights of whole folders outside the
- *   workspace; containers that are given the machine; local sockets and `ssh -R`; running what a server sends.
- *
- * It is a net under honest mistakes and crude attacks, not a sandbox: a program that was not written in this command
- * can still do anything, and a public name may lead to a private address.
- */
-export function guardCommand(command: string, place: CommandPlace = {}): CommandDecision {
-  const { reach = 'anywhere' } = place;
-  try {
-    if (command.length > LONGEST_COMMAND) {
-      throw new Refusal(`it is longer than ${LONGEST_COMMAND} characters; write what is long to a file and name that`);
-    }
-    const scope = newScope(place, runNode);
-    runNode(parse(withoutMarks(command)), scope);
-    const reasons = [...scope.shared.risks].flatMap(([reason, needs]) =>
-      reach === 'anywhere' || reach === needs ? reason : [],
-    );
-    return reasons.length === 0 ? { decision: 'allow' } : { decision: 'ask', reason: sentenceOf(reasons) };
-  } catch (error) {
-    const reason = error instanceof Refusal ? error.message : 'it could not be checked';
-    return { decision: 'deny', reason: `This command is refused in every mode: ${reason}.` };
-  }
-}
-
-/** What is longer takes too long to be read on the event loop. */
-const LONGEST_COMMAND = 20_000;
 const MOST_REASONS = 3;
 
+/**
+ * Decides about the words of a shell command, in every mode. Denied is the plainly destructive. Asked about are private
+ * and metadata hosts and what is published, where there is a network; and, where nothing encloses the command, what
+ * reaches the machine, what runs later, and the assistant itself.
+ *
+ * It is a net under honest mistakes, not a sandbox: nothing is computed, and a program can do anything that its name
+ * does not tell. What cannot be read is asked about where nothing encloses it; in the sandbox it runs.
+ */
+export function guardCommand(command: string, place: CommandPlace = {}): CommandDecision {
+  const { reach = 'anywhere', workspace = '/home/user/workspace/here', userHome = '/home/user', opened } = place;
+  const { invocations, code, forkBomb, unread } = readWords(command, {
+    folder: place.cwd ?? workspace,
+    home: userHome,
+  });
+  const [refusal] = [
+    ...invocations.flatMap((call) => destroyedBy(call, userHome) ?? reasonIn(REFUSED, call) ?? []),
+    ...(forkBomb === undefined ? [] : [`the function \`${forkBomb}\` is a fork bomb`]),
+    ...(code.includes(DECODED) ? ['it runs decoded data as a command, so no one can see what it does'] : []),
+  ];
+  if (refusal !== undefined) return { decision: 'deny', reason: `This command is refused in every mode: ${refusal}.` };
+  const reasons = new Set<string>();
+  for (const call of reach === 'workspace' ? [] : invocations) {
+    for (const reason of closedHosts(call, opened)) reasons.add(reason);
+    reasons.add(reasonIn(ASKED_ONLINE, call) ?? '');
+    if (reach === 'network') continue;
+    reasons.add(reasonIn(ASKED_OUTSIDE, call) ?? '');
+    reasons.add(startFileIn(call, { workspace, userHome }) ?? '');
+    if (isOwnState(call, place)) reasons.add("it names the assistant's own configuration or state");
+  }
+  if (reach === 'anywhere' && code.includes(FETCHED)) reasons.add('it runs what a server sends, which no one has read');
+  if (reach === 'anywhere' && unread !== undefined) reasons.add(`not all of it could be checked, because ${unread}`);
+  reasons.delete('');
+  return reasons.size === 0 ? { decision: 'allow' } : { decision: 'ask', reason: sentenceOf([...reasons]) };
+}
+
 function sentenceOf(reasons: readonly string[]): string {
-  const shown = reasons.slice(0, MOST_REASONS);
+  const shown = reasons.slice(0, MOST_REASONS).map((reason) => reason.replaceAll(/\0(?:fetched|decoded)?/gu, '…'));
   const more = reasons.length > MOST_REASONS ? `, and ${reasons.length - MOST_REASONS} more` : '';
   return `This needs a yes in every mode: ${shown.join('; ')}${more}.`;
+}
+
+/** A program and its arguments, each a line; then why, as a clause in which `%` is the program. */
+type Rules = readonly (readonly [call: RegExp, why: string])[];
+
+const REFUSED: Rules = [
+  [/^rm\n(?:.*\n)*--no-preserve-root/u, '`%` is meant to delete the whole system'],
+  [/^(?:mkfs.*|mke2fs|mkswap|wipefs|blkdiscard)\n(?!-h$|--help|--version|-V)/u, '`%` destroys what a disk contains'],
+  [
+    /^(?:shutdown|reboot|halt|poweroff)(?!\n(?:.*\n)*(?:-c|--help|--version)(?:\n|$))(?:\n|$)/u,
+    '`%` would stop the machine',
+  ],
+  [/^(?:init|telinit)\n[016sS]$/u, '`%` would stop the machine'],
+  [
+    /^(?:systemctl|loginctl)\n(?!(?:.*\n)*--user)(?:-.*\n)*(?:poweroff|reboot|halt|kexec|soft-reboot|suspend|hibernate|hybrid-sleep|suspend-then-hibernate|rescue|emergency|exit|(?:isolate|start)\n(?:poweroff|reboot|halt|shutdown|rescue|emergency|kexec|runlevel[016])(?:\.target)?)(?:\n|$)/u,
+    '`%` would stop the machine',
+  ],
+  [/^killall5(?:\n|$)|^kill\n(?:.*\n)+-1(?:\n|$)/u, 'it would end every process'],
+];
+
+const ASKED_ONLINE: Rules = [
+  [
+    /^git\n(?!(?:.*\n)*(?:--dry-run|-n)(?:\n|$))(?:-[cC]\n.*\n|-.*\n)*push\n(?:.*\n)*(?:-[a-zA-Z]*[fd][a-zA-Z]*|--force|--mirror|--delete|--prune|[+:][^\0\n].*)(?:\n|$)/u,
+    'it overwrites what others see (`git push`)',
+  ],
+  [
+    /^(?:npm\n(?:publish|unpublish|deprecate|dist-tag|owner|access)|(?:pnpm|bun|uv|poetry|flit|hatch|vsce|cargo|gem|yarn\nnpm|yarn)\n(?:publish|push|yank|owner)|twine\nupload|mvn\n(?:.*\n)*deploy|(?:docker|podman|helm)\n(?:image\n)?push|gh\n(?:release\n(?:create|delete|upload)|repo\n(?:delete|archive|rename)|gist\ncreate))(?!(?:\n.*)*\n--dry-run)(?:\n|$)/u,
+    'it publishes or withdraws something (`%`)',
+  ],
+];
+
+const ASKED_OUTSIDE: Rules = [
+  [
+    /^(?:sudo|doas|su|pkexec|run0|runuser|sudoedit)(?!\n(?:-[lvVkK]|--(?:list|validate|version|help))(?:\n|$))(?:\n|$)/u,
+    "it runs with another user's rights (`%`)",
+  ],
+  [
+    /^(?:crontab|at|batch|systemd-run)(?!\n-[lc]$)(?:\n|$)|^(?:systemctl|loginctl)\n(?:-.*\n)*(?:enable|disable|mask|link|edit|set-\w+|enable-linger)(?:\n|$)/u,
+    'it changes what runs later by itself (`%`)',
+  ],
+  [/^(?:systemctl|service)\n(?!(?:.*\n)*status)(?:.*\n)+assistant(?:\W|$)/u, "it changes the assistant's own service"],
+  [
+    /^(?:(?:npx|npm|pnpm|bunx|yarn)\n(?:(?:exec|dlx|x)\n)*)?assistant\n(?!-|(?:status|usage|why|completion|help)(?:\n|$))|^node\n(?:.*\/)?launcher\.cjs/u,
+    "it uses the assistant's own command line, which obeys every caller",
+  ],
+  [
+    /^(?:pkill|killall|fuser\n(?:.*\n)*-[a-zA-Z]*k|kill\n(?!-[0lLsn]\n)(?:-.*\n)?[1-9]\d*)(?:\n|$)/u,
+    'it ends processes that it did not start (`%`)',
+  ],
+];
+
+function reasonIn(rules: Rules, { name, args }: Invocation): string | undefined {
+  const call = [name, ...args.map((arg) => arg.replaceAll('\n', ' '))].join('\n');
+  return rules.find(([pattern]) => pattern.test(call))?.[1].replace('%', () => name);
 }

@@ -1,87 +1,89 @@
-import { posix } from 'node:path';
 import { canonicalAddress, judgeAddress } from '../fetch/addresses.ts';
 import type { HostPort } from '../fetch/host-list.ts';
 import { judgeName } from '../fetch/host-names.ts';
-import { asCode, DECODED, UNKNOWN } from './placeholders.ts';
-import { noteRisk, type Scope } from './scope.ts';
+import { UNKNOWN, type Invocation } from './words.ts';
 
-/** A host that somebody named. */
-export interface NamedHost {
-  /** What stands between `//` and the path. */
-  readonly authority: string;
-  /**
-   * - `url`: it was between `//` and a path; any name counts.
-   * - `alias`: where short names are usually those of a person's own list (`ssh server`), so they pass.
-   * - `word`: any argument, which may be something else: only what can hardly be anything but a host counts.
-   */
-  readonly naming: 'url' | 'alias' | 'word';
-}
-
+/** Clients whose operands are hosts or URLs. */
+const CLIENTS =
+  /^(?:curl|wget|wget2|http|https|httpie|xh|curlie|aria2c|axel|yt-dlp|youtube-dl|lynx|links|links2|elinks|w3m|lwp-request|telnet|ftp|lftp|tftp|nc|ncat|netcat|nmap|masscan|nikto|gobuster|ffuf|sqlmap|ab|wrk|hey|siege|websocat|wscat|grpcurl|psql|mysql|mysqldump|mariadb|redis-cli|mongosh|mongo|ldapsearch|smbclient|swaks|mosquitto_pub|mosquitto_sub|socat|chromium|google-chrome|firefox|openssl)$/u;
+/** Programs that take a URL among many other things. */
+const URL_TAKERS =
+  /^(?:git|gh|glab|svn|hg|npm|pnpm|yarn|bun|npx|bunx|pip|pip3|pipx|uv|uvx|poetry|cargo|gem|go|brew|apt|apt-get|docker|podman|kubectl|helm|aws|gcloud|az|s3cmd|rclone|restic|playwright|perl|python|python3|ruby|node|deno|php|scp|rsync)$/u;
+const LOGINS = /^(?:ssh|autossh|mosh|sftp|ssh-copy-id|ssh-keyscan|sshfs)$/u;
+const LOGIN_VALUES = /^-[BbcDEeFfIiJLlMmOoPpRSWw]$/u;
+const GIT_REMOTES = /^(?:clone|fetch|pull|push|ls-remote|remote|submodule|archive)$/u;
+/** Options whose next word is data and no target. */
+const DATA: Readonly<Record<string, RegExp>> = {
+  curl: /^(?:-[a-wyzA-Z]*[AbcCdDeEFHKmoPQrtTuUwXyYz]|--(?:data|header|user|form|json|output|request|cookie|referer|write-out|upload-file|max-|retry|connect-timeout|limit-rate|url-query|cert|key|cacert|range|oauth)[\w-]*)$/u,
+  wget: /^(?:-[a-zA-Z]*[aoOPDAIRXUQTtwlB]|--(?:output|header|user|password|post|body|directory|tries|timeout|wait|quota|accept|reject|level|limit)[\w-]*)$/u,
+  ssh: /^-[BbcDEeFIiLlMmOPpRSWw]$/u,
+};
+/** An option or a setting in front of its value. */
+const NAME_OF_VALUE =
+  /^(?:--?[\w-]+=|-[a-zA-Z]{1,8}?(?=\d|\[|localhost|[a-z]{2,8}:\/\/))?(?:[\w.]*(?:proxy|HostName|ProxyJump)=)?/iu;
+const URL_HOST = /^(?:https?:[/\\]*|[a-z][a-z0-9+.-]*:\/\/(?!\/))([^/?#\\]*)/iu;
 /** A plain number below this is never written for an address. */
-export const FIRST_ADDRESS = 0x1000000;
-/** Of one program; what names more is not judged further. */
-const MOST_HOSTS = 1_000;
+const FIRST_ADDRESS = 0x1000000;
+const TAKE_PLACES = /^(?:git|scp|rsync)$/u;
+/** Without brackets, perhaps with a zone. */
+const IPV6 = /^([0-9a-f]*:[0-9a-f:.]*:[0-9a-f.]*)(?:%.*)?$/iu;
+const MOST_WORDS = 1_000;
 
-/** Keeps which hosts no one in the public network could be meant by. */
-export function noteHosts(named: readonly NamedHost[], scope: Scope): void {
-  for (const host of named.slice(0, MOST_HOSTS)) {
-    const what = closedHost(host, scope.shared.place.opened);
-    if (what !== undefined) noteRisk(scope, 'network', `it names ${what}`);
-  }
+/** Clauses about private and metadata hosts that a program is told to talk to: `it names 10.0.0.1, which is …`. */
+export function closedHosts({ name, args }: Invocation, isOpened?: (target: HostPort) => boolean): readonly string[] {
+  const isClient = CLIENTS.test(name);
+  const isLogin = LOGINS.test(name);
+  const isNetcat = /^(?:nc|ncat|netcat)$/u.test(name);
+  if (!isClient && !isLogin && !URL_TAKERS.test(name) && !/^[<>]$/u.test(name)) return [];
+  if (name === 'git' && !args.some((arg) => GIT_REMOTES.test(arg))) return [];
+  if (isNetcat && args.some((arg) => /^-[a-zA-Z]*l|^--listen$/u.test(arg))) return [];
+  const first = args.findIndex((arg, i) => !arg.startsWith('-') && !LOGIN_VALUES.test(args[i - 1] ?? ''));
+  const data = DATA[isLogin ? 'ssh' : name];
+  const hosts = args.slice(0, isLogin && name !== 'ssh-keyscan' ? first + 1 : MOST_WORDS).flatMap((arg, i) => {
+    const before = args[i - 1] ?? '';
+    const isAmount = Number(arg) < FIRST_ADDRESS && before.startsWith(isNetcat ? '-' : '--');
+    return isAmount || data?.test(before) === true ? [] : hostsIn(arg.replace(NAME_OF_VALUE, ''), name, i === first);
+  });
+  return hosts.flatMap(([host, isSure]) => whatIsClosed(host, isSure, isOpened) ?? []);
 }
 
-/**
- * `10.0.0.1, which is a private address`. Undefined for public hosts, for those opened on purpose and for what is not
- * spelled out. Nothing is looked up: a public name may still lead anywhere.
- */
-function closedHost({ authority, naming }: NamedHost, opened?: (target: HostPort) => boolean): string | undefined {
-  const text = spelledOut(authority.slice(authority.lastIndexOf('@') + 1));
-  if (text === undefined) return authority.includes(DECODED) ? 'an address that is hidden by an encoding' : undefined;
+/** Hosts that a word of a program may name, and whether it can name nothing else. */
+function hostsIn(word: string, name: string, isFirst: boolean): readonly (readonly [host: string, isSure: boolean])[] {
+  // curl puts several addresses together itself: `10.0.0.[1-9]`, `{a,b}.example.com`.
+  const url = URL_HOST.exec(word)?.[1]?.replaceAll(/\{([^,{}]*)[^{}]*\}|\[(\d+)-\d+\]/gu, '$1$2');
+  const sure = url ?? /^\/dev\/(?:tcp|udp)\/([^/]+)\//u.exec(word)?.[1];
+  if (sure !== undefined) return [[sure, true]];
+  const place = word.split(/[/?#]/u)[0] ?? '';
+  // `user@host:path`, socat's `TCP:host:port`, curl's `--resolve name:port:address`; IPv6 is whole.
+  const parts = IPV6.test(place) ? [place] : place.split(':');
+  const hosts = CLIENTS.test(name) || LOGINS.test(name) ? parts : TAKE_PLACES.test(name) ? parts.slice(0, -1) : [];
+  // This machine and the metadata service in short, as a first operand.
+  return hosts.map((host, i) => [host, isFirst && i === 0 && /^(?:0|metadata)$/u.test(host)] as const);
+}
+
+/** Nothing is looked up: a public name may still lead anywhere. Hosts opened on purpose are not told. */
+function whatIsClosed(authority: string, isSure: boolean, isOpened?: (to: HostPort) => boolean): string | undefined {
+  const written = authority.slice(authority.lastIndexOf('@') + 1);
+  // An address whose end is not known stands for one that begins so.
+  const text = /^(?:\d{1,3}\.){1,3}\0/u.test(written) ? written.replaceAll(UNKNOWN, '1') : written;
   const target = readHost(text);
-  if (target === undefined) return undefined;
+  if (target === undefined || text.includes(UNKNOWN)) return undefined;
   const { host } = target;
   const isAddress = canonicalAddress(host) !== undefined;
-  const verdict = isAddress ? judgeAddress(host) : judgeName(host);
-  if (verdict.kind === 'public' || verdict.kind === 'invalid') return undefined;
+  const { kind, what } = isAddress ? judgeAddress(host) : judgeName(host);
+  if (kind === 'public' || kind === 'invalid' || (kind !== 'metadata' && isOpened?.(target) === true)) return undefined;
   // Short names and plain numbers are too often something else.
   const isDoubtful = isAddress
-    ? naming === 'word' && /^\d+$/u.test(text) && Number(text) < FIRST_ADDRESS
+    ? /^\d+$/u.test(text) && Number(text) < FIRST_ADDRESS
     : !host.includes('.') && host !== 'localhost';
-  if (naming !== 'url' && isDoubtful) return undefined;
-  if (verdict.kind !== 'metadata' && opened?.(target) === true) return undefined;
-  return `${host}, which is ${verdict.what}`;
-}
-
-/** The host part of a URL, or of what a client takes for one (`http:10.0.0.1`); undefined when there is no scheme. */
-export function authorityOf(text: string): string | undefined {
-  return (
-    /^(?:https?|ftps?|wss?):[/\\]*([^/?#\\]*)/iu.exec(text)?.[1] ??
-    /^[a-z][a-z0-9+.-]*:\/\/+([^/?#\\]*)/iu.exec(text)?.[1]
-  );
-}
-
-/** The host of bash's `/dev/tcp/HOST/PORT`. */
-export function deviceHost(path: string): NamedHost[] {
-  const authority = /^\/dev\/(?:tcp|udp)\/([^/]+)\//u.exec(posix.normalize(path))?.[1];
-  return authority === undefined ? [] : [{ authority, naming: 'url' }];
-}
-
-/** Without marks; an address whose end is not known stands for one that begins so. */
-function spelledOut(text: string): string | undefined {
-  const plain = asCode(text);
-  if (!plain.includes(UNKNOWN)) return plain;
-  return /^(?:\d{1,3}\.){1,3}\uE000/u.test(plain) ? plain.replaceAll(UNKNOWN, '1') : undefined;
+  return isDoubtful && !isSure ? undefined : `it names ${host}, which is ${what}`;
 }
 
 function readHost(text: string): HostPort | undefined {
-  // IPv6 without brackets, perhaps with a zone.
-  if (/^[0-9a-f]*:[0-9a-f:.]*:[0-9a-f.]*(?:%.*)?$/iu.test(text)) {
-    const host = text.replace(/%.*$/u, '');
-    return canonicalAddress(host) === undefined ? undefined : { host, port: 0 };
-  }
-  const written = text.replace(/%[^\]]*\]/u, ']');
-  if (written === '' || !URL.canParse(`http://${written}`)) return undefined;
-  const { hostname, port } = new URL(`http://${written}`);
+  const bare = IPV6.exec(text)?.[1];
+  const written = `http://${bare === undefined ? text.replace(/%[^\]]*\]/u, ']') : `[${bare}]`}`;
+  if (!URL.canParse(written)) return undefined;
+  const { hostname, port } = new URL(written);
   const host = hostname.replace(/^\[|\]$/gu, '').replace(/\.$/u, '');
   return host === '' ? undefined : { host, port: port === '' ? 80 : Number(port) };
 }

@@ -1,147 +1,104 @@
 import { posix } from 'node:path';
-import { folded, START_NAMES, startKind } from '../paths/names.ts';
-import { ANY, isUndecided, patternOf, STAR, UNKNOWN } from './placeholders.ts';
-import type { CommandPlace } from './guard.ts';
-import { noteRisk, Refusal, type Scope, type Simple } from './scope.ts';
-import { HOME, isRawDevice, START } from './targets.ts';
+import { folded, startKind } from '../paths/names.ts';
+import { UNKNOWN, type Invocation } from './words.ts';
 
-const MOST_PIECES = 64;
-/** Only print their words. */
-const SPEAKS = /^(?:echo|printf)$/;
-/** Change names, not what lies in a file. */
-const TAKES = /^(?:rm|unlink|mkdir|ln)$/;
-const RECURSIVE = /^(?:chmod|chown|chgrp|setfacl)$/;
-
-/** Judges what a program with these arguments would do to places outside its folder. */
-export function judgePlaces({ name, args, directories }: Simple, code: string, scope: Scope): void {
-  const absolute = (path: string): string[] => directories.map((directory) => posix.resolve(directory, path));
-  const pieces = SPEAKS.test(name) ? [] : args.flatMap((arg) => arg.split(/[=:,]/u, MOST_PIECES));
-  const written = writtenBy(name, args).flatMap(absolute);
-  judgePaths(
-    [...pieces, ...quotedIn(code)].flatMap(absolute),
-    written,
-    scope,
-    TAKES.test(name) ? undefined : `\`${name}\``,
+const TOP =
+  'bin boot dev etc home lib lib32 lib64 libx32 media mnt nix opt proc root run sbin srv sys tmp usr var Applications Library System Users Volumes private'.split(
+    ' ',
   );
-  if (!RECURSIVE.test(name) || !args.some((arg) => /^--recursive$|^-[a-zA-Z]*R/u.test(arg))) return;
-  const changed = operands(args).slice(1).flatMap(absolute);
-  if (!changed.every((path) => isInside(path, scope.shared.place)))
-    noteRisk(scope, 'outside', `it changes the rights of what lies outside the workspace (\`${name} -R\`)`);
-}
+/** Longer than any name or pattern that matters. */
+const LONGEST_NAME = 40;
+const SECOND = /^\/(?:usr\/(?:bin|sbin|lib|lib32|lib64|libexec|local|share|include)|var\/lib|private\/(?:etc|var))$/u;
+const HARMLESS_DEVICE =
+  /^\/dev\/(?:(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty\w*|ptmx|console)(?:\/|$)|(?:pts|fd|shm|tcp|udp|mqueue)\/)/u;
 
-/** Judges absolute paths that are named and written; `writer`: what writes, undefined when it leaves contents alone. */
-export function judgePaths(
-  named: readonly string[],
-  written: readonly string[],
-  scope: Scope,
-  writer: string | undefined,
-): void {
-  for (const path of written) {
-    if (writer !== undefined && isRawDevice(path)) throw new Refusal(`${writer} would write over the device ${path}`);
-    const concern = meantBy(path, START_NAMES, true)
-      .map(writtenPlace)
-      .find((reason) => reason !== undefined);
-    if (concern !== undefined) noteRisk(scope, 'outside', concern);
-  }
-  if (named.some((path) => isOwnState(path, scope.shared.place)))
-    noteRisk(scope, 'outside', "it names the assistant's own configuration or state");
-}
-
-/** Texts in the code of another language that may be paths. */
-function quotedIn(code: string): readonly string[] {
-  return Array.from(code.matchAll(/(["'`])([~/.][^"'`\n]{1,1000})\1/gu), ([, , text = '']) => text)
-    .slice(0, MOST_PIECES)
-    .map((text) => text.replace(/^~(?=\/)/u, HOME));
-}
-
-/** All operands are written, or taken away. */
-const WRITES_ALL = /^(?:tee|truncate|shred|rm|unlink|mkdir)$/;
-/** With one of these a program only shows partitions. */
-const LOOKS = /^(?:-[plivd]|--(?:print|list|info|verify|dump)|print)$/;
-const COPIES = /^(?:cp|mv|install|ln|rsync|scp)$/;
-
-/** Files that a program writes, as far as its arguments say. */
-function writtenBy(name: string, args: readonly string[]): readonly string[] {
-  const words = operands(args);
-  if (/^(?:sgdisk|sfdisk|parted)$/.test(name)) return args.some((arg) => LOOKS.test(arg)) ? [] : words;
-  if (name === 'badblocks') return args.some((arg) => /^-\w*w/.test(arg)) ? words : [];
-  if (WRITES_ALL.test(name)) return words;
-  if (/^(?:dd|dcfldd)$/.test(name)) return args.flatMap((arg) => /^of=(.*)$/su.exec(arg)?.[1] ?? []);
-  if (/^(?:sed|perl)$/.test(name)) return args.some((arg) => /^-[a-zA-Z]*i|^--in-place/u.test(arg)) ? words : [];
-  const into = args.flatMap((arg, i) => {
-    const isNext = /^(?:-o|-O|-t|-P|--output|--output-document|--target-directory)$/u.test(args[i - 1] ?? '');
-    return (
-      /^--(?:output|output-document|target-directory|directory-prefix)=(.*)$/su.exec(arg)?.[1] ?? (isNext ? arg : [])
-    );
-  });
-  if (/^(?:curl|wget)$/.test(name)) return into;
-  if (!COPIES.test(name)) return [];
-  const [target, sources] = into[0] === undefined ? [words.at(-1) ?? '', words.slice(0, -1)] : [into[0], words];
-  return [target, ...sources.map((source) => `${target}/${posix.basename(source)}`)];
-}
-
-/** Why writing there has to be known; undefined when it has not. */
-function writtenPlace(path: string): string | undefined {
-  if (isBelow(START, path)) return undefined;
-  const isHome = path.startsWith(`${HOME}/`);
-  const shown = isHome ? path.slice(HOME.length + 1) : path;
-  const parts = shown.split('/').map(folded);
-  const kind = startKind(parts) ?? (parts.includes('.ssh') ? 'decides who may log in, and how' : undefined);
-  return kind && `it writes ${isHome ? '~/' : ''}${shown.replaceAll(UNKNOWN, '…')}, which ${kind}`;
-}
-
-/** Whether a path belongs to the assistant itself. */
-function isOwnState(path: string, place: CommandPlace): boolean {
-  const { home, workspace } = place;
-  if (home === undefined) return false;
-  const names = home.split('/');
-  return realPaths(path, place)
-    .flatMap((real) => (isBelow(home, real) ? real : meantBy(real, names)))
-    .some((real) => isBelow(home, real) && (workspace === undefined || !isBelow(workspace, real)));
-}
-
-/** Whether a change there stays where commands belong: the workspace, and what is only kept for a while. */
-function isInside(path: string, place: CommandPlace): boolean {
-  const { workspace } = place;
-  if (path.includes(UNKNOWN) || [START, '/tmp', '/var/tmp'].some((folder) => isBelow(folder, path))) return true;
-  return workspace !== undefined && realPaths(path, place).some((real) => isBelow(workspace, real));
-}
-
-const MOST_MEANT = 32;
-const SPELLED = new RegExp(`[^${STAR}${ANY}${UNKNOWN}]`, 'u');
-
-/**
- * What a path with patterns may lead to: itself, with each of `names` in place of a pattern that could match it. A
- * pattern matches no dot at the beginning. `spelled`: only patterns with a letter of their own count.
- */
-function meantBy(path: string, names: readonly string[], spelled = false): readonly string[] {
-  if (!isUndecided(path)) return [path];
-  const choices = path.split('/').map((part) => {
-    if (!isUndecided(part) || part.includes(UNKNOWN) || (spelled && !SPELLED.test(part))) return [part];
-    const pattern = patternOf(part);
-    const like = names.filter((name) => (part.startsWith('.') || !name.startsWith('.')) && pattern.test(name));
-    return like.length === 0 ? [part] : like;
-  });
-  return choices.reduce((found, names) =>
-    found.flatMap((before) => names.map((name) => `${before}/${name}`)).slice(0, MOST_MEANT),
+/** What a program would destroy by deleting, moving or overwriting it, as a clause; undefined for nothing that matters. */
+export function destroyedBy(call: Invocation, userHome: string): string | undefined {
+  const { name, args } = call;
+  const words = args.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN);
+  const has = (option: RegExp): boolean => args.some((arg) => option.test(arg));
+  const lost = (paths: readonly string[], does: string, homes = true): string | undefined => {
+    const kinds = paths.map((path) => kindOf(posix.resolve(call.folder, path), userHome));
+    if (kinds.includes('system')) return `${does} the root of the system or a system directory`;
+    return homes && kinds.includes('home') ? `${does} a whole home directory` : undefined;
+  };
+  if (/^(?:rm|srm|rimraf)$/u.test(name)) return lost(words, 'it would delete');
+  if (name === 'mv') return lost(has(/^(?:-t|--target)/u) ? words : words.slice(0, -1), 'it would move away');
+  if (/^(?:chmod|chown|chgrp|setfacl)$/u.test(name) && has(/^--recursive$|^-[a-zA-Z]*R/u))
+    return lost(words, `\`${name}\` would change the rights of`, false);
+  const device = writtenBy(call).find(
+    (path) => path === '/proc/sysrq-trigger' || (path.startsWith('/dev/') && !HARMLESS_DEVICE.test(path)),
   );
+  return device && `${name === '>' ? 'it' : `\`${name}\``} would write over the device ${device}`;
 }
 
-/** What a path of the judged command may be on this machine; none when that is not known. */
-function realPaths(path: string, { cwd, workspace, userHome }: CommandPlace): readonly string[] {
-  const start = cwd ?? workspace;
-  if (!isBelow(HOME, path)) return [path];
-  return [
-    path,
-    ...(userHome === undefined ? [] : [posix.join(userHome, posix.relative(HOME, path))]),
-    ...(start === undefined ? [] : [posix.resolve(start, posix.relative(START, path))]),
+/** What goes with an absolute path, or with all that lies in it (`/etc/*`). */
+function kindOf(path: string, userHome: string): 'system' | 'home' | 'other' {
+  const plain = path.replace(/^\/proc\/[^/]+\/root(?=\/|$)/u, '');
+  const parts = plain.split('/').filter((part) => part !== '');
+  while (/^[.*?]*[*?][.*?]*$/u.test(parts.at(-1) ?? '')) parts.pop();
+  const whole = `/${parts.join('/')}`;
+  if (whole === '/' || SECOND.test(whole)) return 'system';
+  if (whole === userHome || /^\/(?:home|Users)\/[^/]+$/u.test(whole)) return 'home';
+  // Folders that contain nothing but what may go.
+  if (/^\/(?:tmp|media|mnt)$/u.test(whole) && whole !== plain) return 'other';
+  const pattern = whole
+    .slice(0, LONGEST_NAME)
+    .replaceAll(/\[[^\]]+\]/gu, '?')
+    .replaceAll(/[.+^$()|{}\\[\]]/gu, '\\$&');
+  const isTop = new RegExp(`^${pattern.replaceAll('?', '.').replaceAll('*', '.*')}$`, 'u');
+  return TOP.some((top) => isTop.test(`/${top}`)) ? 'system' : 'other';
+}
+
+/** Absolute paths that a program writes, as far as its arguments say. */
+function writtenBy({ name, args, folder }: Invocation): readonly string[] {
+  const words = args.filter((arg) => !arg.startsWith('-'));
+  const line = args.join('\n');
+  const options = args.flatMap((arg, i) => {
+    const isNext = /^(?:-[oOtP]|--output|--output-document|--target-directory)$/u.test(args[i - 1] ?? '');
+    return /^(?:of|--(?:output|output-document|target-directory))=(.*)$/su.exec(arg)?.[1] ?? (isNext ? arg : []);
+  });
+  const target = options[0] ?? words.at(-1) ?? '';
+  const writers: readonly (readonly [RegExp, readonly string[]])[] = [
+    [/^(?:>|tee|truncate|shred)$/u, words],
+    [/^(?:dd|dcfldd|curl|wget)$/u, options],
+    [/^(?:cp|mv|install|ln|rsync|scp)$/u, [target, ...words.map((word) => `${target}/${posix.basename(word)}`)]],
+    [/^sed$/u, /^-[a-zA-Z]*i|^--in-place/mu.test(line) ? words : []],
+    [/^badblocks$/u, /^-\w*w/mu.test(line) ? words : []],
+    [/^(?:sgdisk|sfdisk|parted)$/u, /^(?:-[plivd]|--(?:print|list|info|verify|dump)|print)$/mu.test(line) ? [] : words],
   ];
+  const written = writers.find(([programs]) => programs.test(name))?.[1] ?? [];
+  return written.map((path) => posix.resolve(folder, path));
 }
 
-function isBelow(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+/** A file that a program writes and something else runs later, as a clause; undefined for none. */
+export function startFileIn(
+  call: Invocation,
+  { workspace, userHome }: { workspace: string; userHome: string },
+): string | undefined {
+  const inHome = (path: string): string => (isBelow(userHome, path) ? posix.relative(userHome, path) : path);
+  for (const path of writtenBy(call)) {
+    const parts = inHome(path).split('/').map(folded);
+    const kind = startKind(parts) ?? (parts.includes('.ssh') ? 'decides who may log in' : undefined);
+    if (kind !== undefined && !isBelow(workspace, path)) return `it writes ${inHome(path)}, which ${kind}`;
+  }
+  return undefined;
 }
 
-function operands(args: readonly string[]): string[] {
-  return args.filter((arg) => !arg.startsWith('-'));
+/** Whether a program is given the assistant's own files, as far as their path is spelled out. */
+export function isOwnState(
+  { name, args, folder }: Invocation,
+  { home, workspace }: { home?: string; workspace?: string },
+): boolean {
+  if (home === undefined || /^(?:echo|printf)$/u.test(name)) return false;
+  return args.some((arg) =>
+    arg.split(/[=:,]/u, 64).some((piece) => {
+      const path = posix.resolve(folder, piece.replace(/[^/]*[*?[{\0].*$/su, ''));
+      return isBelow(home, path) && !isBelow(workspace, path);
+    }),
+  );
+}
+
+function isBelow(folder: string | undefined, path: string): boolean {
+  return folder !== undefined && (path === folder || path.startsWith(`${folder}/`));
 }

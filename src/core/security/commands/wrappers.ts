@@ -1,133 +1,93 @@
-import { UNKNOWN } from './placeholders.ts';
+/** What a wrapper such as `sudo` runs: a command line, or shell code; undefined code is on its standard input. */
+type Unwrapped = { readonly argv: readonly string[] } | { readonly code: string | undefined };
 
-/** What a wrapper such as `sudo` runs: a command line, shell code, or a file of shell code. */
-export type Unwrapped =
-  | { readonly argv: readonly string[] }
-  | { readonly code: string; /** `$0 $1 …` */ readonly args: readonly string[] }
-  | { readonly path: string; /** `$1 …` */ readonly args: readonly string[] };
-
-interface Wrapper {
-  /** Options whose value is the next word. */
-  readonly valued?: string;
-  /** Words before the command that are not options. @default 0 */
-  readonly words?: number;
-  /** `NAME=value` words may stand before the command. */
-  readonly assignments?: boolean;
-  /** With one of these options nothing is run. */
-  readonly idle?: string;
-  /** The option whose value is shell code. */
-  readonly code?: string;
-  /** The rest is one line of shell code. */
-  readonly line?: boolean;
-}
-
-const WRAPPERS = new Map(
-  Object.entries<Wrapper>({
-    sudo: {
-      valued: '-u -g -p -C -h -r -t -T -U -D -R --user --group --prompt --chdir',
-      assignments: true,
-      idle: '-l -v -V -k -K --list --help --version',
-    },
-    doas: { valued: '-u -C' },
-    env: { valued: '-u -C --unset --chdir', assignments: true, code: '-S --split-string' },
-    nohup: {},
-    setsid: {},
-    timeout: { valued: '-k -s --kill-after --signal', words: 1 },
-    nice: { valued: '-n --adjustment' },
-    ionice: { valued: '-c -n -p --class --classdata' },
-    chrt: { valued: '-T -P -D', words: 1 },
-    taskset: { words: 1 },
-    stdbuf: { valued: '-i -o -e --input --output --error' },
-    time: { valued: '-f -o --format --output' },
-    command: { idle: '-v -V' },
-    builtin: {},
-    exec: { valued: '-a' },
-    busybox: { idle: '--list --help' },
-    toybox: {},
-    chroot: { words: 1 },
-    unshare: { valued: '-S -G -R -w --setuid --setgid --root --wd' },
-    nsenter: { valued: '-t -S -G --target --setuid --setgid' },
-    fakeroot: { valued: '-l -s -i -b' },
-    strace: { valued: '-e -o -p -s -u -E -a -P' },
-    ltrace: { valued: '-e -o -p -s -u -n -l' },
-    'systemd-run': { valued: '-p -u -M -H -E --unit --property --uid --gid --description --slice' },
-    'systemd-inhibit': {},
-    runuser: { valued: '-u -g -s', code: '-c --command' },
-    su: { valued: '-s -g -G -w --shell', code: '-c --command', words: 99 },
-    script: { valued: '-O -I -B -T -E -o', code: '-c --command', words: 99 },
-    flock: { valued: '-w -E --timeout --conflict-exit-code', code: '-c --command', words: 1 },
-    watch: { valued: '-n --interval -q', line: true },
-    ssh: { valued: '-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -R -S -W -w', words: 1, line: true },
-    'xvfb-run': { valued: '-e -f -n -p -s -w' },
-    caffeinate: { valued: '-t -w' },
-    'dbus-run-session': { valued: '--config-file --dbus-daemon' },
-  }),
+/** By program: letters of its options that take the next word, and how many words come before the command. */
+const WRAPPERS = new Map<string, readonly [letters: string, words: number]>(
+  [
+    ['sudo doas env', 'ugpChrtTUDR', 0],
+    ['nohup setsid command builtin busybox eval trap', '', 0],
+    ['nice ionice exec', 'ncpa', 0],
+    ['timeout chroot', 'ks', 1],
+    ['chrt taskset', 'TPD', 1],
+    ['stdbuf fakeroot', 'ioelsb', 0],
+    ['time', 'fo', 0],
+    ['strace ltrace', 'eopsuEaPnl', 0],
+    ['unshare nsenter', 'SGRwt', 0],
+    ['systemd-run', 'puMHE', 0],
+    ['flock', 'wE', 1],
+    ['su runuser script', 'sgGwuOIBTEo', 99],
+    ['xargs parallel', 'aEdInLPsj', 0],
+    ['watch', 'nq', 0],
+    ['ssh', 'bcDEeFIiJLlmOopRSWw', 1],
+  ].flatMap(([names, letters, words]) =>
+    `${names}`.split(' ').map((name) => [name, [`${letters}`, Number(words)]] as const),
+  ),
 );
+const LONG_VALUED =
+  /^--(?:user|group|prompt|chdir|unset|kill-after|signal|adjustment|input|output|error|format|property|timeout|interval|delimiter|max-\w+|replace|jobs)$/u;
+/** They hand all that follows to a shell, as one line of code. */
+const LINES = /^(?:eval|trap|watch|ssh)$/u;
+const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|rbash|fish)$/u;
+/** They run code of another language. */
+export const INTERPRETERS = /^(?:perl|python|python[23](?:\.\d+)?|ruby|node|deno|php|lua)$/u;
 
-const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|rbash|fish)$/;
-/** It runs no known program. */
-const NOTHING: Unwrapped = { argv: [UNKNOWN] };
+/** Whether a program runs what it is given. */
+export function runsWhatItIsGiven(name: string): boolean {
+  return SHELLS.test(name) || INTERPRETERS.test(name) || WRAPPERS.has(name);
+}
 
-/** What `name args` would run; undefined when it is an ordinary program. */
-export function unwrapCommand(name: string, args: readonly string[]): Unwrapped | undefined {
+/** What `name args` runs; undefined for an ordinary program, and where nothing that it runs is spelled out. */
+export function unwrap(name: string, args: readonly string[]): Unwrapped | undefined {
   if (SHELLS.test(name)) return unwrapShell(args);
-  const wrapper = WRAPPERS.get(name);
-  if (wrapper === undefined) return undefined;
-  const [valued = [], code = [], idle = []] = [wrapper.valued, wrapper.code, wrapper.idle].map((all) =>
-    all?.split(' '),
-  );
-  let { words = 0 } = wrapper;
+  if (name === 'source' || name === '.') return { code: args[0] };
+  const found = WRAPPERS.get(name);
+  if (found === undefined) return name === 'at' || name === 'batch' ? { code: undefined } : undefined;
+  const valued = new RegExp(`^-[a-zA-Z]*[${found[0]}-]$`, 'u');
+  let words = found[1];
   for (let i = 0; i < args.length; i += 1) {
     const arg = args[i] ?? '';
-    const option = optionOf(arg, [...valued, ...code]);
-    if (option !== undefined) {
-      if (idle.includes(arg)) return NOTHING;
-      const [flag, value] = option;
-      if (code.includes(flag)) {
-        const rest = name === 'env' ? args.slice(i + 2) : [];
-        return { code: [value ?? args[i + 1] ?? '', ...rest].join(' '), args: [] };
-      }
-      if (value === undefined && valued.includes(flag)) i += 1;
-    } else if (wrapper.assignments === true && /^\w+=/.test(arg)) {
-      continue;
-    } else if (arg !== '--' && words > 0) {
-      words -= 1;
-    } else {
-      const argv = arg === '--' ? args.slice(i + 1 + words) : args.slice(i);
-      return wrapper.line === true ? { code: argv.join(' '), args: [] } : { argv };
-    }
+    if (/^-[lvVkK]$/u.test(arg) && /^(?:sudo|command)$/u.test(name)) return undefined;
+    if (/^(?:-c|--command)$/u.test(arg) && (words > 1 || name === 'flock')) return { code: args[i + 1] };
+    if (/^(?:-S|--split-string)$/u.test(arg) && name === 'env') return { code: args.slice(i + 1).join(' ') };
+    if (arg === '--') return { argv: args.slice(i + 1 + words) };
+    if (valued.test(arg) || LONG_VALUED.test(arg)) i += 1;
+    else if (/^-.|^\w+=/u.test(arg)) continue;
+    else if (words > 0) words -= 1;
+    else return LINES.test(name) ? { code: args.slice(i).join(' ') } : { argv: args.slice(i) };
   }
-  return NOTHING;
+  return undefined;
 }
 
-/** `-x`, `-xvalue`, `-abx value` and `--long=value`; undefined for anything else. */
-function optionOf(arg: string, valued: readonly string[]): [flag: string, value?: string] | undefined {
-  if (!/^-(?!-?$)/.test(arg)) return undefined;
-  if (arg.startsWith('--')) {
-    const equals = arg.indexOf('=');
-    return equals < 0 ? [arg] : [arg.slice(0, equals), arg.slice(equals + 1)];
-  }
-  const at = Array.from(arg.slice(1)).findIndex((letter) => valued.includes(`-${letter}`)) + 1;
-  if (at === 0) return [arg];
-  return at + 1 < arg.length ? [`-${arg[at]}`, arg.slice(at + 1)] : [`-${arg[at]}`];
-}
-
+/** A file of code is not read, unless another part of the command writes what it contains (`bash <(curl …)`). */
 function unwrapShell(args: readonly string[]): Unwrapped {
-  let code = false;
-  let stdin = false;
-  for (let i = 0; i < args.length; i += 1) {
-    const arg = args[i] ?? '';
-    const letters = /^-([a-zA-Z]+)$/.exec(arg)?.[1] ?? '';
-    if (letters.includes('c')) code = true;
-    if (letters.includes('s')) stdin = true;
-    if (/^--(?:rcfile|init-file)$|^[-+][a-zA-Z]*[oO]$/.test(arg)) {
-      i += 1;
-    } else if (!/^[-+][a-zA-Z]+$|^--./.test(arg)) {
-      const rest = arg === '--' || arg === '-' ? args.slice(i + 1) : args.slice(i);
-      const [first] = rest;
-      if (first === undefined || (stdin && !code)) return { path: '/dev/stdin', args: [] };
-      return code ? { code: first, args: rest.slice(1) } : { path: first, args: rest.slice(1) };
-    }
-  }
-  return { path: '/dev/stdin', args: [] };
+  const at = args.findIndex(
+    (arg, i) => !/^[-+]\w|^--./u.test(arg) && !/^[-+]\w*[oO]$|^--(?:rc|init-)file$/u.test(args[i - 1] ?? ''),
+  );
+  const options = (at < 0 ? args : args.slice(0, at)).filter((arg) => /^-\w/u.test(arg)).join('');
+  const first = /^--?$/u.test(args[at] ?? '') ? args[at + 1] : args[at];
+  if (options.includes('c')) return { code: first ?? '' };
+  if (options.includes('s') || first === undefined) return { code: undefined };
+  return { code: first.includes('\0') ? first : '' };
+}
+
+const NARROWS =
+  /^-(?:i?name|i?path|wholename|i?regex|newer|[mca]time|[mca]min|size|empty|inum|samefile|lname|user|group|perm|links)$/u;
+
+/** What `find` runs, with the folders that it searches in place of `{}`; `-delete` as `rm`. */
+export function findRuns(args: readonly string[]): readonly (readonly string[])[] {
+  const start = args.findIndex((arg) => /^(?:-(?![HLPOD])|[(!])/u.test(arg));
+  const actions = start < 0 ? [] : args.slice(start);
+  const named = args.slice(0, start < 0 ? undefined : start).filter((arg) => !arg.startsWith('-'));
+  // A condition leaves most alone, unless it holds for every file or is joined to another with `-o`.
+  const narrows = (word: string, i: number): boolean =>
+    NARROWS.test(word) && !/^(?:!|-not)$/u.test(actions[i - 1] ?? '') && !/^[*.?]+$/u.test(actions[i + 1] ?? '');
+  if (actions.some(narrows) && !actions.some((word) => /^(?:-o|-or|,)$/u.test(word)))
+    named.splice(0, Infinity, 'found');
+  const roots = named.length === 0 ? ['.'] : named;
+  return actions.flatMap((word, i) => {
+    if (word === '-delete') return [['rm', '-r', ...roots]];
+    if (!/^-(?:exec|ok)(?:dir)?$/u.test(word)) return [];
+    const end = actions.findIndex((arg, n) => n > i && /^[;+]$/u.test(arg));
+    return [actions.slice(i + 1, end < 0 ? undefined : end).flatMap((arg) => (arg === '{}' ? roots : arg))];
+  });
 }

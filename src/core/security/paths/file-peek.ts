@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
-import type { FilePeek } from '../commands/named-files.ts';
 
 /** Larger files are identified by inode, size and times instead of a digest, bytes. */
 const MOST_HASHED_BYTES = 16 * 1024 * 1024;
 
 /** Reads names and digests of real files, never their content. Links are followed. */
-export const filePeek: FilePeek = {
-  names: (folder) => readdir(folder).catch(() => []),
-  look: async (path) => {
+export const filePeek = {
+  names: (folder: string): Promise<readonly string[]> => readdir(folder).catch(() => []),
+  look: async (path: string): Promise<string | null> => {
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
     if (handle === null) return null;
     try {

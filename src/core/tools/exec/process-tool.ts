@@ -2,22 +2,23 @@ import * as z from 'zod';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { oneLine } from '../../util/text.ts';
-import type { BackgroundProcesses } from './background/background-processes.ts';
-import type { BackgroundProcess, OutputPage } from './background/process.ts';
-import { onlyReads } from './only-reads.ts';
-import { withNotes } from './result.ts';
 import type { ResultBits } from '../files/taint.ts';
 import { errorResult } from '../registry/result.ts';
 import {
   defineTool,
-  type DeclaredAction,
+  showsInGroup,
+  type ApprovalRequest,
   type EffectTarget,
+  type Executed,
+  type Plan,
+  type Planned,
   type Tool,
-  type ToolContext,
-  type ToolDecision,
-  type ToolResult,
 } from '../tool.ts';
-import { OUTPUT_SOURCE } from './taint.ts';
+import { onlyReads } from './always-allow.ts';
+import type { BackgroundProcess, OutputPage } from './background-process.ts';
+import type { BackgroundProcesses } from './background.ts';
+import { OUTPUT_SOURCE } from './exec.ts';
+import { withNotes } from './run.ts';
 
 export interface ProcessToolOptions {
   readonly processes: Pick<BackgroundProcesses, 'of' | 'seen' | 'kill'>;
@@ -65,9 +66,6 @@ type Params = z.infer<typeof parameters>;
 /** Looks after commands that `exec` started in the background. None survives the assistant, so all of it can be repeated. */
 export function processTool(options: ProcessToolOptions): Tool {
   const { processes } = options;
-  const find = ({ id }: Params, { call }: ToolContext): BackgroundProcess | undefined =>
-    processes.of(call.sessionKey).find((process) => process.id === id);
-
   return defineTool({
     name: NAME,
     source: OUTPUT_SOURCE,
@@ -75,39 +73,34 @@ export function processTool(options: ProcessToolOptions): Tool {
       'Look after the commands that exec started in the background here. When one ends by itself, you get a new turn: use waitSeconds only for short waits.',
     parameters,
     effect: 'idempotent',
-    targets: (params, context) => targetsOf(params, find(params, context)),
     role: 'owner',
-    shows: ({ action, id = '' }) =>
-      action === 'poll' || action === 'kill' ? escapeControlChars(`the output of ${id}`) : null,
-    decide(params, context): ToolDecision {
-      const process = params.action === 'write' ? find(params, context) : undefined;
-      if (process === undefined || process.end !== null) return { decision: 'allow' };
-      return decideWrite(params, process);
-    },
-    action(params, context): DeclaredAction | null {
-      const process = params.action === 'write' ? find(params, context) : undefined;
-      if (process === undefined || process.command.reach === 'workspace') return null;
-      return { action: { kind: 'networked-exec' }, ...requestFor(params, process) };
-    },
-    async execute(params, context) {
-      const all = processes.of(context.call.sessionKey);
-      if (params.action === 'list') return listOf(all);
-      const process = find(params, context);
-      if (process === undefined) return errorResult(NAME, unknown(params, all));
-      switch (params.action) {
+    plan(params, { call, conversation }): Planned {
+      const { action, id = '' } = params;
+      const all = processes.of(call.sessionKey);
+      const process = all.find((one) => one.id === id);
+      const about = targetsOf(params, process);
+      if (action === 'list') return { about, run: async () => listOf(all) };
+      if (process === undefined) return { about, run: async () => errorResult(NAME, unknown(params, all)) };
+      const shown = showsInGroup(escapeControlChars(`the output of ${id}`));
+      switch (action) {
         case 'poll':
-          return await poll(process, params, context, options);
-        case 'write':
-          return await write(process, params, context);
-        case 'kill': {
-          const wasOver = process.end !== null;
-          await (wasOver ? processes.seen(process) : processes.kill(process));
-          const page = await process.page(-LAST_CHARS, LAST_CHARS);
-          return shown(process, page, `${wasOver ? 'already over' : 'ended'}: ${name(process)}`);
+          return { about, reaches: shown, run: (signal) => poll(process, params, signal, options) };
+        case 'kill':
+          return { about, reaches: shown, run: () => kill(process, options) };
+        case 'write': {
+          const written: Plan = { about, run: () => write(process, params, conversation.taint.untrusted) };
+          return process.end === null ? { ...written, ...judgedWrite(params, process) } : written;
         }
       }
     },
   });
+}
+
+async function kill(process: BackgroundProcess, { processes }: ProcessToolOptions): Promise<Executed> {
+  const wasOver = process.end !== null;
+  await (wasOver ? processes.seen(process) : processes.kill(process));
+  const page = await process.page(-LAST_CHARS, LAST_CHARS);
+  return shown(process, page, `${wasOver ? 'already over' : 'ended'}: ${name(process)}`);
 }
 
 /** To look at a command that is over tells what became of it. */
@@ -121,13 +114,11 @@ function targetsOf({ action, id = '' }: Params, process: BackgroundProcess | und
 async function poll(
   process: BackgroundProcess,
   { offset, waitSeconds = 0 }: Params,
-  { signal }: ToolContext,
+  signal: AbortSignal,
   { processes, clock, pageChars }: ProcessToolOptions,
-): Promise<ToolResult> {
+): Promise<Executed> {
   if (waitSeconds > 0 && process.end === null) {
-    const over = new AbortController();
-    void process.done.then(() => over.abort());
-    await sleep(clock, waitSeconds * 1000, AbortSignal.any([over.signal, signal])).catch(() => {});
+    await Promise.race([process.done, sleep(clock, waitSeconds * 1000, signal).catch(() => {})]);
     signal.throwIfAborted();
   }
   const isOver = process.end !== null;
@@ -138,12 +129,12 @@ async function poll(
   return shown(process, page, `polled ${name(process)}`, isOver);
 }
 
-async function write(process: BackgroundProcess, { text }: Params, { conversation }: ToolContext): Promise<ToolResult> {
+async function write(process: BackgroundProcess, { text }: Params, isTainted: boolean): Promise<Executed> {
   const title = `write to ${name(process)}`;
   if (text === undefined) return errorResult(title, 'Nothing was written: the action write needs text.');
   if (process.end !== null)
     return errorResult(title, 'Nothing was written: the command has ended. Use the action poll to see how.');
-  if (conversation.taint.untrusted) await process.taint();
+  if (isTainted) await process.taint();
   if (text === '') {
     process.closeInput();
     return { title, output: 'The input of the command is closed now.', metadata: { process: process.id } };
@@ -166,10 +157,9 @@ async function write(process: BackgroundProcess, { text }: Params, { conversatio
   }
 }
 
-function shown(process: BackgroundProcess, page: OutputPage, title: string, isOver = process.end !== null): ToolResult {
+function shown(process: BackgroundProcess, page: OutputPage, title: string, isOver = process.end !== null): Executed {
   const { id, bytes, durationMs } = process;
   const { from, next, more, dropped, newest } = page;
-  const code = process.end?.type === 'exited' ? process.end.outcome.exitCode : null;
   const notes = [
     ...(more > 0 ? [`${more} more bytes of output follow: use the action poll again.`] : []),
     ...(newest === '' ? [] : [`${dropped} more bytes were not kept; the newest of them: ${newest}`]),
@@ -181,7 +171,7 @@ function shown(process: BackgroundProcess, page: OutputPage, title: string, isOv
     metadata: {
       process: id,
       state: isOver ? 'over' : 'running',
-      exitCode: isOver ? code : null,
+      exitCode: isOver ? process.exitCode : null,
       from,
       next,
       bytes,
@@ -193,7 +183,7 @@ function shown(process: BackgroundProcess, page: OutputPage, title: string, isOv
   };
 }
 
-function listOf(all: readonly BackgroundProcess[]): ToolResult {
+function listOf(all: readonly BackgroundProcess[]): Executed {
   const lines = all.map((process) => {
     const { id, durationMs, bytes, command, end } = process;
     const state = end === null ? 'running' : process.isFailed ? 'failed' : 'over';
@@ -215,24 +205,27 @@ function either(bits: readonly ResultBits[]): ResultBits {
   };
 }
 
-function decideWrite(params: Params, process: BackgroundProcess): ToolDecision {
-  const { command, check, asks } = process.command;
+/** What a line to a running command needs: it may be a command itself, or go where the first one needed a yes. */
+function judgedWrite(params: Params, process: BackgroundProcess): Partial<Plan> | { readonly denied: string } {
+  const { command, check, asks, reach } = process.command;
   const guarded = TAKES_COMMANDS.test(command) ? check(params.text ?? '') : { decision: 'allow' as const };
-  if (guarded.decision === 'deny') return guarded;
-  const reasons = [
+  if (guarded.decision === 'deny') return { denied: guarded.reason };
+  const request = requestFor(params, process);
+  const reason = [
     ...(guarded.decision === 'ask' ? [guarded.reason] : []),
     ...(asks ? ['The command that reads it needed a yes.'] : []),
-  ];
-  if (reasons.length === 0) return { decision: 'allow' };
-  const reason = reasons.join(' ');
-  return { decision: 'ask', reason, request: { ...requestFor(params, process), reason } };
+  ].join(' ');
+  return {
+    ...(reach === 'workspace' ? {} : { reaches: { action: { kind: 'networked-exec' }, ...request } }),
+    ...(reason === '' ? {} : { asks: { ...request, reason } }),
+  };
 }
 
 /** All that it will read, and who reads it. */
 function requestFor(
   { text = '' }: Params,
   { id, command }: BackgroundProcess,
-): Pick<DeclaredAction, 'title' | 'detail'> {
+): Pick<ApprovalRequest, 'title' | 'detail'> {
   return {
     title: 'Write to a command in the background',
     detail: `# to ${id}: ${escapeControlChars(command.command)}\n${escapeControlChars(text)}`,

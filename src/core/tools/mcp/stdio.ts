@@ -1,15 +1,12 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import type { Readable, Writable } from 'node:stream';
 import { serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { JSONRPCMessageSchema, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { findProgram, runEnclosed, type EnclosedProcess } from '../../security/enclosure/enclosure.ts';
+import { ByteLines } from '../../util/byte-lines.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
-import { findProgram } from '../exec/shell.ts';
-import { MARKER, ProcessTree, send } from '../exec/process-tree.ts';
-import { underSubreaper } from '../exec/subreaper.ts';
-import { ByteLines, LineSplitter } from './lines.ts';
+import { LineSplitter } from './lines.ts';
 import { corrected } from './messages.ts';
 
 /** One server as the configuration has it. */
@@ -43,21 +40,13 @@ export interface StdioOptions {
   readonly onGarbage: () => void;
 }
 
-/** How long a server may take to leave once its input is closed, and after SIGTERM. */
+/** How long a server may take to leave once its input is closed. */
 const LEAVE_MS = 400;
-const TERM_GRACE_MS = 800;
-/** What is still in the pipe of a process that ended. */
-const DRAIN_MS = 300;
 const MOST_MESSAGE_BYTES = 10 * 1024 * 1024;
 
-/** The shell only leaves the mark by which everything that the server starts is found again. */
-const MARKED = `export ${MARKER}=$$; exec "$@"`;
-
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
-
 /**
- * Speaks to a server that is a process of ours, in a session of its own: when it is closed, or ends by itself, nothing
- * that it started runs any more, as far as it can be found. Under a subreaper all of it is found.
+ * Speaks to a server that is a process of ours, outside of the sandbox: when it is closed, or ends by itself, nothing that it
+ * started runs any more.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -65,9 +54,7 @@ export class StdioTransport implements Transport {
   onmessage?: Transport['onmessage'];
   readonly #options: StdioOptions;
   readonly #lines = new ByteLines(MOST_MESSAGE_BYTES);
-  #child: Child | undefined;
-  #tree = new ProcessTree(undefined);
-  #exited: Promise<void> = Promise.resolve();
+  #child: EnclosedProcess | undefined;
   #closing: Promise<void> | undefined;
   #end: string | undefined;
 
@@ -88,41 +75,23 @@ export class StdioTransport implements Transport {
       throw startError(`there is no program ${JSON.stringify(command)} in its PATH`);
     }
     if (!existsSync(cwd)) throw startError(`there is no folder ${JSON.stringify(cwd)} to start it in`);
-    const supervised = underSubreaper([command, ...args]);
-    const child = spawn('/bin/sh', ['-c', MARKED, 'sh', ...(supervised ?? [command, ...args])], {
-      cwd,
-      env,
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    this.#tree = new ProcessTree(child.pid);
-    // Without the subreaper, orphans could no longer be found; it ends with the last of them.
-    if (supervised !== null && child.pid !== undefined) this.#tree.spare([child.pid]);
+    const child = runEnclosed(
+      { command: [command, ...args], cwd, environment: env },
+      { engine: null, mounts: [], network: true, input: true, clock: this.#options.clock },
+    );
     this.#child = child;
-    const started = new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', (error) => reject(startError(errorMessage(error))));
-    });
-    const gone = new Promise<void>((resolve) => {
-      child.once('error', () => resolve());
-      child.once('exit', (code, signal) => {
-        this.#end ??= signal === null ? `exit code ${code}` : `signal ${signal}`;
-        resolve();
-      });
-    });
-    this.#exited = gone;
-    const drained = new Promise<void>((resolve) => child.once('close', () => resolve()));
     this.#read(child);
-    await started;
-    void gone.then(async () => {
-      await Promise.race([drained, sleep(this.#options.clock, DRAIN_MS)]);
-      await this.close();
-    });
+    void child.exit
+      .then(({ code, signal }) => (signal === null ? `exit code ${code}` : `signal ${signal}`), errorMessage)
+      .then((end) => {
+        this.#end ??= end;
+        return this.close();
+      });
   }
 
   send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (stdin === undefined || !stdin.writable) return Promise.reject(new Error('the server has ended'));
+    if (stdin == null || !stdin.writable) return Promise.reject(new Error('the server has ended'));
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
     });
@@ -138,24 +107,19 @@ export class StdioTransport implements Transport {
     const { clock } = this.#options;
     const child = this.#child;
     if (child !== undefined) {
-      child.stdin.end();
-      await Promise.race([this.#exited, sleep(clock, LEAVE_MS)]);
-      await this.#tree.end(clock, TERM_GRACE_MS);
-      await Promise.race([this.#exited, sleep(clock, LEAVE_MS)]);
-      if (this.#end === undefined && child.pid !== undefined) send(child.pid, 'SIGKILL');
-      child.stdout.destroy();
-      child.stderr.destroy();
-      child.stdin.destroy();
+      child.stdin?.end();
+      await Promise.race([child.exit.catch(() => {}), sleep(clock, LEAVE_MS)]);
+      await child.end();
     }
     this.onclose?.();
   }
 
-  #read({ stdin, stdout, stderr }: Child): void {
+  #read({ stdin, stdout, stderr }: EnclosedProcess): void {
     const lines = new LineSplitter(this.#options.onStderr);
     stderr.on('data', (chunk: Buffer) => lines.push(chunk));
     stderr.once('close', () => lines.end());
     stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
-    for (const stream of [stdin, stdout, stderr]) stream.on('error', (error) => this.onerror?.(error));
+    for (const stream of [stdin, stdout, stderr]) stream?.on('error', (error) => this.onerror?.(error));
   }
 
   #receive(chunk: Buffer): void {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { OwnWordsError } from '../../util/errors.ts';
 import { matches } from '../registry/decide.ts';
-import { toJsonSchema } from '../registry/schema.ts';
+import { toJsonSchema } from '../json-schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 import { toolHash, type ForeignTool, type Listing } from './listing.ts';
 import { callResult, listResult, promptResult, resourceResult, type KeepFile, type AnsweredCall } from './result.ts';

@@ -2,10 +2,16 @@ import { normalize } from 'node:path';
 import type { Role } from '../../bus/messages.ts';
 import { atLeast } from '../../security/access/access.ts';
 import { taintDecision } from '../../security/access/taint.ts';
-import { runsOnly } from '../../security/commands/prefix.ts';
+import { runsOnly } from '../../security/commands/plain.ts';
 import { within } from '../../security/paths/rules.ts';
 import { sentences } from '../../util/text.ts';
-import type { ActiveSkills, Planned, Tool, ToolContext, ToolDecision } from '../tool.ts';
+import type { ActiveSkills, ApprovalRequest, Planned, Tool, ToolContext } from '../tool.ts';
+
+/** What the rules say of a call before it runs. */
+export type ToolDecision =
+  | { readonly decision: 'allow'; /** Why no one is asked, where that is worth telling. */ readonly reason?: string }
+  | { readonly decision: 'ask'; readonly reason: string; readonly request: ApprovalRequest }
+  | { readonly decision: 'deny'; readonly reason: string };
 
 export interface ToolPolicy {
   /** Names or patterns with `*`. */

@@ -3,7 +3,7 @@ import type { AuditDraft } from '../../storage/audit-log.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { nearest, sentences } from '../../util/text.ts';
 import { parseArguments } from './arguments.ts';
-import { decide, refusalOf, type ToolPolicy } from './decide.ts';
+import { decide, refusalOf, type ToolDecision, type ToolPolicy } from './decide.ts';
 import {
   becameOf,
   capOutput,
@@ -30,7 +30,6 @@ import type {
   Planned,
   Tool,
   ToolContext,
-  ToolDecision,
   ToolResult,
 } from '../tool.ts';
 

@@ -3,7 +3,7 @@ import type { ToolSpec } from '../../providers/provider.ts';
 import { AppError } from '../../util/errors.ts';
 import { Held } from '../../util/held.ts';
 import { refusalOf, type ToolPolicy } from './decide.ts';
-import { toJsonSchema } from './schema.ts';
+import { toJsonSchema } from '../json-schema.ts';
 import type { EffectClass, Tool } from '../tool.ts';
 
 /** A tool with what models are told of it. */
