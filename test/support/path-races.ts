@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import type { PathGuard } from '../../src/core/security/paths/open-inside.ts';
 import type { PathCaller } from '../../src/core/security/paths/rules.ts';
 import { editFileTool } from '../../src/core/tools/files/edit.ts';
 import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
@@ -12,6 +13,7 @@ import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { contextOf, GUEST, OWNER, pathWorld, TAINTED, type PathWorld } from './path-world.ts';
 
 /** How much a race must have seen before it ends. */
@@ -68,8 +70,8 @@ export interface Race {
   readonly way?: Way;
   /** Makes what is swapped, and says what: two places. */
   prepare(world: PathWorld): Promise<{ readonly good: string; readonly bad: string }>;
-  /** One try: a call of a tool. */
-  attempt(call: RaceCall, round: number): Promise<ToolResult>;
+  /** One try: a call of a tool. An `AppError` is a refusal. */
+  attempt(call: RaceCall, round: number, guard: PathGuard): Promise<Pick<ToolResult, 'output' | 'isError'>>;
   /** What a call that got through may answer. @default anything */
   readonly answers?: RegExp;
   /** What is swapped is only met on the way, so that no call is refused. */
@@ -93,7 +95,8 @@ export async function runRace(race: Race, size: RaceSize): Promise<RaceFigures> 
   await writeFile(join(workspace, 'notes', 'secret.txt'), 'inside');
   const { good, bad } = await race.prepare(world);
   const before = await everything(root, home, workspace);
-  const call = raceTools(world);
+  const guard = world.guard();
+  const call = raceTools(guard);
   const child = spawn(process.execPath, ['-e', SWAPPER, workspace, race.way ?? 'link', good, bad], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -113,7 +116,10 @@ export async function runRace(race: Race, size: RaceSize): Promise<RaceFigures> 
   let swaps = await swapsSoFar();
   try {
     for (let round = 1; round <= size.tries || swaps < size.swaps; round += 1) {
-      const { output, isError } = await race.attempt(call, round);
+      const { output, isError } = await race.attempt(call, round, guard).catch((error: unknown) => {
+        if (error instanceof AppError) return { output: error.message, isError: true };
+        throw error;
+      });
       expect(output).not.toMatch(SECRETS);
       const passed = isError !== true;
       if (passed) expect(output).toMatch(race.answers ?? /./u);
@@ -145,8 +151,7 @@ async function everything(root: string, home: string, workspace: string): Promis
 }
 
 /** The file tools, as the program calls them; the search runs in this thread. */
-function raceTools(world: PathWorld): RaceCall {
-  const guard = world.guard();
+function raceTools(guard: PathGuard): RaceCall {
   const registry = new ToolRegistry({
     policy: { allow: ['*'], deny: [], guest: ['*'] },
     clock: systemClock,
@@ -299,5 +304,14 @@ export const RACES: Readonly<Record<string, Race>> = {
   'writing skills in a tainted turn': {
     prepare: between(notes, (world) => join(world.workspace, 'skills')),
     attempt: write((round) => `swap/w${round % 50}.txt`, TAINTED),
+  },
+  'removing a file in a folder that leads outside': {
+    prepare: between(notes, outside),
+    attempt: async (call, _round, guard) => {
+      using place = await guard.openInside('swap/secret.txt', 'write', OWNER);
+      await place.remove();
+      // The next try finds it again.
+      return await call('write_file', { path: 'notes/secret.txt', content: 'inside' });
+    },
   },
 };

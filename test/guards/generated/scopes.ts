@@ -136,12 +136,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
   ],
   'extensions/memory/write-tool.ts': ['tools/memory-write', 'tools/file-guards'],
   'core/tools/message.ts': ['tools/message', 'e2e/heartbeat'],
-  'core/tools/registry/decide.ts': [
-    'tools/registry',
-    'tools/skill-limits',
-    'tools/ask-about',
-    'e2e/skills',
-  ],
+  'core/tools/registry/decide.ts': ['tools/registry', 'tools/skill-limits', 'tools/ask-about', 'e2e/skills'],
   'core/tools/outside-turn.ts': ['tools/registry'],
   'core/tools/web/links.ts': ['tools/web-page-text'],
 };

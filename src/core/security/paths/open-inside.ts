@@ -132,7 +132,9 @@ export class Inside implements Disposable {
         if (errorCode(error) !== 'EEXIST') throw error;
       });
       folder = await pin(above.at(name), { noFollow: true });
-      requireFolder(folder.stat, folder.path);
+      if (folder.stat.isDirectory()) continue;
+      folder[Symbol.dispose]();
+      throw refused(`${folder.path} is not a directory.`);
     }
     return folder;
   }
@@ -385,8 +387,4 @@ function requireFile(stat: Stats, path: string): void {
       ? `${path} is a directory; a file was expected.`
       : `${path} is not a regular file (a device, pipe or socket), so it is not opened.`,
   );
-}
-
-function requireFolder(stat: Stats, path: string): void {
-  if (!stat.isDirectory()) throw refused(`${path} is not a directory.`);
 }
