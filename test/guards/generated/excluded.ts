@@ -1,7 +1,5 @@
 /** Mutants that no test can kill, by name, each with the reason. */
 export const EXCLUDED: Readonly<Record<string, string>> = {
-  'core/security/commands/places.ts meantBy never !isUndecided(path)':
-    'A path without a pattern means itself alone either way; the line keeps long commands quick.',
   "core/security/paths/guarded-walk.ts decide part decision === 'ask'":
     'The base of a walk was approved before, so that the rules never deny it.',
   'core/security/paths/guarded-walk.ts openJudged part found.path === path':
