@@ -95,9 +95,10 @@ export class CommandOutput {
     if (room > 0) this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)]);
     const rest = bytes.subarray(Math.max(room, 0)).subarray(-TAIL_BYTES);
     if (rest.length > 0) {
-      this.#tail.push(rest);
-      this.#tailBytes += rest.length;
-      if (this.#tailBytes > 3 * TAIL_BYTES || this.#tail.length > 1_000) {
+      // What comes after a piece that was cut follows nothing before it.
+      this.#tail = rest.length < TAIL_BYTES ? this.#tail.concat(rest) : [rest];
+      this.#tailBytes = rest.length < TAIL_BYTES ? this.#tailBytes + rest.length : rest.length;
+      if (this.#tailBytes > 3 * TAIL_BYTES || this.#tail.length > 200) {
         this.#tail = [Buffer.from(Buffer.concat(this.#tail).subarray(-TAIL_BYTES))];
         this.#tailBytes = this.#tail[0]?.length ?? 0;
       }
