@@ -352,7 +352,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'nested loops': `${'for i in 1 2; do '.repeat(30)} echo ${'; done'.repeat(30)}`,
   'many commands': 'echo x; '.repeat(20_000),
   'many commands that are just short enough': 'echo x; '.repeat(2_400),
-  'a long word': `sh -c '${'a'.repeat(100_000)}'`,
+  'a long word': `sh -c '${'a'.repeat(19_000)}'`,
   'wrappers of wrappers': filled('sudo ', 19_900),
   'choices of a folder': `rm -rf ${filled('/{a,b}', 19_000)}`,
   'a pattern of a folder': `rm -rf /${filled('*a', 19_000)}`,

@@ -53,7 +53,16 @@ describe('a command that wants a person at a terminal ends within seconds', () =
     expect(output).toContain('first');
   });
 
-  test.runIf(has('vi'))('vi', async () => {
-    expect((await ended('vi notes.md')).output).not.toContain('was ended after');
+  test.each(['vi notes.md', 'sudo nano /etc/hosts', "sh -c 'emacs x'"])(
+    'an editor does not start: %s',
+    async (command) => {
+      const { output, isError } = await ended(command);
+      expect(isError).toBe(true);
+      expect(output).toContain('would wait for a person, but there is no terminal here');
+    },
+  );
+
+  test('an editor that is told what to do starts', async () => {
+    expect((await ended('vim -es -c q; emacs --batch; nano --version; true')).output).not.toContain('no terminal here');
   });
 });

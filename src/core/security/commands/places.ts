@@ -18,9 +18,9 @@ export function destroyedBy(call: Invocation, userHome: string): string | undefi
   const words = args.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN);
   const has = (option: RegExp): boolean => args.some((arg) => option.test(arg));
   const lost = (paths: readonly string[], does: string, homes = true): string | undefined => {
-    const kinds = paths.map((path) => kindOf(posix.resolve(call.folder, path), userHome));
-    if (kinds.includes('system')) return `${does} the root of the system or a system directory`;
-    return homes && kinds.includes('home') ? `${does} a whole home directory` : undefined;
+    const kinds = new Set(paths.map((path) => kindOf(posix.resolve(call.folder, path), userHome)));
+    if (kinds.has('system')) return `${does} the root of the system or a system directory`;
+    return homes && kinds.has('home') ? `${does} a whole home directory` : undefined;
   };
   if (/^(?:rm|srm|rimraf)$/u.test(name)) return lost(words, 'it would delete');
   if (name === 'mv') return lost(has(/^(?:-t|--target)/u) ? words : words.slice(0, -1), 'it would move away');

@@ -108,7 +108,7 @@ export function readWords(command: string, start: { readonly folder: string; rea
 
   /** What a command writes, as far as its words say. */
   const outputOf = (node: SyntaxNode, input = ''): string => {
-    const all = commandsIn(node).map((found) => argvOf(found).join('\n'));
+    const all = commandsIn(node).map((found) => innermost(argvOf(found)).join('\n'));
     if (input.includes(DECODED) || all.some((argv) => DECODES.test(argv))) return DECODED;
     if (input.includes(FETCHED) || all.some((argv) => FETCHES.test(argv))) return FETCHED;
     return all.length === 1 ? (/^echo\n(?:-[neE]+\n)?([^]*)$/u.exec(all[0] ?? '')?.[1] ?? UNKNOWN) : UNKNOWN;
@@ -155,6 +155,13 @@ export function readWords(command: string, start: { readonly folder: string; rea
 
   readCode(command, { folder: start.folder, input: UNKNOWN, depth: 0 });
   return { invocations, code, forkBomb, unread };
+}
+
+/** What a command line runs behind its wrappers. */
+function innermost(argv: readonly string[], depth = 0): readonly string[] {
+  const [program = '', ...args] = argv;
+  const inner = unwrap(posix.basename(program), args);
+  return inner !== undefined && 'argv' in inner && depth < DEEPEST ? innermost(inner.argv, depth + 1) : argv;
 }
 
 function commandsIn(node: SyntaxNode): readonly Command[] {

@@ -94,7 +94,7 @@ const MOST_RUNNING_IN_ALL = 64;
 const MOST_ENDED = 64;
 const MOST_OUTPUT_BYTES = 20 * 1024 ** 2;
 /** How long a command is looked at before it is left to itself: most mistakes show at once. */
-const FIRST_LOOK_MS = 300;
+const FIRST_LOOK_MS = 500;
 /** Characters of what it wrote until then. */
 const FIRST_CHARS = 4_000;
 /** Delay in ms before the session is told of an end, so that a turn that waits for it sees it first. */

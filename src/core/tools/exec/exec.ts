@@ -2,6 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { seesPrivate, weakest } from '../../security/access/access.ts';
 import { guardCommand, type CommandDecision, type CommandReach } from '../../security/commands/guard.ts';
+import { readWords } from '../../security/commands/words.ts';
 import { findProgram } from '../../security/enclosure/enclosure.ts';
 import type { Sandbox } from '../../security/enclosure/sandbox.ts';
 import { readHostList } from '../../security/fetch/host-list.ts';
@@ -73,6 +74,10 @@ const INSIDE_PATH = '/usr/local/bin:/usr/bin:/bin';
 /** What would wait for a person ends at once: there is no terminal, and standard input is empty. */
 const NOBODY_THERE = { GIT_EDITOR: 'true', GIT_TERMINAL_PROMPT: '0', PAGER: 'cat', GIT_PAGER: 'cat' };
 
+const EDITORS = /^(?:vi|vim|nvim|view|vimdiff|nano|pico|emacs|micro|joe|mcedit)$/u;
+/** Options with which they do what they are told and end. */
+const UNATTENDED = /^(?:-[eEs]s?|-c|\+.*|--(?:batch|headless|version|help|eval|script|cmd).*|-[vh]|-Es)$/u;
+
 const TOOLS = 'curl|wget|aria2c|yt-dlp|ssh|scp|sftp|rsync|nc|ncat|telnet|ftp|lynx|links|w3m|gh|glab';
 const GIT = String.raw`git\s+(?:-\S+\s+)*(?:clone|fetch|pull|ls-remote|submodule|remote\s+update)`;
 const PACKAGES = String.raw`(?:npm|pnpm|yarn|bun|pip[3x]?|uv|cargo|gem|brew|apt(?:-get)?|docker|podman)\s+(?:-\S+\s+)*(?:i|install|add|ci|view|info|search|audit|update|download|pull)`;
@@ -127,6 +132,11 @@ class Commands {
     if (command.includes('\0')) return { denied: 'A command cannot contain NUL characters.' };
     if (params.background === true && background === undefined)
       return { denied: 'Nothing can be left running in the background here; run it without background: true.' };
+    const editor = editorIn(command);
+    if (editor !== undefined)
+      return {
+        denied: `${editor} would wait for a person, but there is no terminal here; use edit_file, or a command such as sed.`,
+      };
     const whyOutside = await this.#whyOutside(params);
     const hasNetwork = network || params.network === true;
     const reach = whyOutside !== null ? 'anywhere' : hasNetwork ? 'network' : 'workspace';
@@ -300,6 +310,12 @@ class Commands {
     const inside = { ...environment, PATH: INSIDE_PATH, HOME: workspace };
     return { command: ['/bin/bash', '-c', params.command], environment: inside, ...enclosure };
   }
+}
+
+/** The editor that a command would open: without a terminal some of them wait until their time is over. */
+function editorIn(command: string): string | undefined {
+  const { invocations } = readWords(command, { folder: '/', home: '/' });
+  return invocations.find(({ name, args }) => EDITORS.test(name) && !args.some((arg) => UNATTENDED.test(arg)))?.name;
 }
 
 /** The whole of what will run. */

@@ -72,7 +72,7 @@ export class CommandOutput {
     const last = isWhole ? first : this.markAt(this.#length - tail.length) + withoutControls(tail);
     const note = `[… the middle of ${this.bytes} bytes is left out and not kept; if the command changes nothing, run it again with its output written to a file, and read that …]`;
     const beginning = upToLine(cut(first, HEAD_CHARS)).replace(/\n$/u, '');
-    const end = this.#lastErrors(beginning, this.#end(last, TAIL_CHARS));
+    const end = this.#withLast(beginning, this.#end(last, TAIL_CHARS));
     return { output: `${beginning}\n\n${note}\n\n${end}`, truncated: true, lastLine };
   }
 
@@ -95,9 +95,10 @@ export class CommandOutput {
     if (room > 0) this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)]);
     const rest = bytes.subarray(Math.max(room, 0)).subarray(-TAIL_BYTES);
     if (rest.length > 0) {
-      this.#tail.push(rest);
-      this.#tailBytes += rest.length;
-      if (this.#tailBytes > 3 * TAIL_BYTES || this.#tail.length > 1_000) {
+      // What comes after a piece that was cut follows nothing before it.
+      this.#tail = rest.length < TAIL_BYTES ? this.#tail.concat(rest) : [rest];
+      this.#tailBytes = rest.length < TAIL_BYTES ? this.#tailBytes + rest.length : rest.length;
+      if (this.#tailBytes > 3 * TAIL_BYTES || this.#tail.length > 200) {
         this.#tail = [Buffer.from(Buffer.concat(this.#tail).subarray(-TAIL_BYTES))];
         this.#tailBytes = this.#tail[0]?.length ?? 0;
       }
@@ -119,13 +120,18 @@ export class CommandOutput {
     return `[${isError ? 'stderr' : 'stdout'}]\n${shown}`;
   }
 
-  /** The end of a long output, after the last lines of stderr where they are in the part that is left out. */
-  #lastErrors(beginning: string, end: string): string {
-    const { stderr } = this.#last;
-    const text = withoutControls(stderr);
-    const errors = stderr.length < LAST_BYTES ? text : fromLine(text, '');
-    const isShown = !this.#hasBoth || errors === '' || `${beginning}\n${end}`.includes(errors.trimEnd());
-    return isShown ? end : `[stderr]\n${errors.trimEnd()}\n${end.startsWith('[std') ? '' : '[stdout]\n'}${end}`;
+  /** The end of a long output, after the last lines of a stream that is not in it. */
+  #withLast(beginning: string, end: string): string {
+    if (!this.#hasBoth) return end;
+    const missing = (['stdout', 'stderr'] as const).flatMap((stream) => {
+      const bytes = this.#last[stream];
+      const text = withoutControls(bytes);
+      const lines = (bytes.length < LAST_BYTES ? text : fromLine(text, '')).trimEnd();
+      const lastLine = lines.slice(lines.lastIndexOf('\n') + 1);
+      return `${beginning}\n${end}`.includes(lastLine) ? [] : [`[${stream}]\n${lines}\n`];
+    });
+    if (missing.length === 0) return end;
+    return `${missing.join('')}${end.startsWith('[std') ? '' : '[stdout]\n'}${end}`;
   }
 
   #lastLine(): string {
