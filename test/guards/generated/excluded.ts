@@ -1,11 +1,5 @@
 /** Mutants that no test can kill, by name, each with the reason. */
 export const EXCLUDED: Readonly<Record<string, string>> = {
-  'core/security/commands/places.ts meantBy never !isUndecided(path)':
-    'A path without a pattern means itself alone either way; the line keeps long commands quick.',
-  "core/security/paths/guarded-walk.ts decide part decision === 'ask'":
-    'The base of a walk was approved before, so that the rules never deny it.',
-  'core/security/paths/guarded-walk.ts openJudged part found.path === path':
-    'A path that stayed the same was judged before, and is judged the same again.',
   'core/security/text/look-alikes.ts withoutLookAlikes never exchanged.size === 0':
     'With nothing to exchange the rest of the function gives back the same text.',
   "core/security/paths/names.ts lies part parts[0] === ''":

@@ -66,7 +66,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/security/access/approval-hash.ts': ['security/approval-hash-shape', 'security/approval-hash'],
   'core/security/commands/hosts.ts': ['security/commands-ask'],
   'core/security/commands/places.ts': COMMANDS,
-  'core/security/commands/plain.ts': ['security/prefix'],
+  'core/security/commands/plain.ts': ['security/prefix', 'security/exact-commands'],
   'core/security/fetch/fetch.ts': FETCH,
   'core/security/fetch/addresses.ts': FETCH,
   'core/security/fetch/body-stream.ts': ['security/stream-fetch'],
