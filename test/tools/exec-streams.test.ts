@@ -43,17 +43,6 @@ describe.each(MODES)('what was written to stdout and what to stderr $where', ({ 
     });
   });
 
-  it('never breaks a line of one by the other', async () => {
-    const line = 'x'.repeat(100);
-    const output = await outputOf(
-      `for i in $(seq 50); do printf ${line}; echo warning >&2; printf '${line}\\n'; done; echo end`,
-    );
-    expect(apart(output)).toEqual({
-      stdout: `${`${line}${line}\n`.repeat(50)}end\n`,
-      stderr: 'warning\n'.repeat(50),
-    });
-  });
-
   it('reaches each through its path, and neither is a terminal', async () => {
     const output = await outputOf('echo a > /dev/stdout; echo b > /dev/stderr; test -t 1 || test -t 2 || echo no');
     expect(apart(output)).toEqual({ stdout: 'a\nno\n', stderr: 'b\n' });

@@ -128,7 +128,7 @@ export class CommandOutput {
       const text = withoutControls(bytes);
       const lines = (bytes.length < LAST_BYTES ? text : fromLine(text, '')).trimEnd();
       const lastLine = lines.slice(lines.lastIndexOf('\n') + 1);
-      return `${beginning}\n${end}`.includes(lastLine) ? [] : [`[${stream}]\n${lines}\n`];
+      return `\n${beginning}\n${end}\n`.includes(`\n${lastLine}\n`) ? [] : [`[${stream}]\n${lines}\n`];
     });
     if (missing.length === 0) return end;
     return `${missing.join('')}${end.startsWith('[std') ? '' : '[stdout]\n'}${end}`;
