@@ -13,14 +13,14 @@ export interface OutputText {
 }
 
 /** Characters that are kept of the beginning and of the end of a long output; in UTF-8 a character has at most four bytes. */
-const HEAD_CHARS = 10_000;
+const HEAD_CHARS = 9_000;
 const TAIL_CHARS = 5_000;
 const HEAD_BYTES = HEAD_CHARS * 4;
 const TAIL_BYTES = TAIL_CHARS * 4;
 /** A cut is moved to the nearest line break if that is at most this many characters away. */
 const LINE_WITHIN = 2_000;
 /** Bytes of either stream that its last line is looked for in. */
-const LAST_BYTES = 2_000;
+const LAST_BYTES = 500;
 /** Changes of the stream that are remembered. */
 const MOST_CHANGES = 10_000;
 
@@ -128,7 +128,7 @@ export class CommandOutput {
       const text = withoutControls(bytes);
       const lines = (bytes.length < LAST_BYTES ? text : fromLine(text, '')).trimEnd();
       const lastLine = lines.slice(lines.lastIndexOf('\n') + 1);
-      return `${beginning}\n${end}`.includes(lastLine) ? [] : [`[${stream}]\n${lines}\n`];
+      return `\n${beginning}\n${end}\n`.includes(`\n${lastLine}\n`) ? [] : [`[${stream}]\n${lines}\n`];
     });
     if (missing.length === 0) return end;
     return `${missing.join('')}${end.startsWith('[std') ? '' : '[stdout]\n'}${end}`;
