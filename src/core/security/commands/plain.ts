@@ -1,7 +1,7 @@
 import { parse, type Command, type SyntaxNode, type Word } from 'unbash';
 
 /** One program with words that mean themselves. */
-export interface PlainCommand {
+interface PlainCommand {
   /** The program, then its arguments. */
   readonly words: readonly string[];
   /** The shell puts file names in the place of a pattern, or a folder in the place of `~`. */
@@ -12,7 +12,7 @@ export interface PlainCommand {
  * The programs of a command that is a list or a pipe of them and nothing more; null where a shell would do anything else:
  * assignments, substitutions, redirections, functions, loops, and words that are not spelled out.
  */
-export function plainCommands(command: string): readonly PlainCommand[] | null {
+function plainCommands(command: string): readonly PlainCommand[] | null {
   const script = parse(command);
   if ((script.errors ?? []).length > 0 || script.commands.length === 0) return null;
   const found = script.commands.map(plainly);

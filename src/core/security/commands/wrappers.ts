@@ -29,7 +29,7 @@ const LONG_VALUED =
 const LINES = /^(?:eval|trap|watch|ssh)$/u;
 const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|rbash|fish)$/u;
 /** They run code of another language. */
-export const INTERPRETERS = /^(?:perl|python|python[23](?:\.\d+)?|ruby|node|deno|php|lua)$/u;
+const INTERPRETERS = /^(?:perl|python|python[23](?:\.\d+)?|ruby|node|deno|php|lua)$/u;
 
 /** Whether a program runs what it is given. */
 export function runsWhatItIsGiven(name: string): boolean {

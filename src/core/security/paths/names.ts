@@ -95,11 +95,6 @@ const OTHER_START = new Set([
 /** Writing here changes the machine, not a project. */
 const SYSTEM_START = ['/etc', '/boot', '/usr', '/bin', '/sbin', '/lib', '/lib64', '/var/spool/cron', '/library'];
 
-/** All path components that matter to `startKind`. */
-export const START_NAMES: readonly string[] = [
-  ...new Set([...SHELL_START, ...OTHER_START, ...SYSTEM_START, '.ssh'].flatMap((place) => place.split('/'))),
-].filter((name) => name !== '');
-
 /**
  * Why a path counts as a place for credentials, as the end of a sentence; undefined for any other. `parts`: folded
  * names below a root, or of an absolute path with an empty first one.
