@@ -38,7 +38,7 @@ describe('a program brings', () => {
       name: 'roll_gold',
       effect: 'effect',
       plan: ({ sides }) => ({
-        run: async () => ({ title: `rolled ${sides}`, output: `${sides} it is` }),
+        run: async () => ({ title: `rolled ${String(sides)}`, output: `${String(sides)} it is` }),
         asks: { title: 'Roll', detail: 'a golden die', reason: 'it costs money' },
       }),
     });

@@ -348,8 +348,9 @@ export type ToolDefinition<Schema extends z.ZodObject = z.ZodObject> = ToolTrait
 export function defineTool<Schema extends z.ZodObject>(definition: ToolDefinition<Schema>): Tool;
 export function defineTool(definition: ToolDefinition): Tool {
   if ('plan' in definition) return definition;
-  const { execute, ...traits } = definition;
-  return { ...traits, plan: (params, context) => ({ run: (signal) => execute(params, { ...context, signal }) }) };
+  const { execute: _, ...traits } = definition;
+  const run = (...call: Parameters<typeof definition.execute>): Promise<Executed> => definition.execute(...call);
+  return { ...traits, plan: (params, context) => ({ run: (signal) => run(params, { ...context, signal }) }) };
 }
 
 /** For `reaches` of a call that shows text of the owner; taint forbids it in groups. `detail`: what is shown. */
