@@ -327,7 +327,6 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/security/paths/guarded-walk.ts': 'side@decide',
   'core/security/paths/names.ts': 'branch@startKind side@secretKind',
   'core/security/paths/rules.ts': 'first@decidePath',
-  'core/security/redact/find.ts': 'side@createFinder skip@createFinder',
   'core/security/sandbox/filter.ts': 'spread',
   'core/security/sandbox/protected-paths.ts': 'if@ensure',
   'core/security/sandbox/self-test.ts': 'if@test',
