@@ -1,11 +1,5 @@
 const COMMANDS = ['security/commands', 'security/commands-ask', 'security/commands-traps'] as const;
-const FETCH = [
-  'security/fetch-urls',
-  'security/fetch-addresses',
-  'security/fetch',
-  'security/fetch-caps',
-  'security/fetch-packed',
-] as const;
+const FETCH = ['security/fetch-urls', 'security/fetch-addresses', 'security/fetch', 'security/fetch-caps'] as const;
 const PATHS = ['security/paths', 'security/paths-rules', 'security/paths-guards', 'security/paths-race'] as const;
 const SANDBOX = [
   'security/sandbox-arguments',
@@ -74,7 +68,6 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/security/paths/descriptors.ts': PATHS,
   'core/security/fetch/fetch.ts': FETCH,
   'core/security/fetch/addresses.ts': FETCH,
-  'core/security/fetch/body-stream.ts': ['security/stream-fetch'],
   'core/security/fetch/body.ts': FETCH,
   'core/security/fetch/connect.ts': FETCH,
   'core/security/fetch/exchange.ts': FETCH,
@@ -114,7 +107,6 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/security/sandbox/arguments.ts': SANDBOX,
   'core/security/sandbox/filter.ts': SANDBOX,
   'core/security/sandbox/repositories.ts': ['tools/exec-git'],
-  'core/security/fetch/stream-fetch.ts': ['security/stream-fetch'],
   'core/security/access/taint.ts': ['security/taint'],
   'core/security/text/untrusted.ts': ['security/untrusted'],
   'core/security/access/url-origin.ts': ['security/taint', 'tools/tainted-call', 'agent/taint-session'],
@@ -323,7 +315,6 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/security/commands/simple.ts': 'skip',
   'core/security/commands/targets.ts': 'if@destructionOf',
   'core/security/fetch/addresses.ts': 'side@judgeAnswer',
-  'core/security/fetch/connect.ts': 'flip@secure',
   'core/security/paths/guarded-walk.ts': 'side@decide',
   'core/security/paths/names.ts': 'branch@startKind side@secretKind',
   'core/security/paths/rules.ts': 'first@decidePath',
