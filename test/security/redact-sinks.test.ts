@@ -113,7 +113,8 @@ const WAYS: Readonly<Record<string, Way>> = {
     await note(world, secret);
     await says(world, `,read_file ${NOTE}`);
     await says(world, `,read_file ${'a'.repeat(440)} and ${secret}-${secret}`);
-    await says(world, `/${secret}`);
+    // Other texts are no commands and go to the model.
+    if (/^\w+$/u.test(secret)) await says(world, `/${secret}`);
   },
   'a fact by hand': async (world, secret) => {
     await says(world, `,memory_write fact="The key is ${secret}" section=Keys`);
