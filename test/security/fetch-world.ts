@@ -41,7 +41,7 @@ export function fetchWorld(
       return answer;
     },
     dial({ addresses, port }) {
-      const [address] = addresses.filter((one) => options.servers?.[one] !== undefined);
+      const address = addresses.find((one) => options.servers?.[one] !== undefined);
       dialed.push(...(address === undefined ? addresses : [address]).map((one) => `${one}:${port}`));
       if (address === undefined) return refusing();
       const socket = connect({ host: '127.0.0.1', port: options.servers?.[address] ?? 1 });
