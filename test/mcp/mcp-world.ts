@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { McpClients, type McpClientsOptions } from '../../src/core/tools/mcp/client-pool.ts';
 import type { McpSettings } from '../../src/core/tools/mcp/stdio.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
-import { createStreamingFetch } from '../../src/core/security/fetch/stream-fetch.ts';
+import { createStreamingFetch } from '../../src/core/security/fetch/fetch.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { systemRandom } from '../../src/core/util/random.ts';

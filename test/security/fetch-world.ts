@@ -40,22 +40,17 @@ export function fetchWorld(
       if (answer === undefined) throw Object.assign(new Error(`no such name: ${name}`), { code: 'ENOTFOUND' });
       return answer;
     },
-    dial({ address, port }) {
-      dialed.push(`${address}:${port}`);
-      const local = options.servers?.[address];
-      if (local === undefined) return refusing();
-      const socket = standingFor(address, connect({ host: '127.0.0.1', port: local }));
+    dial({ addresses, port }) {
+      const address = addresses.find((one) => options.servers?.[one] !== undefined);
+      dialed.push(...(address === undefined ? addresses : [address]).map((one) => `${one}:${port}`));
+      if (address === undefined) return refusing();
+      const socket = connect({ host: '127.0.0.1', port: options.servers?.[address] ?? 1 });
       sockets.push(socket);
       return socket;
     },
     ...options,
   });
   return { ...guarded, dialed, sockets, resolved };
-}
-
-/** A socket that believes its peer has this address. */
-function standingFor(address: string, socket: Socket): Socket {
-  return Object.defineProperty(socket, 'remoteAddress', { get: () => address });
 }
 
 function refusing(): Socket {

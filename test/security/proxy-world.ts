@@ -74,11 +74,9 @@ export async function proxyWorld(
         if (answer === undefined) throw Object.assign(new Error(`no such name: ${name}`), { code: 'ENOTFOUND' });
         return answer;
       },
-      dial: ({ address, port }) => {
+      dial: ({ addresses: [address = ''], port }) => {
         dialed.push(`${address}:${port}`);
-        const local = options.servers?.[address];
-        const socket = connect({ host: '127.0.0.1', port: local ?? 1 });
-        return Object.defineProperty(socket, 'remoteAddress', { get: () => address });
+        return connect({ host: '127.0.0.1', port: options.servers?.[address] ?? 1 });
       },
       onRefused: (sentence) => refusals.push(sentence),
       ...options,

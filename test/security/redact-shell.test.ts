@@ -30,7 +30,7 @@ test('where people are shown what runs, only configured secrets are taken out, i
     expect(redact(text, { knownBy: 'value' })).toBe(text);
   }
   const coded = Buffer.from(`x${CONFIGURED}y`).toString('base64');
-  for (const text of [CONFIGURED, coded, `${CONFIGURED.slice(0, 20)}…`]) {
+  for (const text of [CONFIGURED, coded, encodeURIComponent(CONFIGURED)]) {
     expect(redact(`it is ${text} here`, { knownBy: 'value' })).toContain('[redacted]');
   }
 });

@@ -1,10 +1,12 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { homePaths } from '../../src/core/config/home.ts';
 import { connectAssistant } from '../../src/core/gateway/control.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
+import { MODEL_KEY } from '../support/canaries.ts';
 import { startServer } from '../support/http.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { waitFor } from '../support/wait.ts';
@@ -15,13 +17,15 @@ const SECRETS = { configured: 'canary-configured-9c2e51b7d0f4a86e', token: `ghp_
 const NOTE = 'note.txt';
 
 /** A world whose configuration holds the first secret, with all that leaves it. */
-async function place(): Promise<World & { readonly lines: LogLine[]; readonly events: unknown[] }> {
+async function place(
+  configured = SECRETS.configured,
+): Promise<World & { readonly lines: LogLine[]; readonly events: unknown[] }> {
   const log = recordingLog();
   const events: unknown[] = [];
   const world = await startWorld({
     log,
     config: {
-      providers: { other: { kind: 'openai', apiKey: SECRETS.configured, baseUrl: 'http://127.0.0.1:9/v1' } },
+      providers: { other: { kind: 'openai', apiKey: configured, baseUrl: 'http://127.0.0.1:9/v1' } },
       tools: { exec: { mode: 'full', sandbox: 'off' }, web: { allowHosts: ['127.0.0.1'] } },
     },
   });
@@ -57,9 +61,8 @@ const WAYS: Readonly<Record<string, Way>> = {
     await says(world, 'run it');
   },
   'the output of a command, in base64': async (world, secret) => {
-    if (secret !== SECRETS.configured) return;
     await note(world, secret);
-    world.model.reply(calls('exec', { command: `base64 -w 20 ${NOTE}; base64 ${NOTE}` }), 'Ran.');
+    world.model.reply(calls('exec', { command: `base64 -w 0 ${NOTE}` }), 'Ran.');
     await says(world, 'run it');
   },
   'a long output that is kept in a file': async (world, secret) => {
@@ -88,7 +91,14 @@ const WAYS: Readonly<Record<string, Way>> = {
     await says(world, 'what is it?');
     const stream = world.assistant.stream('what is it?');
     for await (const event of stream) world.events.push(event);
-    expect(JSON.stringify(world.events)).toContain('it is [redacted');
+    expect(JSON.stringify(world.events)).toContain('[redacted');
+  },
+  'an answer of a model, in pieces of any size': async (world, secret) => {
+    const text = `Is ${secret} what you mean? Or ${secret}?`;
+    for (const chunkSize of [2, 7, 30]) {
+      world.model.reply({ text, reasoning: text, chunkSize });
+      for await (const event of world.assistant.stream('what is it?')) world.events.push(event);
+    }
   },
   'the arguments of a call': async (world, secret) => {
     world.model.reply(calls('write_file', { path: 'made.txt', content: `key=${secret}` }), 'Written.');
@@ -103,7 +113,8 @@ const WAYS: Readonly<Record<string, Way>> = {
     await note(world, secret);
     await says(world, `,read_file ${NOTE}`);
     await says(world, `,read_file ${'a'.repeat(440)} and ${secret}-${secret}`);
-    await says(world, `/${secret}`);
+    // Other texts are no commands and go to the model.
+    if (/^\w+$/u.test(secret)) await says(world, `/${secret}`);
   },
   'a fact by hand': async (world, secret) => {
     await says(world, `,memory_write fact="The key is ${secret}" section=Keys`);
@@ -157,14 +168,25 @@ const WAYS: Readonly<Record<string, Way>> = {
   },
 };
 
-/** Pieces of a secret: none of them may be anywhere. */
-function pieces(secret: string): readonly string[] {
-  const coded = [0, 1, 2].map((shift) =>
-    Buffer.from(`${'x'.repeat(shift)}${secret}`)
-      .toString('base64')
-      .slice(shift + 2, shift + 18),
-  );
-  return [secret.slice(4, 16), secret.slice(-12), Buffer.from(secret).toString('hex').slice(8, 32), ...coded];
+const json = (text: string): string => JSON.stringify(text).slice(1, -1);
+const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
+  'as it is': (secret) => secret,
+  'in a URL': encodeURIComponent,
+  'in a form': (secret) => encodeURIComponent(secret).replaceAll('%20', '+'),
+  'in JSON': json,
+  'in base64': (secret) => Buffer.from(secret).toString('base64'),
+  'in base64, behind one byte': (secret) => Buffer.from(`x${secret}`).toString('base64'),
+  'in base64, behind two bytes': (secret) => Buffer.from(`xy${secret}z`).toString('base64url'),
+};
+
+/** Pieces of a secret in any encoding: none of them may be anywhere. A token that was not configured is found only as it is. */
+function pieces(secret: string, isToken: boolean): readonly string[] {
+  const written = isToken ? [secret] : [secret, encodeURIComponent(secret), json(secret), json(json(secret))];
+  const coded = [0, 1, 2].map((shift) => {
+    const text = Buffer.from(`${'x'.repeat(shift)}${secret}`).toString('base64');
+    return text.slice(shift + 2, text.length - 4);
+  });
+  return [...written.flatMap((one) => [one.slice(4, 16), one.slice(-12)]), ...(isToken ? [] : coded)];
 }
 
 /** Rows of the journal but those of the inbox, which keeps what people wrote as they wrote it. */
@@ -178,9 +200,13 @@ function rowsOf(path: string): string {
   }
 }
 
-async function leaks(world: Awaited<ReturnType<typeof place>>, secret: string): Promise<readonly string[]> {
+async function leaks(
+  world: Awaited<ReturnType<typeof place>>,
+  secret: string,
+  isToken = secret === SECRETS.token,
+): Promise<readonly string[]> {
   const { home, model, telegram, lines, events } = world;
-  const found = (text: string): boolean => pieces(secret).some((piece) => text.includes(piece));
+  const found = (text: string): boolean => pieces(secret, isToken).some((piece) => text.includes(piece));
   const places: Record<string, string> = {
     'the journal': rowsOf(join(home, 'state.db')),
     'the log': JSON.stringify(lines),
@@ -192,22 +218,46 @@ async function leaks(world: Awaited<ReturnType<typeof place>>, secret: string): 
     const path = relative(home, join(entry.parentPath, entry.name));
     if (!entry.isFile() || /state\.db|config\.json|USER\.md|note\.txt$/.test(path)) continue;
     // It says what ran, word for word: only what was configured is missing there.
-    if (path === 'audit.jsonl' && secret !== SECRETS.configured) continue;
+    if (path === 'audit.jsonl' && isToken) continue;
     places[path] = await readFile(join(home, path), 'latin1').catch(() => '');
   }
   return Object.entries(places).flatMap(([name, text]) => (found(text) ? [name] : []));
 }
 
-describe.each(Object.entries(SECRETS))('a secret (%s) that comes in by', (_kind, secret) => {
-  test('any way is found nowhere', { timeout: 180_000 }, async () => {
-    await using world = await place();
-    for (const [way, comeIn] of Object.entries(WAYS)) {
-      await comeIn(world, secret);
-      expect(await leaks(world, secret), way).toEqual([]);
-    }
-  });
+/** Letters and digits, and what URLs, JSON and shells write in another way. */
+const configured = fc
+  .tuple(
+    fc.stringMatching(/^[A-Za-z0-9]{12,20}$/u),
+    fc.stringMatching(/^[ "&+/=%\\äß日$'-]{0,4}$/u),
+    fc.stringMatching(/^[A-Za-z0-9]{12,20}$/u),
+  )
+  .map((parts) => parts.join(''));
+const token = fc.stringMatching(/^ghp_[A-Za-z][0-9][A-Za-z0-9]{34}$/u).filter((text) => new Set(text).size > 12);
+const encodings = fc.array(fc.constantFrom(...Object.keys(ENCODINGS)), { minLength: Object.keys(WAYS).length });
 
-  test('whatever way does not come out at the control socket', async () => {
+describe('a secret that comes in by any way', () => {
+  test.each(['configured', 'token'])(
+    'in any encoding is found nowhere (%s)',
+    async (kind) => {
+      const isToken = kind === 'token';
+      const property = fc.asyncProperty(isToken ? token : configured, encodings, async (secret, codes) => {
+        await using world = await place(isToken ? SECRETS.configured : secret);
+        for (const [n, [way, comeIn]] of Object.entries(WAYS).entries()) {
+          const encoding = isToken ? 'as it is' : (codes[n] ?? 'as it is');
+          await comeIn(world, ENCODINGS[encoding]?.(secret) ?? secret);
+          expect(await leaks(world, secret, isToken), `${way}, ${encoding}`).toEqual([]);
+        }
+        // The model's own server still gets its key.
+        expect(JSON.stringify(world.model.requests[0]?.headers)).toContain(MODEL_KEY);
+      });
+      await fc.assert(property, { numRuns: 2, endOnFailure: true });
+    },
+    360_000,
+  );
+});
+
+describe.each(Object.entries(SECRETS))('a secret (%s)', (_kind, secret) => {
+  test('that comes in by whatever way does not come out at the control socket', async () => {
     await using world = await place();
     await note(world, secret);
     await mkdir(join(world.workspace, 'memory'), { recursive: true });
@@ -228,11 +278,13 @@ describe.each(Object.entries(SECRETS))('a secret (%s) that comes in by', (_kind,
     );
     if (secret === SECRETS.configured)
       heard.push(await remote.request('audit', { count: 50, asked: false, about: '' }));
-    expect(pieces(secret).filter((piece) => JSON.stringify(heard).includes(piece))).toEqual([]);
+    expect(pieces(secret, secret === SECRETS.token).filter((piece) => JSON.stringify(heard).includes(piece))).toEqual(
+      [],
+    );
     expect(JSON.stringify(heard)).toContain('Now [redacted');
   });
 
-  test('a command is in the question whether it may run only if it was not configured: that is what will run', async () => {
+  test('in a command is in the question whether it may run only if it was not configured: that is what will run', async () => {
     await using world = await startWorld({
       config: {
         providers: { other: { kind: 'openai', apiKey: SECRETS.configured, baseUrl: 'http://127.0.0.1:9/v1' } },

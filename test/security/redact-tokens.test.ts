@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRedactor } from '../../src/core/security/redact/redact.ts';
-import { CONTEXTS } from '../../src/core/security/redact/contexts.ts';
-import { LOOSE_TOKENS, TOKENS } from '../../src/core/security/redact/tokens.ts';
+import { NAMED } from '../../src/core/security/redact/named.ts';
+import { TOKENS } from '../../src/core/security/redact/tokens.ts';
 import { NAMED_SAMPLES, TOKEN_SAMPLES, word, type Sample } from './redact-samples.ts';
 
 const redact = createRedactor([]);
@@ -10,10 +10,10 @@ const title = ([name, secret, around]: Sample): string =>
   `${name}: ${around === undefined ? '' : around[0].slice(-24)}${secret.slice(0, 10)}…`;
 
 test('at least 40 kinds of token are known by their shape, and each has a sample', () => {
-  const known = new Set([...TOKENS, ...LOOSE_TOKENS].map(({ name }) => name));
+  const known = new Set(TOKENS.flatMap(({ names }) => names));
   expect(known.size).toBeGreaterThanOrEqual(40);
   expect(new Set(TOKEN_SAMPLES.map(([name]) => name))).toEqual(known);
-  expect(new Set(NAMED_SAMPLES.map(([name]) => name))).toEqual(new Set(CONTEXTS.map(({ name }) => name)));
+  expect(new Set(NAMED_SAMPLES.map(([name]) => name))).toEqual(new Set(NAMED.flatMap(({ names }) => names)));
 });
 
 test.each(TOKEN_SAMPLES.map((sample) => [title(sample), sample] as const))('%s', (_title, [name, secret, around]) => {

@@ -1,13 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRedactor } from '../../src/core/security/redact/redact.ts';
-import { word } from './redact-samples.ts';
 
 const SECRET = 'p@ss "wörd"/x+y z\\1';
 const redact = createRedactor([SECRET, 'plain-secret-0001']);
-const html = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
-
 describe('a configured secret is taken out', () => {
   const forms: readonly [string, string][] = [
     ['as it is', SECRET],
@@ -20,9 +16,6 @@ describe('a configured secret is taken out', () => {
     ['JSON-encoded in ASCII', JSON.stringify(SECRET).replaceAll('ö', String.raw`\u00f6`)],
     ['JSON-encoded with escaped slashes', JSON.stringify(SECRET).replaceAll('/', String.raw`\/`)],
     ['as JSON inside JSON', JSON.stringify(JSON.stringify({ key: SECRET }))],
-    ['as HTML', html(SECRET)],
-    ['as hex', Buffer.from(SECRET).toString('hex')],
-    ['as upper-case hex', Buffer.from(SECRET).toString('hex').toUpperCase()],
     ['as base64', Buffer.from(SECRET).toString('base64')],
     ['as base64url', Buffer.from(SECRET).toString('base64url')],
   ];
@@ -39,23 +32,6 @@ describe('a configured secret is taken out', () => {
         expect(redact(Buffer.from(`${before}${SECRET}${after}`).toString('base64'))).toContain('[redacted]');
       }),
     );
-  });
-
-  test('as base64 and hex that are broken into lines, wherever the line ends', () => {
-    const long = createRedactor(['a-secret-of-thirty-one-letters!']);
-    for (let shift = 0; shift < 80; shift += 1) {
-      const bytes = Buffer.from(`${'x'.repeat(shift)}a-secret-of-thirty-one-letters!${'y'.repeat(40)}`);
-      for (const [coded, width] of [
-        [bytes.toString('base64'), 76],
-        [bytes.toString('base64'), 64],
-        [bytes.toString('hex'), 60],
-      ] as const) {
-        for (const end of ['\n', '\r\n', '\n    ', String.raw`\n`]) {
-          const wrapped = coded.replaceAll(new RegExp(`.{${width}}`, 'g'), `$&${end}`);
-          expect(long(wrapped), `${shift} ${width} ${JSON.stringify(end)}`).toContain('[redacted]');
-        }
-      }
-    }
   });
 
   test('also when it overlaps another', () => {
@@ -86,31 +62,5 @@ describe('a configured secret is taken out', () => {
         expect(createRedactor([secret])(clean)).toBe(clean);
       }),
     );
-  });
-});
-
-describe('what a cut has left of a secret', () => {
-  const token = `ghp_${word(36)}`;
-  test.each([
-    ['of a configured one', 'it is plain-secret…', 'it is [redacted]…'],
-    [
-      'of one in base64',
-      `it is ${Buffer.from('plain-secret-0001').toString('base64').slice(0, 14)}… and`,
-      'it is [redacted]… and',
-    ],
-    ['of a token', `key=${token.slice(0, 20)}…`, 'key=[redacted: github token]…'],
-    [
-      'in the middle of an output',
-      `key=${token.slice(0, 20)}\n\n[… 5 characters …]`,
-      'key=[redacted: github token]\n\n[… 5 characters …]',
-    ],
-    ['if it is next to nothing', `it is plain…, and ${token.slice(0, 8)}…`, `it is plain…, and ${token.slice(0, 8)}…`],
-    [
-      'if it was none',
-      'sk-ant-api03-… or ghp_xxxxxxxxxxxx… or task-0123456789…',
-      'sk-ant-api03-… or ghp_xxxxxxxxxxxx… or task-0123456789…',
-    ],
-  ])('%s', (_title, text, clean) => {
-    expect(redact(text)).toBe(clean);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createStreamingFetch, type StreamingFetch } from '../../src/core/security/fetch/stream-fetch.ts';
+import { createStreamingFetch, type StreamingFetch } from '../../src/core/security/fetch/fetch.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { readBody, replyJson, startServer } from '../support/http.ts';
 import { waitFor } from '../support/wait.ts';

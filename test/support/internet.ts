@@ -44,10 +44,14 @@ export async function resolveHost(name: string): Promise<readonly string[]> {
   return [found.address];
 }
 
-/** Instead of TCP to an address: a connection to the server that stands for it, which says that it is that address. */
-export function dialHost({ address, port }: { readonly address: string; readonly port: number }): Socket {
-  const found = [...hosts.values()].find((host) => host.address === address);
-  const socket = connect({ host: '127.0.0.1', port: found?.port ?? port });
-  if (found !== undefined) Object.defineProperty(socket, 'remoteAddress', { value: address });
-  return socket;
+/** Instead of TCP to an address: a connection to the server that stands for it. */
+export function dialHost({
+  addresses,
+  port,
+}: {
+  readonly addresses: readonly string[];
+  readonly port: number;
+}): Socket {
+  const found = [...hosts.values()].find(({ address }) => addresses.includes(address));
+  return connect({ host: '127.0.0.1', port: found?.port ?? port });
 }

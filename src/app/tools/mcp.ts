@@ -4,7 +4,7 @@ import { execEnvironment, type Environment } from '../../core/config/environment
 import type { App } from '../../core/app.ts';
 import type { HomePaths } from '../../core/config/home.ts';
 import type { McpServerSettings } from '../../core/config/schema/tools.ts';
-import { createStreamingFetch, type StreamingFetch } from '../../core/security/fetch/stream-fetch.ts';
+import { createStreamingFetch, type StreamingFetch } from '../../core/security/fetch/fetch.ts';
 import { ensureDirectory, replaceDurable } from '../../core/storage/files.ts';
 import type { McpClients, McpClientsOptions } from '../../core/tools/mcp/client-pool.ts';
 import type { Mcp, ServerFacts } from '../../core/tools/mcp/server-facts.ts';

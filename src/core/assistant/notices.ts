@@ -14,10 +14,10 @@ export class Notices {
 
   /** Queues a notice. False: no one knows yet where the owner can be told. Rejects when the journal does not take it. */
   async queue(id: string, text: string, button?: Button): Promise<boolean> {
-    const { people, bus, clock, redact } = this.#app;
+    const { people, bus, clock } = this.#app;
     const chat = people.ownersChat();
     if (chat === undefined) return false;
-    const notice = outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now());
+    const notice = outboundTo(chat, { id, kind: 'notice', text }, clock.now());
     await bus.publishOutbound({ ...notice, ...(button === undefined ? {} : { buttons: [[button]] }) });
     return true;
   }
@@ -29,13 +29,13 @@ export class Notices {
 
   /** The same for what is wrong: an owner who has not written yet is told in the chat that the configuration names. */
   async warn(id: string, sentence: string): Promise<boolean> {
-    const { people, bus, redact, loaded } = this.#app;
+    const { people, bus, loaded } = this.#app;
     const text = `⚠ ${sentence}`;
     return await this.#tried(id, async () => {
       if (people.ownersChat() !== undefined) return await this.queue(id, text);
       const chat = configuredOwnersChat(loaded);
       if (chat === undefined) return false;
-      await bus.publishOutbound({ ...chat, id, kind: 'notice', text: redact(text), media: [], metadata: {} });
+      await bus.publishOutbound({ ...chat, id, kind: 'notice', text, media: [], metadata: {} });
       return true;
     });
   }

@@ -59,7 +59,7 @@ async function openHeart(
   app: App,
   { look, budgetLeft }: Pick<HeartbeatQuestions, 'look'> & { readonly budgetLeft: (at: number) => Promise<boolean> },
 ): Promise<Heartbeat> {
-  const { paths, clock, redact, bus, origins, people } = app;
+  const { paths, clock, bus, origins, people } = app;
   const { Heartbeat } = await import('./heartbeat.ts');
   const path = join(paths.workspace, 'HEARTBEAT.md');
   return new Heartbeat(app, {
@@ -73,7 +73,7 @@ async function openHeart(
     tellOwner: async (id, text) => {
       const chat = people.ownersChat(connected(app)) ?? people.ownersChat();
       if (chat !== undefined)
-        await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text: redact(text) }, clock.now()));
+        await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text }, clock.now()));
     },
   });
 }

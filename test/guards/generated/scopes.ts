@@ -1,11 +1,5 @@
 const COMMANDS = ['security/commands', 'security/commands-ask'] as const;
-const FETCH = [
-  'security/fetch-urls',
-  'security/fetch-addresses',
-  'security/fetch',
-  'security/fetch-caps',
-  'security/fetch-packed',
-] as const;
+const FETCH = ['security/fetch-urls', 'security/fetch-addresses', 'security/fetch', 'security/fetch-caps'] as const;
 const PATHS = ['security/paths', 'security/paths-rules', 'security/paths-guards', 'security/paths-race'] as const;
 const SANDBOX = [
   'security/sandbox-arguments',
@@ -69,7 +63,6 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/security/commands/plain.ts': ['security/prefix', 'security/exact-commands'],
   'core/security/fetch/fetch.ts': FETCH,
   'core/security/fetch/addresses.ts': FETCH,
-  'core/security/fetch/body-stream.ts': ['security/stream-fetch'],
   'core/security/fetch/body.ts': FETCH,
   'core/security/fetch/connect.ts': FETCH,
   'core/security/fetch/exchange.ts': FETCH,
@@ -105,7 +98,6 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/security/enclosure/arguments.ts': SANDBOX,
   'core/security/enclosure/call-filter.ts': SANDBOX,
   'core/security/sandbox/repositories.ts': ['tools/exec-git'],
-  'core/security/fetch/stream-fetch.ts': ['security/stream-fetch'],
   'core/security/access/taint.ts': ['security/taint'],
   'core/security/text/untrusted.ts': ['security/untrusted'],
   'core/security/access/url-origin.ts': ['security/taint', 'agent/taint-session'],

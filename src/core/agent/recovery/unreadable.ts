@@ -20,10 +20,10 @@ export async function reportUnreadable(
   const target = waiting.at(-1) ?? journal.inbox.waiting(key, 1)[0];
   if (target === undefined) return;
   const code = error instanceof AppError ? error.facts['code'] : errorCode(error);
-  const text = `I cannot read the file of this conversation${typeof code === 'string' ? ` (${code})` : ''}, so I cannot continue with “${oneLine(target.text, 80)}” yet. I keep trying, and what you write here waits. To help: repair or move away the file that my log names.`;
+  const text = `I cannot read the file of this conversation${typeof code === 'string' ? ` (${code})` : ''}, so I cannot continue with “${oneLine(redact(target.text), 80)}” yet. I keep trying, and what you write here waits. To help: repair or move away the file that my log names.`;
   const message = outboundTo(target, { id: `unreadable:${target.id}`, kind: 'notice', text, plain: true }, clock.now());
   await bus
-    .publishOutbound({ ...message, text: redact(text) })
+    .publishOutbound(message)
     .catch((failed: unknown) =>
       log.warn('recovery: notice not queued', { session: key, reason: errorMessage(failed) }),
     );

@@ -85,7 +85,7 @@ export async function askModel({
         attempts?.failed({ kind: event.reason, reason: redact(event.message), waitMs: event.waitMs, ...words(event) });
         text = before;
         reasoning = '';
-        live({ type: 'status', text: redact(event.message), ...(event.about === 'loading' ? { isLong: true } : {}) });
+        live({ type: 'status', text: event.message, ...(event.about === 'loading' ? { isLong: true } : {}) });
         break;
       case 'tool-call-delta':
       case 'tool-call':

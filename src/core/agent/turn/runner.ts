@@ -283,13 +283,13 @@ export class TurnRunner {
 
   /** Names the refused parts of the prompt to the owner, when others read the answer. The id makes it one notice. */
   async #tellOwner({ facts, session, isOwners }: Turn, target: InboundMessage): Promise<void> {
-    const { journal, bus, clock, redact } = this.#app;
+    const { journal, bus, clock } = this.#app;
     const what = refusedLayers(session.turn(facts.turnId));
     if (what === '' || isOwners) return;
     const chat = journal.questions.ownersChat();
     if (chat === undefined) return;
     const text = `A provider refused a request in the chat ${target.sessionKey} because of ${what}. I answered without it, and that chat goes on without it until its text changes.`;
-    const notice = { id: `refused:${facts.turnId}`, kind: 'notice', text: redact(text) } as const;
+    const notice = { id: `refused:${facts.turnId}`, kind: 'notice', text } as const;
     await bus.publishOutbound(outboundTo(chat, notice, clock.now()));
   }
 

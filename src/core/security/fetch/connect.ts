@@ -1,103 +1,83 @@
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
-import { deadline, DeadlineError, raceAbort, type Clock } from '../../util/clock.ts';
+import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
-import { canonicalAddress } from './addresses.ts';
-import { fetchFailed, fetchRefused } from './contract.ts';
-import type { Target } from './target.ts';
+import { fetchFailed } from './contract.ts';
+import { checkTarget, type Target, type TargetRules } from './target.ts';
+import type { PlainUrl } from './url-rules.ts';
 
-/** Opens a TCP connection to exactly this address. */
-export type Dial = (to: { readonly address: string; readonly port: number }) => Socket;
+/** Opens a TCP connection to one of these addresses, and to nothing else. */
+export type Dial = (to: { readonly addresses: readonly string[]; readonly port: number }) => Socket;
 
-/** Limit for TCP and TLS together, over all addresses of a name. */
+/** What decides about connections, and what makes them. */
+export interface Ports extends TargetRules {
+  readonly clock: Clock;
+  readonly dial: Dial;
+}
+
+/** Limit for the look-up of a name, TCP and TLS together, over all addresses of the name. */
 const CONNECT_MS = 10_000;
-/** Addresses of a name that are tried. */
-const MOST_ADDRESSES = 6;
+/** After so long without a connection the next address of a name is tried. */
+const ATTEMPT_MS = 2_500;
 
-/** Dials with Node's TCP sockets; never resolves a name. */
-export const systemDial: Dial = ({ address, port }) =>
-  connectTcp({
-    host: address,
+/** Dials with Node's TCP sockets, IPv4 first. The look-up gives back the checked addresses, so no name is resolved. */
+export const systemDial: Dial = ({ addresses, port }) => {
+  const checked = addresses
+    .map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+    .sort((a, b) => a.family - b.family);
+  return connectTcp({
+    host: 'checked.invalid',
     port,
-    autoSelectFamily: false,
-    lookup: (_name, _options, callback) => callback(new Error('a checked address needs no look-up'), ''),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+    lookup: (_name, _options, callback) => callback(null, checked),
   });
+};
 
 /**
- * Connects to one of the target's checked addresses and to nothing else: no name is resolved here, and the address of
- * the peer is compared with the checked one before a byte is sent. TLS uses the host name of the URL (SNI and
- * certificate) and is always verified, even if the environment turns that off. Addresses are tried in turn, IPv4 first,
- * each with its share of 10 s. Throws `fetch-failed` (refused, timeout, tls), `fetch-refused`, or the signal's reason.
+ * Decides about a URL, resolves its name once, and connects to one of the checked addresses. TLS uses the host name of the URL (SNI
+ * and certificate) and is always verified, even if the environment turns that off. Throws `fetch-refused`, `fetch-failed` (dns,
+ * refused, timeout, tls), or the signal's reason.
  */
-export async function connectPinned(
-  target: Target,
-  { clock, dial, signal }: { clock: Clock; dial: Dial; signal: AbortSignal },
-): Promise<Socket> {
-  const v4First = (a: string, b: string): number => Number(a.includes(':')) - Number(b.includes(':'));
-  const addresses = [...target.addresses].sort(v4First).slice(0, MOST_ADDRESSES);
-  const end = clock.monotonic() + CONNECT_MS;
-  let last: unknown;
-  for (const [tried, address] of addresses.entries()) {
-    const share = Math.max(1, (end - clock.monotonic()) / (addresses.length - tried));
-    using limit = deadline(clock, share, 'connecting');
-    const within = AbortSignal.any([signal, limit.signal]);
-    try {
-      const socket = await connectTo(address, target, { dial, signal: within });
-      return target.url.protocol === 'https:' ? await secure(socket, target, within) : socket;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof AppError) throw error;
-      last = error;
-    }
-  }
-  if (last instanceof DeadlineError) {
-    throw fetchFailed('timeout', `${target.url.host} could not be connected to in ${CONNECT_MS / 1000} s.`);
-  }
-  const code = errorCode(last);
-  const suffix = code === undefined ? '' : ` (${code})`;
-  throw fetchFailed('refused', `${target.url.host} could not be connected to${suffix}.`, last);
-}
-
-async function connectTo(
-  address: string,
-  target: Target,
-  { dial, signal }: { dial: Dial; signal: AbortSignal },
-): Promise<Socket> {
-  const socket = dial({ address, port: target.port });
+export async function openChecked(
+  plain: PlainUrl,
+  ports: Ports,
+  signal?: AbortSignal,
+): Promise<{ readonly target: Target; readonly socket: Socket }> {
+  const { host } = plain.url;
+  using limit = deadline(ports.clock, CONNECT_MS, 'connecting');
+  const within = AbortSignal.any([limit.signal, ...(signal === undefined ? [] : [signal])]);
+  let target: Target | undefined;
+  let socket: Socket | undefined;
   try {
-    await until(socket, 'connect', signal);
-    const peer = canonicalAddress(socket.remoteAddress ?? '');
-    if (peer === undefined || peer !== canonicalAddress(address)) {
-      throw fetchRefused(
-        `Fetching from ${target.url.host} was refused: the connection leads to another address than the one that was checked.`,
-      );
-    }
-    return socket.setNoDelay(true);
+    target = await raceAbort(checkTarget(plain, ports), within);
+    socket = ports.dial({ addresses: target.addresses, port: plain.port });
+    await until(socket, 'connect', within);
+    socket.setNoDelay(true);
+    return { target, socket: plain.url.protocol === 'https:' ? await secured(socket, plain, within) : socket };
   } catch (error) {
-    socket.destroy();
-    throw error;
+    socket?.destroy();
+    signal?.throwIfAborted();
+    if (error instanceof AppError) throw error;
+    const seconds = CONNECT_MS / 1000;
+    if (!within.aborted) throw fetchFailed('refused', `${host} could not be connected to${codeOf(error)}.`, error);
+    if (target === undefined)
+      throw fetchFailed('dns', `The host ${plain.host} could not be looked up in ${seconds} s.`, error);
+    throw fetchFailed('timeout', `${host} could not be connected to in ${seconds} s.`);
   }
 }
 
-async function secure(socket: Socket, { host, isAddress, url }: Target, signal: AbortSignal): Promise<Socket> {
+async function secured(socket: Socket, { host, isAddress, url }: PlainUrl, signal: AbortSignal): Promise<Socket> {
   const { connect } = await import('node:tls');
-  const secured = connect({
-    socket,
-    host,
-    ...(isAddress ? {} : { servername: host }),
-    ALPNProtocols: ['http/1.1'],
-    rejectUnauthorized: true,
-  });
+  const name = isAddress ? {} : { servername: host };
+  const tls = connect({ socket, host, ...name, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true });
   try {
-    await until(secured, 'secureConnect', signal);
-    return secured;
+    await until(tls, 'secureConnect', signal);
+    return tls;
   } catch (error) {
-    secured.destroy();
-    socket.destroy();
+    tls.destroy();
     if (signal.aborted) throw error;
-    const code = errorCode(error);
-    const suffix = code === undefined ? '' : ` (${code})`;
-    throw fetchFailed('tls', `No trusted connection to ${url.host} could be made${suffix}.`, error);
+    throw fetchFailed('tls', `No trusted connection to ${url.host} could be made${codeOf(error)}.`, error);
   }
 }
 
@@ -105,4 +85,9 @@ function until(socket: Socket, event: 'connect' | 'secureConnect', signal: Abort
   // Later errors reach the reader of the socket; without this listener they would end the process.
   socket.on('error', () => {});
   return raceAbort(once(socket, event), signal);
+}
+
+function codeOf(error: unknown): string {
+  const code = errorCode(error);
+  return code === undefined ? '' : ` (${code})`;
 }

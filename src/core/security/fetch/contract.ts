@@ -1,17 +1,5 @@
 import { AppError } from '../../util/errors.ts';
 
-/**
- * Why a permitted fetch failed.
- *
- * - `dns`: the name has no address; `refused`: no connection; `tls`: the certificate or the handshake.
- * - `timeout`: no answer in time; `too-slow`: an answer began but did not end in time.
- * - `too-large`: too many bytes of headers or compressed data, or a streamed body over its limit; a large body that is read
- *   as a whole is cut instead.
- * - `bad-redirect`: a loop, too many redirects, or one that would send the body to another origin; `bad-answer`: not HTTP,
- *   or not encoded as declared.
- */
-type FetchFailure = 'dns' | 'refused' | 'tls' | 'timeout' | 'too-large' | 'too-slow' | 'bad-redirect' | 'bad-answer';
-
 export interface FetchOptions {
   readonly signal?: AbortSignal;
   /** @default 'GET' */
@@ -37,6 +25,18 @@ export interface FetchResult {
   readonly truncated: boolean;
   readonly redirects: number;
 }
+
+/**
+ * Why a permitted fetch failed.
+ *
+ * - `dns`: the name has no address; `refused`: no connection; `tls`: the certificate or the handshake.
+ * - `timeout`: no answer in time; `too-slow`: an answer began but did not end in time.
+ * - `too-large`: too many bytes of headers or compressed data, or a streamed body over its limit; a large body that is read
+ *   as a whole is cut instead.
+ * - `bad-redirect`: a loop, too many redirects, or one that would send the body to another origin; `bad-answer`: not HTTP,
+ *   or not encoded as declared.
+ */
+type FetchFailure = 'dns' | 'refused' | 'tls' | 'timeout' | 'too-large' | 'too-slow' | 'bad-redirect' | 'bad-answer';
 
 /** The error for a forbidden target, to which nothing was sent. `why` is a sentence. */
 export function fetchRefused(why: string, facts: Record<string, unknown> = {}): AppError {

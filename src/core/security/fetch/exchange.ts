@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { AppError, errorCode } from '../../util/errors.ts';
-import { ACCEPT_ENCODING } from './body.ts';
 import { fetchFailed, fetchRefused } from './contract.ts';
 import type { FetchRequest } from './request.ts';
 import type { Target } from './target.ts';
@@ -16,6 +15,7 @@ export interface Answer extends AsyncDisposable {
 }
 
 const MOST_HEADER_BYTES = 32_768;
+const ACCEPT_ENCODING = 'gzip, br';
 
 /**
  * Sends one request over a connected socket; resolves when the headers of the answer have arrived. Disposing of the

@@ -38,28 +38,21 @@ export interface GuardedFetchOptions {
   readonly clock: Clock;
   /** @default the system's resolver */
   readonly resolve?: Resolve;
-  /** @default a TCP connection to exactly the address */
+  /** @default a TCP connection */
   readonly dial?: Dial;
   /** @default the networks of this machine's interfaces */
   readonly ownNetworks?: () => readonly string[];
 }
+
+/** A subset of the standard `fetch`, enough for clients of remote servers. */
+export type StreamingFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
  * Creates the fetch for URLs that a model or untrusted content chose. Ignores proxies of the environment. Its code is
  * loaded at its first use. Throws `config-invalid` for an invalid host list.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
-  const allow = readHostList('allowHosts', options.allowHosts);
-  const deny = readHostList('denyHosts', options.denyHosts);
-  const load = async () => {
-    const [{ judgeUrlText, fetchText }, { systemDial }, { systemNetworks, systemResolve }] = await Promise.all([
-      import('./guarded.ts'),
-      import('./connect.ts'),
-      import('./target.ts'),
-    ]);
-    const { clock, resolve = systemResolve, dial = systemDial, ownNetworks = systemNetworks } = options;
-    return { judgeUrlText, fetchText, ports: { allow, deny, clock, resolve, dial, ownNetworks } };
-  };
+  const load = loader(options);
   return {
     async fetchGuarded(url, fetchOptions = {}) {
       const { fetchText, ports } = await load();
@@ -75,5 +68,39 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
         return { decision: 'deny', reason };
       }
     },
+  };
+}
+
+/**
+ * Creates the guarded fetch for streamed answers: it checks addresses as `fetchGuarded` does and connects only to checked
+ * ones. Redirects are not followed: a 3xx is an answer like any other. Ignores proxies of the environment. Throws as
+ * `fetchGuarded`; a body that breaks off or is too large fails while it is read.
+ */
+export function createStreamingFetch(
+  options: GuardedFetchOptions & {
+    /** Time limit for connecting and for the headers of the answer, ms. */
+    readonly headersMs: number;
+    /** Limit of the bytes of an answer; in an event stream, of one event. */
+    readonly maxBytes: number;
+  },
+): StreamingFetch {
+  const load = loader(options);
+  return async (url, init = {}) => {
+    const { streamText, ports } = await load();
+    return await streamText(String(url), init, { ...ports, ...options });
+  };
+}
+
+function loader(options: GuardedFetchOptions) {
+  const allow = readHostList('allowHosts', options.allowHosts);
+  const deny = readHostList('denyHosts', options.denyHosts);
+  return async () => {
+    const [guarded, { systemDial }, { systemNetworks, systemResolve }] = await Promise.all([
+      import('./guarded.ts'),
+      import('./connect.ts'),
+      import('./target.ts'),
+    ]);
+    const { clock, resolve = systemResolve, dial = systemDial, ownNetworks = systemNetworks } = options;
+    return { ...guarded, ports: { allow, deny, clock, resolve, dial, ownNetworks } };
   };
 }

@@ -1,35 +1,19 @@
-import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
+import type { Socket } from 'node:net';
+import { deadline, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
-import { readBody } from './body.ts';
-import { connectPinned, type Dial } from './connect.ts';
-import { type FetchOptions, type FetchResult, fetchFailed, fetchRefused } from './contract.ts';
-import { exchange, fetchError, type Answer } from './exchange.ts';
+import { readBody, streamOf } from './body.ts';
+import { openChecked, type Ports } from './connect.ts';
+import { fetchFailed, fetchRefused, type FetchOptions, type FetchResult } from './contract.ts';
+import { exchange, type Answer } from './exchange.ts';
 import { followingRequest, readRequest, type FetchRequest } from './request.ts';
-import { checkTarget, judgeTarget, type Target, type TargetRules } from './target.ts';
+import { judgeTarget, type Target, type TargetRules } from './target.ts';
 import { readLocation, readUrl, type PlainUrl } from './url-rules.ts';
-
-/** An abort signal for one fetch, triggered by several deadlines or by the caller's signal. */
-interface Stopper extends Disposable {
-  /** Aborts with the error of a deadline or the caller's reason. */
-  readonly signal: AbortSignal;
-  /** Aborts after `ms`, unless disposed of before. */
-  after(ms: number, error: () => AppError): Disposable;
-  /** Aborts at the end of the first window of `ms` for which `enough` is false, unless disposed of before. */
-  unless(ms: number, window: { readonly enough: () => boolean; readonly error: () => AppError }): Disposable;
-}
-
-export interface Ports extends TargetRules {
-  readonly clock: Clock;
-  readonly dial: Dial;
-}
 
 const DEFAULT_MAX_BYTES = 5_000_000;
 const DEFAULT_TIMEOUT_MS = 30_000;
-const RESOLVE_MS = 10_000;
 const FIRST_BYTE_MS = 20_000;
-/** A body with fewer bytes than this in one window is too slow. */
-const SLOW = { windowMs: 10_000, bytes: 1_024 };
 const MOST_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** Decides by the text of a URL alone, without a DNS query. Throws `fetch-refused`. */
 export function judgeUrlText(text: string, rules: TargetRules): { readonly url: string; readonly opened: boolean } {
@@ -37,104 +21,80 @@ export function judgeUrlText(text: string, rules: TargetRules): { readonly url: 
   return { url: plain.url.href, ...judgeTarget(plain, rules) };
 }
 
-/** Decides about a URL and resolves its name. Throws as `checkTarget`, or the signal's reason. */
-export async function checkUrlText(text: string, ports: Ports, signal?: AbortSignal): Promise<Target> {
-  return await check(readUrl(text), ports, signal);
-}
-
 /** Fetches a URL with its redirects; each hop is checked and gets a connection of its own. */
 export async function fetchText(text: string, options: FetchOptions, ports: Ports): Promise<FetchResult> {
+  const { clock } = ports;
+  const { maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   let request = readRequest(options);
   let plain = readUrl(text);
-  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   let receiving = false;
-  using stop = stopper(ports.clock, options.signal);
-  using _total = stop.after(timeoutMs, () =>
-    receiving
-      ? fetchFailed('too-slow', `The answer of ${plain.url.host} did not end in ${timeoutMs / 1000} s.`)
-      : fetchFailed('timeout', `${plain.url.host} did not answer in ${timeoutMs / 1000} s.`),
-  );
+  using total = deadline(clock, timeoutMs, 'the fetch');
+  const signal = AbortSignal.any([total.signal, ...(options.signal === undefined ? [] : [options.signal])]);
   const seen = new Set<string>();
-  for (let redirects = 0; ; redirects += 1) {
-    seen.add(`${request.method} ${plain.url.href}`);
-    const target = await check(plain, ports, stop.signal);
-    await using answer = await ask(target, request, { ports, stop });
-    const next = isRedirect(answer) ? follow(answer, target, request) : undefined;
-    if (next === undefined) {
-      receiving = true;
-      const body = await receive(answer, target, { stop, maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES });
-      return { url: target.url.href, status: answer.status, headers: answer.headers, ...body, redirects };
+  try {
+    for (let redirects = 0; ; redirects += 1) {
+      seen.add(`${request.method} ${plain.url.href}`);
+      const { target, socket } = await openChecked(plain, ports, signal);
+      await using answer = await ask(socket, { target, request, signal, clock });
+      const next = follow(answer, target, request);
+      if (next === null) {
+        receiving = true;
+        const { status, headers } = answer;
+        return { url: target.url.href, status, headers, ...(await readBody(answer, target, maxBytes)), redirects };
+      }
+      ({ plain, request } = next);
+      if (redirects === MOST_REDIRECTS) throw badRedirect(target, `more than ${MOST_REDIRECTS} times`);
+      if (seen.has(`${request.method} ${plain.url.href}`)) throw badRedirect(target, 'in a circle');
     }
-    ({ plain, request } = next);
-    if (redirects === MOST_REDIRECTS) throw badRedirect(target, `more than ${MOST_REDIRECTS} times`);
-    if (seen.has(`${request.method} ${plain.url.href}`)) throw badRedirect(target, 'in a circle');
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (!total.signal.aborted) throw error;
+    const { host } = plain.url;
+    if (receiving) throw fetchFailed('too-slow', `The answer of ${host} did not end in ${timeoutMs / 1000} s.`);
+    throw fetchFailed('timeout', `${host} did not answer in ${timeoutMs / 1000} s.`);
   }
 }
 
-async function check(plain: PlainUrl, ports: Ports, signal?: AbortSignal): Promise<Target> {
-  using limit = deadline(ports.clock, RESOLVE_MS, 'the look-up of a name');
-  const checked = checkTarget(plain, ports);
-  try {
-    return await raceAbort(checked, signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]));
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (error instanceof AppError) throw error;
-    throw fetchFailed('dns', `The host ${plain.host} could not be looked up in ${RESOLVE_MS / 1000} s.`, error);
-  }
+/** Sends a request whose answer is read as it comes. */
+export async function streamText(
+  text: string,
+  init: RequestInit,
+  ports: Ports & { readonly headersMs: number; readonly maxBytes: number },
+): Promise<Response> {
+  const request = readRequest({
+    method: init.method,
+    headers: Object.fromEntries(new Headers(init.headers)),
+    body: typeof init.body === 'string' ? init.body : undefined,
+  });
+  using limit = deadline(ports.clock, ports.headersMs, 'the answer');
+  const signal = AbortSignal.any([limit.signal, ...(init.signal ? [init.signal] : [])]);
+  const { target, socket } = await openChecked(readUrl(text), ports, signal);
+  const answer = await exchange(socket, { target, request, signal, acceptEncoding: 'identity' });
+  return await streamOf(answer, target, ports.maxBytes);
 }
 
 async function ask(
-  target: Target,
-  request: FetchRequest,
-  { ports, stop }: { ports: Ports; stop: Stopper },
+  socket: Socket,
+  { clock, signal, target, request }: { clock: Clock; signal: AbortSignal; target: Target; request: FetchRequest },
 ): Promise<Answer> {
-  const socket = await connectPinned(target, { ...ports, signal: stop.signal });
-  using _firstByte = stop.after(FIRST_BYTE_MS, () =>
-    fetchFailed('timeout', `${target.url.host} did not begin to answer in ${FIRST_BYTE_MS / 1000} s.`),
-  );
-  return await exchange(socket, { target, request, signal: stop.signal });
-}
-
-async function receive(
-  answer: Answer,
-  target: Target,
-  { stop, maxBytes }: { stop: Stopper; maxBytes: number },
-): Promise<Pick<FetchResult, 'bytes' | 'truncated'>> {
-  const { host } = target.url;
-  let came = 0;
-  using _pace = stop.unless(SLOW.windowMs, {
-    enough: () => {
-      const enough = came >= SLOW.bytes;
-      came = 0;
-      return enough;
-    },
-    error: () => fetchFailed('too-slow', `The answer of ${host} comes too slowly.`),
-  });
-  const onBytes = (count: number): void => {
-    came += count;
-  };
+  using limit = deadline(clock, FIRST_BYTE_MS, 'the answer');
   try {
-    return await readBody(answer.body, { encoding: answer.headers['content-encoding'], maxBytes, host, onBytes });
+    return await exchange(socket, { target, request, signal: AbortSignal.any([signal, limit.signal]) });
   } catch (error) {
-    stop.signal.throwIfAborted();
-    throw fetchError(error, target);
+    if (signal.aborted || !limit.signal.aborted) throw error;
+    throw fetchFailed('timeout', `${target.url.host} did not begin to answer in ${FIRST_BYTE_MS / 1000} s.`);
   }
 }
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-
-function isRedirect({ status, headers }: Answer): boolean {
-  return REDIRECTS.has(status) && headers['location'] !== undefined;
-}
-
-/** Reads where a redirect leads, and the request to send there. Throws for one from https to http. */
+/** Where a redirect leads, and the request to send there; null: the answer is none. Throws for one from https to http. */
 function follow(
-  answer: Answer,
+  { status, headers }: Answer,
   from: Target,
   request: FetchRequest,
-): { readonly plain: PlainUrl; readonly request: FetchRequest } {
+): { readonly plain: PlainUrl; readonly request: FetchRequest } | null {
+  if (!REDIRECTS.has(status) || headers['location'] === undefined) return null;
   // Node reads header bytes as Latin-1; servers that send more than ASCII send UTF-8.
-  const location = Buffer.from(answer.headers['location'] ?? '', 'latin1').toString('utf8');
+  const location = Buffer.from(headers['location'], 'latin1').toString('utf8');
   let plain: PlainUrl;
   try {
     plain = readLocation(location, from.url);
@@ -148,33 +108,11 @@ function follow(
       { from: from.url.host, location: plain.url.href },
     );
   }
-  const sameOrigin = plain.url.origin === from.url.origin;
-  const following = followingRequest(request, { status: answer.status, sameOrigin });
+  const following = followingRequest(request, { status, sameOrigin: plain.url.origin === from.url.origin });
   if (following === undefined) throw badRedirect(from, 'to another host, which would receive the body of the request');
   return { plain, request: following };
 }
 
 function badRedirect({ url }: Target, how: string): AppError {
   return fetchFailed('bad-redirect', `${url.host} redirects ${how}.`);
-}
-
-function stopper(clock: Clock, caller: AbortSignal | undefined): Stopper {
-  const controller = new AbortController();
-  const onAbort = (): void => controller.abort(caller?.reason);
-  if (caller?.aborted === true) onAbort();
-  caller?.addEventListener('abort', onAbort, { once: true });
-  return {
-    signal: controller.signal,
-    after: (ms, error) => clock.timer(ms, () => controller.abort(error()), { keepAlive: true }),
-    unless(ms, { enough, error }) {
-      const next = (): Disposable =>
-        clock.timer(ms, () => {
-          if (enough()) timer = next();
-          else controller.abort(error());
-        });
-      let timer = next();
-      return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
-    },
-    [Symbol.dispose]: () => caller?.removeEventListener('abort', onAbort),
-  };
 }

@@ -4,11 +4,11 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { AppError, errorMessage } from '../../util/errors.ts';
-import { connectPinned, systemDial } from '../fetch/connect.ts';
+import { openChecked, systemDial, type Ports } from '../fetch/connect.ts';
 import { fetchRefused } from '../fetch/contract.ts';
-import { checkUrlText, type Ports } from '../fetch/guarded.ts';
 import { readHostList } from '../fetch/host-list.ts';
 import { systemNetworks, systemResolve, type Target } from '../fetch/target.ts';
+import { readUrl } from '../fetch/url-rules.ts';
 import { ownCertificate } from './certificate.ts';
 import { DEFAULT_PROXY_LIMITS, type GuardedProxyOptions, type ProxyLimits, type RunningProxy } from './contract.ts';
 import { relay } from './relay.ts';
@@ -167,8 +167,7 @@ class GuardedProxy implements RunningProxy {
     this.#connections += 1;
     const { signal } = this.#closing;
     try {
-      const target = await checkUrlText(address, this.#ports, signal);
-      const server = await connectPinned(target, { ...this.#ports, signal });
+      const { target, socket: server } = await openChecked(readUrl(address), this.#ports, signal);
       this.#keep(server);
       const limit = this.#ports.clock.timer(lastMs, () => server.destroy());
       server.once('close', () => {

@@ -5,7 +5,7 @@ import { AppError } from '../../util/errors.ts';
 import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
 import { nearest, plural } from '../../util/text.ts';
-import type { StreamingFetch } from '../../security/fetch/stream-fetch.ts';
+import type { StreamingFetch } from '../../security/fetch/fetch.ts';
 import type { Tool } from '../tool.ts';
 import { difference, differs, hashOfJson, listingHash, type Listing } from './listing.ts';
 import type { Difference, ServerFacts, ServerReport } from './server-facts.ts';

@@ -9,7 +9,7 @@ import {
   ListRootsRequestSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { StreamingFetch } from '../../security/fetch/stream-fetch.ts';
+import type { StreamingFetch } from '../../security/fetch/fetch.ts';
 import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { FOREVER_MS, openConnection, type Connection } from './connection.ts';

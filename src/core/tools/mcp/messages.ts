@@ -1,4 +1,4 @@
-import type { StreamingFetch } from '../../security/fetch/stream-fetch.ts';
+import type { StreamingFetch } from '../../security/fetch/fetch.ts';
 
 /** JSON-RPC's internal error, for servers that send an error without a code. */
 const INTERNAL = -32_603;
