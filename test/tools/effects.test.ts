@@ -41,8 +41,7 @@ describe('what a call did, as data', () => {
   test('is refused where a rule or a person said no, under the name of the tool that an alias means', async () => {
     const registry = makeRegistry([tool('exec', { effect: 'effect', role: 'owner', plans: runs('ls') })]);
     const { effects } = await registry.run(call('bash'), testToolContext({ role: 'trusted' }));
-    // A call that its role may not make isn't planned, so nothing else is known of it.
-    expect(effects).toEqual([{ tool: 'exec', outcome: 'refused', kind: 'call', target: null }]);
+    expect(effects).toEqual([{ tool: 'exec', outcome: 'refused', kind: 'command', target: 'ls' }]);
   });
 
   test('is unknown where the call ran into its limit', async () => {

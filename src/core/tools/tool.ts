@@ -348,9 +348,10 @@ export type ToolDefinition<Schema extends z.ZodObject = z.ZodObject> = ToolTrait
 export function defineTool<Schema extends z.ZodObject>(definition: ToolDefinition<Schema>): Tool;
 export function defineTool(definition: ToolDefinition): Tool {
   if ('plan' in definition) return definition;
-  const { execute: _, ...traits } = definition;
-  const run = (...call: Parameters<typeof definition.execute>): Promise<Executed> => definition.execute(...call);
-  return { ...traits, plan: (params, context) => ({ run: (signal) => run(params, { ...context, signal }) }) };
+  return {
+    ...definition,
+    plan: (params, context) => ({ run: (signal) => definition.execute(params, { ...context, signal }) }),
+  };
 }
 
 /** For `reaches` of a call that shows text of the owner; taint forbids it in groups. `detail`: what is shown. */

@@ -155,3 +155,11 @@ export function asFlag(value: unknown): boolean | undefined {
 export function switchedOff(extension: string): string {
   return `${extension} is switched off (extensions.${extension} in the configuration)`;
 }
+
+/** Whether one of the patterns matches the whole name; `*` matches any text. */
+export function matchesName(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => {
+    const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`, 'u').test(name);
+  });
+}

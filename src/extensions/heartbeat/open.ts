@@ -72,8 +72,7 @@ async function openHeart(
     look,
     tellOwner: async (id, text) => {
       const chat = people.ownersChat(connected(app)) ?? people.ownersChat();
-      if (chat !== undefined)
-        await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text }, clock.now()));
+      if (chat !== undefined) await bus.publishOutbound(outboundTo(chat, { id, kind: 'notice', text }, clock.now()));
     },
   });
 }

@@ -275,7 +275,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/security/fetch/connect.ts': 'flip@secure',
   'core/security/paths/names.ts': 'branch@startKind side@secretKind',
   'core/security/paths/rules.ts': 'first@decidePath',
-  'core/security/redact/find.ts': 'side@createFinder skip@createFinder',
+  'core/security/redact/forms.ts': 'side@createFinder skip@createFinder',
   'core/security/enclosure/call-filter.ts': 'spread',
   'core/security/enclosure/protected-places.ts': 'if@ensure',
   'core/security/enclosure/self-test.ts': 'if@testSandbox',

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { sessionKeyOf, type InboundMessage } from '../../bus/messages.ts';
 import type { Origin } from '../../bus/origins.ts';
 import { runFactsOf, runMetadata } from '../../bus/run.ts';
-import { matches } from '../../tools/registry/decide.ts';
+import { matchesName } from '../../util/text.ts';
 import type { ToolFacts } from '../../tools/tool.ts';
 
 export const SUBAGENT: Origin = { name: 'subagent', isAsked: true, hasReader: true };
@@ -65,7 +65,8 @@ export function depthOf(message: InboundMessage): number {
 /** Why a subagent may not call a tool; null: the usual rules decide. */
 export function withheldFromTask(task: SubagentTask, { name, withheldFrom = [] }: ToolFacts): string | null {
   if (withheldFrom.includes('subagent')) return `a subagent cannot use ${name}; say in your result what is to be done`;
-  if (task.tools !== null && !matches(task.tools, name)) return `this task was given to you without the tool ${name}`;
+  if (task.tools !== null && !matchesName(task.tools, name))
+    return `this task was given to you without the tool ${name}`;
   return null;
 }
 

@@ -39,7 +39,7 @@ export function runsWhatItIsGiven(name: string): boolean {
 /** What `name args` runs; undefined for an ordinary program, and where nothing that it runs is spelled out. */
 export function unwrap(name: string, args: readonly string[]): Unwrapped | undefined {
   if (SHELLS.test(name)) return unwrapShell(args);
-  if (name === 'source' || name === '.') return { code: args[0]?.includes('\0') === true ? args[0] : '' };
+  if (name === 'source' || name === '.') return { code: args[0] ?? '' };
   const found = WRAPPERS.get(name);
   if (found === undefined) return name === 'at' || name === 'batch' ? { code: undefined } : undefined;
   const valued = new RegExp(`^-[a-zA-Z]*[${found[0]}-]$`, 'u');

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { OwnWordsError } from '../../util/errors.ts';
-import { matches } from '../registry/decide.ts';
+import { matchesName } from '../../util/text.ts';
 import { toJsonSchema } from '../json-schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 import { toolHash, type ForeignTool, type Listing } from './listing.ts';
@@ -39,7 +39,7 @@ const MARGIN_MS = 5_000;
 
 /** The tools of a server's approved listing. The model sees only these, even if the server offers others now. */
 export function toolsOf({ tools, resources, prompts }: Listing, from: ToolServer): OfferedTools {
-  const wanted = tools.filter(({ name }) => matches(from.settings.tools, name));
+  const wanted = tools.filter(({ name }) => matchesName(from.settings.tools, name));
   const shown = showTools(wanted);
   const taken = new Set<string>();
   const nameFor = (tool: string): string => {
@@ -54,10 +54,12 @@ export function toolsOf({ tools, resources, prompts }: Listing, from: ToolServer
   return {
     tools: [
       ...own,
-      ...(resources && matches(from.settings.tools, 'read_resource')
+      ...(resources && matchesName(from.settings.tools, 'read_resource')
         ? [readResourceTool(nameFor('read_resource'), from)]
         : []),
-      ...(prompts && matches(from.settings.tools, 'get_prompt') ? [getPromptTool(nameFor('get_prompt'), from)] : []),
+      ...(prompts && matchesName(from.settings.tools, 'get_prompt')
+        ? [getPromptTool(nameFor('get_prompt'), from)]
+        : []),
     ],
     unusable: wanted.filter((_tool, at) => shown[at] === undefined).map(({ name }) => name),
   };

@@ -4,7 +4,7 @@ import { atLeast } from '../../security/access/access.ts';
 import { taintDecision } from '../../security/access/taint.ts';
 import { runsOnly } from '../../security/commands/plain.ts';
 import { within } from '../../security/paths/rules.ts';
-import { sentences } from '../../util/text.ts';
+import { matchesName, sentences } from '../../util/text.ts';
 import type { ActiveSkills, ApprovalRequest, Planned, Tool, ToolContext } from '../tool.ts';
 
 /** What the rules say of a call before it runs. */
@@ -24,22 +24,14 @@ export interface ToolPolicy {
 
 /** Why a role may not call a tool; null when it may. */
 export function refusalOf(tool: Tool, role: Role, policy: ToolPolicy): string | null {
-  if (matches(policy.deny, tool.name) || !matches(policy.allow, tool.name)) {
+  if (matchesName(policy.deny, tool.name) || !matchesName(policy.allow, tool.name)) {
     return `${tool.name} is switched off in this assistant's configuration (tools.allow, tools.deny).`;
   }
   const needed = tool.role ?? 'trusted';
   if (role === 'guest') {
-    return needed !== 'owner' && matches(policy.guest, tool.name) ? null : `${tool.name} is not for guests.`;
+    return needed !== 'owner' && matchesName(policy.guest, tool.name) ? null : `${tool.name} is not for guests.`;
   }
   return atLeast(role, needed) ? null : `${tool.name} is for the ${needed} only.`;
-}
-
-/** Whether one of the patterns matches the whole name; `*` matches any text. */
-export function matches(patterns: readonly string[], name: string): boolean {
-  return patterns.some((pattern) => {
-    const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&'));
-    return new RegExp(`^${parts.join('.*')}$`, 'u').test(name);
-  });
 }
 
 /** Decides about a call whose role may make it: what the turn and its skills limit, what the plan says, what taint demands. */

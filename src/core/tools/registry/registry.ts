@@ -111,7 +111,8 @@ export class ToolRegistry extends ToolTable {
       if (ready.isRefused === true) await this.#audit(call, context, { decision: 'refused', reason: ready.problem });
       const name = call.name.slice(0, LONGEST_NAME);
       const result = ready.isRefused === true ? refusedResult(name, ready.problem) : uncallable(name, ready);
-      return await this.#finish(result, { tool: ready.tool, planned: {} }, context);
+      const planned = ready.isRefused === true ? await aboutRefused(ready.tool, call, context) : {};
+      return await this.#finish(result, { tool: ready.tool, planned }, context);
     }
     const planned = await plan(ready, context);
     const result = await this.#perform(call, { ready, planned }, context, options);
@@ -315,6 +316,24 @@ async function plan({ tool, params }: Ready, context: ToolContext): Promise<Plan
     return await tool.plan(params, context);
   } catch (error) {
     return { denied: failureLine(error) };
+  }
+}
+
+/** What a call with effects that its role may not make would have been about, for receipts. */
+async function aboutRefused(
+  tool: Tool | undefined,
+  call: RequestedCall,
+  context: ToolContext,
+): Promise<Pick<Plan, 'about'>> {
+  if (tool === undefined || tool.effect === 'none') return {};
+  try {
+    const parsed = parseArguments(tool.parameters, call.arguments);
+    if (!parsed.ok) return {};
+    const planned = await plan({ tool, params: parsed.params }, context);
+    await close(planned);
+    return planned;
+  } catch {
+    return {};
   }
 }
 
