@@ -369,6 +369,9 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'patterns that are taken out of a value': `X=${'a'.repeat(290)}; ${filled('echo ${X//*a*b/c}; ', 19_000)}`,
   'patterns that are taken out of a shorter one': `X=${'a'.repeat(95)}; ${filled('echo ${X//*a*b/c}; ', 19_000)}`,
   'itself again and again': filled('$0;', 19_900),
+  'substitutions in each other': filled('echo "$(a ', 19_900),
+  'sums in each other': filled('$((', 19_900),
+  'quotes that never end': `echo '${filled('a ', 19_900)}`,
   'loops in the background': filled('while a; do b & done; ', 19_900),
 };
 

@@ -8,11 +8,15 @@ interface PlainCommand {
   readonly hasPatterns: boolean;
 }
 
+/** Nobody allows a longer one for good, nor limits a skill to it. */
+const LONGEST = 2_000;
+
 /**
  * The programs of a command that is a list or a pipe of them and nothing more; null where a shell would do anything else:
  * assignments, substitutions, redirections, functions, loops, and words that are not spelled out.
  */
 function plainCommands(command: string): readonly PlainCommand[] | null {
+  if (command.length > LONGEST) return null;
   const script = parse(command);
   if ((script.errors ?? []).length > 0 || script.commands.length === 0) return null;
   const found = script.commands.map(plainly);

@@ -29,7 +29,7 @@ export interface CommandWords {
 }
 
 /** More is not read, so that the event loop is not held up. */
-const MOST_CHARS = 20_000;
+const MOST_CHARS = 10_000;
 const DEEPEST = 16;
 const FETCHES = /^(?:\S*\/)?(?:curl|wget|https?|xh|aria2c|lynx|w3m)(?:\n|$)/u;
 /** Programs that undo an encoding, with their arguments, each a line. */
@@ -153,7 +153,13 @@ export function readWords(command: string, start: { readonly folder: string; rea
     }
   };
 
-  readCode(command, { folder: start.folder, input: UNKNOWN, depth: 0 });
+  try {
+    readCode(command, { folder: start.folder, input: UNKNOWN, depth: 0 });
+  } catch (error) {
+    // Parser and reader call themselves for each level.
+    if (!(error instanceof RangeError)) throw error;
+    unread = 'it is nested too deep';
+  }
   return { invocations, code, forkBomb, unread };
 }
 
