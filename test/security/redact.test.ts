@@ -44,6 +44,12 @@ describe('a configured secret is taken out', () => {
     expect(createRedactor(['Bearer only-letters-here'])('sent only-letters-here today')).toBe('sent [redacted] today');
   });
 
+  test('where a cut left nothing but its beginning', () => {
+    expect(redact('key: plain-secret-0…')).toBe('key: [redacted]…');
+    expect(redact('plain-se… and plain and …')).toBe('[redacted]… and plain and …');
+    expect(redact('plain-s…')).toBe('plain-s…');
+  });
+
   test('unless it is too short to be one', () => {
     expect(createRedactor(['short'])('a short word')).toBe('a short word');
   });

@@ -10,7 +10,8 @@ export function formsOf(secrets: readonly string[]): (text: string) => readonly 
   if (long.length === 0) return () => [];
   // The longest first: a secret may begin with a shorter one.
   long.sort((a, b) => b.length - a.length);
-  const forms = new RegExp(long.flatMap((secret) => [writtenForm(secret), ...base64Forms(secret)]).join('|'), 'g');
+  const all = long.flatMap((secret) => [writtenForm(secret), ...base64Forms(secret), cutForm(secret)]);
+  const forms = new RegExp(all.join('|'), 'g');
   return (text) => {
     const found: Found[] = [];
     forms.lastIndex = 0;
@@ -33,9 +34,9 @@ function schemeless(secret: string): readonly string[] {
 function writtenForm(secret: string): string {
   return Array.from(secret.toWellFormed(), (character) => {
     if (/[A-Za-z0-9_-]/.test(character)) return character;
-    const inUrl = Array.from(Buffer.from(character), (byte) => anyCase(`%${hex(byte, 2)}`)).join('');
+    const inUrl = Array.from(Buffer.from(character), (byte) => `%${hex(byte, 2)}`).join('');
     const units = Array.from({ length: character.length }, (_, i) => hex(character.charCodeAt(i), 4));
-    const inJson = units.map((unit) => String.raw`\\{1,2}u${anyCase(unit)}`).join('');
+    const inJson = units.map((unit) => String.raw`\\{1,2}u${unit}`).join('');
     // JSON inside JSON has up to three backslashes before a quote, and four for one.
     const named = JSON.stringify(character).slice(1, -1);
     const short = named.length === 2 && /[a-z]/.test(named) ? [String.raw`\\{1,2}${named.slice(1)}`] : [];
@@ -54,10 +55,13 @@ function base64Forms(secret: string): readonly string[] {
   });
 }
 
-function hex(code: number, digits: number): string {
-  return code.toString(16).padStart(digits, '0');
+/** Of a secret that was cut off before it came here, the beginning is left: `0123456789…`. */
+function cutForm(secret: string): string {
+  return `${writtenForm(secret.slice(0, Math.min(SHORTEST_SECRET, secret.length - 1)))}[^\\s…]{0,${secret.length}}(?=…)`;
 }
 
-function anyCase(text: string): string {
-  return text.replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+/** The letters among them in either case. */
+function hex(code: number, digits: number): string {
+  const written = code.toString(16).padStart(digits, '0');
+  return written.replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 }
