@@ -101,6 +101,7 @@ export type {
   Tool,
   ToolContext,
   ToolDefinition,
+  ToolTraits,
   ToolMetadata,
   ToolResult,
 } from '../tools/tool.ts';

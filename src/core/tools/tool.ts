@@ -307,7 +307,7 @@ export interface Denied extends Pick<Plan, 'about'> {
 export type Planned = Plan | Denied;
 
 /** What is known of a tool, without what its calls do. */
-interface ToolTraits<Schema extends z.ZodObject> extends ToolFacts {
+export interface ToolTraits<Schema extends z.ZodObject> extends ToolFacts {
   readonly description: string;
   readonly parameters: Schema;
   /**
