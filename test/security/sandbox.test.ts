@@ -62,7 +62,7 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
     });
 
     test('they see skills and the files of their session, and cannot write them', async () => {
-      const skill = join(world.home, 'plugins-of-mine');
+      const skill = join(world.home, 'plugins', 'node_modules', 'mine', 'skills');
       const spill = join(world.home, 'spill', 'this');
       for (const folder of [skill, spill]) {
         await mkdir(folder, { recursive: true });

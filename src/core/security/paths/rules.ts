@@ -46,8 +46,8 @@ export interface PathRoots {
   readonly restrictToWorkspace: boolean;
 }
 
-/** Folders in the home in which each session may read a folder of its own. */
-export const SESSION_FOLDERS = ['spill', 'media'] as const;
+/** Folders in the home in which a session may read a folder of its own, or one with the skills of a package. */
+export const SESSION_FOLDERS = ['spill', 'media', 'plugins'] as const;
 const KERNEL_ROOTS = ['/proc', '/sys', '/dev'];
 
 /**
