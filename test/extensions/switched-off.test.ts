@@ -233,20 +233,3 @@ test.each(COMMANDS.filter(([of]) => EXTENSIONS.some(({ name }) => name === of)))
     expect([code, err]).toEqual([1, expect.stringContaining(`${name} is switched off (extensions.${name} in the`)]);
   },
 );
-
-test('turns can still be listed and looked at while what saves and replays them is off', async () => {
-  await using world = await startWorld({ config: { extensions: { traces: false } } });
-  world.model.reply('hi');
-  await world.assistant.run('hello');
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
-  const turn = newest?.turn ?? '';
-  expect((await world.assistant.request('turnsTrace', { turn })).outcome).toBe('answered');
-  const { message } = await failureOf(world.assistant.request('turnsSave', { turn }));
-  expect(message).toBe('traces is switched off (extensions.traces in the configuration).');
-  await using folder = await tempFolder();
-  await writeFile(join(folder.path, 'config.json'), JSON.stringify({ extensions: { traces: false } }));
-  expect(await runCommand(['trace', 'list'], folder.path)).toMatchObject({
-    code: 0,
-    out: expect.stringContaining('There was no turn yet.'),
-  });
-});
