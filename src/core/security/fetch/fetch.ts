@@ -55,13 +55,13 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const load = loader(options);
   return {
     async fetchGuarded(url, fetchOptions = {}) {
-      const { fetchText, ports } = await load();
-      return await fetchText(url, fetchOptions, ports);
+      const { guarded, ports } = await load();
+      return await guarded.fetchText(url, fetchOptions, ports);
     },
     async checkUrl(url) {
-      const { judgeUrlText, ports } = await load();
+      const { guarded, ports } = await load();
       try {
-        return { decision: 'allow', ...judgeUrlText(url, ports) };
+        return { decision: 'allow', ...guarded.judgeUrlText(url, ports) };
       } catch (error) {
         // A guard that breaks denies.
         const reason = error instanceof AppError ? error.message : 'This URL could not be checked.';
@@ -86,8 +86,8 @@ export function createStreamingFetch(
 ): StreamingFetch {
   const load = loader(options);
   return async (url, init = {}) => {
-    const { streamText, ports } = await load();
-    return await streamText(String(url), init, { ...ports, ...options });
+    const { guarded, ports } = await load();
+    return await guarded.streamText(String(url), init, { ...ports, ...options });
   };
 }
 
@@ -95,12 +95,10 @@ function loader(options: GuardedFetchOptions) {
   const allow = readHostList('allowHosts', options.allowHosts);
   const deny = readHostList('denyHosts', options.denyHosts);
   return async () => {
-    const [guarded, { systemDial }, { systemNetworks, systemResolve }] = await Promise.all([
-      import('./guarded.ts'),
-      import('./connect.ts'),
-      import('./target.ts'),
-    ]);
+    const [{ fetchText, judgeUrlText, streamText }, { systemDial }, { systemNetworks, systemResolve }] =
+      await Promise.all([import('./guarded.ts'), import('./connect.ts'), import('./target.ts')]);
     const { clock, resolve = systemResolve, dial = systemDial, ownNetworks = systemNetworks } = options;
-    return { ...guarded, ports: { allow, deny, clock, resolve, dial, ownNetworks } };
+    const guarded = { fetchText, judgeUrlText, streamText };
+    return { guarded, ports: { allow, deny, clock, resolve, dial, ownNetworks } };
   };
 }
