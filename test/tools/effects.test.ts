@@ -39,7 +39,9 @@ describe('what a call did, as data', () => {
   });
 
   test('is refused where a rule or a person said no, under the name of the tool that an alias means', async () => {
-    const registry = makeRegistry([tool('exec', { effect: 'effect', role: 'owner', plans: runs('ls') })]);
+    const registry = makeRegistry([
+      tool('exec', { effect: 'effect', role: 'owner', about: () => [{ kind: 'command', target: 'ls' }] }),
+    ]);
     const { effects } = await registry.run(call('bash'), testToolContext({ role: 'trusted' }));
     expect(effects).toEqual([{ tool: 'exec', outcome: 'refused', kind: 'command', target: 'ls' }]);
   });

@@ -326,6 +326,8 @@ export interface ToolTraits<Schema extends z.ZodObject> extends ToolFacts {
   readonly onlyParts?: boolean;
   /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
   readonly untrusted?: boolean;
+  /** What a call is about by its parameters alone, for receipts of one that is refused before it is planned. @default the tool itself */
+  about?(params: z.infer<Schema>): readonly EffectTarget[];
 }
 
 /** A tool as the registry keeps it: the type of its schema is forgotten. */
@@ -348,10 +350,11 @@ export type ToolDefinition<Schema extends z.ZodObject = z.ZodObject> = ToolTrait
 export function defineTool<Schema extends z.ZodObject>(definition: ToolDefinition<Schema>): Tool;
 export function defineTool(definition: ToolDefinition): Tool {
   if ('plan' in definition) return definition;
-  return {
-    ...definition,
-    plan: (params, context) => ({ run: (signal) => definition.execute(params, { ...context, signal }) }),
-  };
+  const plan: Tool['plan'] = (params, context) => ({
+    run: (signal) => definition.execute(params, { ...context, signal }),
+  });
+  // A copy of the values would make the schema of each tool of an MCP server at once.
+  return Object.defineProperties({ plan }, Object.getOwnPropertyDescriptors(definition)) as Tool;
 }
 
 /** For `reaches` of a call that shows text of the owner; taint forbids it in groups. `detail`: what is shown. */

@@ -89,7 +89,7 @@ const REFUSED: Rules = [
 
 const ASKED_ONLINE: Rules = [
   [
-    /^git\n(?!(?:.*\n)*(?:--dry-run|-n)(?:\n|$))(?:-[cC]\n.*\n|-.*\n)*push\n(?:.*\n)*(?:-[a-zA-Z]*[fd][a-zA-Z]*|--force|--mirror|--delete|--prune|[+:][^\0\n].*)(?:\n|$)/u,
+    /^git\n(?!(?:.*\n)*(?:--dry-run|-n)(?:\n|$))(?:-[cC]\n.*\n|-(?![cC]\n).*\n)*push\n(?:.*\n)*(?:-[a-zA-Z]*[fd][a-zA-Z]*|--force|--mirror|--delete|--prune|[+:][^\0\n].*)(?:\n|$)/u,
     'it overwrites what others see (`git push`)',
   ],
   [

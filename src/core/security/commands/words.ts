@@ -31,6 +31,8 @@ export interface CommandWords {
 /** More is not read, so that the event loop is not held up. */
 const MOST_CHARS = 10_000;
 const DEEPEST = 16;
+const MOST_CODE = 4 * MOST_CHARS;
+const MOST_INVOCATIONS = 2_000;
 const FETCHES = /^(?:\S*\/)?(?:curl|wget|https?|xh|aria2c|lynx|w3m)(?:\n|$)/u;
 /** Programs that undo an encoding, with their arguments, each a line. */
 const DECODES =
@@ -57,6 +59,10 @@ export function readWords(command: string, start: { readonly folder: string; rea
   let unread: string | undefined;
 
   const readCode = (text: string, at: Position): void => {
+    if (code.length > MOST_CODE) {
+      unread = 'it is too twisted';
+      return;
+    }
     code += `${text}\n`;
     if (text.length > MOST_CHARS) unread = `it is longer than ${MOST_CHARS} characters`;
     const script = parse(text.slice(0, MOST_CHARS));
@@ -97,6 +103,10 @@ export function readWords(command: string, start: { readonly folder: string; rea
 
   const run = ([program = '', ...args]: readonly string[], at: Position): void => {
     const name = posix.basename(program);
+    if (invocations.length >= MOST_INVOCATIONS) {
+      unread = 'it runs too many programs';
+      return;
+    }
     if (name !== '') invocations.push({ name, args, folder: at.folder });
     const deeper = { ...at, depth: at.depth + 1 };
     const inner = unwrap(name, args);

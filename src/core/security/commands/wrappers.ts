@@ -84,10 +84,16 @@ export function findRuns(args: readonly string[]): readonly (readonly string[])[
   if (actions.some(narrows) && !actions.some((word) => /^(?:-o|-or|,)$/u.test(word)))
     named.splice(0, Infinity, 'found');
   const roots = named.length === 0 ? ['.'] : named;
-  return actions.flatMap((word, i) => {
-    if (word === '-delete') return [['rm', '-r', ...roots]];
-    if (!/^-(?:exec|ok)(?:dir)?$/u.test(word)) return [];
+  const runs: (readonly string[])[] = [];
+  for (let i = 0; i < actions.length; i += 1) {
+    const word = actions[i] ?? '';
+    if (word === '-delete') runs.push(['rm', '-r', ...roots]);
+    if (!/^-(?:exec|ok)(?:dir)?$/u.test(word)) continue;
     const end = actions.findIndex((arg, n) => n > i && /^[;+]$/u.test(arg));
-    return [actions.slice(i + 1, end < 0 ? undefined : end).flatMap((arg) => (arg === '{}' ? roots : arg))];
-  });
+    const argv = actions.slice(i + 1, end < 0 ? undefined : end);
+    runs.push(argv.flatMap((arg) => (arg === '{}' ? roots : arg)));
+    // What follows within it is read with it.
+    i += argv.length;
+  }
+  return runs;
 }

@@ -194,6 +194,8 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     detached: true,
     stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', descriptor ?? 'ignore', filter?.fd ?? 'ignore'],
   });
+  // A start that fails may have no streams, and tells of it later.
+  child.on('error', () => {});
   const pid = child.pid ?? 0;
   const [stdin, stdout, stderr, control] = child.stdio as unknown as [Writable | null, Readable, Readable, Writable];
   for (const stream of [stdin, control]) stream?.on('error', () => {});
@@ -202,7 +204,8 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
   // A start takes milliseconds, in which this process may have stood still.
-  if (permit?.isGranted === false || !joins(pid, engine?.group ?? null)) send(pid, 'SIGKILL');
+  if (child.pid === undefined || permit?.isGranted === false || !joins(child.pid, engine?.group ?? null))
+    send(pid, 'SIGKILL');
   else control.end(`\n${engine === null ? '' : environmentArguments(environment)}`);
 
   const stuck = Promise.withResolvers<Pick<Exit, 'code' | 'signal'>>();

@@ -5,7 +5,15 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { systemRandom } from '../../util/random.ts';
 import { CALLS, changedSince, fileError, isSameFile, pin, refused, type FileCalls, type Pinned } from './pinned.ts';
-import { decidePath, within, type OwnPaths, type PathAccess, type PathCaller, type PathRoots } from './rules.ts';
+import {
+  MEANT_NAMES,
+  decidePath,
+  within,
+  type OwnPaths,
+  type PathAccess,
+  type PathCaller,
+  type PathRoots,
+} from './rules.ts';
 
 export interface PathGuardOptions {
   readonly paths: OwnPaths;
@@ -209,6 +217,9 @@ export class PathGuard {
       real(ofSession),
       real(roots),
     ]);
+    const meant = [...MEANT_NAMES, ...paths.folders].map((name) => join(realWorkspace, name));
+    const led = await real(meant);
+    const aliases = meant.flatMap((place, i) => (led[i] === place ? [] : [{ place, real: led[i] ?? place }]));
     const isOutside = (root: string): boolean => !within(outerHome, root);
     const ownRoots = own.filter(isOutside);
     return {
@@ -222,6 +233,7 @@ export class PathGuard {
       ],
       ownRoots,
       restrictToWorkspace,
+      aliases,
     };
   }
 

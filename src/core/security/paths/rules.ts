@@ -1,4 +1,4 @@
-import { basename, isAbsolute, relative, sep } from 'node:path';
+import { basename, isAbsolute, join, relative, sep } from 'node:path';
 import type { Role } from '../../bus/messages.ts';
 import { seesPrivate } from '../access/access.ts';
 import { folded, protectedAs, secretKind, shellStartKind, startKind } from './names.ts';
@@ -44,7 +44,12 @@ export interface PathRoots {
   /** Those that the caller may change too; never inside the home. @default none */
   readonly ownRoots?: readonly string[];
   readonly restrictToWorkspace: boolean;
+  /** Places of the workspace that are links and mean something by their names, with where they lead. @default none */
+  readonly aliases?: readonly { readonly place: string; readonly real: string }[];
 }
+
+/** Names at the top of the workspace that mean something: what they lead to means the same. */
+export const MEANT_NAMES = ['memory', 'skills', 'USER.md', 'SOUL.md', 'AGENTS.md', 'TOOLS.md', 'HEARTBEAT.md'] as const;
 
 /** Folders in the home in which a session may read a folder of its own, or one with the skills of a package. */
 export const SESSION_FOLDERS = ['spill', 'media', 'plugins'] as const;
@@ -67,7 +72,7 @@ export function decidePath(
   if (isState(path, access, roots)) {
     return deny(`${path} is part of the assistant's own configuration or state, which no tool may touch.`);
   }
-  const { workspace, readRoots, ownRoots = [], paths } = roots;
+  const { workspace, readRoots, ownRoots = [], paths, aliases = [] } = roots;
   const readRoot = readRoots.find((root) => within(root, path));
   const inWorkspace = within(workspace, path);
   const ownRoot = ownRoots.find((root) => within(root, path));
@@ -77,7 +82,8 @@ export function decidePath(
     const setting = access === 'write' ? 'tools.restrictToWorkspace' : 'tools.readRoots';
     return deny(`${path} is outside the workspace ${workspace}, which ${setting} does not allow${readable}.`);
   }
-  const special = [...new Set([path, named])].flatMap((place) => {
+  const meant = aliases.flatMap(({ place, real }) => (within(real, path) ? join(place, relative(real, path)) : []));
+  const special = [...new Set([path, named, ...meant])].flatMap((place) => {
     if (!within(workspace, place)) return [];
     return decideInWorkspace(path, partsOf(relative(workspace, place)), access, { ...caller, ...paths }) ?? [];
   });

@@ -2,6 +2,10 @@ import { literal, type Found } from './shapes.ts';
 
 /** Shorter secrets would take ordinary words with them. */
 const SHORTEST_SECRET = 8;
+/** A text with more of them was not cut so often. */
+const MOST_CUTS = 50;
+/** Between two letters of base64; also in JSON. */
+const LINE_BREAK = String.raw`(?:\s|\\[rn])*`;
 
 /** Finds the configured secrets: as they are, as URLs, forms and JSON (also in JSON) write them, and in base64 at any offset. */
 export function formsOf(secrets: readonly string[]): (text: string) => readonly Found[] {
@@ -10,8 +14,7 @@ export function formsOf(secrets: readonly string[]): (text: string) => readonly 
   if (long.length === 0) return () => [];
   // The longest first: a secret may begin with a shorter one.
   long.sort((a, b) => b.length - a.length);
-  const all = long.flatMap((secret) => [writtenForm(secret), ...base64Forms(secret), cutForm(secret)]);
-  const forms = new RegExp(all.join('|'), 'g');
+  const forms = new RegExp(long.flatMap((secret) => [writtenForm(secret), ...base64Forms(secret)]).join('|'), 'g');
   return (text) => {
     const found: Found[] = [];
     forms.lastIndex = 0;
@@ -51,17 +54,29 @@ function base64Forms(secret: string): readonly string[] {
   return [0, 1, 2].map((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     const core = encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
-    return core.replaceAll('+', '[+-]').replaceAll('/', '[/_]');
+    // In letters and pipes it is broken into lines.
+    return Array.from(core, (letter) => ({ '+': '[+-]', '/': '[/_]' })[letter] ?? letter).join(LINE_BREAK);
   });
-}
-
-/** Of a secret that was cut off before it came here, the beginning is left: `0123456789…`. */
-function cutForm(secret: string): string {
-  return `${writtenForm(secret.slice(0, Math.min(SHORTEST_SECRET, secret.length - 1)))}[^\\s…]{0,${secret.length}}(?=…)`;
 }
 
 /** The letters among them in either case. */
 function hex(code: number, digits: number): string {
   const written = code.toString(16).padStart(digits, '0');
   return written.replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}
+
+/** Finds what a cut has left of a configured secret: its beginning, right before `…`. */
+export function cutFormsOf(secrets: readonly string[]): (text: string) => readonly Found[] {
+  const long = secrets.filter(({ length }) => length > SHORTEST_SECRET);
+  return (text) => {
+    const cuts = Array.from(text.matchAll(/…/gu), ({ index }) => index).slice(0, MOST_CUTS);
+    return cuts.flatMap((end) =>
+      long.flatMap((secret) => {
+        // Where its first letters stand nearest before the cut.
+        const start = text.lastIndexOf(secret.slice(0, SHORTEST_SECRET), end - SHORTEST_SECRET);
+        const isBeginning = start !== -1 && end - start < secret.length && secret.startsWith(text.slice(start, end));
+        return isBeginning ? [{ start, end, name: undefined }] : [];
+      }),
+    );
+  };
 }

@@ -1,4 +1,4 @@
-import { formsOf } from './forms.ts';
+import { cutFormsOf, formsOf } from './forms.ts';
 import { NAMED } from './named.ts';
 import { isPlaceholder, matchesOf, type Found } from './shapes.ts';
 import { keyBlocks, TOKENS } from './tokens.ts';
@@ -20,7 +20,7 @@ export type Redact = (text: string, options?: RedactOptions) => string;
 /** Characters that are in no token and in no value: the newest word is shown when one of them follows. */
 const BREAK = /[\s"'<>\u0250-\uFFFF]/;
 /** More is not held back for a configured secret that has such characters within it. */
-const LONGEST_TAIL = 200;
+const LONGEST_TAIL = 8_000;
 /** What a shell reads as more than a part of a word: a value ends before it, so that no command is hidden behind one. */
 const SHELL_SYNTAX = /[;|&$()`<>\n]/u;
 
@@ -32,13 +32,14 @@ const SHELL_SYNTAX = /[;|&$()`<>\n]/u;
  */
 export function createRedactor(secrets: readonly string[]): Redact {
   const forms = formsOf(secrets);
+  const cut = cutFormsOf(secrets);
   const broken = secrets.filter((secret) => BREAK.test(secret)).map((secret) => JSON.stringify(secret).length);
   const tail = Math.min(LONGEST_TAIL, Math.max(0, ...broken));
   return (text, { partial = false, knownBy = 'place' } = {}) => {
     const found: readonly Found[] = [
       ...forms(text),
       ...(knownBy === 'value' ? [] : [...keyBlocks(text, partial), ...tokens(text)]),
-      ...(knownBy === 'place' ? named(text) : []),
+      ...(knownBy === 'place' ? [...cut(text), ...named(text)] : []),
     ];
     if (!partial) return found.length === 0 ? text : without(text, merged(found), text.length);
     // An unfinished key may go on and be none.

@@ -15,6 +15,7 @@ import { oneLine, sentences } from '../../util/text.ts';
 import type { FileOrigins, ResultBits } from '../files/taint.ts';
 import { CHANGED } from '../registry/result.ts';
 import {
+  type EffectTarget,
   defineTool,
   showsInGroup,
   type Executed,
@@ -104,12 +105,13 @@ export function createExecTool(options: ExecOptions): Tool {
     effect: 'effect',
     role: 'owner',
     timeoutMs: TOOL_TIMEOUT_MS,
-    plan: async (params, context) => {
-      const { command } = params;
-      const about = [{ kind: 'command' as const, target: command, ...(onlyReads(command) ? { minor: true } : {}) }];
-      return { about, ...(await commands.plan(params, context)) };
-    },
+    about: aboutCommand,
+    plan: async (params, context) => ({ about: aboutCommand(params), ...(await commands.plan(params, context)) }),
   });
+}
+
+function aboutCommand({ command }: Pick<ExecParams, 'command'>): readonly EffectTarget[] {
+  return [{ kind: 'command', target: command, ...(onlyReads(command) ? { minor: true } : {}) }];
 }
 
 class Commands {
@@ -260,6 +262,8 @@ class Commands {
     const hasWaited = this.#slots.isWaiting(context.call.id);
     using _slot = await waiting;
     if (hasWaited && (await context.approval?.changed()) === true) throw new AppError('approval-changed', CHANGED);
+    const place = hasWaited ? await findFolder(workspace, cwd) : known;
+    if (!('folder' in place) || place.folder !== known.folder) throw new AppError('approval-changed', CHANGED);
     const program = await this.#program(known);
     using _slow = clock.timer(SLOW_MS, () =>
       context.people.progress(oneLine(`still running ${escapeControlChars(command)}`, 80)),

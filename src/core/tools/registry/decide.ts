@@ -34,16 +34,29 @@ export function refusalOf(tool: Tool, role: Role, policy: ToolPolicy): string | 
   return atLeast(role, needed) ? null : `${tool.name} is for the ${needed} only.`;
 }
 
+interface CallOfTool {
+  readonly tool: Tool;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** Why the turn or its skills refuse a call, whatever its plan is; null when they allow it. */
+export function refusedUnplanned(
+  { tool: { name }, params }: CallOfTool,
+  { limits }: Pick<ToolContext, 'limits'>,
+): string | null {
+  const withheld = limits.withheld(name);
+  return withheld === null ? refusedBySkills(name, params, limits.skills) : `${withheld}.`;
+}
+
 /** Decides about a call whose role may make it: what the turn and its skills limit, what the plan says, what taint demands. */
 export function decide(
   planned: Planned,
-  { tool: { name }, params }: { readonly tool: Tool; readonly params: Readonly<Record<string, unknown>> },
-  { limits, conversation, person }: Pick<ToolContext, 'limits' | 'conversation' | 'person'>,
+  call: CallOfTool,
+  context: Pick<ToolContext, 'limits' | 'conversation' | 'person'>,
 ): ToolDecision {
-  const withheld = limits.withheld(name);
-  if (withheld !== null) return { decision: 'deny', reason: `${withheld}.` };
-  const limited = refusedBySkills(name, params, limits.skills);
-  if (limited !== null) return { decision: 'deny', reason: limited };
+  const { conversation, person } = context;
+  const refused = refusedUnplanned(call, context);
+  if (refused !== null) return { decision: 'deny', reason: refused };
   if ('denied' in planned) return { decision: 'deny', reason: planned.denied };
   const { asks, reaches, allowedBy } = planned;
   const isShown = reaches?.action.kind !== 'show-to-group' || person.chatType !== 'direct';

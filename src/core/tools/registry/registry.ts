@@ -3,7 +3,7 @@ import type { AuditDraft } from '../../storage/audit-log.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { nearest, sentences } from '../../util/text.ts';
 import { parseArguments } from './arguments.ts';
-import { decide, refusalOf, type ToolDecision, type ToolPolicy } from './decide.ts';
+import { refusedUnplanned, decide, refusalOf, type ToolDecision, type ToolPolicy } from './decide.ts';
 import {
   becameOf,
   capOutput,
@@ -111,10 +111,10 @@ export class ToolRegistry extends ToolTable {
       if (ready.isRefused === true) await this.#audit(call, context, { decision: 'refused', reason: ready.problem });
       const name = call.name.slice(0, LONGEST_NAME);
       const result = ready.isRefused === true ? refusedResult(name, ready.problem) : uncallable(name, ready);
-      const planned = ready.isRefused === true ? await aboutRefused(ready.tool, call, context) : {};
-      return await this.#finish(result, { tool: ready.tool, planned }, context);
+      const about = ready.isRefused === true ? aboutUnplanned(ready.tool, call) : undefined;
+      return await this.#finish(result, { tool: ready.tool, planned: { about } }, context);
     }
-    const planned = await plan(ready, context);
+    const planned = await this.#plan(ready, context);
     const result = await this.#perform(call, { ready, planned }, context, options);
     return await this.#finish(result, { tool: ready.tool, planned }, context);
   }
@@ -123,7 +123,7 @@ export class ToolRegistry extends ToolTable {
   async decide(call: RequestedCall, context: ToolContext): Promise<ToolDecision> {
     const ready = this.#ready(call, context);
     if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
-    const planned = await plan(ready, context);
+    const planned = await this.#plan(ready, context);
     await close(planned);
     return decide(planned, ready, context);
   }
@@ -132,9 +132,16 @@ export class ToolRegistry extends ToolTable {
   async effectsOf(call: RequestedCall, context: ToolContext, became: Became): Promise<readonly Effect[]> {
     const ready = this.#ready(call, context);
     if ('problem' in ready) return this.#effects(ready.tool, undefined, became);
-    const planned = await plan(ready, context);
+    const planned = await this.#plan(ready, context);
     await close(planned);
     return this.#effects(ready.tool, planned.about, became);
+  }
+
+  /** Plans a call that the turn and its skills allow; of any other nothing is looked at. */
+  async #plan(ready: Ready, context: ToolContext): Promise<Planned> {
+    const denied = refusedUnplanned(ready, context);
+    if (denied !== null) return { denied, about: ready.tool.about?.(ready.params) };
+    return await plan(ready, context, this.#options.clock);
   }
 
   /** Decides about a planned call, asks a person if needed, and runs it. */
@@ -145,6 +152,10 @@ export class ToolRegistry extends ToolTable {
     options: ToolRunOptions,
   ): Promise<ToolResult> {
     const { tool } = ready;
+    if (context.signal.aborted) {
+      await close(planned);
+      return ownError(tool, 'Not started: the turn was stopped.');
+    }
     const decision = decide(planned, ready, context);
     const { reason = null } = decision;
     if (decision.decision === 'allow' && !('denied' in planned)) {
@@ -157,7 +168,8 @@ export class ToolRegistry extends ToolTable {
       await this.#audit(call, context, { decision: 'refused', reason });
       return refusal(tool, `Refused: ${reason}`);
     }
-    const asked = await askAbout(ready, { plan: planned, request: decision.request }, context);
+    const { clock } = this.#options;
+    const asked = await askAbout(ready, { plan: planned, request: decision.request, clock }, context);
     if (!asked.approved) {
       await this.#audit(call, context, { decision: 'declined', reason, approval: asked.reason });
       return refusal(tool, sentences(`Not done: ${asked.reason}`, decision.reason));
@@ -185,7 +197,7 @@ export class ToolRegistry extends ToolTable {
         if (plan === null) return ownError(tool, CHANGED);
         if (tool.effect !== 'none') await options.beforeEffect?.(tool.effect);
         context.signal.throwIfAborted();
-        return await this.#within(tool, (signal) => (running = plan.run(signal)), context.signal);
+        return await this.#within(tool, (signal) => (running = (async () => plan.run(signal))()), context.signal);
       });
     } catch (error) {
       if (context.signal.aborted) {
@@ -311,29 +323,26 @@ export class ToolRegistry extends ToolTable {
   }
 }
 
-async function plan({ tool, params }: Ready, context: ToolContext): Promise<Planned> {
+/** Plans a call. A plan that takes too long, or that comes after a stop, is given up. */
+async function plan({ tool, params }: Ready, context: ToolContext, clock: Clock): Promise<Planned> {
+  using limit = deadline(clock, tool.timeoutMs ?? TIMEOUT_MS, `planning ${tool.name}`);
+  const planning = (async () => tool.plan(params, context))();
   try {
-    return await tool.plan(params, context);
+    return await raceAbort(planning, AbortSignal.any([context.signal, limit.signal]));
   } catch (error) {
+    void planning.then(close, () => {});
     return { denied: failureLine(error) };
   }
 }
 
-/** What a call with effects that its role may not make would have been about, for receipts. */
-async function aboutRefused(
-  tool: Tool | undefined,
-  call: RequestedCall,
-  context: ToolContext,
-): Promise<Pick<Plan, 'about'>> {
-  if (tool === undefined || tool.effect === 'none') return {};
+/** What a call that is refused before it is planned would have been about, for receipts. */
+function aboutUnplanned(tool: Tool | undefined, { arguments: given }: RequestedCall): Plan['about'] {
+  if (tool?.about === undefined) return undefined;
   try {
-    const parsed = parseArguments(tool.parameters, call.arguments);
-    if (!parsed.ok) return {};
-    const planned = await plan({ tool, params: parsed.params }, context);
-    await close(planned);
-    return planned;
+    const parsed = parseArguments(tool.parameters, given);
+    return parsed.ok ? tool.about(parsed.params) : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -353,7 +362,7 @@ interface Approved {
 /** Asks a person about a call. A stop, or an error while asking, counts as a no. */
 async function askAbout(
   ready: Ready,
-  { plan: shown, request }: { readonly plan: Plan; readonly request: ApprovalRequest },
+  { plan: shown, request, clock }: { readonly plan: Plan; readonly request: ApprovalRequest; readonly clock: Clock },
   context: ToolContext,
 ): Promise<Approved | Extract<ApprovalAnswer, { approved: false }>> {
   const hash = hashOf(ready, shown, request, context);
@@ -361,7 +370,7 @@ async function askAbout(
   const answer = await answerTo({ ...request, hash }, context);
   if (!answer.approved) return answer;
   const again = async (): Promise<Plan | null> => {
-    const planned = await plan(ready, allowed);
+    const planned = await plan(ready, allowed, clock);
     const decision = decide(planned, ready, allowed);
     if (decision.decision !== 'deny' && !('denied' in planned)) {
       // Where nobody would be asked any more, for example after "always", what it covers decides alone.
