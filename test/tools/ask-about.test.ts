@@ -60,7 +60,7 @@ describe('a plan', () => {
   test('is closed where nothing runs', async () => {
     const approve: TestCall['approve'] = async () => ({ approved: false, reason: 'no' });
     expect(await play(() => ({ asks: ASKS }), { approve })).toMatchObject({ ran: [], closed: 1 });
-    expect(await play(() => ({}), { withheld: () => 'not here' })).toMatchObject({ ran: [], closed: 1 });
+    expect(await play(() => ({}), { withheld: () => 'not here' })).toMatchObject({ ran: [], closed: 0 });
     const stopped = AbortSignal.abort(new Error('stopped'));
     expect(await play(() => ({}), { signal: stopped })).toMatchObject({ ran: [], closed: 1 });
   });

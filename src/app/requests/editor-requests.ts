@@ -6,7 +6,12 @@ import { changedTexts } from './changed-texts.ts';
 import { unknownSession } from './session-log.ts';
 
 /** What code editors ask about their conversations. */
-export function editorRequests({ editors, changes, editorMcp }: App): Pick<RequestHandlers, keyof typeof operations> {
+export function editorRequests({
+  editors,
+  changes,
+  editorMcp,
+  redact,
+}: App): Pick<RequestHandlers, keyof typeof operations> {
   const known = (session: string, found: EditorSession | undefined): EditorSession => {
     if (found === undefined) throw unknownSession(session);
     return found;
@@ -22,13 +27,17 @@ export function editorRequests({ editors, changes, editorMcp }: App): Pick<Reque
         [...Map.groupBy(made, ({ path }) => path)].map(async ([path, [first, ...more]]) => {
           const texts = first === undefined ? null : await changedTexts({ first, last: more.at(-1) ?? first }, changes);
           if (texts === null) return [];
-          const before = first?.before === null ? null : texts.before;
-          return [{ path, before, after: texts.after }];
+          const before = first?.before === null ? null : redact(texts.before);
+          return [{ path, before, after: redact(texts.after) }];
         }),
       );
       return found.flat();
     },
-    editorsServers: async ({ session }) => await editorMcp.started(session),
+    editorsServers: async ({ session }) =>
+      (await editorMcp.started(session)).map((one) => ({
+        ...one,
+        trouble: one.trouble === null ? null : redact(one.trouble),
+      })),
     editorsShow: async ({ session }) => editors.of(session) ?? null,
   };
 }

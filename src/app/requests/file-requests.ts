@@ -80,7 +80,7 @@ export function fileRequests({ keptFiles, memory, search, redact }: App): Pick<R
       const found = fileFor(name);
       const { text, hash } = (await found?.read()) ?? (await memory.readHistory());
       const locked = found === null ? ADDED_ONLY : lockOf(name, text);
-      return { text, hash, maxCharacters: MAX_CHARACTERS, writable: locked === null, locked };
+      return { text: redact(text), hash, maxCharacters: MAX_CHARACTERS, writable: locked === null, locked };
     },
     filesWrite: async ({ name, text, hash }) => {
       const file = writable(name);
@@ -94,7 +94,10 @@ export function fileRequests({ keptFiles, memory, search, redact }: App): Pick<R
       return { hash: written.hash };
     },
     filesLog: async ({ name }) => (await fileFor(name)?.log()) ?? [],
-    filesVersion: async ({ name, id }) => await writable(name).version(id),
+    filesVersion: async ({ name, id }) => {
+      const { version, text } = await writable(name).version(id);
+      return { version, text: redact(text) };
+    },
     filesRestore: async ({ name, id }) => {
       const file = writable(name);
       await file.restore(id);

@@ -115,7 +115,7 @@ export class Why {
   }
 
   async #story(asked: Asked, seesAll: boolean): Promise<WhyStory> {
-    const { journal, paths, promptParts, clock, channels, startedAt } = this.#app;
+    const { journal, paths, promptParts, clock, channels, redact, startedAt } = this.#app;
     const { lives, around } = journal;
     const turn = asked.turn === null ? undefined : lives.turn(asked.turn);
     const received = asked.turn === null ? [] : lives.messagesOf(asked.turn);
@@ -154,7 +154,13 @@ export class Why {
       upSince: startedAt,
       now: clock.now(),
     };
-    return storyOf(facts, { seesAll });
+    const story = storyOf(facts, { seesAll });
+    return {
+      ...story,
+      subject: redact(story.subject),
+      cause: redact(story.cause),
+      steps: story.steps.map(({ at, what }) => ({ at, what: redact(what) })),
+    };
   }
 
   /** What a turn waits for, or the messages of a session that has none; null: nothing is known. */

@@ -327,7 +327,7 @@ export interface ToolTraits<Schema extends z.ZodObject> extends ToolFacts {
   /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
   readonly untrusted?: boolean;
   /** What a call is about by its parameters alone, for receipts of one that is refused before it is planned. @default the tool itself */
-  about?(params: z.infer<Schema>): readonly EffectTarget[];
+  about?(params: z.infer<Schema>, context: ToolContext): readonly EffectTarget[];
 }
 
 /** A tool as the registry keeps it: the type of its schema is forgotten. */

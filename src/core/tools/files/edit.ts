@@ -49,6 +49,7 @@ export function editFileTool(files: FileAccess): Tool {
     parameters: fileEditSchema,
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',
+    about: (edit, context) => filesOf([edit], context),
     plan: (edit, context) => {
       const { path, oldText, newText } = edit;
       const preview = previewOf(oldText, newText);
@@ -90,6 +91,7 @@ export function applyPatchTool(files: FileAccess): Tool {
     parameters: patchSchema,
     // Done twice it would fail, or change other places: after a crash its outcome counts as unknown.
     effect: 'effect',
+    about: ({ edits }, context) => filesOf(edits, context),
     plan: ({ edits }, context) => {
       const preview = edits
         .map((edit) => `${escapeControlChars(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`)
@@ -137,13 +139,17 @@ interface EditWords {
   readonly write: (drafted: readonly DraftedFile[], running: ToolContext) => Promise<Executed>;
 }
 
+function filesOf(edits: readonly { readonly path: string }[], context: ToolContext): Plan['about'] & object {
+  return [...new Set(edits.map(({ path }) => path))].map((path) => fileTarget(path, context));
+}
+
 async function planEdits(
   files: FileAccess,
   edits: readonly FileEdit[],
   context: ToolContext,
   words: EditWords,
 ): Promise<Planned> {
-  const about = [...new Set(edits.map(({ path }) => path))].map((path) => fileTarget(path, context));
+  const about = filesOf(edits, context);
   const places = new Map<string, Inside>();
   const close = async (): Promise<void> => {
     for (const place of places.values()) place[Symbol.dispose]();

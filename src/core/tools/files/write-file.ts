@@ -19,6 +19,7 @@ export function writeFileTool(files: FileAccess): Tool {
     parameters,
     // The same content may be written again after a crash.
     effect: 'idempotent',
+    about: ({ path }, context) => [fileTarget(path, context)],
     plan: ({ path, content }, context) =>
       planInside(files.guard, { path, access: 'write', about: [fileTarget(path, context)] }, context, async (place) => {
         const previewOver = async (before: ReplacedFile): Promise<string> =>

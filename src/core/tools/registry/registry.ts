@@ -111,7 +111,7 @@ export class ToolRegistry extends ToolTable {
       if (ready.isRefused === true) await this.#audit(call, context, { decision: 'refused', reason: ready.problem });
       const name = call.name.slice(0, LONGEST_NAME);
       const result = ready.isRefused === true ? refusedResult(name, ready.problem) : uncallable(name, ready);
-      const about = ready.isRefused === true ? aboutUnplanned(ready.tool, call) : undefined;
+      const about = ready.isRefused === true ? aboutUnplanned(ready.tool, call, context) : undefined;
       return await this.#finish(result, { tool: ready.tool, planned: { about } }, context);
     }
     const planned = await this.#plan(ready, context);
@@ -140,7 +140,7 @@ export class ToolRegistry extends ToolTable {
   /** Plans a call that the turn and its skills allow; of any other nothing is looked at. */
   async #plan(ready: Ready, context: ToolContext): Promise<Planned> {
     const denied = refusedUnplanned(ready, context);
-    if (denied !== null) return { denied, about: ready.tool.about?.(ready.params) };
+    if (denied !== null) return { denied, about: ready.tool.about?.(ready.params, context) };
     return await plan(ready, context, this.#options.clock);
   }
 
@@ -336,11 +336,15 @@ async function plan({ tool, params }: Ready, context: ToolContext, clock: Clock)
 }
 
 /** What a call that is refused before it is planned would have been about, for receipts. */
-function aboutUnplanned(tool: Tool | undefined, { arguments: given }: RequestedCall): Plan['about'] {
+function aboutUnplanned(
+  tool: Tool | undefined,
+  { arguments: given }: RequestedCall,
+  context: ToolContext,
+): Plan['about'] {
   if (tool?.about === undefined) return undefined;
   try {
     const parsed = parseArguments(tool.parameters, given);
-    return parsed.ok ? tool.about(parsed.params) : undefined;
+    return parsed.ok ? tool.about(parsed.params, context) : undefined;
   } catch {
     return undefined;
   }
