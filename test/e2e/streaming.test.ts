@@ -137,9 +137,9 @@ describe('while a server loads its model', () => {
       await waitFor(() => world.model.requests.length > before, { what: 'the next try' });
     };
     await waitFor(() => world.model.requests.length > 0, { what: 'the first try' });
-    for (let n = 1; n <= 3; n += 1) await wait();
+    for (let n = 1; n <= 2; n += 1) await wait();
     expect(chatOf(world)).toEqual([]);
-    for (let n = 4; n <= 8; n += 1) await wait();
+    for (let n = 3; n <= 8; n += 1) await wait();
     await waitFor(() => TOLD.test(chatOf(world).join()), { what: 'the sentence' });
     return { world, clock, model, wait };
   }

@@ -261,7 +261,7 @@ class Commands {
     const waiting = this.#slots.hold(signal, context.call.id);
     const hasWaited = this.#slots.isWaiting(context.call.id);
     using _slot = await waiting;
-    if (hasWaited && (await context.approval?.changed()) === true) throw new AppError('approval-changed', CHANGED);
+    if ((await context.approval?.changed()) === true) throw new AppError('approval-changed', CHANGED);
     const place = hasWaited ? await findFolder(workspace, cwd) : known;
     if (!('folder' in place) || place.folder !== known.folder) throw new AppError('approval-changed', CHANGED);
     const program = await this.#program(known);
