@@ -13,7 +13,7 @@ const engine: SandboxEngine = {
 };
 
 function build(mounts: readonly Mount[] = [], { network = false, features = engine.features } = {}): string {
-  return sandboxArguments({ ...engine, features }, { engine, mounts, network }, '/work').join(' ');
+  return sandboxArguments({ ...engine, features }, { engine, mounts, network }, '/space').join(' ');
 }
 
 describe('the arguments of bwrap', () => {
@@ -28,7 +28,7 @@ describe('the arguments of bwrap', () => {
   ])('always hold %s', (flag) => expect(` ${build()} `).toContain(` ${flag} `));
 
   test('end with the folder to start in and the mark before the command', () => {
-    expect(build()).toMatch(/ --chdir \/work --$/u);
+    expect(build()).toMatch(/ --chdir \/space --$/u);
   });
 
   test('share the network only when asked, with the names of its servers', () => {
@@ -41,12 +41,12 @@ describe('the arguments of bwrap', () => {
     const mounts: readonly Mount[] = [
       { path: '/roots', as: 'read', isOptional: true },
       { path: '/roots/home', as: 'hidden' },
-      { path: '/work', as: 'write' },
-      { path: '/work/SOUL.md', as: 'read' },
-      { path: '/work/USER.md', as: 'read', from: '/empty' },
+      { path: '/space', as: 'write' },
+      { path: '/space/SOUL.md', as: 'read' },
+      { path: '/space/USER.md', as: 'read', from: '/empty' },
     ];
     expect(build(mounts)).toContain(
-      '--ro-bind-try /roots /roots --perms 0555 --tmpfs /roots/home --bind /work /work --ro-bind /work/SOUL.md /work/SOUL.md --ro-bind /empty /work/USER.md',
+      '--ro-bind-try /roots /roots --perms 0555 --tmpfs /roots/home --bind /space /space --ro-bind /space/SOUL.md /space/SOUL.md --ro-bind /empty /space/USER.md',
     );
   });
 

@@ -326,7 +326,7 @@ export interface ToolTraits<Schema extends z.ZodObject> extends ToolFacts {
   readonly onlyParts?: boolean;
   /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
   readonly untrusted?: boolean;
-  /** What a call is about by its parameters alone, for receipts of one that is refused before it is planned. @default the tool itself */
+  /** What a call is about, by its parameters alone, where its plan doesn't say and where it is refused unplanned. @default the tool itself */
   about?(params: z.infer<Schema>, context: ToolContext): readonly EffectTarget[];
 }
 

@@ -33,6 +33,8 @@ const MOST_CHARS = 10_000;
 const DEEPEST = 16;
 const MOST_CODE = 4 * MOST_CHARS;
 const MOST_INVOCATIONS = 2_000;
+/** The parser takes the square of their number, where each is in the one before. */
+const MOST_SUBSTITUTIONS = 200;
 const FETCHES = /^(?:\S*\/)?(?:curl|wget|https?|xh|aria2c|lynx|w3m)(?:\n|$)/u;
 /** Programs that undo an encoding, with their arguments, each a line. */
 const DECODES =
@@ -60,7 +62,11 @@ export function readWords(command: string, start: { readonly folder: string; rea
 
   const readCode = (text: string, at: Position): void => {
     if (code.length > MOST_CODE) {
-      unread = 'it is too twisted';
+      unread = 'too much code is nested in it';
+      return;
+    }
+    if (text.split('$(').length > MOST_SUBSTITUTIONS) {
+      unread = 'it is nested too deep';
       return;
     }
     code += `${text}\n`;

@@ -15,7 +15,10 @@ export function folded(name: string): string {
     .toLowerCase();
 }
 
-const PROTECTED_FILES = new Set(['soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md']);
+const BOOTSTRAP_FILES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
+const PROTECTED_FILES = new Set(BOOTSTRAP_FILES.map(folded));
+/** Names at the top of the workspace that mean something: what they lead to means the same. */
+export const MEANT_NAMES: readonly string[] = ['memory', 'skills', ...BOOTSTRAP_FILES];
 
 /** Names in `.git` that make git run programs, or say where it pushes to. */
 const GIT_PROGRAMS = new Set(['hooks', 'config', 'config.worktree', 'commondir', 'remotes', 'branches']);

@@ -4,16 +4,9 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { systemRandom } from '../../util/random.ts';
+import { MEANT_NAMES } from './names.ts';
 import { CALLS, changedSince, fileError, isSameFile, pin, refused, type FileCalls, type Pinned } from './pinned.ts';
-import {
-  MEANT_NAMES,
-  decidePath,
-  within,
-  type OwnPaths,
-  type PathAccess,
-  type PathCaller,
-  type PathRoots,
-} from './rules.ts';
+import { decidePath, within, type OwnPaths, type PathAccess, type PathCaller, type PathRoots } from './rules.ts';
 
 export interface PathGuardOptions {
   readonly paths: OwnPaths;

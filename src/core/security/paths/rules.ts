@@ -48,9 +48,6 @@ export interface PathRoots {
   readonly aliases?: readonly { readonly place: string; readonly real: string }[];
 }
 
-/** Names at the top of the workspace that mean something: what they lead to means the same. */
-export const MEANT_NAMES = ['memory', 'skills', 'USER.md', 'SOUL.md', 'AGENTS.md', 'TOOLS.md', 'HEARTBEAT.md'] as const;
-
 /** Folders in the home in which a session may read a folder of its own, or one with the skills of a package. */
 export const SESSION_FOLDERS = ['spill', 'media', 'plugins'] as const;
 const KERNEL_ROOTS = ['/proc', '/sys', '/dev'];

@@ -106,11 +106,12 @@ export function createExecTool(options: ExecOptions): Tool {
     role: 'owner',
     timeoutMs: TOOL_TIMEOUT_MS,
     about: aboutCommand,
-    plan: async (params, context) => ({ about: aboutCommand(params), ...(await commands.plan(params, context)) }),
+    plan: (params, context) => commands.plan(params, context),
   });
 }
 
-function aboutCommand({ command }: Pick<ExecParams, 'command'>): readonly EffectTarget[] {
+/** The target of a command for receipts. */
+export function aboutCommand({ command }: Pick<ExecParams, 'command'>): readonly EffectTarget[] {
   return [{ kind: 'command', target: command, ...(onlyReads(command) ? { minor: true } : {}) }];
 }
 

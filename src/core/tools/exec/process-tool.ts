@@ -14,10 +14,9 @@ import {
   type Planned,
   type Tool,
 } from '../tool.ts';
-import { onlyReads } from './always-allow.ts';
 import type { BackgroundProcess, OutputPage } from './background-process.ts';
 import type { BackgroundProcesses } from './background.ts';
-import { OUTPUT_SOURCE } from './exec.ts';
+import { aboutCommand, OUTPUT_SOURCE } from './exec.ts';
 import { withNotes } from './run.ts';
 
 export interface ProcessToolOptions {
@@ -110,8 +109,7 @@ async function kill(process: BackgroundProcess, { processes }: ProcessToolOption
 function targetsOf({ action, id = '' }: Params, process: BackgroundProcess | undefined): readonly EffectTarget[] {
   if (action === 'write' || action === 'kill') return [{ kind: 'process', target: `${action} ${id}` }];
   if (action !== 'poll' || process === undefined || process.end === null) return [];
-  const { command } = process.command;
-  return [{ kind: 'command', target: command, ...(onlyReads(command) ? { minor: true } : {}) }];
+  return aboutCommand(process.command);
 }
 
 async function poll(

@@ -58,17 +58,17 @@ export async function openAllowed(
 /** The plan of a call about one path. What was opened is held until the call is over. */
 export async function planInside(
   guard: PathGuard,
-  { path, access, about }: { readonly path: string; readonly access: PathAccess } & Pick<Plan, 'about'>,
+  { path, access }: { readonly path: string; readonly access: PathAccess },
   context: ToolContext,
   planFor: (place: Inside) => Plan | Promise<Plan>,
 ): Promise<Planned> {
   let place: Inside | undefined;
   try {
     place = await guard.openInside(path, access, callerOf(context));
-    return { about, ...(await planFor(place)), close: async () => place?.[Symbol.dispose]() };
+    return { ...(await planFor(place)), close: async () => place?.[Symbol.dispose]() };
   } catch (error) {
     place?.[Symbol.dispose]();
-    return { denied: failureLine(error), about };
+    return { denied: failureLine(error) };
   }
 }
 

@@ -9,6 +9,7 @@ import {
   defineTool,
   showsInGroup,
   type ApprovalRequest,
+  type EffectTarget,
   type Executed,
   type Plan,
   type Planned,
@@ -139,7 +140,7 @@ interface EditWords {
   readonly write: (drafted: readonly DraftedFile[], running: ToolContext) => Promise<Executed>;
 }
 
-function filesOf(edits: readonly { readonly path: string }[], context: ToolContext): Plan['about'] & object {
+function filesOf(edits: readonly { readonly path: string }[], context: ToolContext): readonly EffectTarget[] {
   return [...new Set(edits.map(({ path }) => path))].map((path) => fileTarget(path, context));
 }
 
@@ -149,7 +150,6 @@ async function planEdits(
   context: ToolContext,
   words: EditWords,
 ): Promise<Planned> {
-  const about = filesOf(edits, context);
   const places = new Map<string, Inside>();
   const close = async (): Promise<void> => {
     for (const place of places.values()) place[Symbol.dispose]();
@@ -162,14 +162,13 @@ async function planEdits(
     const asked = new Map([...places.values()].flatMap((place) => (place.asks === null ? [] : [[place.path, place]])));
     if (asked.size > 1) {
       await close();
-      return { denied: `${asked.size} of these files need a yes each; change them in calls of their own.`, about };
+      return { denied: `${asked.size} of these files need a yes each; change them in calls of their own.` };
     }
     const draft = await draftEdits(edits, places, context);
     const [first] = asked.values();
     const asks = first === undefined ? await askAboutLoss(files, draft, words) : await words.ask(first);
     const mayAsk = asks !== undefined || context.conversation.taint.untrusted;
     const plan: Plan = {
-      about,
       asks,
       // What becomes of the files depends on what they hold now.
       ...(mayAsk ? { covers: { contents: draft.read.map(({ path, bytes }) => [path, sha256(bytes)]) } } : {}),
@@ -185,7 +184,7 @@ async function planEdits(
     return plan;
   } catch (error) {
     await close();
-    return { denied: failureLine(error), about };
+    return { denied: failureLine(error) };
   }
 }
 

@@ -21,7 +21,7 @@ export function writeFileTool(files: FileAccess): Tool {
     effect: 'idempotent',
     about: ({ path }, context) => [fileTarget(path, context)],
     plan: ({ path, content }, context) =>
-      planInside(files.guard, { path, access: 'write', about: [fileTarget(path, context)] }, context, async (place) => {
+      planInside(files.guard, { path, access: 'write' }, context, async (place) => {
         const previewOver = async (before: ReplacedFile): Promise<string> =>
           previewOf(await freeText(files.guard, place, before, context), content);
         const preview = async (): Promise<string> => previewOver(await readReplaced(place, context).catch(() => null));

@@ -116,7 +116,7 @@ export class ToolRegistry extends ToolTable {
     }
     const planned = await this.#plan(ready, context);
     const result = await this.#perform(call, { ready, planned }, context, options);
-    return await this.#finish(result, { tool: ready.tool, planned }, context);
+    return await this.#finish(result, { tool: ready.tool, planned: withAbout(planned, ready, context) }, context);
   }
 
   /** Decides whether a call is allowed, refused, or needs a person's approval. Runs nothing. Never rejects. */
@@ -134,13 +134,13 @@ export class ToolRegistry extends ToolTable {
     if ('problem' in ready) return this.#effects(ready.tool, undefined, became);
     const planned = await this.#plan(ready, context);
     await close(planned);
-    return this.#effects(ready.tool, planned.about, became);
+    return this.#effects(ready.tool, withAbout(planned, ready, context).about, became);
   }
 
   /** Plans a call that the turn and its skills allow; of any other nothing is looked at. */
   async #plan(ready: Ready, context: ToolContext): Promise<Planned> {
     const denied = refusedUnplanned(ready, context);
-    if (denied !== null) return { denied, about: ready.tool.about?.(ready.params, context) };
+    if (denied !== null) return { denied };
     return await plan(ready, context, this.#options.clock);
   }
 
@@ -332,6 +332,19 @@ async function plan({ tool, params }: Ready, context: ToolContext, clock: Clock)
   } catch (error) {
     void planning.then(close, () => {});
     return { denied: failureLine(error) };
+  }
+}
+
+/** What of a plan is needed when the call is over; the tool itself says what a call is about whose plan doesn't. */
+function withAbout(
+  { about, echoes }: Pick<Plan, 'about' | 'echoes'>,
+  { tool, params }: Ready,
+  context: ToolContext,
+): Pick<Plan, 'about' | 'echoes'> {
+  try {
+    return { echoes, about: about ?? tool.about?.(params, context) };
+  } catch {
+    return { echoes };
   }
 }
 
