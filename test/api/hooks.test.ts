@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { saidIn } from '../../src/core/session/entry.ts';
 import { startApi, type ApiWorld } from '../support/api-world.ts';
+import { failureOf, load } from '../config/temporary-home.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER } from '../support/world.ts';
@@ -210,3 +211,20 @@ function statusOf(url: string, bytes: number): Promise<number | undefined> {
     sent.end(Buffer.alloc(bytes, 'x'));
   });
 }
+
+describe('the settings of a hook', () => {
+  test('lack nothing but the secret, which is redacted', async () => {
+    const { secrets } = await load(JSON.stringify({ hooks: { build } }));
+    expect(secrets).toContain(SECRET);
+    const problem = await failureOf(load('{"hooks": {"a": {}}}'));
+    expect(problem.message).toContain('hooks.a.secret must be a text, but it is missing');
+  });
+});
+
+test('a body with half a character is read as one with a replacement character', async () => {
+  await using api = await startApi({ config: { hooks: { build: { ...build, template: 'It says {{text}}' } } } });
+  api.world.model.reply('Heard.');
+  await call(api, 'build', { text: 'half \ud83d' });
+  await asked(api, 1);
+  expect(api.world.model.requests[0]?.view.lastUserText).toContain('half \ufffd');
+});

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../support/extensions.ts';
-import { EXAMPLES } from '../../src/cli/table/examples.ts';
 import { assistantCommand } from '../../src/core/util/assistant-command.ts';
 import { commandLines, problemOf } from '../docs/command-lines.ts';
 import { writeProgram } from '../support/program-file.ts';
@@ -53,28 +52,31 @@ test('an unknown shell is named with those that there are', async () => {
 });
 
 describe('examples in the help', () => {
-  const names = COMMANDS.flatMap((row) =>
-    'commands' in row ? row.commands.map(({ name }) => `${row.name} ${name}`) : [row.name],
+  const rows = COMMANDS.flatMap((row) =>
+    'commands' in row
+      ? row.commands.map((one) => ({ ...one, name: `${row.name} ${one.name}` }))
+      : [{ ...row, name: row.name }],
   );
 
-  test.each(Object.entries(EXAMPLES))('of %s are lines that it takes', async (name, examples) => {
-    expect(names).toContain(name);
-    for (const example of examples) {
-      const [line] = commandLines(`\`assistant ${example}\``);
-      if (line === undefined) throw new Error(`not a command line: ${example}`);
-      expect(problemOf(line), example).toBe(null);
-    }
-    const help = new CommandLine();
-    expect(await help.run(...name.split(' '), '--help')).toBe(0);
-    for (const example of examples) expect(help.out).toContain(assistantCommand(example));
-  });
+  test.each(rows.map(({ name, examples }) => [name, examples] as const))(
+    'of %s are lines that it takes',
+    async (name, examples) => {
+      for (const example of examples) {
+        const [line] = commandLines(`\`assistant ${example}\``);
+        if (line === undefined) throw new Error(`not a command line: ${example}`);
+        expect(problemOf(line), example).toBe(null);
+      }
+      const help = new CommandLine();
+      expect(await help.run(...name.split(' '), '--help')).toBe(0);
+      for (const example of examples) expect(help.out).toContain(assistantCommand(example));
+    },
+  );
 
   test('there is one for each command that takes an argument', () => {
-    const without = COMMANDS.flatMap((row) =>
-      ('commands' in row ? row.commands : [row])
-        .filter((command) => Object.values(command.arguments).some(({ isRequired }) => isRequired))
-        .map(({ name }) => ('commands' in row ? `${row.name} ${name}` : name)),
-    ).filter((name) => EXAMPLES[name] === undefined);
+    const without = rows
+      .filter(({ arguments: given }) => Object.values(given).some(({ isRequired }) => isRequired))
+      .filter(({ examples }) => examples.length === 0)
+      .map(({ name }) => name);
     expect(without).toEqual([]);
   });
 });

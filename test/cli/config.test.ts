@@ -69,7 +69,7 @@ describe('config get', () => {
     for (const [path = '', sentence] of lines) {
       expect(await said(line, 'config', 'get', path)).toBe(`${sentence}\n`);
     }
-    expect(await said(line, 'config', 'get', 'voice.apiKey')).toBe('null  (the default)\n');
+    expect(await said(line, 'config', 'get', 'gateway.token')).toBe('null  (the default)\n');
     for (const argv of [
       ['config', 'get'],
       ['config', 'get', '--json'],
@@ -178,7 +178,7 @@ describe('config set', () => {
     [['agent.model', 'nobody/model'], 'names a provider that is not known: "nobody"'],
     [['agent.model.name', 'x'], 'config.json cannot be edited: agent.model.name stands below something'],
     [['providers.openai.baseUrl', 'sk-at-the-wrong-place'], 'must be an http:// or https:// address, but another text'],
-    [['voice.apiKey', '{"file": "nowhere"}'], 'voice.apiKey is to be read from'],
+    [['gateway.token', '{"file": "nowhere"}'], 'gateway.token is to be read from'],
   ])('writes nothing that could not run: %j', async (argv, sentence) => {
     const line = lineWith();
     expect(await line.run('config', 'set', ...argv)).toBe(78);

@@ -5,7 +5,6 @@ import { COMMANDS } from '../support/extensions.ts';
 import { createAssistant, type Assistant } from '../../src/app.ts';
 import { textWidth } from '../../src/core/channels/markup/terminal-text.ts';
 import { flagName, type CliCommand } from '../../src/core/cli/command.ts';
-import { examplesOf } from '../../src/cli/table/examples.ts';
 import { connectAssistant } from '../../src/core/gateway/control.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { silentLog } from '../../src/core/util/log.ts';
@@ -147,7 +146,7 @@ describe('beside an assistant that runs', () => {
 /** The first example of a command, without what a shell makes of it. */
 function exampleOf(name: string, command: CliCommand): readonly string[] {
   const needsNothing = Object.values(command.arguments).every(({ isRequired }) => !isRequired);
-  const [example = name] = needsNothing ? [name] : examplesOf(name.split(' '));
+  const [example = name] = needsNothing ? [name] : command.examples;
   return commandLines(`\`assistant ${example}\``)[0]?.words ?? [];
 }
 

@@ -177,7 +177,6 @@ describe('values that do not fit', () => {
     ['{"memory": {"consolidateAt": 0}}', 'memory.consolidateAt must be a number above 0'],
     ['{"heartbeat": {"activeHours": "8-22"}}', 'heartbeat.activeHours must be hours such as "08:00-22:00"'],
     ['{"mcpServers": {"a": {}}}', 'mcpServers.a must be either "command" or "url"'],
-    ['{"hooks": {"a": {}}}', 'hooks.a.secret must be a text, but it is missing'],
     ['{"providers": {"a": {"baseUrl": "ftp://x"}}}', 'providers.a.baseUrl must be an http:// or https:// address'],
     ['{"providers": {"a": {"apiKey": []}}}', 'providers.a.apiKey must be a list that is not empty, but an empty list'],
     [

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { readBody, replyJson, startServer } from '../support/http.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
@@ -85,39 +84,6 @@ describe('what comes with a message', () => {
     expect(path.startsWith(`${world.home}/media/`)).toBe(true);
     expect(await readFile(path, 'utf8')).toBe('a,b\n1,2\n');
     expect(lastBody(world)).toContain('1,2');
-  });
-
-  test('a voice message is turned into the words that were said', async () => {
-    const heard: { path: string; key: string | undefined; body: string }[] = [];
-    await using speech = await startServer(async (request, response) => {
-      heard.push({
-        path: request.url ?? '',
-        key: request.headers.authorization,
-        body: await readBody(request),
-      });
-      replyJson(response, 200, { text: ' Remind me of the milk. ' });
-    });
-    await using world = await startWorld({
-      config: { voice: { provider: 'mine', baseUrl: `${speech.url}/v1`, apiKey: 'voice-key-1234567' } },
-    });
-    world.model.reply('I will.');
-    world.telegram.addFile('v1', Buffer.from('OggS…'), 'voice/v1.oga');
-    sends(world, { voice: { file_id: 'v1', duration: 3, mime_type: 'audio/ogg' } });
-    await answered(world, 1);
-    expect(lastText(world)).toMatch(/it was spoken[^]*Remind me of the milk\.$/u);
-    expect(heard).toMatchObject([{ path: '/v1/audio/transcriptions', key: 'Bearer voice-key-1234567' }]);
-    expect(heard[0]?.body).toContain('OggS');
-  });
-
-  test('speech that nobody can turn into text is told of, with the file', async () => {
-    await using world = await startWorld();
-    world.model.reply('I cannot hear.');
-    world.telegram.addFile('v1', Buffer.from('OggS…'), 'voice/v1.oga');
-    sends(world, { voice: { file_id: 'v1', duration: 3 } });
-    await answered(world, 1);
-    expect(lastText(world)).toMatch(
-      /"audio" could not be turned into text \(no speech to text is set up: it needs a key of OpenAI or Groq, or voice\.provider\); it is at \S+/u,
-    );
   });
 
   test('a file that cannot be had takes no message with it', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { startFakeSpeech, standInFor } from '../support/fake-speech.ts';
 import { GROUP } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -38,21 +37,10 @@ describe('a group', () => {
     expect(world.model.requests).toHaveLength(1);
   });
 
-  test('has read along voice messages, too, and sees the picture that is replied to', async () => {
-    await using speech = await startFakeSpeech();
-    using _hosts = standInFor({ 'api.openai.com': speech.url });
-    const telegram = { allowFrom: ['42', '43'], owners: ['42'], groups: GROUPS };
-    const environment = { OPENAI_API_KEY: 'sk-for-openai-0123456789' };
-    await using world = await startWorld({ dialect: 'anthropic', environment, config: { channels: { telegram } } });
+  test('sees the picture that is replied to', async () => {
+    await using world = await worldOfTwo();
     const from = { id: 43, is_bot: false, first_name: 'Eve' };
-    world.model.reply('She wants milk.', 'A dot.');
-    world.telegram.addFile('v1', Buffer.from('OggS…'), 'voice/v1.oga');
-    const voice = { file_id: 'v1', duration: 3, mime_type: 'audio/ogg' };
-    world.telegram.userSays(GROUP, '', { from, text: undefined, voice });
-    speaks(world, OWNER, '@test_bot what did she say?');
-    await said(world, 'She wants milk.');
-    expect(lastAsked(world)).toMatch(/<untrusted [^>]*>\nEve: Remind me of the milk\./u);
-    expect(lastAsked(world)).not.toContain('it was spoken');
+    world.model.reply('A dot.');
     world.telegram.addFile('p1', PNG, 'photos/p1.png');
     const photo = [{ file_id: 'p1', file_size: PNG.length }];
     const { messageId } = world.telegram.userSays(GROUP, '', { from, text: undefined, photo });

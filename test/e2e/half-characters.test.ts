@@ -49,14 +49,4 @@ describe('a text with half a character is read as one with a replacement charact
     expect(await response.text()).toContain('Heard.');
     expectHeard(api.world);
   });
-
-  test('from a webhook', async () => {
-    const secret = 'a-secret-of-the-build-0001';
-    await using api = await startApi({ config: { hooks: { build: { secret, template: 'It says {{text}}' } } } });
-    api.world.model.reply('Heard.');
-    const headers = { Authorization: `Bearer ${secret}` };
-    await fetch(`${await api.base()}/hooks/build`, { method: 'POST', body: JSON.stringify({ text: HALF }), headers });
-    await waitFor(() => api.world.model.requests.length > 0);
-    expectHeard(api.world);
-  });
 });

@@ -24,6 +24,7 @@ export const outbox: Group = {
       description: 'send a message again',
       arguments: { id },
       options: { json },
+      examples: ['outbox retry 01K9ZQ3V5T8N'],
       load: async () => (await import('../activity/mail.ts')).mailCommand('outboxRetry', 'The message is sent again.'),
     }),
     command({
@@ -31,6 +32,7 @@ export const outbox: Group = {
       description: 'give up a message: it is not sent',
       arguments: { id },
       options: { json },
+      examples: ['outbox drop 01K9ZQ3V5T8N'],
       load: async () => (await import('../activity/mail.ts')).mailCommand('outboxDrop', 'The message is not sent.'),
     }),
   ],
@@ -52,6 +54,7 @@ export const inbox: Group = {
       description: 'give a message a new turn, so that it is answered',
       arguments: { id },
       options: { json },
+      examples: ['inbox retry 01K9ZQ3V5T8N'],
       load: async () =>
         (await import('../activity/mail.ts')).mailCommand('inboxRetry', 'The message is queued for a new turn.'),
     }),
@@ -60,6 +63,7 @@ export const inbox: Group = {
       description: 'give up a message: it is not answered',
       arguments: { id },
       options: { json },
+      examples: ['inbox drop 01K9ZQ3V5T8N'],
       load: async () => (await import('../activity/mail.ts')).mailCommand('inboxDrop', 'The message is not answered.'),
     }),
   ],
@@ -80,6 +84,7 @@ export const logs = command({
     json: flag('as JSON, one object on each line'),
   },
   after: 'The log is logs/assistant.log in the home, with four older files. What is written depends on log.level.',
+  examples: ['logs --follow', 'logs --level warn --since 2h', 'logs --json --since 2027-03-01 > log.jsonl'],
   load: async () => (await import('../activity/logs.ts')).logsCommand,
 });
 
@@ -95,6 +100,7 @@ export const why = command({
     last: last(999),
     json,
   },
+  examples: ['why telegram:123', 'why --since 2h'],
   load: async () => (await import('../activity/why.ts')).whyCommand,
 });
 
@@ -107,6 +113,7 @@ export const audit = command({
     asked: flag('only entries that were refused or needed an answer'),
     json,
   },
+  examples: ['audit --asked', 'audit --about "rm -rf"'],
   load: async () => (await import('../activity/audit.ts')).auditCommand,
 });
 
@@ -119,6 +126,7 @@ export const trace: Group = {
       description: 'list the newest turns with their ids',
       isDefault: true,
       options: { last: last(999), json },
+      examples: ['trace', 'trace list --last 5'],
       load: async () => (await import('../activity/trace.ts')).traceListCommand,
     }),
     command({
@@ -126,6 +134,7 @@ export const trace: Group = {
       description: 'show what happened in a turn, step by step',
       arguments: { turn: optionalArgument('its id, as the list or `audit` shows it (default: the newest)') },
       options: { json },
+      examples: ['trace show', 'trace show 01K9ZQ3V5T8N0M2R4W6Y8ABCDE'],
       load: async () => (await import('../activity/trace.ts')).traceShowCommand,
     }),
   ],
@@ -136,6 +145,7 @@ export const undo = command({
   description: 'take back what a turn changed, after showing what comes back and what stays',
   arguments: { turn: argument('its id, as `trace` lists it') },
   options: { dryRun: flag('only show it'), yes: flag('do not ask'), json },
+  examples: ['undo 01K9ZQ3V5T8N0M2R4W6Y8ABCDE --dry-run', 'undo 01K9ZQ3V5T8N0M2R4W6Y8ABCDE --yes'],
   load: async () => (await import('../activity/undo.ts')).undoCommand,
 });
 
@@ -150,6 +160,7 @@ export const usage = command({
     days: wholeNumber('<count>', 'how many days, today included (default: 30)', { min: 1, max: 3_660, fallback: 30 }),
     json,
   },
+  examples: ['usage', 'usage --by model --days 7', 'usage --by job'],
   load: async () => (await import('../activity/usage-report.ts')).usageCommand,
 });
 

@@ -16,6 +16,7 @@ export const gateway = command({
     talk: flag('talk in this terminal too, though there is a chat platform'),
     plain,
   },
+  examples: ['gateway', 'gateway --port 8080 --home /srv/assistant'],
   load: async () => (await import('../assistant/gateway.ts')).gatewayCommand,
 });
 
@@ -24,6 +25,7 @@ export const acp = command({
   description: 'talk with a code editor over stdin and stdout, by the Agent Client Protocol',
   after:
     'The editor starts it. It attaches to a running gateway, or runs the assistant itself until stdin ends; what goes wrong is written to stderr.',
+  examples: ['acp', 'acp --home /srv/assistant'],
   load: async () => (await import('../assistant/acp.ts')).acpCommand,
 });
 
@@ -44,6 +46,7 @@ export const init = (more: Readonly<Record<string, Option<string | undefined>>>)
       service: flag('install the service and start it, without asking'),
       copyKeys,
     },
+    examples: ['init', 'init --yes --provider ollama --model qwen3:8b'],
     load: async () => (await import('../assistant/init.ts')).initCommand,
   });
 
@@ -52,6 +55,7 @@ export const status = command({
   description: 'show the state of the assistant, its channels, models and stores',
   worksOn: 'any folder',
   options: { json },
+  examples: ['status', 'status --json'],
   load: async () => (await import('../assistant/status.ts')).statusCommand,
 });
 
@@ -83,6 +87,7 @@ export const prompt = command({
     full: flag('show the whole text of the system prompt and of every tool'),
     json,
   },
+  examples: ['prompt --full', 'prompt --session telegram:123456789'],
   load: async () => (await import('../assistant/prompt.ts')).promptCommand,
 });
 
@@ -94,6 +99,7 @@ export const store: Group = {
       name: 'vacuum',
       description: 'make the databases smaller; stop the assistant first',
       options: { json },
+      examples: ['store vacuum'],
       load: async () => (await import('../assistant/store.ts')).storeVacuumCommand,
     }),
     command({
@@ -105,6 +111,7 @@ export const store: Group = {
       },
       after:
         'Everything is compared by counts and hashes before the setting store changes. Cut off, it goes on when run again.',
+      examples: ["store migrate --to '${STORE_URL}'", 'store migrate --to local'],
       load: async () => (await import('../assistant/store-migrate.ts')).storeMigrateCommand,
     }),
   ],

@@ -13,6 +13,7 @@ export const backup = command({
     json,
   },
   after: 'The file holds keys and conversations; only you can read it.',
+  examples: ['backup', 'backup --out /media/usb/assistant.tar.gz'],
   load: async () => (await import('../backup/backup.ts')).backupCommand,
 });
 
@@ -26,6 +27,7 @@ export const restore = command({
     json,
   },
   after: 'Stop the assistant first, here and where the backup was made.',
+  examples: ['restore assistant-backup-2027-03-01T08-31-02.tar.gz'],
   load: async () => (await import('../backup/backup.ts')).restoreCommand,
 });
 

@@ -3,7 +3,6 @@ import type { CliContext } from '../../core/cli/context.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
 import { usageError } from '../../core/cli/usage.ts';
-import { examplesOf } from './examples.ts';
 import { exitCodes, flagName, type CliCommand, type Group } from '../../core/cli/command.ts';
 import type { Option as TableOption } from '../../core/cli/values.ts';
 
@@ -31,7 +30,8 @@ export function addCommands(
       command.addArgument(fallback === undefined ? argument : argument.default(fallback));
     }
     for (const [key, option] of Object.entries(row.options)) command.addOption(commanderOption(key, option));
-    const examples = examplesOf([...path, row.name]).map((line) => `  ${assistantCommand(line)}`);
+    const lines = row.examples.length === 0 ? [[...path, row.name].join(' ')] : row.examples;
+    const examples = lines.map((line) => `  ${assistantCommand(line)}`);
     const notes = [...(row.after === '' ? [] : [row.after]), exitCodes(row.exits)];
     command.addHelpText('after', () =>
       [`\nExamples:\n${examples.join('\n')}`, ...notes.map((note) => wrapped(note, context))].join('\n\n'),

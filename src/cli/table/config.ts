@@ -14,6 +14,7 @@ export const config: Group = {
       worksOn: 'any folder',
       arguments: { path: optionalArgument('a setting or a group of them (default: everything)') },
       options: { json },
+      examples: ['config get agent.model'],
       load: async () => (await import('../config.ts')).configGetCommand,
     }),
     command({
@@ -25,6 +26,7 @@ export const config: Group = {
         value: argument('a text, a list separated by commas, or JSON; "-": read it from stdin'),
       },
       options: { json },
+      examples: ['config set agent.model anthropic/claude-sonnet-5-5', 'config set heartbeat.everyMinutes 60'],
       load: async () => (await import('../config.ts')).configSetCommand,
     }),
     command({
@@ -33,6 +35,7 @@ export const config: Group = {
       worksOn: 'any folder',
       arguments: { path },
       options: { json },
+      examples: ['config unset agent.model'],
       load: async () => (await import('../config.ts')).configUnsetCommand,
     }),
     command({

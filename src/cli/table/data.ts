@@ -17,6 +17,7 @@ export const sessions: Group = {
       description: 'list the conversations, the latest first',
       isDefault: true,
       options: { last: wholeNumber('<count>', 'how many (default: 30)', { min: 1, max: 100_000, fallback: 30 }), json },
+      examples: ['sessions', 'sessions list --last 100'],
       load: async () => (await import('../data/sessions.ts')).sessionsListCommand,
     }),
     command({
@@ -27,6 +28,7 @@ export const sessions: Group = {
         last: wholeNumber('<count>', 'how many exchanges (default: 20)', { min: 1, max: 100_000, fallback: 20 }),
         json,
       },
+      examples: ['sessions show telegram:123456789 --last 5'],
       load: async () => (await import('../data/sessions.ts')).sessionsShowCommand,
     }),
     command({
@@ -38,6 +40,7 @@ export const sessions: Group = {
         last: wholeNumber('<count>', 'how many results (default: 10)', { min: 1, max: 100, fallback: 10 }),
         json,
       },
+      examples: ['sessions search "train to Graz"', 'sessions search dentist --session telegram:123456789'],
       load: async () => (await import('../data/sessions.ts')).sessionsSearchCommand,
     }),
     command({
@@ -50,6 +53,10 @@ export const sessions: Group = {
           fallback: 'md',
         }),
       },
+      examples: [
+        'sessions export telegram:123456789 > conversation.md',
+        'sessions export terminal:main --format json > conversation.json',
+      ],
       load: async () => (await import('../data/sessions.ts')).sessionsExportCommand,
     }),
     command({
@@ -57,6 +64,7 @@ export const sessions: Group = {
       description: 'delete a conversation for good; the memory keeps what it learned from it',
       arguments: { session },
       options: { yes: flag('do not ask'), json },
+      examples: ['sessions delete telegram:123456789'],
       load: async () => (await import('../data/sessions.ts')).sessionsDeleteCommand,
     }),
   ],
@@ -72,12 +80,14 @@ export const memory: Group = {
       isDefault: true,
       arguments: { version: optionalArgument('its id, as `memory log` shows it') },
       options: { json },
+      examples: ['memory', 'memory show 20261121T051000000Z'],
       load: async () => (await import('../data/memory.ts')).memoryShowCommand,
     }),
     command({
       name: 'facts',
       description: 'list the facts of the memory with the day on which each was told, and where',
       options: { past: flag('those that no longer hold, the last ones first'), json },
+      examples: ['memory facts', 'memory facts --past'],
       load: async () => (await import('../data/memory.ts')).memoryFactsCommand,
     }),
     command({
@@ -88,6 +98,7 @@ export const memory: Group = {
         last: wholeNumber('<count>', 'how many results (default: 10)', { min: 1, max: 100, fallback: 10 }),
         json,
       },
+      examples: ['memory search dentist', 'memory search "train to Graz" --last 3'],
       load: async () => (await import('../data/memory.ts')).memorySearchCommand,
     }),
     command({
@@ -101,6 +112,7 @@ export const memory: Group = {
       description: 'restore an earlier version; the current one is kept as a version',
       arguments: { version: argument('its id, as `memory log` shows it') },
       options: { json },
+      examples: ['memory restore 20261121T051000000Z'],
       load: async () => (await import('../data/memory.ts')).memoryRestoreCommand,
     }),
     command({
@@ -108,6 +120,7 @@ export const memory: Group = {
       description: 'erase for good each line that has all of these words: memory, conversations, their copies',
       arguments: { words: argument('the words, e.g. "my number 4711"') },
       options: { yes: flag('do not ask'), json },
+      examples: ['memory forget "the surprise party"'],
       load: async () => (await import('../data/memory.ts')).memoryForgetCommand,
     }),
   ],
@@ -134,6 +147,7 @@ export const pair: Group = {
         guest: flag('as a guest, who may use what tools.guest lists'),
         json,
       },
+      examples: ['pair approve K7QM2XWP', 'pair approve K7QM2XWP --owner', 'pair approve telegram:123456789 --trusted'],
       load: async () => (await import('../data/pair.ts')).pairApproveCommand,
     }),
     command({
@@ -141,6 +155,7 @@ export const pair: Group = {
       description: 'remove a person: they may no longer write to the assistant',
       arguments: { person: argument('channel and id, such as telegram:123456789') },
       options: { json },
+      examples: ['pair remove telegram:123456789'],
       load: async () => (await import('../data/pair.ts')).pairRemoveCommand,
     }),
   ],
@@ -162,6 +177,7 @@ export const approvals: Group = {
       description: 'withdraw a permission: the assistant asks again before it runs this command',
       arguments: { id },
       options: { json },
+      examples: ['approvals forget 01K9ZQ3V5T8N'],
       load: async () => (await import('../data/approvals.ts')).approvalsForgetCommand,
     }),
   ],

@@ -15,6 +15,7 @@ export const tools: Group = {
       description: 'list the tools',
       isDefault: true,
       options: { json: flag('as JSON, with their parameters') },
+      examples: ['tools list'],
       load: async () => (await import('../extensions/tools.ts')).toolsListCommand,
     }),
     command({
@@ -23,6 +24,7 @@ export const tools: Group = {
       exits: { 0: 'it was allowed and worked', 1: 'it was not' },
       arguments: { name: argument('the tool'), arguments: optionalArgument('its arguments as JSON', '{}') },
       options: { dryRun: flag('only decide, run nothing') },
+      examples: [`tools run read_file '{"path": "notes.md"}'`, `tools run exec '{"command": "date"}' --dry-run`],
       load: async () => (await import('../extensions/tools.ts')).toolsRunCommand,
     }),
   ],
@@ -44,6 +46,7 @@ export const plugins: Group = {
       description: 'fetch a plugin, or take one that is found; run it after you said yes, without a restart',
       arguments: { source: argument('a name at npm, a tarball, a folder, or the name of a plugin that is found') },
       options: { yes },
+      examples: ['plugins add ./dice-plugin', 'plugins add ./dice-plugin-1.0.0.tgz --yes'],
       load: async () => (await import('../extensions/plugins.ts')).pluginsAddCommand,
     }),
     command({
@@ -51,6 +54,7 @@ export const plugins: Group = {
       description: 'stop a plugin and delete its package from the home',
       arguments: { name: argument('the plugin') },
       options: { yes },
+      examples: ['plugins remove dice-plugin'],
       load: async () => (await import('../extensions/plugins.ts')).pluginsRemoveCommand,
     }),
     command({
@@ -79,6 +83,7 @@ export const mcp: Group = {
       description: 'start a server and show its tools',
       arguments: { name: argument('the server') },
       options: { json },
+      examples: ['mcp test github'],
       load: async () => (await import('../extensions/mcp.ts')).mcpTestCommand,
     }),
     command({
@@ -86,6 +91,7 @@ export const mcp: Group = {
       description: 'approve the tools that a server offers now, after they were shown and you said yes',
       arguments: { name: argument('the server') },
       options: { yes, json },
+      examples: ['mcp trust github'],
       load: async () => (await import('../extensions/mcp.ts')).mcpTrustCommand,
     }),
   ],
@@ -110,6 +116,7 @@ export const skills: Group = {
       description: 'show a skill and its text',
       arguments: { name: argument('the skill') },
       options: { json },
+      examples: ['skills show weather'],
       load: async () => (await import('../extensions/skills.ts')).skillsShowCommand,
     }),
     command({
@@ -118,6 +125,7 @@ export const skills: Group = {
       exits: { 0: 'nothing was found', 1: 'something was found' },
       arguments: { skill: optionalArgument('a name or a folder (default: all)') },
       options: { json },
+      examples: ['skills check', 'skills check ~/Downloads/weather'],
       load: async () => (await import('../extensions/skills.ts')).skillsCheckCommand,
     }),
     command({
@@ -127,6 +135,7 @@ export const skills: Group = {
       options: {
         description: text('<text>', 'what it is for and when, one line', { fallback: 'What this is for, and when.' }),
       },
+      examples: ['skills new invoices --description "Write invoices from the time sheet"'],
       load: async () => (await import('../extensions/skill-lab.ts')).skillsNewCommand,
     }),
     command({
@@ -141,6 +150,7 @@ export const skills: Group = {
         json,
       },
       after: LAB,
+      examples: ['skills test weather', 'skills test weather --model openai/gpt-5-mini --budget 0.2'],
       load: async () => (await import('../extensions/skill-lab.ts')).skillsTestCommand,
     }),
     command({
@@ -154,6 +164,7 @@ export const skills: Group = {
         json,
       },
       after: LAB,
+      examples: ['skills try weather "Do I need an umbrella in Lisbon?"'],
       load: async () => (await import('../extensions/skill-lab.ts')).skillsTryCommand,
     }),
     command({
@@ -161,6 +172,7 @@ export const skills: Group = {
       description: 'copy a skill into the workspace, after it was shown and you said yes',
       arguments: { path: argument('its folder, or its SKILL.md') },
       options: { yes, replace: flag('replace a skill that has the same name') },
+      examples: ['skills add ~/Downloads/weather'],
       load: async () => (await import('../extensions/skills.ts')).skillsAddCommand,
     }),
     command({
@@ -168,6 +180,7 @@ export const skills: Group = {
       description: 'enable a skill of another program as it is now, after it was shown and you said yes',
       arguments: { name: optionalArgument('the skill') },
       options: { all: flag('all skills of other programs'), yes },
+      examples: ['skills enable weather', 'skills enable --all'],
       load: async () => (await import('../extensions/skills.ts')).skillsEnableCommand,
     }),
     command({
@@ -176,6 +189,7 @@ export const skills: Group = {
       exits: { 0: 'nothing is missing any more', 1: 'something is' },
       arguments: { name: argument('the skill') },
       options: { yes },
+      examples: ['skills install-deps github', 'skills install-deps github --yes'],
       load: async () => (await import('../extensions/skill-deps.ts')).skillsInstallDepsCommand,
     }),
     command({
@@ -183,6 +197,7 @@ export const skills: Group = {
       description: 'remove a skill of the workspace',
       arguments: { name: argument('the skill') },
       options: { yes },
+      examples: ['skills remove weather'],
       load: async () => (await import('../extensions/skills.ts')).skillsRemoveCommand,
     }),
   ],

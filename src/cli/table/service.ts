@@ -20,6 +20,7 @@ export const service: Group = {
       description: 'install or update the service, and start it',
       worksOn: 'any folder',
       options: { system, copyKeys },
+      examples: ['service install'],
       load: async () => (await import('../service.ts')).serviceInstallCommand,
     }),
     command({
@@ -63,6 +64,7 @@ export const service: Group = {
       description: 'print the last 200 lines that systemd or launchd kept of its log',
       worksOn: 'any folder',
       options: { system, follow: flag('wait for new lines, until Ctrl-C', { short: 'f' }) },
+      examples: ['service logs --follow'],
       load: async () => (await import('../service.ts')).serviceLogsCommand,
     }),
   ],

@@ -17,6 +17,7 @@ const completion = (commands: () => readonly (CliCommand | Group)[]) =>
     description: 'print a script with which your shell completes commands and options',
     worksOn: 'any folder',
     arguments: { shell: argument('bash, zsh or fish') },
+    examples: ['completion bash >> ~/.bashrc', 'completion fish > ~/.config/fish/completions/assistant.fish'],
     load: async () => (await import('../completion.ts')).completionCommand(commands()),
   });
 

@@ -30,6 +30,8 @@ interface CommandRecord<A, O> {
   readonly arguments?: A;
   /** By name: `dryRun` is `--dry-run`. */
   readonly options?: O;
+  /** Lines that its help shows, each a whole command line without the name of the program. @default its name alone */
+  readonly examples?: readonly string[];
   /** Behind the help. */
   readonly after?: string;
   /** What its exit codes mean, where they mean something of their own. */
@@ -46,6 +48,7 @@ export interface CliCommand {
   readonly before?: string;
   readonly arguments: Readonly<Record<string, Argument<unknown>>>;
   readonly options: Readonly<Record<string, Option<unknown>>>;
+  readonly examples: readonly string[];
   readonly after: string;
   readonly exits: Readonly<Record<number, string>>;
   /**
@@ -70,7 +73,8 @@ export function command<
   A extends Readonly<Record<string, Argument<unknown>>> = Record<never, never>,
   O extends Readonly<Record<string, Option<unknown>>> = Record<never, never>,
 >(record: CommandRecord<A, O>): CliCommand {
-  const { name, description, before, isDefault = false, worksOn = 'home', after = '', exits = {}, load } = record;
+  const { name, description, before, isDefault = false, worksOn = 'home', load } = record;
+  const { examples = [], after = '', exits = {} } = record;
   const args: Readonly<Record<string, Argument<unknown>>> = record.arguments ?? {};
   const options: Readonly<Record<string, Option<unknown>>> = record.options ?? {};
   return {
@@ -80,6 +84,7 @@ export function command<
     ...(before === undefined ? {} : { before }),
     arguments: args,
     options,
+    examples,
     after,
     exits,
     run: async ({ words, flags }, context) => {

@@ -20,6 +20,7 @@ export default defineExtension({
           exits: { 0: 'all that it needs is there', 1: 'something is missing; it is named' },
           arguments: { what: argument('the tool: browser') },
           options: { yes: flagOption('do not ask') },
+          examples: ['tools install browser', 'tools install browser --yes'],
           load: async () => (await import('./install.ts')).toolsInstallCommand,
         }),
       ],

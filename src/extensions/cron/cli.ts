@@ -38,6 +38,10 @@ export const cronRows: GroupPart = {
         }),
         json,
       },
+      examples: [
+        'cron add "in 20m" "Take the bread out"',
+        'cron add "0 9 * * 1-5" "Summarise my unread mail" --kind agent --zone Europe/Vienna',
+      ],
       load: async () => (await import('./commands.ts')).cronAddCommand,
     }),
     commandRow({
@@ -45,6 +49,7 @@ export const cronRows: GroupPart = {
       description: 'show a job and its last 20 runs',
       arguments: { id },
       options: { json },
+      examples: ['cron show take-the-bread-out'],
       load: async () => (await import('./commands.ts')).cronOneCommand('show'),
     }),
     commandRow({
@@ -52,6 +57,7 @@ export const cronRows: GroupPart = {
       description: 'remove a job',
       arguments: { id },
       options: { json },
+      examples: ['cron remove take-the-bread-out'],
       load: async () => (await import('./commands.ts')).cronOneCommand('remove'),
     }),
     commandRow({
@@ -59,6 +65,7 @@ export const cronRows: GroupPart = {
       description: 'switch a job off',
       arguments: { id },
       options: { json },
+      examples: ['cron disable take-the-bread-out'],
       load: async () => (await import('./commands.ts')).cronOneCommand('disable'),
     }),
     commandRow({
@@ -66,6 +73,7 @@ export const cronRows: GroupPart = {
       description: 'run a job now, and wait for its end',
       arguments: { id },
       options: { json },
+      examples: ['cron run take-the-bread-out'],
       load: async () => (await import('./commands.ts')).cronRunCommand,
     }),
     commandRow({
@@ -73,6 +81,7 @@ export const cronRows: GroupPart = {
       description: 'switch a job on; asks first if the job was only found in cron/jobs.json',
       arguments: { id },
       options: { yes: flagOption('do not ask'), json },
+      examples: ['cron enable take-the-bread-out'],
       load: async () => (await import('./commands.ts')).cronEnableCommand,
     }),
   ],

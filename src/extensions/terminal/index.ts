@@ -15,6 +15,7 @@ const chat = commandRow({
     timeout: numberOption('<seconds>', 'stop after this many seconds; the exit code is then 1'),
   },
   exits: { 0: 'it answered', 1: 'the turn failed, timed out, or something in it was refused', 130: 'Ctrl-C' },
+  examples: ['chat', 'chat -m "What is in my workspace?"', 'chat -m - --json < question.txt'],
   load: async () => (await import('./chat.ts')).chatCommand,
 });
 

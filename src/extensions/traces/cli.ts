@@ -16,6 +16,7 @@ export const traceRows: GroupPart = {
       arguments: { turn: argument('its id, as the list or `audit` shows it') },
       options: { out: textOption('<file>', 'the file to write (default: trace-TURN.jsonl in this folder)'), json },
       after: 'The file holds the conversation, the prompt and the results of tools; only you can read it.',
+      examples: ['trace save 01K9ZQ3V5T8N0M2R4W6Y8ABCDE --out traces/weather.jsonl'],
       load: async () => (await import('./commands.ts')).traceSaveCommand,
     }),
     commandRow({
@@ -32,6 +33,7 @@ export const traceRows: GroupPart = {
       exits: {
         1: 'a request differs or cannot be built; with a real model: a call was not recorded, or the turn ended otherwise',
       },
+      examples: ['trace replay traces/weather.jsonl', 'trace replay traces/weather.jsonl --model-live'],
       load: async () => (await import('./commands.ts')).traceReplayCommand,
     }),
     commandRow({
@@ -40,6 +42,7 @@ export const traceRows: GroupPart = {
       arguments: { folder: argument('the folder with the files that `trace save` wrote') },
       options: { model: liveModel, json },
       exits: { 1: 'a trace is not as recorded, or there is none' },
+      examples: ['trace test traces', 'trace test traces --model openai/gpt-5-mini'],
       load: async () => (await import('./commands.ts')).traceTestCommand,
     }),
   ],

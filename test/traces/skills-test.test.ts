@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCommand } from '../../support/command-run.ts';
-import { lab, MODEL, put, skillLab, teaModel } from './world.ts';
+import { runCommand } from '../support/command-run.ts';
+import { lab, MODEL, put, skillLab, teaModel } from '../app/skill-lab/world.ts';
 
 const world = skillLab();
 
