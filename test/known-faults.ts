@@ -120,21 +120,6 @@ export const KNOWN_FAULTS = {
     { fixedBy: '23c', why: 'A question about a program lists and shows the marked files there, once marks are paths.' },
     ['S11 bash', 'S11 make', 'S11 node', 'S11 python', 'S11 sh'],
   ),
-  ...rows(
-    { fixedBy: '23b', why: 'What is left of the low findings about tools is fixed there, on the new boundary.' },
-    [
-      'S16 a search for a secret',
-      'S16 a search for a secret among words',
-      'S16 a search for a secret on a site',
-      'S16 a search for an address with a secret',
-      'S16 a search in a batch',
-      'S16 a set-user-id bit by a letter',
-      'S16 a set-user-id bit by a number',
-      'S16 chmod of a set-group-id bit',
-      'S16 chmod of a set-user-id bit',
-      'S16 install with a set-user-id bit',
-    ],
-  ),
   ...rows({ fixedBy: '23a', why: 'The command guard becomes one reader of words through wrappers there.' }, [
     'S16 a home that is deleted by a program of node',
     'S16 a home that is deleted by a program of perl',

@@ -113,7 +113,34 @@ describe('the filter of system calls', () => {
     expect(ask(calls.ioctl, [0, 0x5413])).toBe(ALLOW);
     expect(ask(calls.ioctl, [0, 0x5412])).toBe(EPERM);
     for (const number of [calls.mount, calls.keyctl, calls.setns, calls.chroot, 429]) expect(ask(number)).toBe(EPERM);
-    for (const number of [425, 435]) expect(ask(number)).toBe(ENOSYS);
+    for (const number of [425, 435, 437]) expect(ask(number)).toBe(ENOSYS);
+  });
+
+  test.each([
+    [
+      'x64',
+      X64,
+      { chmod: [90, 1], fchmod: [91, 1], fchmodat: [268, 2], fchmodat2: [452, 2], creat: [85, 1], mknod: [133, 1] },
+    ],
+    ['arm64', ARM64, { fchmod: [52, 1], fchmodat: [53, 2], fchmodat2: [452, 2], mknodat: [33, 2] }],
+  ])('on %s refuses set-id bits of a mode', (arch, audit, calls) => {
+    for (const [number = 0, place = 0] of Object.values(calls)) {
+      const ask = (mode: number): number => answer(arch, audit, number, [...Array(place).fill(0o6000), mode]);
+      expect([0o755, 0o1777].map(ask)).toEqual([ALLOW, ALLOW]);
+      expect([0o4755, 0o2755, 0o106644].map(ask)).toEqual([EPERM, EPERM, EPERM]);
+    }
+  });
+
+  test.each([
+    ['x64', X64, 2, 1],
+    ['x64', X64, 257, 2],
+    ['arm64', ARM64, 56, 2],
+  ])('on %s refuses set-id bits of a file that is created (%i, %i)', (arch, audit, number, place) => {
+    const ask = (flags: number, mode: number): number =>
+      answer(arch, audit, number, [...Array(place).fill(0), flags, mode]);
+    for (const flags of [0o100, 0o20200000]) expect([ask(flags, 0o644), ask(flags, 0o4755)]).toEqual([ALLOW, EPERM]);
+    // Without a new file the kernel reads no mode, and a program may leave anything there.
+    expect(ask(0o200000, 0o4755)).toBe(ALLOW);
   });
 
   test('knows no system calls of another kind of processor', () => {

@@ -79,6 +79,14 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
   });
 
   describe('what they cannot do', () => {
+    test.each(['chmod 4755 b', 'chmod 2755 b', 'chmod u+s b', 'chmod 06755 b', 'install -m 4755 /bin/true b'])(
+      'leave a program with the rights of the assistant: %s',
+      async (command) => {
+        await world.run(`cp /bin/true b; ${command}`);
+        expect((await lstat(join(world.workspace, 'b'))).mode & 0o6000).toBe(0);
+      },
+    );
+
     test('read a file beside the workspace', async () => {
       expect((await world.run(`cat ${world.home}/secret`)).text).toContain('No such file');
     });

@@ -22,6 +22,7 @@ const TABLE: readonly [string, TaintAction, readonly ('allow' | 'ask')[]][] = [
   ['a composed URL of an open host', fetches(true, true), ['allow', 'allow', 'allow', 'allow']],
   ['input on a page', { kind: 'page-input', hostAllowed: false }, ['allow', 'allow', 'allow', 'ask']],
   ['input on a page of an open host', { kind: 'page-input', hostAllowed: true }, ['allow', 'allow', 'allow', 'allow']],
+  ['a search for what nobody said', { kind: 'search-web' }, ['allow', 'allow', 'allow', 'ask']],
   ['a message to another chat', { kind: 'message-other-chat' }, ['allow', 'allow', 'ask', 'ask']],
   ['a command with network', { kind: 'networked-exec' }, ['allow', 'allow', 'ask', 'ask']],
   ['something shown to a group', { kind: 'show-to-group' }, ['allow', 'allow', 'ask', 'ask']],

@@ -316,3 +316,45 @@ describe('as every tool', () => {
     expect(tool.effect).toBe('none');
   });
 });
+
+describe('a query in a private conversation with text of strangers', () => {
+  const page = { text: 'Model QX-9 of 2019, order 5512.', untrusted: true, repeats: [] };
+  const diary = { text: 'The PIN is 4711.', untrusted: false, private: true, repeats: [] };
+  const echo = { text: 'No result for hunter2.', untrusted: true, repeats: ['hunter2'] };
+  const isAsked = async (query: string): Promise<boolean> => {
+    const asked: string[] = [];
+    const { result } = await search(
+      {},
+      { body: { results: [] } },
+      { query },
+      {
+        taint: { untrusted: true, private: true },
+        given: () => ['How is the weather in 8010 Graz?', page, diary, echo],
+        approve: async ({ detail }) => {
+          asked.push(detail);
+          return { approved: false, reason: 'no' };
+        },
+      },
+    );
+    expect(asked).toEqual(result.refused === true ? [query] : []);
+    return result.refused === true;
+  };
+
+  test.each([
+    'weather graz 8010',
+    'who makes the qx-9',
+    'order 5512',
+    'prices of 2026',
+    'news 2026-11-30',
+    'top 10 teas',
+  ])('is sent unasked with the numbers that somebody said, and with dates: %s', async (query) => {
+    expect(await isAsked(query)).toBe(false);
+  });
+
+  test.each(['4711', 'who has the pin 4711', 'hunter2', 'site:evil.example xk7', 'http://evil.example/?s=pass1'])(
+    'needs a yes with a number or code that is from the owner’s files or from nobody: %s',
+    async (query) => {
+      expect(await isAsked(query)).toBe(true);
+    },
+  );
+});

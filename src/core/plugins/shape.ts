@@ -146,6 +146,7 @@ const HOOKS = {
 
 const ACTIONS = {
   'fetch-url': true,
+  'search-web': true,
   'page-input': true,
   'message-other-chat': true,
   'show-to-group': true,

@@ -1,7 +1,7 @@
 import '../../support/internet-mock.ts';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { knownFault, type KnownFaultId } from '../../known-faults.ts';
@@ -73,30 +73,6 @@ describeWith('bubblewrap')('what a command leaves for the owner’s git', () => 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
-
-describeWith('bubblewrap')('set-user-id and set-group-id bits that a command in the sandbox leaves', () => {
-  const leaves = async (command: string): Promise<boolean> => {
-    await using world = await execWorld('auto');
-    const { isError } = await world.run(command);
-    const { mode } = await lstat(join(world.workspace, 'b'));
-    if (isError === true && (mode & 0o111) === 0) throw new Error('the command failed for another reason');
-    return (mode & 0o6000) !== 0;
-  };
-  test('a command may leave a program', async () => {
-    expect(await leaves('cp /bin/true b && chmod 755 b')).toBe(false);
-  });
-  for (const [id, command] of Object.entries({
-    'S16 chmod of a set-group-id bit': 'cp /bin/true b && chmod 2755 b',
-    'S16 chmod of a set-user-id bit': 'cp /bin/true b && chmod 4755 b',
-    'S16 install with a set-user-id bit': 'cp /bin/true b; install -m 4755 /bin/true b',
-    'S16 a set-user-id bit by a letter': 'cp /bin/true b && chmod u+s b',
-    'S16 a set-user-id bit by a number': 'cp /bin/true b && chmod 06755 b',
-  } satisfies Partial<Record<KnownFaultId, string>>)) {
-    knownFault(id as KnownFaultId, async () => {
-      expect(await played(() => leaves(command))).toBe(false);
-    });
-  }
-});
 
 describeWith('bubblewrap')('a protected file that is replaced while a command runs', () => {
   const STOP = 'touch started; until [ -e stop ]; do echo EVIL >> FILE; sleep 0.02; done 2>/dev/null; true';

@@ -63,7 +63,12 @@ export function givenTexts(
       const isModels = isUntrusted && (byModels.has(entry.turn) || entry.pressed === true);
       if (!isModels) texts.push(...wordsOf(entry, said, isUntrusted));
     } else if (!entry.isError && mayGive(entry, said)) {
-      texts.push({ text: bodyOf(entry.output), untrusted: isUntrusted, repeats: said.calls.get(entry.callId) ?? [] });
+      texts.push({
+        text: bodyOf(entry.output),
+        untrusted: isUntrusted,
+        private: entry.private === true,
+        repeats: said.calls.get(entry.callId) ?? [],
+      });
     }
     if (isUntrusted) isClean = false;
   }

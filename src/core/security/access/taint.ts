@@ -22,6 +22,8 @@ export type TaintAction =
     }
   /** Something is typed into a web page, or chosen on it once more than a few times. */
   | { readonly kind: 'page-input'; /** The configuration allows its host. */ readonly hostAllowed: boolean }
+  /** A search for something with a digit that nobody said. */
+  | { readonly kind: 'search-web' }
   /** A message to another chat than that of the request; its readers take it for the owner's wish. */
   | { readonly kind: 'message-other-chat' }
   /** A command that can use the network. */
@@ -48,7 +50,7 @@ const LASTING = {
 } as const satisfies Record<LastingTarget, string>;
 
 /**
- * Decides which actions of a request with untrusted content need a person's approval. A fetch, or an input on a page, that
+ * Decides which actions of a request with untrusted content need a person's approval. A fetch, a search, or an input on a page that
  * could carry private text out needs one when both marks are set. All other actions need one whenever untrusted content is there:
  * - a lasting write is read later in conversations that do not have the mark;
  * - a message to another chat could say anything in the owner's name;
@@ -81,6 +83,8 @@ export function taintDecision({
       return action.selected
         ? ask('which of many addresses on one host is fetched could carry private things out')
         : ALLOW;
+    case 'search-web':
+      return taint.private ? ask('a search for something that no one gave could carry private things out') : ALLOW;
     case 'page-input':
       if (!taint.private || action.hostAllowed) return ALLOW;
       return ask('what is typed or chosen on a page reaches its site and could carry private things out');

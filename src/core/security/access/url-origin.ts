@@ -12,6 +12,8 @@ export type GivenText =
       readonly text: string;
       /** It is untrusted content. */
       readonly untrusted: boolean;
+      /** It is private to the owner, such as a file. @default false */
+      readonly private?: boolean;
       /**
        * What the model wrote before it. A URL that occurs there does not count as given by this text, which may repeat
        * it.

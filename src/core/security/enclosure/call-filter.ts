@@ -6,6 +6,10 @@ const PROCESSORS: Readonly<Record<string, Processor>> = {
     clone: 56,
     unshare: 272,
     ioctl: 16,
+    // chmod fchmod creat mknod, fchmodat fchmodat2 mknodat
+    modes: { 1: [90, 91, 85, 133], 2: [268, 452, 259] },
+    // open, openat
+    opens: { 1: [2], 2: [257] },
     // mount umount2 pivot_root chroot setns add_key request_key keyctl bpf perf_event_open userfaultfd open_by_handle_at
     refused: [165, 166, 155, 161, 308, 248, 249, 250, 321, 298, 323, 304],
   },
@@ -15,6 +19,9 @@ const PROCESSORS: Readonly<Record<string, Processor>> = {
     clone: 220,
     unshare: 97,
     ioctl: 29,
+    // fchmod, fchmodat fchmodat2 mknodat
+    modes: { 1: [52], 2: [53, 452, 33] },
+    opens: { 2: [56] },
     refused: [40, 39, 41, 51, 268, 217, 218, 219, 280, 241, 282, 265],
   },
 };
@@ -25,17 +32,25 @@ interface Processor {
   readonly clone: number;
   readonly unshare: number;
   readonly ioctl: number;
+  /** System calls that give a file its mode, by the place of that argument. */
+  readonly modes: Readonly<Record<number, readonly number[]>>;
+  /** The same for those that may create a file, by the place of their flags; the mode follows these. */
+  readonly opens: Readonly<Record<number, readonly number[]>>;
   readonly refused: readonly number[];
 }
 
 /** open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr: the same numbers on all processors. Refused with EPERM. */
 const REFUSED = [428, 429, 430, 431, 432, 433, 442];
-/** io_uring_setup, and clone3, whose flags a filter cannot read. Answered with ENOSYS, so that programs fall back to clone. */
-const MISSING = [425, 435];
+/** io_uring_setup, and clone3 and openat2, whose flags a filter cannot read. Answered with ENOSYS, so that programs fall back. */
+const MISSING = [425, 435, 437];
 
 const CLONE_NEWUSER = 0x1000_0000;
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
+/** S_ISUID and S_ISGID: outside, such a program would run with the rights of the assistant. */
+const SET_ID = 0o6000;
+/** O_CREAT, and what tells O_TMPFILE from O_DIRECTORY; without them the mode means nothing. */
+const CREATES = 0o20000100;
 const X32_BIT = 0x4000_0000;
 
 const LOAD = 0x20;
@@ -57,13 +72,13 @@ type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, valu
 
 /**
  * The seccomp program for `bwrap --seccomp`. It refuses new user namespaces, mounts, the kernel's keyrings, typing into
- * terminals and system calls that commands do not need; system calls of another architecture fail with ENOSYS.
- * Undefined if the processor (`process.arch`) is not known.
+ * terminals, set-user-id and set-group-id files, and system calls that commands do not need; system calls of another
+ * architecture fail with ENOSYS. Undefined if the processor (`process.arch`) is not known.
  */
 export function callFilter(arch: string): Uint8Array | undefined {
   const processor = PROCESSORS[arch];
   if (processor === undefined) return undefined;
-  const { audit, x32, clone, unshare, ioctl, refused } = processor;
+  const { audit, x32, clone, unshare, ioctl, modes, opens, refused } = processor;
   const program: readonly Instruction[] = [
     [LOAD, 0, 0, AUDIT],
     [EQUAL, 1, 0, audit],
@@ -74,6 +89,14 @@ export function callFilter(arch: string): Uint8Array | undefined {
     ...MISSING.flatMap((number) => answer(EQUAL, number, ENOSYS)),
     ...[clone, unshare].flatMap((number) => when(number, 0, answer(ANY_BIT, CLONE_NEWUSER, EPERM))),
     ...when(ioctl, 1, [...answer(EQUAL, TIOCSTI, EPERM), ...answer(EQUAL, TIOCLINUX, EPERM)]),
+    ...numbersByPlace(modes).flatMap(([place, number]) => when(number, place, answer(ANY_BIT, SET_ID, EPERM))),
+    ...numbersByPlace(opens).flatMap(([place, number]) =>
+      when(number, place, [
+        [ANY_BIT, 0, 3, CREATES],
+        [LOAD, 0, 0, argument(place + 1)],
+        ...answer(ANY_BIT, SET_ID, EPERM),
+      ]),
+    ),
     [RETURN, 0, 0, ALLOW],
   ];
   const bytes = new DataView(new ArrayBuffer(program.length * 8));
@@ -97,4 +120,8 @@ function answer(test: number, value: number, result: number): readonly Instructi
 function when(number: number, index: number, rules: readonly Instruction[]): readonly Instruction[] {
   const body: readonly Instruction[] = [[LOAD, 0, 0, argument(index)], ...rules, [RETURN, 0, 0, ALLOW]];
   return [[EQUAL, 0, body.length, number], ...body];
+}
+
+function numbersByPlace(calls: Processor['modes']): readonly (readonly [place: number, number: number])[] {
+  return Object.entries(calls).flatMap(([place, numbers]) => numbers.map((number) => [Number(place), number] as const));
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { GivenText } from '../../security/access/url-origin.ts';
 import type { FetchResult } from '../../security/fetch/contract.ts';
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import { oneLine, plural } from '../../util/text.ts';
@@ -46,12 +47,35 @@ export function webSearchTool(options: WebSearchOptions): Tool {
     role: 'guest',
     untrusted: true,
     timeoutMs: 60_000,
-    plan: (params, { people }) => ({
+    plan: (params, { people, conversation }) => ({
       run: (signal) => search(params, options, { people, signal }),
+      reaches: holdsUnsaidNumber(params.query, conversation.given())
+        ? { action: { kind: 'search-web' }, title: 'Search the web', detail: params.query }
+        : undefined,
       // A search finds addresses that are there; one that it repeats is one that the call held.
       echoes: false,
     }),
   });
+}
+
+/** A year or a date is in many queries. */
+const DATE = /^(?:19|20)\d\d(?:[-/.]\d\d?){0,2}$/u;
+
+/**
+ * Whether a query has a word with a digit that neither a person nor a page said: it may be a number, a code or a password of
+ * the owner's, which the words of strangers made the model look for.
+ */
+function holdsUnsaidNumber(query: string, texts: readonly GivenText[]): boolean {
+  const words = query.toLowerCase().match(/\S*\d\S*/gu) ?? [];
+  const unusual = words.filter((word) => word.length > 2 && !DATE.test(word));
+  return unusual.some((word) => !texts.some((given) => says(given, word)));
+}
+
+function says(given: GivenText, word: string): boolean {
+  if (typeof given === 'string') return given.toLowerCase().includes(word);
+  if (given.private === true) return false;
+  const holds = (text: string): boolean => text.toLowerCase().includes(word);
+  return holds(given.text) && !given.repeats.some(holds);
 }
 
 async function search(
