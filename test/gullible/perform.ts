@@ -61,7 +61,8 @@ function questionsIn({ world }: Stage): readonly string[] {
       /^(?:[^\n]*\?)/u.test(text) &&
       (text.includes('/approve ') || /(?:llowed by|Expired|Cancelled)[^\n]*$/u.test(text));
     if (!isQuestion || text.startsWith('Rewrite MEMORY.md')) return [];
-    const file = sent[n - 1]?.file;
+    // Another message, such as a line of progress, may come between the two.
+    const file = sent.slice(Math.max(0, n - 3), n).findLast((one) => one.file !== undefined)?.file;
     return [file === undefined ? text : `${text}\n${Buffer.from(file.bytes).toString('utf8').slice(-400)}`];
   });
 }
