@@ -93,18 +93,13 @@ function valuesOf({ name, end, body }: Found & { readonly body: string }): reado
   return found;
 }
 
-/** In order and without overlaps: what overlaps is one place, named after what comes first in the given order. */
+/** In order and without overlaps: what overlaps is one place, named after what begins first. */
 function merged(found: readonly Found[]): readonly Found[] {
-  const places: (Found & { readonly rank: number })[] = [];
-  for (const each of found
-    .map((one, rank) => ({ ...one, rank }))
-    .sort((a, b) => a.start - b.start || a.rank - b.rank)) {
+  const places: Found[] = [];
+  for (const each of found.toSorted((a, b) => a.start - b.start)) {
     const last = places.at(-1);
     if (last === undefined || each.start >= last.end) places.push(each);
-    else {
-      const first = each.rank < last.rank ? each : last;
-      places[places.length - 1] = { ...first, start: last.start, end: Math.max(last.end, each.end) };
-    }
+    else places[places.length - 1] = { ...last, end: Math.max(last.end, each.end) };
   }
   return places;
 }
