@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { failureLine } from './result.ts';
 
 export type ParsedArguments =
   | { readonly ok: true; readonly params: Record<string, unknown> }
@@ -25,6 +26,15 @@ export function parseArguments(schema: z.ZodObject, text: string): ParsedArgumen
       problem: 'Nothing was done: the arguments must be a JSON object. Call the tool again with one.',
     };
   }
+  try {
+    return fitted(schema, given);
+  } catch (error) {
+    // The schema of a tool that comes from elsewhere may do anything.
+    return { ok: false, problem: `The arguments could not be checked, so nothing was done: ${failureLine(error)}` };
+  }
+}
+
+function fitted(schema: z.ZodObject, given: object): ParsedArguments {
   const asGiven = schema.safeParse(given);
   // A tool of an MCP server may take fields that its schema doesn't name.
   if (asGiven.success && schema.def.catchall !== undefined) return { ok: true, params: asGiven.data };

@@ -77,17 +77,17 @@ export interface ToolRunOptions {
 interface Ready {
   readonly tool: Tool;
   readonly params: Record<string, unknown>;
+  /** What the tool says that it is about. */
+  readonly about: () => Plan['about'];
 }
 
 /** Why a call cannot be made. */
 interface Problem {
   /** Undefined: there is none of that name. */
-  readonly tool?: Tool;
+  readonly tool: Tool | undefined;
   readonly problem: string;
-  /** Its role may not call it. */
-  readonly isRefused?: boolean;
-  /** The arguments do not fit. */
-  readonly isMisfit?: boolean;
+  /** Its role may not call it; what it is about is for receipts. */
+  readonly refused?: Pick<Ready, 'about'>;
 }
 
 type Verdict = Pick<AuditDraft, 'decision'> & Partial<Pick<AuditDraft, 'reason' | 'approval'>>;
@@ -107,16 +107,21 @@ export class ToolRegistry extends ToolTable {
   /** Makes a call. Rejects only when `beforeEffect` or `audit` does. */
   async run(call: RequestedCall, context: ToolContext, options: ToolRunOptions = {}): Promise<ToolResult> {
     const ready = this.#ready(call, context);
+    const { tool } = ready;
     if ('problem' in ready) {
-      if (ready.isRefused === true) await this.#audit(call, context, { decision: 'refused', reason: ready.problem });
+      const { problem, refused } = ready;
       const name = call.name.slice(0, LONGEST_NAME);
-      const result = ready.isRefused === true ? refusedResult(name, ready.problem) : uncallable(name, ready);
-      const about = ready.isRefused === true ? aboutUnplanned(ready.tool, call, context) : undefined;
-      return await this.#finish(result, { tool: ready.tool, planned: { about } }, context);
+      if (refused === undefined) return await this.#finish(uncallable(name, ready), { tool, planned: {} }, context);
+      await this.#audit(call, context, { decision: 'refused', reason: problem });
+      return await this.#finish(refusedResult(name, problem), { tool, planned: { about: refused.about() } }, context);
     }
     const planned = await this.#plan(ready, context);
     const result = await this.#perform(call, { ready, planned }, context, options);
-    return await this.#finish(result, { tool: ready.tool, planned: withAbout(planned, ready, context) }, context);
+    return await this.#finish(
+      result,
+      { tool, planned: { ...planned, about: planned.about ?? ready.about() } },
+      context,
+    );
   }
 
   /** Decides whether a call is allowed, refused, or needs a person's approval. Runs nothing. Never rejects. */
@@ -134,7 +139,7 @@ export class ToolRegistry extends ToolTable {
     if ('problem' in ready) return this.#effects(ready.tool, undefined, became);
     const planned = await this.#plan(ready, context);
     await close(planned);
-    return this.#effects(ready.tool, withAbout(planned, ready, context).about, became);
+    return this.#effects(ready.tool, planned.about ?? ready.about(), became);
   }
 
   /** Plans a call that the turn and its skills allow; of any other nothing is looked at. */
@@ -232,23 +237,28 @@ export class ToolRegistry extends ToolTable {
   }
 
   /** Finds the tool and parses its arguments. */
-  #ready(call: RequestedCall, { call: { sessionKey }, person }: ToolContext): Ready | Problem {
+  #ready(call: RequestedCall, context: ToolContext): Ready | Problem {
+    const { person } = context;
+    const { sessionKey } = context.call;
     const tool = this.named(call.name, sessionKey);
     if (tool === undefined) {
       const known = this.specs(person.role, sessionKey).map(({ name }) => name);
       const guess = nearest(call.name, known);
       const all = known.length === 0 ? 'There are none here.' : `There are: ${known.join(', ')}.`;
       const hint = guess === undefined ? all : `Did you mean ${guess}?`;
-      return { problem: `There is no tool named ${call.name.slice(0, LONGEST_NAME)}. ${hint}` };
+      return { tool, problem: `There is no tool named ${call.name.slice(0, LONGEST_NAME)}. ${hint}` };
     }
+    const parsed = parseArguments(tool.parameters, call.arguments);
+    const about = (): Plan['about'] => {
+      try {
+        return parsed.ok ? tool.about?.(parsed.params, context) : undefined;
+      } catch {
+        return undefined;
+      }
+    };
     const refused = this.#refusal(tool, person);
-    if (refused !== null) return { tool, problem: refused, isRefused: true };
-    try {
-      const parsed = parseArguments(tool.parameters, call.arguments);
-      return parsed.ok ? { tool, params: parsed.params } : { tool, problem: parsed.problem, isMisfit: true };
-    } catch (error) {
-      return { tool, problem: `The arguments could not be checked, so nothing was done: ${failureLine(error)}` };
-    }
+    if (refused !== null) return { tool, problem: refused, refused: { about } };
+    return parsed.ok ? { tool, params: parsed.params, about } : { tool, problem: parsed.problem };
   }
 
   /** The reason why a role may not call a tool. A trusted person in a direct chat also reads how to get an owner, if there is none. */
@@ -332,34 +342,6 @@ async function plan({ tool, params }: Ready, context: ToolContext, clock: Clock)
   } catch (error) {
     void planning.then(close, () => {});
     return { denied: failureLine(error) };
-  }
-}
-
-/** What of a plan is needed when the call is over; the tool itself says what a call is about whose plan doesn't. */
-function withAbout(
-  { about, echoes }: Pick<Plan, 'about' | 'echoes'>,
-  { tool, params }: Ready,
-  context: ToolContext,
-): Pick<Plan, 'about' | 'echoes'> {
-  try {
-    return { echoes, about: about ?? tool.about?.(params, context) };
-  } catch {
-    return { echoes };
-  }
-}
-
-/** What a call that is refused before it is planned would have been about, for receipts. */
-function aboutUnplanned(
-  tool: Tool | undefined,
-  { arguments: given }: RequestedCall,
-  context: ToolContext,
-): Plan['about'] {
-  if (tool?.about === undefined) return undefined;
-  try {
-    const parsed = parseArguments(tool.parameters, given);
-    return parsed.ok ? tool.about(parsed.params, context) : undefined;
-  } catch {
-    return undefined;
   }
 }
 

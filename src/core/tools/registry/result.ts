@@ -26,13 +26,13 @@ export function refusedResult(title: string, output: string): ToolResult {
   return { ...errorResult(title, output), refused: true };
 }
 
-/** A result for a call that could not be prepared; of arguments that do not fit (`isMisfit`), people read one sentence. */
+/** A result for a call that could not be prepared; of arguments that do not fit the tool, people read one sentence. */
 export function uncallable(
   name: string,
-  { problem, isMisfit }: { readonly problem: string; readonly isMisfit?: boolean },
+  { tool, problem }: { readonly tool: Tool | undefined; readonly problem: string },
 ): ToolResult {
   const failure = `The arguments for ${name} were wrong, so nothing was done. The model is told what to correct.`;
-  return { ...errorResult(name, problem), ...(isMisfit === true ? { failure } : {}) };
+  return { ...errorResult(name, problem), ...(tool === undefined ? {} : { failure }) };
 }
 
 /** The result of a call that started and was cut off. */
