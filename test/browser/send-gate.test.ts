@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SendingRequest } from '../../src/core/security/proxy/contract.ts';
+import type { SendingRequest } from '../../src/core/security/proxy.ts';
 import { SendGate } from '../../src/extensions/browser/send-gate.ts';
 import { sendingText } from '../../src/extensions/browser/sent-text.ts';
 import type { ApprovalAnswer, ApprovalRequest } from '../../src/core/tools/tool.ts';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  Agent,
   request as ask,
   type IncomingHttpHeaders,
   type IncomingMessage,
@@ -10,8 +11,12 @@ import {
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import type { GuardedProxyOptions, RunningProxy, SendingRequest } from '../../src/core/security/proxy/contract.ts';
-import { startGuardedProxy } from '../../src/core/security/proxy/proxy.ts';
+import {
+  startGuardedProxy,
+  type GuardedProxyOptions,
+  type RunningProxy,
+  type SendingRequest,
+} from '../../src/core/security/proxy.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { readBody } from '../support/http.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -119,8 +124,8 @@ export async function proxyWorld(
 }
 
 /** Asks over a connection that there is. */
-export async function askOver(socket: Socket, path: string, sent: Sent = {}): Promise<Answer> {
-  return await answerOf({ createConnection: () => socket, path }, sent);
+export async function askOver(by: Socket | Agent, path: string, sent: Sent = {}): Promise<Answer> {
+  return await answerOf({ ...(by instanceof Agent ? { agent: by } : { createConnection: () => by }), path }, sent);
 }
 
 async function answerOf(where: RequestOptions, { method = 'GET', headers = {}, body }: Sent): Promise<Answer> {
