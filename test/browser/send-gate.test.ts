@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SendingRequest } from '../../src/core/security/proxy.ts';
-import { SendGate } from '../../src/extensions/browser/send-gate.ts';
-import { sendingText } from '../../src/extensions/browser/sent-text.ts';
+import { SendGate, sendingText } from '../../src/extensions/browser/send-gate.ts';
 import type { ApprovalAnswer, ApprovalRequest } from '../../src/core/tools/tool.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
@@ -103,11 +102,11 @@ describe('What a page wants to send', () => {
 });
 
 describe('The question shows what is sent', () => {
-  const shown = (type: string, body: string | Uint8Array): string =>
+  const shown = (type: string, body: string | Uint8Array): Promise<string> =>
     sendingText(request({ 'content-type': type }, { body: Buffer.from(body) }), `${SITE}/cart`);
 
-  test('with its method, its address and the page', () => {
-    expect(shown('', '')).toBe(`POST ${SITE}/order\nfrom the page ${SITE}/cart\nIt sends nothing else.`);
+  test('with its method, its address and the page', async () => {
+    expect(await shown('', '')).toBe(`POST ${SITE}/order\nfrom the page ${SITE}/cart\nIt sends nothing else.`);
   });
 
   test.each([
@@ -121,12 +120,13 @@ describe('The question shows what is sent', () => {
       '------WebKitFormBoundaryAb\r\nContent-Disposition: form-data; name="who"\r\n\r\nMüng\r\n------WebKitFormBoundaryAb\r\nContent-Disposition: form-data; name="cv"; filename="cv.pdf"\r\nContent-Type: application/pdf\r\n\r\n12345\r\n------WebKitFormBoundaryAb--\r\n',
       '  who: Müng\n  cv: the file cv.pdf, 5 bytes',
     ],
-  ])('as %s', (_, type, body, part) => {
-    expect(shown(type, body)).toContain(part);
+    ['a form that is none', 'multipart/form-data; boundary=x', 'name=\none', '  name=\n  one'],
+  ])('as %s', async (_, type, body, part) => {
+    expect(await shown(type, body)).toContain(part);
   });
 
-  test('and how much more there is of what is too long', () => {
-    const text = shown('text/plain', 'x'.repeat(10_000));
+  test('and how much more there is of what is too long', async () => {
+    const text = await shown('text/plain', 'x'.repeat(10_000));
     expect(text.length).toBeLessThan(3_000);
     expect(text).toMatch(/\(and 7502 more characters\)$/u);
   });

@@ -18,33 +18,39 @@ const REFUSED = 'Not everything that the page wanted was let through; what was n
 /** What the model reads of a page: the tree first, then what happened beside it. */
 export async function pageResult(
   did: string,
-  acted: Acted,
-  {
-    ports,
-    context,
-    isPrivate,
-  }: { readonly ports: ResultPorts; readonly context: ToolContext; readonly isPrivate: boolean },
+  { url, title, snapshot, notes, error, refusals, image }: Acted,
+  { ports, context }: { readonly ports: ResultPorts; readonly context: ToolContext },
 ): Promise<ToolResult> {
-  const { view, error, refusals, image } = acted;
-  const beside = [
-    ...view.notes.map((note) => `- ${note}`),
-    ...(refusals.length === 0 ? [] : ['refused:', ...refusals.map((sentence) => `- ${sentence}`)]),
-  ].join('\n');
-  const page = await shown(view.snapshot, { ports, context });
+  const listed = refusals.length === 0 ? [] : ['refused:', ...refusals.map((sentence) => `- ${sentence}`)];
+  const beside = [...notes.map((note) => `- ${note}`), ...listed].join('\n');
+  const page = await pageText(snapshot, { ports, context });
   const output = [error === undefined ? '' : `It failed: ${error}`, page.text, cut(beside, MARGIN)];
-  const media = image === undefined ? undefined : await screenshot(image, ports);
+  // What came out of the sandbox may be no picture.
+  const picture = Buffer.from(image ?? '', 'base64');
+  const mediaType = imageType(picture);
   return {
     title: did,
     output: output.filter((part) => part !== '').join('\n\n'),
-    metadata: { url: view.url, title: view.title, ...(page.left > 0 ? { truncated: true, left: page.left } : {}) },
+    metadata: { url, title, ...(page.left > 0 ? { truncated: true, left: page.left } : {}) },
     ...(refusals.length === 0 ? {} : { note: REFUSED }),
     ...(error === undefined ? {} : { isError: true }),
-    ...(isPrivate ? { private: true } : {}),
-    ...(media === undefined ? {} : { media: [media] }),
+    ...(mediaType === undefined
+      ? {}
+      : {
+          media: [
+            {
+              kind: 'image',
+              mediaType,
+              path: await ports.keepImage(picture),
+              name: 'screenshot.jpg',
+              size: picture.length,
+            },
+          ],
+        }),
   };
 }
 
-async function shown(
+async function pageText(
   snapshot: string,
   { ports: { maxChars, spill }, context }: { readonly ports: ResultPorts; readonly context: ToolContext },
 ): Promise<{ readonly text: string; readonly left: number }> {
@@ -57,16 +63,4 @@ async function shown(
   const kept = await spill(context.call, snapshot).catch(() => undefined);
   const where = kept === undefined ? '' : `; the whole is in a file that read_file shows in pages: ${kept}`;
   return { text: `${text}\n\n(${left} more characters of this page${where})`, left };
-}
-
-/** Undefined: what came out of the sandbox is no picture. */
-async function screenshot(
-  base64: string,
-  { keepImage }: ResultPorts,
-): Promise<NonNullable<ToolResult['media']>[number] | undefined> {
-  const bytes = Buffer.from(base64, 'base64');
-  const mediaType = imageType(bytes);
-  if (mediaType === undefined) return undefined;
-  const path = await keepImage(bytes);
-  return { kind: 'image', mediaType, path, name: 'screenshot.jpg', size: bytes.length };
 }

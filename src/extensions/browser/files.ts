@@ -1,21 +1,28 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import {
-  type ApprovalRequest,
   callerOf,
-  type Denied,
   errorResult,
   escapeControlChars,
-  type FileAccess,
-  type GuardedFetch,
   openAllowed,
   readWhole,
+  writeThrough,
+  type ApprovalRequest,
+  type Denied,
+  type FileAccess,
+  type GuardedFetch,
+  type Plan,
   type ToolContext,
   type ToolResult,
-  writeThrough,
 } from '../../core/api-tools.ts';
 import { AppError, errorMessage, megabytes, plural } from '../../core/api.ts';
-import type { Acted, Browser } from './browser.ts';
+import type { Browsers } from './browsers.ts';
+import type { PageRequest } from './pages.ts';
+
+interface FilePorts {
+  readonly files: FileAccess;
+  readonly context: ToolContext;
+}
 
 const MOST_DOWNLOAD = 50_000_000;
 const DOWNLOAD_MS = 110_000;
@@ -38,7 +45,7 @@ export function downloadPath(url: string, path: string | undefined): string {
 export async function downloadQuestion(
   url: string,
   path: string,
-  { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
+  { files, context }: FilePorts,
 ): Promise<ApprovalRequest | Denied> {
   try {
     using place = await files.guard.openInside(path, 'write', callerOf(context));
@@ -50,31 +57,27 @@ export async function downloadQuestion(
   }
 }
 
-/** Fetches the file with the cookies that the browser has for its address, and writes it. */
+/** Fetches the file with the cookies that a running browser has for its address, and writes it. */
 export async function download(
-  { url, path }: { readonly url: string; readonly path: string },
-  {
-    files,
-    fetch,
-    browser,
-    context,
-  }: {
-    readonly files: FileAccess;
-    readonly fetch: GuardedFetch;
-    /** Undefined: none runs, so there are no cookies. */
-    readonly browser: Browser | undefined;
-    readonly context: ToolContext;
-  },
+  url: string,
+  path: string,
+  { files, fetch, browsers, context }: FilePorts & { readonly fetch: GuardedFetch; readonly browsers: Browsers },
 ): Promise<ToolResult> {
   const title = `download ${path}`;
-  const { cookies = '' } = (await browser?.act({ act: 'cookies', url }, context, false)) ?? {};
-  const answer = await fetch.fetchGuarded(url, {
-    signal: context.signal,
-    headers: cookies === '' ? {} : { cookie: cookies },
+  const { signal, call } = context;
+  const acted =
+    browsers.get(call.sessionKey) === undefined
+      ? undefined
+      : await browsers.use(call.sessionKey, { starts: false, signal }, (browser) =>
+          browser.act({ action: 'cookies', url }, context, false),
+        );
+  const cookie = acted?.cookies ?? '';
+  const { status, bytes, truncated, headers } = await fetch.fetchGuarded(url, {
+    signal,
+    headers: cookie === '' ? {} : { cookie },
     maxBytes: MOST_DOWNLOAD,
     timeoutMs: DOWNLOAD_MS,
   });
-  const { status, bytes, truncated, headers } = answer;
   if (status >= 400)
     return errorResult(title, `The server answered with status ${status}. Nothing was written.`, { status });
   if (truncated) return errorResult(title, `It is larger than ${megabytes(MOST_DOWNLOAD)}. Nothing was written.`);
@@ -88,38 +91,34 @@ export async function download(
   };
 }
 
-/** Giving a file to a page is always asked about. `hash`: of what would be given; a yes covers this content alone. */
+/** Giving a file to a page is always asked about; a yes covers this content on this page alone. */
 export async function uploadQuestion(
   path: string,
   page: string,
-  { files, context }: { readonly files: FileAccess; readonly context: ToolContext },
-): Promise<{ readonly asks: ApprovalRequest; readonly hash: string } | Denied> {
+  { files, context }: FilePorts,
+): Promise<Required<Pick<Plan, 'asks' | 'covers'>> | Denied> {
   try {
     using place = await files.guard.openInside(path, 'read', callerOf(context));
     const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
     const reason = place.asks ?? 'the page and its site can read the file from then on';
     const { bytes } = await readWhole(place, path, context);
-    const hash = createHash('sha256').update(bytes).digest('hex');
-    return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, hash };
+    const file = createHash('sha256').update(bytes).digest('hex');
+    return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, covers: { page, file } };
   } catch (error) {
     return { denied: errorMessage(error) };
   }
 }
 
-export async function upload(
-  { path, ref }: { readonly path: string; readonly ref: string | undefined },
-  { files, browser, context }: { readonly files: FileAccess; readonly browser: Browser; readonly context: ToolContext },
-): Promise<Acted> {
+/** The file that is given to a page. */
+export async function uploadedFile(path: string, { files, context }: FilePorts): Promise<PageRequest['file']> {
   using place = await openAllowed(files.guard, { path, access: 'read' }, context);
   const { bytes, path: real } = await readWhole(place, path, context);
   if (bytes.length > MOST_UPLOAD) {
-    throw new AppError(
-      'browser-upload',
-      `${path} has ${plural(bytes.length, 'byte')}; at most ${megabytes(MOST_UPLOAD)} are given to a page.`,
-    );
+    const size = plural(bytes.length, 'byte');
+    const why = `${path} has ${size}; at most ${megabytes(MOST_UPLOAD)} are given to a page.`;
+    throw new AppError('browser-upload', why);
   }
-  const file = { name: basename(real), base64: bytes.toString('base64') };
-  return await browser.act({ act: 'upload', ref, file }, context, true);
+  return { name: basename(real), base64: bytes.toString('base64') };
 }
 
 function decoded(text: string): string {

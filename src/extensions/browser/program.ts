@@ -1,7 +1,22 @@
 import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
-import type { BrowserProgram } from './enclosure.ts';
+import { assistantCommand, type HomePaths, z } from '../../core/api.ts';
+
+/** Where the parts of a browser are. */
+export interface BrowserProgram {
+  /** The folder of playwright-core. */
+  readonly library: string;
+  /** Chromium or Chrome. */
+  readonly executable: string;
+}
+
+/** Something is not there. */
+export interface Lacking {
+  /** One sentence. */
+  readonly reason: string;
+  /** What gives it, as a command where there is one; without a full stop. */
+  readonly remedy: string;
+}
 
 /** The one version of the library that drives browsers, as its registry names it. */
 export const LIBRARY = {
@@ -32,41 +47,25 @@ const INSTALLERS = [
   ['/usr/bin/zypper', 'zypper install chromium'],
 ] as const;
 
-export type FoundBrowser =
-  | { readonly found: BrowserProgram }
-  | {
-      readonly found: null;
-      readonly lacks: 'library' | 'executable';
-      /** One sentence. */
-      readonly reason: string;
-      /** What gives it, as a command where there is one; without a full stop. */
-      readonly remedy: string;
-    };
-
 /** The folder into which the library is installed, below the folder of browsers. */
 export function libraryFolder(browserFolder: string): string {
   return join(browserFolder, 'program', 'node_modules', LIBRARY.name);
 }
 
-/** Looks for what the tool needs. `executable`: the configured program; null: the first of the usual places. */
-export function findBrowser(library: string, executable: string | null, install: string): FoundBrowser {
-  const version = versionOf(library);
-  if (version !== LIBRARY.version) {
-    const reason =
-      version === null
-        ? `${LIBRARY.name} is not installed.`
-        : `${LIBRARY.name} ${version} is installed, but ${LIBRARY.version} is needed.`;
-    return { found: null, lacks: 'library', reason, remedy: install };
-  }
+/** What the tool would use in this home; otherwise the first thing that it lacks. */
+export function findBrowser(
+  { executable }: { readonly executable: string | null },
+  { browser }: Pick<HomePaths, 'browser'>,
+): BrowserProgram | Lacking {
+  const library = libraryFolder(browser);
+  const reason = libraryTrouble(library);
+  if (reason !== null) return { reason, remedy: assistantCommand('tools install browser') };
   const program = findExecutable(executable);
-  if (typeof program === 'string') return { found: { library, executable: program } };
-  return { found: null, lacks: 'executable', ...program };
+  return typeof program === 'string' ? { library, executable: program } : program;
 }
 
-/** Chromium or Chrome of this machine; otherwise why there is none, and what gives one. */
-export function findExecutable(
-  executable: string | null,
-): string | { readonly reason: string; readonly remedy: string } {
+/** Chromium or Chrome of this machine; null: the first of the usual places. */
+export function findExecutable(executable: string | null): string | Lacking {
   const program = executable ?? PLACES.find(isExecutable);
   const remedy = INSTALLERS.find(([path]) => existsSync(path))?.[1] ?? 'install Chromium or Chrome';
   if (program === undefined) return { reason: 'There is no Chromium or Chrome on this machine.', remedy };
@@ -79,12 +78,16 @@ export function findExecutable(
 
 const facts = z.object({ version: z.string() });
 
-function versionOf(folder: string): string | null {
+/** Why the library in this folder is not used, as a sentence; null: it is the right one. */
+export function libraryTrouble(folder: string): string | null {
+  let version: string;
   try {
-    return facts.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).version;
+    ({ version } = facts.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))));
   } catch {
-    return null;
+    return `${LIBRARY.name} is not installed.`;
   }
+  if (version === LIBRARY.version) return null;
+  return `${LIBRARY.name} ${version} is installed, but ${LIBRARY.version} is needed.`;
 }
 
 function isExecutable(path: string): boolean {

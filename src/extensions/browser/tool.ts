@@ -1,0 +1,138 @@
+import {
+  type DeclaredAction,
+  defineTool,
+  type EffectTarget,
+  escapeControlChars,
+  fetchAction,
+  type FileAccess,
+  type GuardedFetch,
+  type Planned,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+  withScheme,
+} from '../../core/api-tools.ts';
+import { cut } from '../../core/api.ts';
+import type { Browsers } from './browsers.ts';
+import { download, downloadPath, downloadQuestion, uploadedFile, uploadQuestion } from './files.ts';
+import { pageResult, type ResultPorts } from './page-result.ts';
+import { DESCRIPTION, missing, parameters, type BrowserParams } from './spec.ts';
+
+export interface BrowserToolOptions extends ResultPorts {
+  readonly browsers: Browsers;
+  readonly fetch: GuardedFetch;
+  readonly files: FileAccess;
+}
+
+type Action = BrowserParams['action'];
+
+/** What is chosen on a page, as its answer can tell which of many it was. */
+const CHOICES: ReadonlySet<Action> = new Set(['click', 'select', 'press', 'back', 'scroll']);
+/** What a page may send something after: the owner is then asked. */
+const ACTS: ReadonlySet<Action> = new Set(['click', 'type', 'select', 'press', 'upload']);
+const LONGEST_SHOWN = 2_000;
+
+/**
+ * The tool `browser`: pages in a browser of the session's own, in a sandbox, behind the guarded proxy. Its results are
+ * untrusted. What is typed is asked about like an address that the model composed; what pages send, downloads and uploads
+ * are always asked about.
+ */
+export function browserTool(options: BrowserToolOptions): Tool {
+  const { browsers, fetch, files } = options;
+  return defineTool({
+    name: 'browser',
+    description: DESCRIPTION,
+    parameters,
+    effect: 'effect',
+    role: 'owner',
+    // It waits for people in the middle of a call, and has deadlines of its own.
+    waits: true,
+    untrusted: true,
+    plan: async (params, context): Promise<Planned> => {
+      const { action, path } = params;
+      const url = withScheme(params.url ?? '');
+      const target = downloadPath(url, path);
+      const about: readonly EffectTarget[] = action === 'download' ? [{ kind: 'file', target }] : [];
+      const problem = missing(params);
+      if (problem !== null) return { denied: problem, about };
+      const run = (signal: AbortSignal): Promise<ToolResult> =>
+        perform({ ...params, url }, { ...context, signal }, options);
+      if (action === 'open' || action === 'download') {
+        const checked = await fetch.checkUrl(url);
+        if (checked.decision === 'deny') return { denied: checked.reason, about };
+        const opens = await fetchAction(url, { fetch, conversation: context.conversation });
+        const reaches = { ...opens, title: 'Open a web page' };
+        if (action === 'open') return { run, reaches, about };
+        const asks = await downloadQuestion(checked.url, target, { files, context });
+        return 'denied' in asks ? { ...asks, about } : { run, asks, reaches, about };
+      }
+      const page = browsers.get(context.call.sessionKey)?.view.url ?? 'about:blank';
+      if (action === 'upload') {
+        const given = await uploadQuestion(path ?? '', page, { files, context });
+        return 'denied' in given ? { ...given, about } : { ...given, run, about };
+      }
+      return { run, covers: { page }, reaches: await inputAction(params, context, options), about };
+    },
+  });
+}
+
+/** `url` has a scheme. */
+async function perform(
+  { action, allowSending = false, ...params }: BrowserParams & { readonly url: string },
+  context: ToolContext,
+  options: BrowserToolOptions,
+): Promise<ToolResult> {
+  const { browsers, files } = options;
+  const { url, path = '' } = params;
+  const { sessionKey } = context.call;
+  const { signal, approval } = context;
+  if (action === 'close') {
+    await browsers.close(sessionKey);
+    const output = 'The browser is closed. Its logins are kept for this conversation.';
+    return { title: 'closed the browser', output, metadata: {} };
+  }
+  if (action === 'download') return await download(url, downloadPath(url, params.path), { ...options, context });
+  const isChoice = CHOICES.has(action);
+  const before = browsers.get(sessionKey)?.view.url ?? 'about:blank';
+  context.people.progress(`browser: ${action}`);
+  return await browsers.use(sessionKey, { starts: action === 'open', signal }, async (browser) => {
+    const isAllowed = approval !== null && (isChoice || action === 'type');
+    if (isChoice || isAllowed) browsers.chose(sessionKey, before, isAllowed);
+    const file = action === 'upload' ? await uploadedFile(path, { files, context }) : undefined;
+    const acted = await browser.act({ ...params, action, file }, context, ACTS.has(action) || allowSending);
+    const site = URL.canParse(acted.url) ? new URL(acted.url).host : acted.url;
+    const did = action === 'open' ? `opened ${site}` : `${action} on ${site}`;
+    const result = await pageResult(did, acted, { ports: options, context });
+    return browser.isPersonal ? { ...result, private: true } : result;
+  });
+}
+
+/** What typing, or one more choice on a site, would carry to it; undefined: nothing that has to be asked about. */
+async function inputAction(
+  params: BrowserParams,
+  { call }: ToolContext,
+  { browsers, fetch }: BrowserToolOptions,
+): Promise<DeclaredAction | undefined> {
+  const { action, ref = '', text = '', fields } = params;
+  const view = browsers.get(call.sessionKey)?.view;
+  if (view === undefined) return undefined;
+  const isType = action === 'type';
+  if (!isType && !(CHOICES.has(action) && browsers.isUsedUp(call.sessionKey, view.url))) return undefined;
+  const checked = await fetch.checkUrl(view.url);
+  const hostAllowed = checked.decision === 'allow' && checked.opened;
+  const { host } = URL.canParse(view.url) ? new URL(view.url) : { host: view.url };
+  const given = isType ? (fields ?? [{ ref, text }]) : [{ ref, text: `${action} ${text}`.trim() }];
+  const shown = given.map((one) => `${elementLine(view.snapshot, one.ref)}: ${one.text}`);
+  return {
+    action: { kind: 'page-input', hostAllowed },
+    title: isType ? `Type into a page of ${host}` : `Go on using the pages of ${host}`,
+    detail: [cut(view.url, LONGEST_SHOWN), ...shown].map(escapeControlChars).join('\n'),
+  };
+}
+
+/** An element as the newest snapshot calls it, for people. */
+function elementLine(snapshot: string, ref: string): string {
+  const line = snapshot.split('\n').find((one) => one.includes(`[ref=${ref}]`)) ?? '';
+  const words = line.replace(/\s*\[ref=.*$/u, '').replace(/^\s*-\s*/u, '');
+  return words === '' ? 'the page' : cut(words, 200);
+}
