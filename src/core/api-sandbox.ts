@@ -2,6 +2,6 @@
 export type { GuardedProxyOptions, RunningProxy, SendingRequest } from './security/proxy.ts';
 export { runEnclosed } from './security/enclosure/enclosure.ts';
 export type { EnclosedProcess } from './security/enclosure/enclosure.ts';
-export { probeSandbox } from './security/enclosure/probe.ts';
+export { packageRemedy, probeSandbox } from './security/enclosure/probe.ts';
 export { createSandbox, type Sandbox } from './security/enclosure/sandbox.ts';
 export { ByteLines } from './util/byte-lines.ts';

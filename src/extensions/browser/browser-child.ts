@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createConnection, createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import type { BrowserContext, BrowserType } from 'playwright-core';
 import { firstLine, Pages, type PageRequest } from './pages.ts';
@@ -9,21 +11,11 @@ import { firstLine, Pages, type PageRequest } from './pages.ts';
  * The program of the child process that `Browser` starts in the sandbox: a browser and the way from it to the proxy, which
  * browsers do not find on a unix socket. Each line of JSON on standard input asks for something and is answered by one
  * line. It ends with its input. It imports nothing from outside of its folder, because nothing else is there.
+ *
+ * Its arguments: the folder of playwright-core, the browser's program, the unix socket of the proxy, which is the only way
+ * out, and the key of the proxy (`RunningProxy`). The profile lies in the working directory.
  */
-
-/** What it is started with, as JSON in its only argument. */
-export interface ChildOptions {
-  /** `index.mjs` of playwright-core. */
-  readonly library: string;
-  /** The browser's program. */
-  readonly executable: string;
-  /** Folder for its profile. */
-  readonly profile: string;
-  /** The unix socket of the proxy: the only way out. */
-  readonly socket: string;
-  /** The key of the proxy, see `RunningProxy`. */
-  readonly keyHash: string;
-}
+const [library = '', executable = '', socket = '', keyHash = ''] = process.argv.slice(2);
 
 const START_MS = 25_000;
 
@@ -41,15 +33,7 @@ const FLAGS: readonly string[] = [
 /** Passes what comes to a port of 127.0.0.1 on to a unix socket. Returns the port. */
 async function startBridge(path: string): Promise<number> {
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const proxy = createConnection({ path, allowHalfOpen: true });
-    client.pipe(proxy).pipe(client);
-    for (const [one, other] of [
-      [client, proxy],
-      [proxy, client],
-    ] as const) {
-      one.on('error', () => other.destroy());
-      one.once('close', () => other.destroy());
-    }
+    pipeline(client, createConnection({ path, allowHalfOpen: true }), client, () => {});
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -57,10 +41,12 @@ async function startBridge(path: string): Promise<number> {
 }
 
 /** Chromium's own sandbox needs namespaces and a writable /proc, which there are not in bubblewrap. */
-async function launch({ library, executable, profile, socket, keyHash }: ChildOptions): Promise<BrowserContext> {
+async function launch(): Promise<BrowserContext> {
   const port = await startBridge(socket);
-  const { chromium } = (await import(pathToFileURL(library).href)) as { readonly chromium: BrowserType };
-  return await chromium.launchPersistentContext(profile, {
+  const { chromium } = (await import(pathToFileURL(join(library, 'index.mjs')).href)) as {
+    readonly chromium: BrowserType;
+  };
+  return await chromium.launchPersistentContext(join(process.cwd(), 'profile'), {
     executablePath: executable,
     headless: true,
     chromiumSandbox: false,
@@ -74,7 +60,7 @@ async function launch({ library, executable, profile, socket, keyHash }: ChildOp
 }
 
 try {
-  const context = await launch(JSON.parse(process.argv[2] ?? '{}') as ChildOptions);
+  const context = await launch();
   let isClosing = false;
   context.on('close', () => {
     if (!isClosing) process.exit(1);

@@ -24,8 +24,7 @@ import {
 } from '../../core/api.ts';
 import { ensureDirectory } from '../../core/api-files.ts';
 import type { ToolContext } from '../../core/api-tools.ts';
-import type { ChildOptions } from './browser-child.ts';
-import type { PageReply, PageRequest } from './pages.ts';
+import type { PageRequest } from './pages.ts';
 import type { BrowserProgram } from './program.ts';
 import { SendGate } from './send-gate.ts';
 
@@ -37,6 +36,23 @@ export interface BrowserOptions {
   readonly clock: Clock;
 }
 
+const reply = z.object({
+  url: z.string(),
+  title: z.string(),
+  /** The page as a tree of roles, names and refs. */
+  snapshot: z.string(),
+  /** What happened beside, one sentence each: dialogs, new tabs, downloads. */
+  notes: z.array(z.string()),
+  /** Why what was asked for was not done. */
+  error: z.string().optional(),
+  /** Base64 of a JPEG. */
+  image: z.string().optional(),
+  cookies: z.string().optional(),
+});
+
+/** The page after what was asked for. */
+export type PageReply = z.infer<typeof reply>;
+
 /** What an action led to. */
 export interface Acted extends PageReply {
   /** What was not let through meanwhile, one sentence each. */
@@ -44,7 +60,7 @@ export interface Acted extends PageReply {
 }
 
 /** More than an action with its start takes in the child. */
-const ANSWER_MS = 75_000;
+const ANSWER_MS = 100_000;
 /** How long it may take to end in order. */
 const GRACE_MS = 2_000;
 /** Longest line; a screenshot is the longest thing that is said. */
@@ -55,19 +71,9 @@ const SYSTEM = /^\/(?:usr|bin|lib|lib64|nix\/store)\//u;
 /** Of Node alone; the browser has processes of its own. */
 const NODE_FLAGS = ['--max-old-space-size=256', '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'];
 
-const reply = z.object({
-  url: z.string(),
-  title: z.string(),
-  snapshot: z.string(),
-  notes: z.array(z.string()),
-  error: z.string().optional(),
-  image: z.string().optional(),
-  cookies: z.string().optional(),
-}) satisfies z.ZodType<PageReply>;
-
 /** The browser of one session: its process, its proxy, and what it may send. */
 export class Browser implements AsyncDisposable {
-  readonly gate: SendGate;
+  readonly #gate: SendGate;
   readonly #child: EnclosedProcess;
   readonly #owned: AsyncDisposableStack;
   readonly #clock: Clock;
@@ -85,7 +91,7 @@ export class Browser implements AsyncDisposable {
     parts: { readonly gate: SendGate; readonly owned: AsyncDisposableStack; readonly clock: Clock },
   ) {
     this.#child = child;
-    this.gate = parts.gate;
+    this.#gate = parts.gate;
     this.#owned = parts.owned;
     this.#clock = parts.clock;
     child.stdout.on('data', (piece: Buffer) => this.#read(piece));
@@ -138,11 +144,9 @@ export class Browser implements AsyncDisposable {
       realpath(program.executable),
     ]);
     const programs = [dirname(file), node, library, ...(SYSTEM.test(executable) ? [] : [dirname(executable)])];
-    const { keyHash } = proxy;
-    const given: ChildOptions = { library: join(library, 'index.mjs'), executable, profile, socket, keyHash };
     const child = runEnclosed(
       {
-        command: [node, ...NODE_FLAGS, file, JSON.stringify(given)],
+        command: [node, ...NODE_FLAGS, file, library, executable, socket, proxy.keyHash],
         cwd: folder,
         environment: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: folder, LANG: 'C.UTF-8' },
       },
@@ -164,7 +168,7 @@ export class Browser implements AsyncDisposable {
 
   /** What it shows may be meant for the owner alone: something was typed into it, or sent by it. */
   get isPersonal(): boolean {
-    return this.#typed || this.gate.hasSent;
+    return this.#typed || this.#gate.hasSent;
   }
 
   get isOver(): boolean {
@@ -177,17 +181,17 @@ export class Browser implements AsyncDisposable {
    */
   async act(request: PageRequest, context: ToolContext, asks: boolean): Promise<Acted> {
     this.#typed ||= request.action === 'type' || request.action === 'upload';
-    using _call = this.gate.begin({ context, asks, page: this.#view.url });
+    using _call = this.#gate.begin({ context, asks, page: this.#view.url });
     context.permit?.check();
     let acted = await this.#ask(request, context.signal);
-    if ((await this.gate.settled(context.signal)) > 0) {
+    if ((await this.#gate.settled(context.signal)) > 0) {
       // What was waited for may have changed the page; an error was perhaps the wait itself.
       const { error: _error, notes, ...before } = acted;
       const after = await this.#ask({ action: 'snapshot' }, context.signal);
       acted = { ...before, ...after, notes: [...notes, ...after.notes] };
     }
     this.#view = acted;
-    return { ...acted, refusals: this.gate.takeRefusals() };
+    return { ...acted, refusals: this.#gate.takeRefusals() };
   }
 
   /** Ends it at once; what it did not write down yet is lost. */

@@ -6,16 +6,16 @@ import {
   escapeControlChars,
   openAllowed,
   readWhole,
+  withScheme,
   writeThrough,
   type ApprovalRequest,
-  type Denied,
   type FileAccess,
   type GuardedFetch,
   type Plan,
   type ToolContext,
   type ToolResult,
 } from '../../core/api-tools.ts';
-import { AppError, errorMessage, megabytes, plural } from '../../core/api.ts';
+import { AppError, megabytes, plural } from '../../core/api.ts';
 import type { Browsers } from './browsers.ts';
 import type { PageRequest } from './pages.ts';
 
@@ -31,8 +31,9 @@ const MOST_UPLOAD = 20_000_000;
 const LONGEST_NAME = 120;
 
 /** Where a file from this address goes if no place is named: a name that cannot lead anywhere else. */
-export function downloadPath(url: string, path: string | undefined): string {
+export function downloadPath(address = '', path?: string): string {
   if (path !== undefined) return path;
+  const url = withScheme(address);
   const last = URL.canParse(url) ? decoded(basename(new URL(url).pathname)) : '';
   const name = last
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
@@ -46,15 +47,11 @@ export async function downloadQuestion(
   url: string,
   path: string,
   { files, context }: FilePorts,
-): Promise<ApprovalRequest | Denied> {
-  try {
-    using place = await files.guard.openInside(path, 'write', callerOf(context));
-    const detail = `${url}\ninto ${escapeControlChars(place.path)}`;
-    const reason = place.asks ?? 'a file from the web is written to the disk';
-    return { title: 'Download a file', detail, reason, path: place.path };
-  } catch (error) {
-    return { denied: errorMessage(error) };
-  }
+): Promise<ApprovalRequest> {
+  using place = await files.guard.openInside(path, 'write', callerOf(context));
+  const detail = `${url}\ninto ${escapeControlChars(place.path)}`;
+  const reason = place.asks ?? 'a file from the web is written to the disk';
+  return { title: 'Download a file', detail, reason, path: place.path };
 }
 
 /** Fetches the file with the cookies that a running browser has for its address, and writes it. */
@@ -96,17 +93,13 @@ export async function uploadQuestion(
   path: string,
   page: string,
   { files, context }: FilePorts,
-): Promise<Required<Pick<Plan, 'asks' | 'covers'>> | Denied> {
-  try {
-    using place = await files.guard.openInside(path, 'read', callerOf(context));
-    const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
-    const reason = place.asks ?? 'the page and its site can read the file from then on';
-    const { bytes } = await readWhole(place, path, context);
-    const file = createHash('sha256').update(bytes).digest('hex');
-    return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, covers: { page, file } };
-  } catch (error) {
-    return { denied: errorMessage(error) };
-  }
+): Promise<Pick<Plan, 'asks' | 'covers'>> {
+  using place = await files.guard.openInside(path, 'read', callerOf(context));
+  const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
+  const reason = place.asks ?? 'the page and its site can read the file from then on';
+  const { bytes } = await readWhole(place, path, context);
+  const file = createHash('sha256').update(bytes).digest('hex');
+  return { asks: { title: 'Give a file to a web page', detail, reason, path: place.path }, covers: { page, file } };
 }
 
 /** The file that is given to a page. */

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BrowserContext, FileChooser, Locator, Page } from 'playwright-core';
+import type { PageReply } from './browser.ts';
 import type { BrowserParams } from './spec.ts';
 
 /** What the child is asked for: what the tool was, and what the tool needs for its files. */
@@ -7,21 +8,6 @@ export interface PageRequest extends Omit<Partial<BrowserParams>, 'action' | 'pa
   readonly action: Exclude<BrowserParams['action'], 'download' | 'close'> | 'cookies';
   /** For `upload`. */
   readonly file?: { readonly name: string; readonly base64: string };
-}
-
-/** The page after that. */
-export interface PageReply {
-  readonly url: string;
-  readonly title: string;
-  /** The page as a tree of roles, names and refs. */
-  readonly snapshot: string;
-  /** What happened beside, one sentence each: dialogs, new tabs, downloads. */
-  readonly notes: readonly string[];
-  /** Why it was not done. */
-  readonly error?: string;
-  /** Base64 of a JPEG. */
-  readonly image?: string;
-  readonly cookies?: string;
 }
 
 /** Longest waits, ms: for a page, for an element, for a page to come to rest. */

@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
+import { accessSync, constants, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { packageRemedy } from '../../core/api-sandbox.ts';
 import { assistantCommand, type HomePaths, z } from '../../core/api.ts';
 
 /** Where the parts of a browser are. */
@@ -38,15 +39,6 @@ const PLACES = [
   '/run/current-system/sw/bin/chromium',
 ];
 
-/** How packages are installed here: the program that does it, and what is typed. */
-const INSTALLERS = [
-  ['/usr/bin/apt', 'apt install chromium'],
-  ['/usr/bin/dnf', 'dnf install chromium'],
-  ['/usr/bin/pacman', 'pacman -S chromium'],
-  ['/sbin/apk', 'apk add chromium'],
-  ['/usr/bin/zypper', 'zypper install chromium'],
-] as const;
-
 /** The folder into which the library is installed, below the folder of browsers. */
 export function libraryFolder(browserFolder: string): string {
   return join(browserFolder, 'program', 'node_modules', LIBRARY.name);
@@ -67,7 +59,7 @@ export function findBrowser(
 /** Chromium or Chrome of this machine; null: the first of the usual places. */
 export function findExecutable(executable: string | null): string | Lacking {
   const program = executable ?? PLACES.find(isExecutable);
-  const remedy = INSTALLERS.find(([path]) => existsSync(path))?.[1] ?? 'install Chromium or Chrome';
+  const remedy = packageRemedy('chromium');
   if (program === undefined) return { reason: 'There is no Chromium or Chrome on this machine.', remedy };
   if (!isExecutable(program))
     return { reason: `tools.browser.executable names ${program}, which is no program.`, remedy };

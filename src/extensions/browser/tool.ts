@@ -1,7 +1,6 @@
 import {
   type DeclaredAction,
   defineTool,
-  type EffectTarget,
   escapeControlChars,
   fetchAction,
   type FileAccess,
@@ -48,42 +47,39 @@ export function browserTool(options: BrowserToolOptions): Tool {
     // It waits for people in the middle of a call, and has deadlines of its own.
     waits: true,
     untrusted: true,
+    about: ({ action, url, path }) =>
+      action === 'download' ? [{ kind: 'file', target: downloadPath(url, path) }] : [],
     plan: async (params, context): Promise<Planned> => {
       const { action, path } = params;
-      const url = withScheme(params.url ?? '');
-      const target = downloadPath(url, path);
-      const about: readonly EffectTarget[] = action === 'download' ? [{ kind: 'file', target }] : [];
       const problem = missing(params);
-      if (problem !== null) return { denied: problem, about };
+      if (problem !== null) return { denied: problem };
+      const url = withScheme(params.url ?? '');
       const run = (signal: AbortSignal): Promise<ToolResult> =>
         perform({ ...params, url }, { ...context, signal }, options);
       if (action === 'open' || action === 'download') {
         const checked = await fetch.checkUrl(url);
-        if (checked.decision === 'deny') return { denied: checked.reason, about };
+        if (checked.decision === 'deny') return { denied: checked.reason };
         const opens = await fetchAction(url, { fetch, conversation: context.conversation });
         const reaches = { ...opens, title: 'Open a web page' };
-        if (action === 'open') return { run, reaches, about };
-        const asks = await downloadQuestion(checked.url, target, { files, context });
-        return 'denied' in asks ? { ...asks, about } : { run, asks, reaches, about };
+        if (action === 'open') return { run, reaches };
+        const asks = await downloadQuestion(checked.url, downloadPath(url, path), { files, context });
+        return { run, asks, reaches };
       }
       const page = browsers.get(context.call.sessionKey)?.view.url ?? 'about:blank';
-      if (action === 'upload') {
-        const given = await uploadQuestion(path ?? '', page, { files, context });
-        return 'denied' in given ? { ...given, about } : { ...given, run, about };
-      }
-      return { run, covers: { page }, reaches: await inputAction(params, context, options), about };
+      if (action === 'upload') return { run, ...(await uploadQuestion(path ?? '', page, { files, context })) };
+      return { run, covers: { page }, reaches: await inputAction(params, context, options) };
     },
   });
 }
 
 /** `url` has a scheme. */
 async function perform(
-  { action, allowSending = false, ...params }: BrowserParams & { readonly url: string },
+  { action, path, allowSending = false, ...params }: BrowserParams & { readonly url: string },
   context: ToolContext,
   options: BrowserToolOptions,
 ): Promise<ToolResult> {
   const { browsers, files } = options;
-  const { url, path = '' } = params;
+  const { url } = params;
   const { sessionKey } = context.call;
   const { signal, approval } = context;
   if (action === 'close') {
@@ -91,14 +87,14 @@ async function perform(
     const output = 'The browser is closed. Its logins are kept for this conversation.';
     return { title: 'closed the browser', output, metadata: {} };
   }
-  if (action === 'download') return await download(url, downloadPath(url, params.path), { ...options, context });
+  if (action === 'download') return await download(url, downloadPath(url, path), { ...options, context });
   const isChoice = CHOICES.has(action);
   const before = browsers.get(sessionKey)?.view.url ?? 'about:blank';
   context.people.progress(`browser: ${action}`);
   return await browsers.use(sessionKey, { starts: action === 'open', signal }, async (browser) => {
     const isAllowed = approval !== null && (isChoice || action === 'type');
     if (isChoice || isAllowed) browsers.chose(sessionKey, before, isAllowed);
-    const file = action === 'upload' ? await uploadedFile(path, { files, context }) : undefined;
+    const file = action === 'upload' ? await uploadedFile(path ?? '', { files, context }) : undefined;
     const acted = await browser.act({ ...params, action, file }, context, ACTS.has(action) || allowSending);
     const site = URL.canParse(acted.url) ? new URL(acted.url).host : acted.url;
     const did = action === 'open' ? `opened ${site}` : `${action} on ${site}`;
