@@ -1,23 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdir, realpath, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError, type Clock, errorMessage, type Logger, RecentMap, Slots } from '../../core/api.ts';
+import { type App, AppError, errorMessage, RecentMap, Slots } from '../../core/api.ts';
 import { ensureDirectory, ifThere } from '../../core/api-files.ts';
 import { siteOf } from '../../core/api-tools.ts';
-import { Browser } from './browser.ts';
-
-export interface BrowsersOptions {
-  /** Where the profiles are, one folder for each session. */
-  readonly folder: string;
-  /** Browsers at the same time. */
-  readonly most: number;
-  /** After so long without a call a browser ends; its profile stays. */
-  readonly idleMs: number;
-  /** Starts one with its profile in a folder. */
-  readonly start: (folder: string) => Promise<Browser>;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+import type { Browser } from './browser.ts';
+import { browser } from './settings.ts';
 
 interface Session {
   /** Its calls run one after the other. */
@@ -41,11 +29,14 @@ const MOST_SITES = 256;
  * this process; a profile goes with its conversation, or when no one used it for a week.
  */
 export class Browsers implements AsyncDisposable {
-  readonly #options: BrowsersOptions;
+  readonly #app: App;
+  /** Starts one with its profile in a folder. */
+  readonly #start: (folder: string) => Promise<Browser>;
   readonly #sessions = new Map<string, Session>();
 
-  constructor(options: BrowsersOptions) {
-    this.#options = options;
+  constructor(app: App, start: (folder: string) => Promise<Browser>) {
+    this.#app = app;
+    this.#start = start;
   }
 
   /** The one of a session that runs now. */
@@ -67,7 +58,8 @@ export class Browsers implements AsyncDisposable {
       try {
         return await work(browser);
       } finally {
-        const { clock, idleMs } = this.#options;
+        const { clock } = this.#app;
+        const idleMs = this.#settings.idleMinutes * 60_000;
         if (session.browser === browser) session.idle = clock.timer(idleMs, () => void this.close(sessionKey));
       }
     }, signal);
@@ -93,7 +85,7 @@ export class Browsers implements AsyncDisposable {
     delete session.browser;
     session.idle?.[Symbol.dispose]();
     await (atOnce ? browser.kill() : browser[Symbol.asyncDispose]()).catch((error: unknown) =>
-      this.#options.log.warn('browser: not ended cleanly', { reason: errorMessage(error) }),
+      this.#app.log.warn('browser: not ended cleanly', { reason: errorMessage(error) }),
     );
   }
 
@@ -108,6 +100,15 @@ export class Browsers implements AsyncDisposable {
     await Promise.all([...this.#sessions.keys()].map((sessionKey) => this.close(sessionKey)));
   }
 
+  get #settings(): ReturnType<typeof browser.of> {
+    return this.#app.settingsOf(browser);
+  }
+
+  /** Where the profiles are, one folder for each session. */
+  get #profiles(): string {
+    return join(this.#app.paths.browser, 'sessions');
+  }
+
   #session(sessionKey: string): Session {
     const known = this.#sessions.get(sessionKey);
     if (known !== undefined) return known;
@@ -120,7 +121,7 @@ export class Browsers implements AsyncDisposable {
     await this.close(sessionKey);
     if (!starts)
       throw new AppError('browser-none', 'No page is open in the browser. Open one first, with the action open.');
-    const { most, clock, start } = this.#options;
+    const most = this.#settings.maxSessions;
     const running = [...this.#sessions.values()].filter((one) => one.isStarting || one.browser !== undefined).length;
     if (running >= most) {
       throw new AppError(
@@ -133,9 +134,9 @@ export class Browsers implements AsyncDisposable {
       await this.#removeOld();
       const folder = this.#folder(sessionKey);
       await ensureDirectory(folder);
-      const now = new Date(clock.now());
+      const now = new Date(this.#app.clock.now());
       await utimes(folder, now, now);
-      session.browser = await start(await realpath(folder));
+      session.browser = await this.#start(await realpath(folder));
       return session.browser;
     } finally {
       session.isStarting = false;
@@ -146,20 +147,21 @@ export class Browsers implements AsyncDisposable {
 
   #folder(sessionKey: string): string {
     const name = createHash('sha256').update(sessionKey).digest('hex').slice(0, 16);
-    return join(this.#options.folder, name);
+    return join(this.#profiles, name);
   }
 
   async #removeOld(): Promise<void> {
-    const { folder, clock } = this.#options;
-    for (const name of (await ifThere(readdir(folder))) ?? []) {
-      const facts = await ifThere(stat(join(folder, name)));
-      if (facts !== undefined && facts.mtimeMs < clock.now() - PROFILE_MS) await this.#remove(join(folder, name));
+    const oldest = this.#app.clock.now() - PROFILE_MS;
+    for (const name of (await ifThere(readdir(this.#profiles))) ?? []) {
+      const folder = join(this.#profiles, name);
+      const facts = await ifThere(stat(folder));
+      if (facts !== undefined && facts.mtimeMs < oldest) await this.#remove(folder);
     }
   }
 
   async #remove(folder: string): Promise<void> {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) =>
-      this.#options.log.warn('browser: profile not removed', { reason: errorMessage(error) }),
+      this.#app.log.warn('browser: profile not removed', { reason: errorMessage(error) }),
     );
   }
 }

@@ -9,18 +9,16 @@ import {
   withScheme,
   writeThrough,
   type ApprovalRequest,
-  type FileAccess,
-  type GuardedFetch,
   type Plan,
   type ToolContext,
   type ToolResult,
 } from '../../core/api-tools.ts';
-import { AppError, megabytes, plural } from '../../core/api.ts';
+import { type App, AppError, megabytes, plural } from '../../core/api.ts';
 import type { Browsers } from './browsers.ts';
 import type { PageRequest } from './pages.ts';
 
-interface FilePorts {
-  readonly files: FileAccess;
+interface CallOf {
+  readonly app: App;
   readonly context: ToolContext;
 }
 
@@ -46,7 +44,7 @@ export function downloadPath(address = '', path?: string): string {
 export async function downloadQuestion(
   url: string,
   path: string,
-  { files, context }: FilePorts,
+  { app: { files }, context }: CallOf,
 ): Promise<ApprovalRequest> {
   using place = await files.guard.openInside(path, 'write', callerOf(context));
   const detail = `${url}\ninto ${escapeControlChars(place.path)}`;
@@ -58,7 +56,7 @@ export async function downloadQuestion(
 export async function download(
   url: string,
   path: string,
-  { files, fetch, browsers, context }: FilePorts & { readonly fetch: GuardedFetch; readonly browsers: Browsers },
+  { app: { files, fetch }, browsers, context }: CallOf & { readonly browsers: Browsers },
 ): Promise<ToolResult> {
   const title = `download ${path}`;
   const { signal, call } = context;
@@ -92,7 +90,7 @@ export async function download(
 export async function uploadQuestion(
   path: string,
   page: string,
-  { files, context }: FilePorts,
+  { app: { files }, context }: CallOf,
 ): Promise<Pick<Plan, 'asks' | 'covers'>> {
   using place = await files.guard.openInside(path, 'read', callerOf(context));
   const detail = `${escapeControlChars(place.path)}\nto ${escapeControlChars(page)}`;
@@ -103,7 +101,7 @@ export async function uploadQuestion(
 }
 
 /** The file that is given to a page. */
-export async function uploadedFile(path: string, { files, context }: FilePorts): Promise<PageRequest['file']> {
+export async function uploadedFile(path: string, { app: { files }, context }: CallOf): Promise<PageRequest['file']> {
   using place = await openAllowed(files.guard, { path, access: 'read' }, context);
   const { bytes, path: real } = await readWhole(place, path, context);
   if (bytes.length > MOST_UPLOAD) {

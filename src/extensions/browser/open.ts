@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { createSandbox } from '../../core/api-sandbox.ts';
-import { PAGE_MARGIN } from '../../core/api-tools.ts';
 import { sentences, type App, type Contributions } from '../../core/api.ts';
 import { Browser } from './browser.ts';
 import { Browsers } from './browsers.ts';
@@ -12,7 +11,7 @@ const MB = 1024 ** 2;
 
 /** The tool and the browsers of this process. None is started and no sandbox tested before the first use. */
 export function openBrowser(app: App): Contributions {
-  const { paths, clock, log, config, random } = app;
+  const { paths, clock, config, random } = app;
   const settings = app.settingsOf(browser);
   const program = findBrowser(settings, paths);
   if ('reason' in program) {
@@ -31,25 +30,11 @@ export function openBrowser(app: App): Contributions {
     clock,
     random,
   });
-  const browsers = new Browsers({
-    folder: join(paths.browser, 'sessions'),
-    most: settings.maxSessions,
-    idleMs: settings.idleMinutes * 60_000,
-    start: (folder) => Browser.start(folder, { program, sandbox, web: config.tools.web, clock }),
-    clock,
-    log,
-  });
+  const web = config.tools.web;
+  const browsers = new Browsers(app, (folder) => Browser.start(folder, { program, sandbox, web, clock }));
   app.journal.inbox.onStop(({ stop }) => void browsers.close(stop.sessionKey, true));
-  const tool = browserTool({
-    maxChars: config.agent.toolResultChars - PAGE_MARGIN,
-    spill: ({ sessionKey, id }, output) => app.spill.put(sessionKey, id, output),
-    keepImage: app.files.keepImage,
-    browsers,
-    fetch: app.fetch,
-    files: app.files,
-  });
   return {
-    tools: [tool],
+    tools: [browserTool(app, browsers)],
     forget: (sessionKey) => browsers.forget(sessionKey),
     troubles: async () => {
       const probe = await sandbox.probe();

@@ -1,15 +1,6 @@
-import { imageType, type KeepWhole, type ToolContext, type ToolResult } from '../../core/api-tools.ts';
-import { cut } from '../../core/api.ts';
+import { imageType, PAGE_MARGIN, type ToolContext, type ToolResult } from '../../core/api-tools.ts';
+import { type App, cut } from '../../core/api.ts';
 import type { Acted } from './browser.ts';
-
-export interface ResultPorts {
-  /** Longest output, characters. */
-  readonly maxChars: number;
-  /** Keeps a longer page in a file that the session can read. */
-  readonly spill: KeepWhole;
-  /** Keeps a screenshot for the model; returns its absolute path. */
-  readonly keepImage: (bytes: Uint8Array) => Promise<string>;
-}
 
 /** Characters for what stands beside the page. */
 const MARGIN = 1_500;
@@ -19,11 +10,11 @@ const REFUSED = 'Not everything that the page wanted was let through; what was n
 export async function pageResult(
   did: string,
   { url, title, snapshot, notes, error, refusals, image }: Acted,
-  { ports, context }: { readonly ports: ResultPorts; readonly context: ToolContext },
+  { app, context }: { readonly app: App; readonly context: ToolContext },
 ): Promise<ToolResult> {
   const listed = refusals.length === 0 ? [] : ['refused:', ...refusals.map((sentence) => `- ${sentence}`)];
   const beside = [...notes.map((note) => `- ${note}`), ...listed].join('\n');
-  const page = await pageText(snapshot, { ports, context });
+  const page = await pageText(snapshot, app, context);
   const output = [error === undefined ? '' : `It failed: ${error}`, page.text, cut(beside, MARGIN)];
   // What came out of the sandbox may be no picture.
   const picture = Buffer.from(image ?? '', 'base64');
@@ -41,7 +32,7 @@ export async function pageResult(
             {
               kind: 'image',
               mediaType,
-              path: await ports.keepImage(picture),
+              path: await app.files.keepImage(picture),
               name: 'screenshot.jpg',
               size: picture.length,
             },
@@ -52,15 +43,16 @@ export async function pageResult(
 
 async function pageText(
   snapshot: string,
-  { ports: { maxChars, spill }, context }: { readonly ports: ResultPorts; readonly context: ToolContext },
+  { config, spill }: App,
+  { call }: ToolContext,
 ): Promise<{ readonly text: string; readonly left: number }> {
-  const most = maxChars - MARGIN;
+  const most = config.agent.toolResultChars - PAGE_MARGIN - MARGIN;
   if (snapshot.length <= most) return { text: snapshot, left: 0 };
   const begun = cut(snapshot, most);
   const lineEnd = begun.lastIndexOf('\n');
   const text = lineEnd > 0 ? begun.slice(0, lineEnd) : begun;
   const left = snapshot.length - text.length;
-  const kept = await spill(context.call, snapshot).catch(() => undefined);
+  const kept = await spill.put(call.sessionKey, call.id, snapshot).catch(() => undefined);
   const where = kept === undefined ? '' : `; the whole is in a file that read_file shows in pages: ${kept}`;
   return { text: `${text}\n\n(${left} more characters of this page${where})`, left };
 }

@@ -3,27 +3,23 @@ import {
   defineTool,
   escapeControlChars,
   fetchAction,
-  type FileAccess,
-  type GuardedFetch,
   type Planned,
   type Tool,
   type ToolContext,
   type ToolResult,
   withScheme,
 } from '../../core/api-tools.ts';
-import { cut } from '../../core/api.ts';
+import { type App, cut } from '../../core/api.ts';
 import type { Browsers } from './browsers.ts';
 import { download, downloadPath, downloadQuestion, uploadedFile, uploadQuestion } from './files.ts';
-import { pageResult, type ResultPorts } from './page-result.ts';
+import { pageResult } from './page-result.ts';
 import { DESCRIPTION, missing, parameters, type BrowserParams } from './spec.ts';
 
-export interface BrowserToolOptions extends ResultPorts {
-  readonly browsers: Browsers;
-  readonly fetch: GuardedFetch;
-  readonly files: FileAccess;
-}
-
 type Action = BrowserParams['action'];
+interface Services {
+  readonly app: App;
+  readonly browsers: Browsers;
+}
 
 /** What is chosen on a page, as its answer can tell which of many it was. */
 const CHOICES: ReadonlySet<Action> = new Set(['click', 'select', 'press', 'back', 'scroll']);
@@ -36,8 +32,8 @@ const LONGEST_SHOWN = 2_000;
  * untrusted. What is typed is asked about like an address that the model composed; what pages send, downloads and uploads
  * are always asked about.
  */
-export function browserTool(options: BrowserToolOptions): Tool {
-  const { browsers, fetch, files } = options;
+export function browserTool(app: App, browsers: Browsers): Tool {
+  const { fetch } = app;
   return defineTool({
     name: 'browser',
     description: DESCRIPTION,
@@ -55,19 +51,19 @@ export function browserTool(options: BrowserToolOptions): Tool {
       if (problem !== null) return { denied: problem };
       const url = withScheme(params.url ?? '');
       const run = (signal: AbortSignal): Promise<ToolResult> =>
-        perform({ ...params, url }, { ...context, signal }, options);
+        perform({ ...params, url }, { ...context, signal }, { app, browsers });
       if (action === 'open' || action === 'download') {
         const checked = await fetch.checkUrl(url);
         if (checked.decision === 'deny') return { denied: checked.reason };
         const opens = await fetchAction(url, { fetch, conversation: context.conversation });
         const reaches = { ...opens, title: 'Open a web page' };
         if (action === 'open') return { run, reaches };
-        const asks = await downloadQuestion(checked.url, downloadPath(url, path), { files, context });
+        const asks = await downloadQuestion(checked.url, downloadPath(url, path), { app, context });
         return { run, asks, reaches };
       }
       const page = browsers.get(context.call.sessionKey)?.view.url ?? 'about:blank';
-      if (action === 'upload') return { run, ...(await uploadQuestion(path ?? '', page, { files, context })) };
-      return { run, covers: { page }, reaches: await inputAction(params, context, options) };
+      if (action === 'upload') return { run, ...(await uploadQuestion(path ?? '', page, { app, context })) };
+      return { run, covers: { page }, reaches: await inputAction(params, context, { app, browsers }) };
     },
   });
 }
@@ -76,9 +72,8 @@ export function browserTool(options: BrowserToolOptions): Tool {
 async function perform(
   { action, path, allowSending = false, ...params }: BrowserParams & { readonly url: string },
   context: ToolContext,
-  options: BrowserToolOptions,
+  { app, browsers }: Services,
 ): Promise<ToolResult> {
-  const { browsers, files } = options;
   const { url } = params;
   const { sessionKey } = context.call;
   const { signal, approval } = context;
@@ -87,18 +82,18 @@ async function perform(
     const output = 'The browser is closed. Its logins are kept for this conversation.';
     return { title: 'closed the browser', output, metadata: {} };
   }
-  if (action === 'download') return await download(url, downloadPath(url, path), { ...options, context });
+  if (action === 'download') return await download(url, downloadPath(url, path), { app, browsers, context });
   const isChoice = CHOICES.has(action);
   const before = browsers.get(sessionKey)?.view.url ?? 'about:blank';
   context.people.progress(`browser: ${action}`);
   return await browsers.use(sessionKey, { starts: action === 'open', signal }, async (browser) => {
     const isAllowed = approval !== null && (isChoice || action === 'type');
     if (isChoice || isAllowed) browsers.chose(sessionKey, before, isAllowed);
-    const file = action === 'upload' ? await uploadedFile(path ?? '', { files, context }) : undefined;
+    const file = action === 'upload' ? await uploadedFile(path ?? '', { app, context }) : undefined;
     const acted = await browser.act({ ...params, action, file }, context, ACTS.has(action) || allowSending);
     const site = URL.canParse(acted.url) ? new URL(acted.url).host : acted.url;
     const did = action === 'open' ? `opened ${site}` : `${action} on ${site}`;
-    const result = await pageResult(did, acted, { ports: options, context });
+    const result = await pageResult(did, acted, { app, context });
     return browser.isPersonal ? { ...result, private: true } : result;
   });
 }
@@ -107,14 +102,14 @@ async function perform(
 async function inputAction(
   params: BrowserParams,
   { call }: ToolContext,
-  { browsers, fetch }: BrowserToolOptions,
+  { app, browsers }: Services,
 ): Promise<DeclaredAction | undefined> {
   const { action, ref = '', text = '', fields } = params;
   const view = browsers.get(call.sessionKey)?.view;
   if (view === undefined) return undefined;
   const isType = action === 'type';
   if (!isType && !(CHOICES.has(action) && browsers.isUsedUp(call.sessionKey, view.url))) return undefined;
-  const checked = await fetch.checkUrl(view.url);
+  const checked = await app.fetch.checkUrl(view.url);
   const hostAllowed = checked.decision === 'allow' && checked.opened;
   const { host } = URL.canParse(view.url) ? new URL(view.url) : { host: view.url };
   const given = isType ? (fields ?? [{ ref, text }]) : [{ ref, text: `${action} ${text}`.trim() }];
