@@ -1,5 +1,5 @@
 /** For tools that start programs: the sandbox and the guarded way out of it. */
-export type { GuardedProxyOptions, RunningProxy, SendingRequest } from './security/proxy.ts';
+export type { GuardedProxyOptions, SendingRequest } from './security/proxy.ts';
 export { runEnclosed } from './security/enclosure/enclosure.ts';
 export type { EnclosedProcess } from './security/enclosure/enclosure.ts';
 export { packageRemedy, probeSandbox } from './security/enclosure/probe.ts';

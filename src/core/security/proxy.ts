@@ -59,6 +59,8 @@ const MOST_BYTES = 1_000_000_000;
 const MOST_BODY_BYTES = 30_000_000;
 /** Longest headers of a request or an answer. */
 const MOST_HEADER_BYTES = 64 * 1024;
+/** A server that says nothing for so long is given up. */
+const SILENCE_MS = 300_000;
 /** At the same time. Browsers have at most 32 to a proxy. */
 const MOST_CONNECTIONS = 64;
 
@@ -124,7 +126,7 @@ class GuardedProxy implements RunningProxy {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       if (head.length > 0) client.unshift(head);
       const secured = new TLSSocket(client, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] });
-      const agent = this.#agent('https:', { keepAlive: true, maxSockets: 1 });
+      const agent = this.#agent('https:', secured, { keepAlive: true, maxSockets: 1 });
       secured.once('close', () => agent.destroy());
       this.#tunnels.set(secured, { authority: url, agent });
       this.#server.emit('connection', secured);
@@ -180,7 +182,9 @@ class GuardedProxy implements RunningProxy {
         ...(body.length > 0 || sends(method) ? { 'content-length': body.length } : {}),
       },
       maxHeaderSize: MOST_HEADER_BYTES,
+      timeout: SILENCE_MS,
     });
+    outgoing.once('timeout', () => outgoing.destroy());
     response.once('close', () => outgoing.destroy());
     const answered = once(outgoing, 'response');
     answered.catch(() => {});
@@ -196,21 +200,28 @@ class GuardedProxy implements RunningProxy {
     const tunnel = this.#tunnels.get(socket);
     if (tunnel === undefined) {
       if (!/^http:/iu.test(asked)) throw fetchRefused('Only http:// addresses are asked for without TLS.');
-      return { ...readUrl(asked), agent: this.#agent('http:', {}) };
+      return { ...readUrl(asked), agent: this.#agent('http:', socket, {}) };
     }
     if (!asked.startsWith('/')) throw fetchRefused('A request without an address was refused.');
     const { url, port } = readUrl(`https://${tunnel.authority}/`);
     return { url: new URL(`${url.origin}${asked}`), port, agent: tunnel.agent };
   }
 
-  /** Connects to checked addresses alone, with TLS where the scheme says so. */
-  #agent(scheme: 'http:' | 'https:', options: AgentOptions): Agent {
+  /** Connects to checked addresses alone, with TLS where the scheme says so. `client`: who asks. */
+  #agent(scheme: 'http:' | 'https:', client: Duplex, options: AgentOptions): Agent {
+    const open = async (address: string, done: (error: Error | null, socket: Duplex) => void): Promise<void> => {
+      try {
+        const { socket } = await openChecked(readUrl(address), this.#ports, this.#closing.signal);
+        // An agent would keep what nobody asks over any more.
+        if (client.destroyed) socket.destroy();
+        else done(null, socket);
+      } catch (error) {
+        done(error instanceof Error ? error : new Error(String(error)), new Socket());
+      }
+    };
     const agent = new Agent(options);
-    agent.createConnection = ({ host, port }, callback) => {
-      openChecked(readUrl(`${scheme}//${host}:${port}/`), this.#ports, this.#closing.signal).then(
-        ({ socket }) => callback?.(null, socket),
-        (error: Error) => callback?.(error, new Socket()),
-      );
+    agent.createConnection = ({ host, port }, callback = () => {}) => {
+      void open(`${scheme}//${host}:${port}/`, callback);
       return null;
     };
     return agent;

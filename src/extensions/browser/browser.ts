@@ -24,7 +24,7 @@ import {
 } from '../../core/api.ts';
 import { ensureDirectory } from '../../core/api-files.ts';
 import type { ToolContext } from '../../core/api-tools.ts';
-import type { PageRequest } from './pages.ts';
+import { LIMITS, type PageRequest } from './pages.ts';
 import type { BrowserProgram } from './program.ts';
 import { SendGate } from './send-gate.ts';
 
@@ -37,17 +37,17 @@ export interface BrowserOptions {
 }
 
 const reply = z.object({
-  url: z.string(),
-  title: z.string(),
+  url: z.string().max(LIMITS.url),
+  title: z.string().max(LIMITS.title),
   /** The page as a tree of roles, names and refs. */
-  snapshot: z.string(),
+  snapshot: z.string().max(LIMITS.snapshot),
   /** What happened beside, one sentence each: dialogs, new tabs, downloads. */
-  notes: z.array(z.string()),
+  notes: z.array(z.string().max(LIMITS.note)).max(LIMITS.notes),
   /** Why what was asked for was not done. */
-  error: z.string().optional(),
+  error: z.string().max(LIMITS.error).optional(),
   /** Base64 of a JPEG. */
   image: z.string().optional(),
-  cookies: z.string().optional(),
+  cookies: z.string().max(LIMITS.cookies).optional(),
 });
 
 /** The page after what was asked for. */

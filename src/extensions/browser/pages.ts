@@ -10,6 +10,17 @@ export interface PageRequest extends Omit<Partial<BrowserParams>, 'action' | 'pa
   readonly file?: { readonly name: string; readonly base64: string };
 }
 
+/** Characters of a reply's parts, and how many notes it has. */
+export const LIMITS = {
+  url: 20_000,
+  title: 2_000,
+  snapshot: 300_000,
+  note: 500,
+  notes: 40,
+  error: 1_000,
+  cookies: 16_000,
+} as const;
+
 /** Longest waits, ms: for a page, for an element, for a page to come to rest. */
 const PAGE_MS = 25_000;
 const ELEMENT_MS = 8_000;
@@ -18,9 +29,6 @@ const REST_MS = 2_500;
 const QUIET_MS = 400;
 const LOOK_MS = 50;
 const MOST_PAGES = 5;
-const MOST_SNAPSHOT = 300_000;
-const MOST_NOTES = 40;
-const LONGEST_NOTE = 500;
 const SCROLL_PIXELS = 700;
 
 /** The pages of a browser; the newest is the one that is looked at. */
@@ -72,9 +80,9 @@ export class Pages {
     const notes = this.#notes;
     this.#notes = [];
     return {
-      url: page.url().slice(0, 20_000),
-      title: title.slice(0, 2_000).toWellFormed(),
-      snapshot: snapshot.slice(0, MOST_SNAPSHOT),
+      url: page.url().slice(0, LIMITS.url),
+      title: title.slice(0, LIMITS.title).toWellFormed(),
+      snapshot: snapshot.slice(0, LIMITS.snapshot),
       notes,
       ...did,
     };
@@ -113,7 +121,8 @@ export class Pages {
       }
       case 'cookies': {
         const cookies = await this.#context.cookies(url);
-        return { cookies: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') };
+        const header = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+        return { cookies: header.slice(0, LIMITS.cookies) };
       }
       case 'upload':
         return await this.#upload(ref, file ?? { name: '', base64: '' });
@@ -164,12 +173,12 @@ export class Pages {
   }
 
   #note(text: string): void {
-    if (this.#notes.length < MOST_NOTES) this.#notes.push(text.slice(0, LONGEST_NOTE).toWellFormed());
+    if (this.#notes.length < LIMITS.notes) this.#notes.push(text.slice(0, LIMITS.note).toWellFormed());
   }
 }
 
 /** The first line of what Playwright says of a failure; the rest is a log of its own. */
 export function firstLine(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return (message.split('\n')[0] ?? '').slice(0, 1_000);
+  return (message.split('\n')[0] ?? '').slice(0, LIMITS.error);
 }

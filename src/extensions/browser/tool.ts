@@ -3,6 +3,8 @@ import {
   defineTool,
   escapeControlChars,
   fetchAction,
+  imageType,
+  PAGE_MARGIN,
   type Planned,
   type Tool,
   type ToolContext,
@@ -10,9 +12,9 @@ import {
   withScheme,
 } from '../../core/api-tools.ts';
 import { type App, cut } from '../../core/api.ts';
+import type { Acted } from './browser.ts';
 import type { Browsers } from './browsers.ts';
 import { download, downloadPath, downloadQuestion, uploadedFile, uploadQuestion } from './files.ts';
-import { pageResult } from './page-result.ts';
 import { DESCRIPTION, missing, parameters, type BrowserParams } from './spec.ts';
 
 type Action = BrowserParams['action'];
@@ -26,6 +28,9 @@ const CHOICES: ReadonlySet<Action> = new Set(['click', 'select', 'press', 'back'
 /** What a page may send something after: the owner is then asked. */
 const ACTS: ReadonlySet<Action> = new Set(['click', 'type', 'select', 'press', 'upload']);
 const LONGEST_SHOWN = 2_000;
+/** Characters for what stands beside the page. */
+const MARGIN = 1_500;
+const REFUSED = 'Not everything that the page wanted was let through; what was not is listed under "refused".';
 
 /**
  * The tool `browser`: pages in a browser of the session's own, in a sandbox, behind the guarded proxy. Its results are
@@ -93,8 +98,7 @@ async function perform(
     const acted = await browser.act({ ...params, action, file }, context, ACTS.has(action) || allowSending);
     const site = URL.canParse(acted.url) ? new URL(acted.url).host : acted.url;
     const did = action === 'open' ? `opened ${site}` : `${action} on ${site}`;
-    const result = await pageResult(did, acted, { app, context });
-    return browser.isPersonal ? { ...result, private: true } : result;
+    return { ...(await pageResult(did, acted, { app, context })), private: browser.isPersonal };
   });
 }
 
@@ -126,4 +130,45 @@ function elementLine(snapshot: string, ref: string): string {
   const line = snapshot.split('\n').find((one) => one.includes(`[ref=${ref}]`)) ?? '';
   const words = line.replace(/\s*\[ref=.*$/u, '').replace(/^\s*-\s*/u, '');
   return words === '' ? 'the page' : cut(words, 200);
+}
+
+/** What the model reads of a page: the tree first, then what happened beside it. */
+async function pageResult(
+  did: string,
+  { url, title, snapshot, notes, error, refusals, image }: Acted,
+  { app, context }: { readonly app: App; readonly context: ToolContext },
+): Promise<ToolResult> {
+  const listed = refusals.length === 0 ? [] : ['refused:', ...refusals.map((sentence) => `- ${sentence}`)];
+  const beside = [...notes.map((note) => `- ${note}`), ...listed].join('\n');
+  const page = await pageText(snapshot, app, context);
+  const output = [error === undefined ? '' : `It failed: ${error}`, page.text, cut(beside, MARGIN)];
+  // What came out of the sandbox may be no picture.
+  const picture = Buffer.from(image ?? '', 'base64');
+  const mediaType = imageType(picture);
+  const path = mediaType === undefined ? '' : await app.files.keepImage(picture);
+  const size = picture.length;
+  return {
+    title: did,
+    output: output.filter((part) => part !== '').join('\n\n'),
+    metadata: { url, title, ...(page.left > 0 ? { truncated: true, left: page.left } : {}) },
+    note: refusals.length === 0 ? undefined : REFUSED,
+    isError: error !== undefined,
+    media: mediaType === undefined ? [] : [{ kind: 'image', mediaType, path, name: 'screenshot.jpg', size }],
+  };
+}
+
+async function pageText(
+  snapshot: string,
+  { config, spill }: App,
+  { call }: ToolContext,
+): Promise<{ readonly text: string; readonly left: number }> {
+  const most = config.agent.toolResultChars - PAGE_MARGIN - MARGIN;
+  if (snapshot.length <= most) return { text: snapshot, left: 0 };
+  const begun = cut(snapshot, most);
+  const lineEnd = begun.lastIndexOf('\n');
+  const text = lineEnd > 0 ? begun.slice(0, lineEnd) : begun;
+  const left = snapshot.length - text.length;
+  const kept = await spill.put(call.sessionKey, call.id, snapshot).catch(() => undefined);
+  const where = kept === undefined ? '' : `; the whole is in a file that read_file shows in pages: ${kept}`;
+  return { text: `${text}\n\n(${left} more characters of this page${where})`, left };
 }
