@@ -72,7 +72,7 @@ const SYSTEM = /^\/(?:usr|bin|lib|lib64|nix\/store)\//u;
 const NODE_FLAGS = ['--max-old-space-size=256', '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'];
 
 /** The browser of one session: its process, its proxy, and what it may send. */
-export class Browser implements AsyncDisposable {
+export class Browser {
   readonly #gate: SendGate;
   readonly #child: EnclosedProcess;
   readonly #owned: AsyncDisposableStack;
@@ -194,18 +194,13 @@ export class Browser implements AsyncDisposable {
     return { ...acted, refusals: this.#gate.takeRefusals() };
   }
 
-  /** Ends it at once; what it did not write down yet is lost. */
-  async kill(): Promise<void> {
+  /** Lets it write down what it keeps, unless it is to end at once, and ends it. */
+  async end(atOnce: boolean): Promise<void> {
+    this.#child.stdin?.end();
+    if (!atOnce) await Promise.race([this.#ended, sleep(this.#clock, GRACE_MS)]);
     await this.#child.end();
     await this.#ended;
     await this.#owned.disposeAsync();
-  }
-
-  /** Lets it write down what it keeps, then ends it. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.stdin?.end();
-    await Promise.race([this.#ended, sleep(this.#clock, GRACE_MS)]);
-    await this.kill();
   }
 
   async #ask(request: PageRequest, signal: AbortSignal): Promise<PageReply> {

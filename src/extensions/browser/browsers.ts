@@ -84,9 +84,9 @@ export class Browsers implements AsyncDisposable {
     if (session === undefined || browser === undefined) return;
     delete session.browser;
     session.idle?.[Symbol.dispose]();
-    await (atOnce ? browser.kill() : browser[Symbol.asyncDispose]()).catch((error: unknown) =>
-      this.#app.log.warn('browser: not ended cleanly', { reason: errorMessage(error) }),
-    );
+    await browser.end(atOnce).catch((error: unknown) => {
+      this.#app.log.warn('browser: not ended cleanly', { reason: errorMessage(error) });
+    });
   }
 
   /** Ends the browser of a session and removes its profile, with all cookies. Never rejects. */
@@ -141,7 +141,7 @@ export class Browsers implements AsyncDisposable {
     } finally {
       session.isStarting = false;
       // The conversation was forgotten meanwhile.
-      if (this.#sessions.get(sessionKey) !== session) await session.browser?.kill();
+      if (this.#sessions.get(sessionKey) !== session) await session.browser?.end(true);
     }
   }
 
