@@ -1,2 +1,2 @@
 /** The guarded way out of the sandbox, which is loaded when something goes through it. */
-export { startGuardedProxy } from './security/proxy/proxy.ts';
+export { startGuardedProxy } from './security/proxy.ts';

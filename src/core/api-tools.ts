@@ -11,7 +11,6 @@ export { defineTool, showsInGroup } from './tools/tool.ts';
 export type {
   ApprovalRequest,
   DeclaredAction,
-  Denied,
   EffectTarget,
   Executed,
   Plan,

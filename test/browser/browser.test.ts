@@ -39,6 +39,19 @@ describeWith(...NEEDED)('The browser', () => {
   });
   afterAll(() => stage[Symbol.asyncDispose]());
   const last = (): string => results(world).at(-1) ?? '';
+  /** Has the model do this in one turn, whose questions are answered so. */
+  const turn = async (
+    steps: Parameters<typeof play>[1][],
+    answers: Parameters<typeof sayAndAnswer>[2] = [],
+  ): Promise<readonly string[]> => {
+    play(world, ...steps);
+    return await sayAndAnswer(world, `Look at ${SITE}/ and ${SITE}/who`, answers);
+  };
+  const open = (path = '/'): ReturnType<typeof call> => call({ action: 'open', url: `${SITE}${path}` });
+  const act =
+    (action: string, name: string, more: object = {}) =>
+    (page: string) =>
+      call({ action, ref: refOf(page, name), ...more });
 
   beforeEach(async () => {
     await say(world, '/new');
@@ -48,10 +61,7 @@ describeWith(...NEEDED)('The browser', () => {
 
   test('opens a page, runs its scripts, shows it as a tree and presses what is named by its ref', async () => {
     pages.set('/', '<title>Bees</title><h1>Bees</h1><button onclick="this.after(`Buzz`)">Sing</button>');
-    play(world, call({ action: 'open', url: `${SITE}/` }), (page) =>
-      call({ action: 'click', ref: refOf(page, 'Sing') }),
-    );
-    await say(world, `Look at ${SITE}/`);
+    await turn([open(), act('click', 'Sing')]);
     expect(last()).toMatch(/^\[click on site\.example\.com · url=http:\/\/site\.example\.com\/ · title=Bees\]/u);
     expect(last()).toMatch(/<untrusted id="\w+" source="browser"/u);
     expect(last()).toContain('heading "Bees"');
@@ -64,8 +74,7 @@ describeWith(...NEEDED)('The browser', () => {
 
   test('shows a picture of the page to the model', async () => {
     pages.set('/', '<h1>Bees</h1>');
-    play(world, call({ action: 'open', url: `${SITE}/` }), call({ action: 'screenshot' }));
-    await say(world, `Look at ${SITE}/`);
+    await turn([open(), call({ action: 'screenshot' })]);
     expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('data:image/jpeg;base64,');
   });
 
@@ -75,18 +84,15 @@ describeWith(...NEEDED)('The browser', () => {
       '/two',
       '<title>Two</title><select onchange="document.title=this.value"><option>red<option>blue</select>',
     );
-    play(
-      world,
-      call({ action: 'open', url: `${SITE}/` }),
-      (page) => call({ action: 'click', ref: refOf(page, 'link "Two"') }),
-      (page) => call({ action: 'select', ref: refOf(page, 'combobox'), text: 'blue' }),
-      call({ action: 'press', text: 'Escape' }),
-      call({ action: 'scroll' }),
-      call({ action: 'back' }),
-      call({ action: 'snapshot' }),
-    );
     const before = results(world).length;
-    const asked = await sayAndAnswer(world, `Look at ${SITE}/`, ['approve']);
+    const steps = [open(), act('click', 'link "Two"'), act('select', 'combobox', { text: 'blue' })];
+    const others = [
+      { action: 'press', text: 'Escape' },
+      { action: 'scroll' },
+      { action: 'back' },
+      { action: 'snapshot' },
+    ];
+    const asked = await turn([...steps, ...others.map(call)], ['approve']);
     const titles = results(world)
       .slice(before)
       .map((text) => /title=(?<title>\w+)/u.exec(text)?.groups?.['title']);
@@ -101,13 +107,8 @@ describeWith(...NEEDED)('The browser', () => {
       '<form method="post" action="/order"><label>Name <input name="name"></label><button>Order</button></form>',
     );
     pages.set('/order', '<title>Ordered</title>');
-    play(
-      world,
-      call({ action: 'open', url: `${SITE}/` }),
-      (page) => call({ action: 'type', ref: refOf(page, 'Name'), text: 'Ming & Co' }),
-      (page) => call({ action: 'click', ref: refOf(page, 'Order') }),
-    );
-    const [typing = '', sending = ''] = await sayAndAnswer(world, `Order at ${SITE}/`, ['approve', 'approve']);
+    const steps = [open(), act('type', 'Name', { text: 'Ming & Co' }), act('click', 'Order')];
+    const [typing = '', sending = ''] = await turn(steps, ['approve', 'approve']);
     expect(typing).toContain('Type into a page of site.example.com?');
     expect(typing).toContain('textbox "Name": Ming & Co');
     expect(sending).toContain('Let a web page send something to site.example.com?');
@@ -124,10 +125,8 @@ describeWith(...NEEDED)('The browser', () => {
 
   test('asks once for each site and method: a no holds as long as the browser', async () => {
     pages.set('/', '<button onclick="fetch(`/api`,{method:`POST`,body:`1`}).catch(()=>{})">Send</button>');
-    const press = (page: string): ReturnType<typeof call> => call({ action: 'click', ref: refOf(page, 'Send') });
-    play(world, call({ action: 'open', url: `${SITE}/` }), press, press);
     const before = questions(world).length;
-    await sayAndAnswer(world, `Press it on ${SITE}/`, ['deny']);
+    await turn([open(), act('click', 'Send'), act('click', 'Send')], ['deny']);
     expect(questions(world).length - before).toBe(1);
     expect(last()).toContain('Sending POST to site.example.com was refused: the owner was asked and did not allow it.');
     expect(asked.map(({ method }) => method)).toEqual(['GET']);
@@ -139,26 +138,20 @@ describeWith(...NEEDED)('The browser', () => {
       '<script>fetch("/api",{method:"POST",body:"x"}).then(()=>document.title="Sent").catch(()=>{})</script>',
     );
     pages.set('/api', 'fine');
-    play(world, call({ action: 'open', url: `${SITE}/` }));
-    await say(world, `Look at ${SITE}/`);
+    await turn([open()]);
     expect(last()).toContain('open it with allowSending: true to have the owner asked');
     expect(asked.map(({ method }) => method)).toEqual(['GET']);
-    play(world, call({ action: 'open', url: `${SITE}/`, allowSending: true }));
-    await sayAndAnswer(world, `Look at ${SITE}/ again`, ['approve']);
+    await turn([call({ action: 'open', url: `${SITE}/`, allowSending: true })], ['approve']);
     expect(last()).toContain('title=Sent');
   });
 
   test('keeps the whole of a long page in a file that can be read', async () => {
     pages.set('/', `<ul>${Array.from({ length: 3_000 }, (_, n) => `<li>item ${n}</li>`).join('')}</ul>`);
-    play(world, call({ action: 'open', url: `${SITE}/` }), (page) => ({
-      calls: [
-        {
-          name: 'read_file',
-          arguments: { path: /pages: (?<path>\S+)\)/u.exec(page)?.groups?.['path'], offset: 2_990 },
-        },
-      ],
-    }));
-    await say(world, `Look at ${SITE}/`);
+    const read = (page: string) => {
+      const path = /pages: (?<path>\S+)\)/u.exec(page)?.groups?.['path'];
+      return { calls: [{ name: 'read_file', arguments: { path, offset: 2_990 } }] };
+    };
+    await turn([open(), read]);
     const [page = '', file = ''] = results(world).slice(-2);
     expect(page.length).toBeLessThan(17_000);
     expect(page).toContain('item 100');
@@ -171,12 +164,7 @@ describeWith(...NEEDED)('The browser', () => {
     pages.set('/', { headers: { 'set-cookie': 'who=ming' }, body: '<a href="/bill.pdf" download>Bill</a>' });
     pages.set('/bill.pdf', { type: 'application/pdf', body: '%PDF-bill' });
     const path = join(world.workspace, 'downloads', 'bill.pdf');
-    play(
-      world,
-      call({ action: 'open', url: `${SITE}/` }),
-      (page) => call({ action: 'click', ref: refOf(page, 'Bill') }),
-      call({ action: 'download', url: `${SITE}/bill.pdf` }),
-    );
+    play(world, open(), act('click', 'Bill'), call({ action: 'download', url: `${SITE}/bill.pdf` }));
     world.telegram.userSays(OWNER, `Get the bill from ${SITE}/bill.pdf`);
     const asks = await question(world, questions(world).length);
     expect(results(world).at(-1)).toContain('A download was not begun: bill.pdf');
@@ -195,10 +183,7 @@ describeWith(...NEEDED)('The browser', () => {
       '/',
       '<input type="file" onchange="this.files[0].text().then(text=>document.title=text.replace(` `,`_`))">',
     );
-    play(world, call({ action: 'open', url: `${SITE}/` }), (page) =>
-      call({ action: 'upload', ref: refOf(page, 'button'), path: 'letter.txt' }),
-    );
-    const [asks = ''] = await sayAndAnswer(world, `Give it the letter: ${SITE}/`, ['approve']);
+    const [asks = ''] = await turn([open(), act('upload', 'button', { path: 'letter.txt' })], ['approve']);
     expect(asks).toContain('Give a file to a web page?');
     expect(asks).toContain('letter.txt');
     expect(last()).toContain('title=Dear_bees');
@@ -208,12 +193,10 @@ describeWith(...NEEDED)('The browser', () => {
     pages.set('/', { headers: { 'set-cookie': 'who=ming; max-age=1000' }, body: 'in' });
     pages.set('/who', '<script>document.title=document.cookie</script>');
     const look = async (): Promise<string> => {
-      play(world, call({ action: 'open', url: `${SITE}/who` }), call({ action: 'close' }));
-      await say(world, `Who am I at ${SITE}/who ?`);
+      await turn([open('/who'), call({ action: 'close' })]);
       return results(world).at(-2) ?? '';
     };
-    play(world, call({ action: 'open', url: `${SITE}/` }), call({ action: 'close' }));
-    await say(world, `Look at ${SITE}/`);
+    await turn([open(), call({ action: 'close' })]);
     await waitFor(() => browserProcesses(world.home).length === 0, { what: 'no process' });
     expect(await look()).toContain('title=who=ming');
     await say(world, '/new');
@@ -223,8 +206,7 @@ describeWith(...NEEDED)('The browser', () => {
 
   test('ends by itself when nobody uses it for a while, and goes when its conversation is deleted', async () => {
     pages.set('/', 'hi');
-    play(world, call({ action: 'open', url: `${SITE}/` }));
-    await say(world, `Look at ${SITE}/`);
+    await turn([open()]);
     clock.skip(9 * 60_000);
     expect(browserProcesses(world.home).length).toBeGreaterThan(2);
     clock.skip(60_000);
@@ -242,8 +224,7 @@ describeWith(...NEEDED)('The browser', () => {
   test('ends with all of its processes at /stop and at /new', async () => {
     pages.set('/', 'hi');
     for (const command of ['/stop', '/new']) {
-      play(world, call({ action: 'open', url: `${SITE}/` }));
-      await say(world, `Look at ${SITE}/`);
+      await turn([open()]);
       expect(browserProcesses(world.home).length).toBeGreaterThan(2);
       world.telegram.userSays(OWNER, command);
       await waitFor(() => browserProcesses(world.home).length === 0, { what: `no process after ${command}` });
@@ -252,7 +233,7 @@ describeWith(...NEEDED)('The browser', () => {
 
   test('ends when the call is stopped in the middle of a page that never lets go', async () => {
     pages.set('/', '<script>for(;;);</script>');
-    play(world, call({ action: 'open', url: `${SITE}/` }));
+    play(world, open());
     world.telegram.userSays(OWNER, `Look at ${SITE}/`);
     await waitFor(() => asked.length > 0, { what: 'the page' });
     world.telegram.userSays(OWNER, '/stop');
@@ -261,13 +242,8 @@ describeWith(...NEEDED)('The browser', () => {
 
   test('opens nothing in this machine or its network, by name, address or redirect', async () => {
     pages.set('/', { status: 302, headers: { location: 'http://127.0.0.1:18790/' }, body: '' });
-    play(
-      world,
-      call({ action: 'open', url: 'http://127.0.0.1:18790/' }),
-      call({ action: 'open', url: 'http://localhost/' }),
-      call({ action: 'open', url: 'file:///etc/passwd' }),
-      call({ action: 'open', url: `${SITE}/` }),
-    );
+    const urls = ['http://127.0.0.1:18790/', 'http://localhost/', 'file:///etc/passwd', `${SITE}/`];
+    play(world, ...urls.map((url) => call({ action: 'open', url })));
     await say(world, `Look at http://127.0.0.1:18790/ and http://localhost/ and ${SITE}/`);
     const [one = '', two = '', three = '', four = ''] = results(world).slice(-4);
     expect(one).toContain('Refused: Fetching from 127.0.0.1:18790 was refused');
@@ -279,8 +255,7 @@ describeWith(...NEEDED)('The browser', () => {
 
   test('asks before an address that the model made, when a page was read before', async () => {
     pages.set('/', 'hello');
-    play(world, call({ action: 'open', url: `${SITE}/` }), call({ action: 'open', url: `${OTHER}/?s=secret` }));
-    const [asks = ''] = await sayAndAnswer(world, `Look at ${SITE}/`, ['deny']);
+    const [asks = ''] = await turn([open(), call({ action: 'open', url: `${OTHER}/?s=secret` })], ['deny']);
     expect(asks).toContain('Open a web page?');
     expect(asks).toContain(`${OTHER}/?s=secret`);
     expect(asked.map(({ host }) => host)).toEqual(['site.example.com']);

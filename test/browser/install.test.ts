@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowserInstaller } from '../../src/extensions/browser/installer.ts';
-import { findBrowser, LIBRARY, libraryFolder } from '../../src/extensions/browser/installed.ts';
-import { startChild } from '../../src/extensions/browser/enclosure.ts';
+import { Browser } from '../../src/extensions/browser/browser.ts';
+import { installLibrary } from '../../src/extensions/browser/install.ts';
+import { findBrowser, LIBRARY, libraryFolder } from '../../src/extensions/browser/program.ts';
 import { homePaths } from '../../src/core/config/home.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { childEnvironment } from '../support/child-environment.ts';
@@ -79,11 +79,7 @@ describe('assistant tools install browser', () => {
       readonly versions: Readonly<Record<string, { readonly dist: { readonly integrity: string } }>>;
     };
     const integrity = facts.versions[LIBRARY.version]?.dist.integrity ?? '';
-    const ports = { node: process.execPath, env: childEnvironment(env) };
-    const installer = openBrowserInstaller(paths, ports, { ...LIBRARY, integrity });
-    expect(installer.isInstalled()).toBe(false);
-    await installer.install();
-    expect(installer.isInstalled()).toBe(true);
+    await installLibrary(paths.browser, { node: process.execPath, env: childEnvironment(env) }, integrity);
     expect(await readdir(libraryFolder(paths.browser))).toContain('index.mjs');
     expect(await readdir(paths.browser)).toEqual(['program']);
   });
@@ -157,8 +153,7 @@ test('a library of another version is not used', async () => {
   const folder = libraryFolder(join(home, 'browser'));
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), '{"version":"1.0.0"}');
-  expect(findBrowser(folder, null, 'install it')).toMatchObject({
-    found: null,
+  expect(findBrowser({ executable: null }, { browser: join(home, 'browser') })).toMatchObject({
     reason: `playwright-core 1.0.0 is installed, but ${LIBRARY.version} is needed.`,
   });
   await rm(folder, { recursive: true });
@@ -172,11 +167,9 @@ test('where there is no sandbox there is no browser', async () => {
       remedy: 'apt install bubblewrap',
     }),
   };
-  const options = { profile: '/home/b/p', socket: '/home/b/s', keyHash: '' };
-  const started = startChild(
-    { library: '/library', executable: '/bin/true' },
-    { sandbox, folder: '/home/b', options, clock: systemClock },
-  );
+  const program = { library: '/library', executable: '/bin/true' };
+  const web = { allowHosts: [], denyHosts: [] };
+  const started = Browser.start('/home/b', { program, sandbox, web, clock: systemClock });
   await expect(started).rejects.toThrow(
     'There is no sandbox, so there is no browser. Bubblewrap is not installed. To change that: apt install bubblewrap',
   );

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SendingRequest } from '../../src/core/security/proxy/contract.ts';
-import { SendGate } from '../../src/extensions/browser/send-gate.ts';
-import { sendingText } from '../../src/extensions/browser/sent-text.ts';
+import type { SendingRequest } from '../../src/core/security/proxy.ts';
+import { SendGate, sendingText } from '../../src/extensions/browser/send-gate.ts';
 import type { ApprovalAnswer, ApprovalRequest } from '../../src/core/tools/tool.ts';
 import { testToolContext } from '../support/tool-context.ts';
 
@@ -31,28 +30,23 @@ const yes = (): ApprovalAnswer => ({ approved: true });
 const no = (): ApprovalAnswer => ({ approved: false, reason: 'the owner said no' });
 
 describe('What a page wants to send', () => {
-  test.each<[string, SendingRequest['headers']]>([
-    ['a form that leads to another page', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }],
-    ['a form over plain HTTP', { 'upgrade-insecure-requests': '1', origin: 'http://other.example.net' }],
-    ['a script that talks to its own server', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' }],
-    ['a script that talks to its own site', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-site' }],
-    ['a script over plain HTTP', { origin: 'http://www.example.com' }],
-    ['something that says nothing of itself', {}],
-  ])('asks for %s', async (_, headers) => {
+  test.each<[string, SendingRequest['headers'], boolean]>([
+    ['a form that leads to another page', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }, true],
+    ['a form over plain HTTP', { 'upgrade-insecure-requests': '1', origin: 'http://other.example.net' }, true],
+    ['a script that talks to its own server', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' }, true],
+    ['a script that talks to its own site', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-site' }, true],
+    ['a script over plain HTTP', { origin: 'http://www.example.com' }, true],
+    ['something that says nothing of itself', {}, true],
+    ['a beacon', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-site': 'same-origin' }, false],
+    ['a script that talks to others', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'cross-site' }, false],
+    ['a script that talks to others over plain HTTP', { origin: 'http://other.example.net' }, false],
+    ['what has no origin', { origin: 'null' }, false],
+  ])('of %s: is asked about, or refused without a question', async (_, headers, isAsked) => {
     const { gate, asked } = gateWith(yes);
-    expect(await gate.maySend(request(headers), forever)).toBeNull();
-    expect(asked).toHaveLength(1);
-  });
-
-  test.each<[string, SendingRequest['headers']]>([
-    ['a beacon', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-site': 'same-origin' }],
-    ['a script that talks to somebody else', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'cross-site' }],
-    ['a script that talks to somebody else over plain HTTP', { origin: 'http://other.example.net' }],
-    ['what has no origin', { origin: 'null' }],
-  ])('is refused without a question for %s', async (_, headers) => {
-    const { gate, asked } = gateWith(yes);
-    expect(await gate.maySend(request(headers), forever)).toContain('another site');
-    expect(asked).toEqual([]);
+    const why = await gate.maySend(request(headers), forever);
+    expect(asked).toHaveLength(isAsked ? 1 : 0);
+    if (isAsked) expect(why).toBeNull();
+    else expect(why).toContain('another site');
   });
 
   test('is refused without a question outside of a call, and in one that only reads', async () => {
@@ -103,11 +97,11 @@ describe('What a page wants to send', () => {
 });
 
 describe('The question shows what is sent', () => {
-  const shown = (type: string, body: string | Uint8Array): string =>
+  const shown = (type: string, body: string | Uint8Array): Promise<string> =>
     sendingText(request({ 'content-type': type }, { body: Buffer.from(body) }), `${SITE}/cart`);
 
-  test('with its method, its address and the page', () => {
-    expect(shown('', '')).toBe(`POST ${SITE}/order\nfrom the page ${SITE}/cart\nIt sends nothing else.`);
+  test('with its method, its address and the page', async () => {
+    expect(await shown('', '')).toBe(`POST ${SITE}/order\nfrom the page ${SITE}/cart\nIt sends nothing else.`);
   });
 
   test.each([
@@ -121,12 +115,13 @@ describe('The question shows what is sent', () => {
       '------WebKitFormBoundaryAb\r\nContent-Disposition: form-data; name="who"\r\n\r\nMüng\r\n------WebKitFormBoundaryAb\r\nContent-Disposition: form-data; name="cv"; filename="cv.pdf"\r\nContent-Type: application/pdf\r\n\r\n12345\r\n------WebKitFormBoundaryAb--\r\n',
       '  who: Müng\n  cv: the file cv.pdf, 5 bytes',
     ],
-  ])('as %s', (_, type, body, part) => {
-    expect(shown(type, body)).toContain(part);
+    ['a form that is none', 'multipart/form-data; boundary=x', 'name=\none', '  name=\n  one'],
+  ])('as %s', async (_, type, body, part) => {
+    expect(await shown(type, body)).toContain(part);
   });
 
-  test('and how much more there is of what is too long', () => {
-    const text = shown('text/plain', 'x'.repeat(10_000));
+  test('and how much more there is of what is too long', async () => {
+    const text = await shown('text/plain', 'x'.repeat(10_000));
     expect(text.length).toBeLessThan(3_000);
     expect(text).toMatch(/\(and 7502 more characters\)$/u);
   });

@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<string, string>> = {
     'CallRecord callsOf changedAsSent ChosenModel createModels createProviders createRedactor entriesOfTurn EntryDraft formatTrace fullName LineOf MODEL_ERROR_KINDS ownName Pricing Providers readTail readTape readTrace rebuildRequest RecordedCall Redact renderResult runGivenTurn silentLog StoredImage systemClock TraceFile TraceLine TraceProviders TurnPlan unknownTurn',
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
-    'ByteLines createSandbox EnclosedProcess GuardedProxyOptions probeSandbox runEnclosed RunningProxy Sandbox SendingRequest',
+    'ByteLines createSandbox EnclosedProcess GuardedProxyOptions packageRemedy probeSandbox runEnclosed Sandbox SendingRequest',
   'api-settings.ts': 'modelReference text',
   'api-setup.ts':
     'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
-    'ApprovalRequest callerOf CallIds CallPerson ChatCommand DeclaredAction defineTool Denied EffectTarget errorResult escapeControlChars Executed fetchAction FileAccess firstJoined GuardedFetch hasChannel imageType KeepWhole localRole openAllowed PAGE_MARGIN Plan Planned readWhole RecordedJob showsInGroup siteOf Tool ToolContext ToolResult webhookSender withScheme writeThrough',
+    'ApprovalRequest callerOf CallIds CallPerson ChatCommand DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed fetchAction FileAccess firstJoined GuardedFetch hasChannel imageType KeepWhole localRole openAllowed PAGE_MARGIN Plan Planned readWhole RecordedJob showsInGroup siteOf Tool ToolContext ToolResult webhookSender withScheme writeThrough',
   'api-turns.ts':
     'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':

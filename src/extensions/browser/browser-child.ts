@@ -1,57 +1,78 @@
+import { once } from 'node:events';
+import { createConnection, createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { startBridge } from './child/bridge.ts';
-import { launchBrowser } from './child/launch-browser.ts';
-import { Pages, type ActionResult } from './child/pages.ts';
-import type { ChildOptions, ChildRequest, PageView } from './protocol.ts';
+import { pipeline } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+import type { BrowserContext, BrowserType } from 'playwright-core';
+import { firstLine, Pages, type PageRequest } from './pages.ts';
 
 /**
- * The program of the child process that `startChild` starts in the sandbox: a browser, and what it is asked for, one line
- * of JSON each on standard input; each gets one line as its answer. It ends with its input. It imports nothing from outside
- * of its folder, because nothing else is there.
+ * The program of the child process that `Browser` starts in the sandbox: a browser and the way from it to the proxy, which
+ * browsers do not find on a unix socket. Each line of JSON on standard input asks for something and is answered by one
+ * line. It ends with its input. It imports nothing from outside of its folder, because nothing else is there.
+ *
+ * Its arguments: the folder of playwright-core, the browser's program, the unix socket of the proxy, which is the only way
+ * out, and the key of the proxy (`RunningProxy`). The profile lies in the working directory.
  */
+const [library = '', executable = '', socket = '', keyHash = ''] = process.argv.slice(2);
 
-const options = JSON.parse(process.argv[2] ?? '{}') as ChildOptions;
+const START_MS = 25_000;
 
-function say(line: unknown): void {
-  process.stdout.write(`${JSON.stringify(line)}\n`);
+/**
+ * Bubblewrap is the sandbox: without a network there is no way around the proxy. The flags keep the browser from asking for
+ * what the proxy would refuse, and from what costs much.
+ */
+const FLAGS: readonly string[] = [
+  '--disable-domain-reliability',
+  '--no-pings',
+  '--disable-3d-apis',
+  `--disk-cache-size=${50 * 1024 ** 2}`,
+];
+
+/** Passes what comes to a port of 127.0.0.1 on to a unix socket. Returns the port. */
+async function startBridge(path: string): Promise<number> {
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    pipeline(client, createConnection({ path, allowHalfOpen: true }), client, () => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
-/** The first line of what Playwright says of a failure; the rest is a log of its own. */
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return (message.split('\n')[0] ?? '').slice(0, 1_000);
-}
-
-async function answer(pages: Pages, { id, ...action }: ChildRequest): Promise<void> {
-  let result: ActionResult = {};
-  let error: string | undefined;
-  try {
-    result = await pages.perform(action);
-  } catch (thrown) {
-    error = reasonOf(thrown);
-  }
-  const view: PageView | undefined = await pages.view().catch(() => undefined);
-  if (error === undefined && view !== undefined) say({ id, view, ...result });
-  else say({ id, error: error ?? 'the page does not answer', ...(view === undefined ? {} : { view }) });
+/** Chromium's own sandbox needs namespaces and a writable /proc, which there are not in bubblewrap. */
+async function launch(): Promise<BrowserContext> {
+  const port = await startBridge(socket);
+  const { chromium } = (await import(pathToFileURL(join(library, 'index.mjs')).href)) as {
+    readonly chromium: BrowserType;
+  };
+  return await chromium.launchPersistentContext(join(process.cwd(), 'profile'), {
+    executablePath: executable,
+    headless: true,
+    chromiumSandbox: false,
+    args: [...FLAGS, `--ignore-certificate-errors-spki-list=${keyHash}`],
+    proxy: { server: `http://127.0.0.1:${port}`, bypass: '<-loopback>' },
+    serviceWorkers: 'block',
+    acceptDownloads: false,
+    viewport: { width: 1280, height: 900 },
+    timeout: START_MS,
+  });
 }
 
 try {
-  const port = await startBridge(options.socket);
-  const context = await launchBrowser(options, port);
+  const context = await launch();
   let isClosing = false;
   context.on('close', () => {
     if (!isClosing) process.exit(1);
   });
   const pages = new Pages(context, context.pages()[0] ?? (await context.newPage()));
-  say({ id: 0, view: { url: 'about:blank', title: '', snapshot: '', notes: [] } });
   for await (const line of createInterface({ input: process.stdin })) {
-    await answer(pages, JSON.parse(line) as ChildRequest);
+    process.stdout.write(`${JSON.stringify(await pages.perform(JSON.parse(line) as PageRequest))}\n`);
   }
   // What is closed in order writes its cookies down.
   isClosing = true;
   await context.close();
   process.exit(0);
 } catch (error) {
-  say({ id: 0, error: reasonOf(error) });
-  process.exit(1);
+  process.stderr.write(firstLine(error), () => process.exit(1));
 }

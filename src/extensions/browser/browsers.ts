@@ -1,46 +1,47 @@
 import { createHash } from 'node:crypto';
 import { readdir, realpath, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError, type Clock, errorMessage, type Logger, Slots } from '../../core/api.ts';
+import { type App, AppError, errorMessage, RecentMap, Slots } from '../../core/api.ts';
 import { ensureDirectory, ifThere } from '../../core/api-files.ts';
-import { Browser, type BrowserPorts } from './browser.ts';
+import { siteOf } from '../../core/api-tools.ts';
+import type { Browser } from './browser.ts';
+import { browser } from './settings.ts';
 
-export interface BrowsersOptions extends BrowserPorts {
-  /** Where the profiles are, one folder for each session. */
-  readonly folder: string;
-  /** Browsers at the same time. */
-  readonly most: number;
-  /** After so long without a call a browser ends; its profile stays. */
-  readonly idleMs: number;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-interface Entry {
-  readonly browser: Browser;
-  idle: Disposable | undefined;
+interface Session {
+  /** Its calls run one after the other. */
+  readonly lane: Slots;
+  /** How often something was chosen, by site. It outlives the browser, because what was read stays in the conversation. */
+  readonly choices: RecentMap<string, number>;
+  /** Counts as a browser. */
+  isStarting: boolean;
+  browser?: Browser;
+  idle?: Disposable;
 }
 
 /** How long a profile stays that no one uses. */
 const PROFILE_MS = 7 * 24 * 3_600_000;
+/** How often something is chosen on a site without a question, as with addresses that untrusted content names. */
+const FREE_CHOICES = 3;
+const MOST_SITES = 256;
 
 /**
  * The browsers of all sessions, one for each. A browser ends with its session's stop, after a while without a call, and with
  * this process; a profile goes with its conversation, or when no one used it for a week.
  */
 export class Browsers implements AsyncDisposable {
-  readonly #options: BrowsersOptions;
-  readonly #open = new Map<string, Entry>();
-  readonly #lanes = new Map<string, Slots>();
-  #starting = 0;
+  readonly #app: App;
+  /** Starts one with its profile in a folder. */
+  readonly #start: (folder: string) => Promise<Browser>;
+  readonly #sessions = new Map<string, Session>();
 
-  constructor(options: BrowsersOptions) {
-    this.#options = options;
+  constructor(app: App, start: (folder: string) => Promise<Browser>) {
+    this.#app = app;
+    this.#start = start;
   }
 
   /** The one of a session that runs now. */
   get(sessionKey: string): Browser | undefined {
-    const browser = this.#open.get(sessionKey)?.browser;
+    const browser = this.#sessions.get(sessionKey)?.browser;
     return browser?.isOver === true ? undefined : browser;
   }
 
@@ -50,92 +51,117 @@ export class Browsers implements AsyncDisposable {
     { starts, signal }: { readonly starts: boolean; readonly signal: AbortSignal },
     work: (browser: Browser) => Promise<T>,
   ): Promise<T> {
-    const lane = this.#lanes.get(sessionKey) ?? new Slots(1);
-    this.#lanes.set(sessionKey, lane);
-    return await lane.run(async () => {
-      const entry = await this.#entry(sessionKey, starts, signal);
-      entry.idle?.[Symbol.dispose]();
+    const session = this.#session(sessionKey);
+    return await session.lane.run(async () => {
+      const browser = this.get(sessionKey) ?? (await this.#started(sessionKey, session, starts));
+      session.idle?.[Symbol.dispose]();
       try {
-        return await work(entry.browser);
+        return await work(browser);
       } finally {
-        this.#waitIdle(sessionKey, entry);
+        const { clock } = this.#app;
+        const idleMs = this.#settings.idleMinutes * 60_000;
+        if (session.browser === browser) session.idle = clock.timer(idleMs, () => void this.close(sessionKey));
       }
     }, signal);
   }
 
+  /** Whether the next choice has to be asked about: which of many buttons is pressed can spell out a secret to the site. */
+  isUsedUp(sessionKey: string, url: string): boolean {
+    return (this.#session(sessionKey).choices.get(siteOf(url)) ?? 0) >= FREE_CHOICES;
+  }
+
+  /** Counts a choice. `isAllowed`: a person said yes to what is done on the site, so choices are free from then on. */
+  chose(sessionKey: string, url: string, isAllowed: boolean): void {
+    const { choices } = this.#session(sessionKey);
+    const site = siteOf(url);
+    choices.set(site, isAllowed ? -Infinity : (choices.get(site) ?? 0) + 1);
+  }
+
   /** Ends the browser of a session; `atOnce`: without writing down its newest cookies. Never rejects. */
   async close(sessionKey: string, atOnce = false): Promise<void> {
-    const entry = this.#open.get(sessionKey);
-    if (entry === undefined) return;
-    this.#open.delete(sessionKey);
-    entry.idle?.[Symbol.dispose]();
-    const { browser } = entry;
-    await (atOnce ? browser.kill() : browser[Symbol.asyncDispose]()).catch((error: unknown) =>
-      this.#options.log.warn('browser: not ended cleanly', { reason: errorMessage(error) }),
-    );
+    const session = this.#sessions.get(sessionKey);
+    const browser = session?.browser;
+    if (session === undefined || browser === undefined) return;
+    delete session.browser;
+    session.idle?.[Symbol.dispose]();
+    await browser.end(atOnce).catch((error: unknown) => {
+      this.#app.log.warn('browser: not ended cleanly', { reason: errorMessage(error) });
+    });
   }
 
   /** Ends the browser of a session and removes its profile, with all cookies. Never rejects. */
   async forget(sessionKey: string): Promise<void> {
     await this.close(sessionKey, true);
-    this.#lanes.delete(sessionKey);
-    await remove(this.#folder(sessionKey), this.#options.log);
+    this.#sessions.delete(sessionKey);
+    await this.#remove(this.#folder(sessionKey));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#open.keys()].map((sessionKey) => this.close(sessionKey)));
+    await Promise.all([...this.#sessions.keys()].map((sessionKey) => this.close(sessionKey)));
   }
 
-  async #entry(sessionKey: string, starts: boolean, signal: AbortSignal): Promise<Entry> {
-    const found = this.#open.get(sessionKey);
-    if (found !== undefined && !found.browser.isOver) return found;
+  get #settings(): ReturnType<typeof browser.of> {
+    return this.#app.settingsOf(browser);
+  }
+
+  /** Where the profiles are, one folder for each session. */
+  get #profiles(): string {
+    return join(this.#app.paths.browser, 'sessions');
+  }
+
+  #session(sessionKey: string): Session {
+    const known = this.#sessions.get(sessionKey);
+    if (known !== undefined) return known;
+    const session: Session = { lane: new Slots(1), choices: new RecentMap(MOST_SITES), isStarting: false };
+    this.#sessions.set(sessionKey, session);
+    return session;
+  }
+
+  async #started(sessionKey: string, session: Session, starts: boolean): Promise<Browser> {
     await this.close(sessionKey);
     if (!starts)
       throw new AppError('browser-none', 'No page is open in the browser. Open one first, with the action open.');
-    const { most } = this.#options;
-    if (this.#open.size + this.#starting >= most) {
+    const most = this.#settings.maxSessions;
+    const running = [...this.#sessions.values()].filter((one) => one.isStarting || one.browser !== undefined).length;
+    if (running >= most) {
       throw new AppError(
         'browser-room',
         `${most} browsers run already for other conversations, which is the most (tools.browser.maxSessions). Try again later.`,
       );
     }
-    this.#starting += 1;
+    session.isStarting = true;
     try {
       await this.#removeOld();
       const folder = this.#folder(sessionKey);
       await ensureDirectory(folder);
-      const now = new Date(this.#options.clock.now());
+      const now = new Date(this.#app.clock.now());
       await utimes(folder, now, now);
-      const entry = { browser: await Browser.start(await realpath(folder), this.#options, signal), idle: undefined };
-      this.#open.set(sessionKey, entry);
-      return entry;
+      session.browser = await this.#start(await realpath(folder));
+      return session.browser;
     } finally {
-      this.#starting -= 1;
+      session.isStarting = false;
+      // The conversation was forgotten meanwhile.
+      if (this.#sessions.get(sessionKey) !== session) await session.browser?.end(true);
     }
-  }
-
-  #waitIdle(sessionKey: string, entry: Entry): void {
-    if (this.#open.get(sessionKey) !== entry) return;
-    const { clock, idleMs } = this.#options;
-    entry.idle = clock.timer(idleMs, () => void this.close(sessionKey));
   }
 
   #folder(sessionKey: string): string {
     const name = createHash('sha256').update(sessionKey).digest('hex').slice(0, 16);
-    return join(this.#options.folder, name);
+    return join(this.#profiles, name);
   }
 
   async #removeOld(): Promise<void> {
-    const { folder, clock, log } = this.#options;
-    for (const name of (await ifThere(readdir(folder))) ?? []) {
-      const facts = await ifThere(stat(join(folder, name)));
-      if (facts !== undefined && facts.mtimeMs < clock.now() - PROFILE_MS) await remove(join(folder, name), log);
+    const oldest = this.#app.clock.now() - PROFILE_MS;
+    for (const name of (await ifThere(readdir(this.#profiles))) ?? []) {
+      const folder = join(this.#profiles, name);
+      const facts = await ifThere(stat(folder));
+      if (facts !== undefined && facts.mtimeMs < oldest) await this.#remove(folder);
     }
   }
-}
 
-async function remove(folder: string, log: Logger): Promise<void> {
-  await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) =>
-    log.warn('browser: profile not removed', { reason: errorMessage(error) }),
-  );
+  async #remove(folder: string): Promise<void> {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) =>
+      this.#app.log.warn('browser: profile not removed', { reason: errorMessage(error) }),
+    );
+  }
 }

@@ -1,7 +1,6 @@
 import type { SendingRequest } from '../../core/api-sandbox.ts';
-import { raceAbort } from '../../core/api.ts';
+import { cut, plural, Slots } from '../../core/api.ts';
 import { siteOf, type ToolContext } from '../../core/api-tools.ts';
-import { sendingText } from './sent-text.ts';
 
 /** A call during which pages may have something sent. */
 interface RunningCall {
@@ -14,6 +13,9 @@ interface RunningCall {
 
 /** Refusals that are kept for the next result. */
 const MOST_REFUSALS = 12;
+/** Characters of what would be sent that a person is shown. */
+const MOST_SHOWN = 2_500;
+const LONGEST_VALUE = 600;
 
 /**
  * What the pages of one browser may send. A person is asked once for each origin and method, in the call that made a page
@@ -21,12 +23,14 @@ const MOST_REFUSALS = 12;
  * call or only a reading one runs, is refused without a question.
  */
 export class SendGate {
+  /** By method and origin. */
   readonly #answers = new Map<string, boolean>();
   readonly #refusals = new Set<string>();
+  /** One after the other: the answer to the first may be the answer to all. */
+  readonly #questions = new Slots(1);
   #call: RunningCall | undefined;
   /** Of the newest call. */
   #permit: ToolContext['permit'];
-  #asking: Promise<unknown> | undefined;
   #asked = 0;
 
   /** Until it is disposed of, questions belong to this call. */
@@ -43,46 +47,26 @@ export class SendGate {
 
   /** Null: it may be sent. Otherwise one sentence why not. */
   async maySend(request: SendingRequest, signal: AbortSignal): Promise<string | null> {
-    const why = await this.#refusal(request, signal);
-    return why === null && this.#permit?.isGranted === false
-      ? 'it is not certain that this gateway still runs the home.'
-      : why;
-  }
-
-  async #refusal(request: SendingRequest, signal: AbortSignal): Promise<string | null> {
-    const known = this.#answer(request);
-    if (known !== undefined) return known;
-    const call = this.#call;
-    if (!isOwn(request)) return 'it goes to another site than that of its page, or it only counts visits.';
-    if (call === undefined) return 'the page sent it by itself, while nothing was asked for.';
-    if (!call.asks)
-      return 'the page sent it by itself while it was read; open it with allowSending: true to have the owner asked.';
-    // Questions of one page are asked one after the other; the answer to the first may be the answer to all.
-    while (this.#asking !== undefined)
-      await raceAbort(
-        this.#asking.catch(() => {}),
-        signal,
-      );
-    const now = this.#answer(request);
-    if (now !== undefined) return now;
-    if (this.#call !== call) return 'the call that it belongs to is over.';
-    this.#asking = this.#ask(request, call);
-    try {
-      await raceAbort(this.#asking, signal);
-    } finally {
-      this.#asking = undefined;
+    const key = `${request.method} ${request.origin}`;
+    if (!this.#answers.has(key)) {
+      const call = this.#call;
+      if (!isOwn(request)) return 'it goes to another site than that of its page, or it only counts visits.';
+      if (call === undefined) return 'the page sent it by itself, while nothing was asked for.';
+      if (!call.asks)
+        return 'the page sent it by itself while it was read; open it with allowSending: true to have the owner asked.';
+      await this.#questions.run(async () => {
+        if (!this.#answers.has(key) && this.#call === call) await this.#ask(request, call, key);
+      }, signal);
     }
-    const given = this.#answer(request);
-    return given === undefined ? 'no one allowed it.' : given;
+    const answer = this.#answers.get(key);
+    if (answer !== true)
+      return answer === undefined ? 'no one allowed it.' : 'the owner was asked and did not allow it.';
+    return this.#permit?.isGranted === false ? 'it is not certain that this gateway still runs the home.' : null;
   }
 
   /** How many questions the running call has asked. Resolves when none of them waits. */
   async settled(signal: AbortSignal): Promise<number> {
-    while (this.#asking !== undefined)
-      await raceAbort(
-        this.#asking.catch(() => {}),
-        signal,
-      );
+    await this.#questions.run(async () => {}, signal);
     return this.#asked;
   }
 
@@ -102,29 +86,19 @@ export class SendGate {
     return [...this.#answers.values()].includes(true);
   }
 
-  #answer(request: SendingRequest): string | null | undefined {
-    const answer = this.#answers.get(keyOf(request));
-    if (answer === undefined) return undefined;
-    return answer ? null : 'the owner was asked and did not allow it.';
-  }
-
-  async #ask(request: SendingRequest, { context, page }: RunningCall): Promise<void> {
+  async #ask(request: SendingRequest, { context, page }: RunningCall, key: string): Promise<void> {
     this.#asked += 1;
-    const { host } = new URL(request.origin);
+    const { method, origin } = request;
     const answer = await context.people
       .approve({
-        title: `Let a web page send something to ${host}`,
-        detail: sendingText(request, page),
-        reason: `A yes holds for all that pages send to ${request.origin} by ${request.method} until the browser is closed.`,
+        title: `Let a web page send something to ${new URL(origin).host}`,
+        detail: await sendingText(request, page),
+        reason: `A yes holds for all that pages send to ${origin} by ${method} until the browser is closed.`,
         part: this.#asked,
       })
       .catch(() => ({ approved: false }) as const);
-    if (!context.signal.aborted) this.#answers.set(keyOf(request), answer.approved);
+    if (!context.signal.aborted) this.#answers.set(key, answer.approved);
   }
-}
-
-function keyOf({ method, origin }: SendingRequest): string {
-  return `${method} ${origin}`;
 }
 
 /**
@@ -139,4 +113,43 @@ function isOwn({ headers, origin }: SendingRequest): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site !== 'cross-site';
   return headers.origin === undefined || siteOf(headers.origin) === siteOf(origin);
+}
+
+/** What a request would send, in lines that a person can read; `page`: where it comes from. */
+export async function sendingText({ method, url, headers, body }: SendingRequest, page: string): Promise<string> {
+  const lines = body.length === 0 ? [] : await bodyLines(headers['content-type'] ?? '', body);
+  const whole = lines.map((line) => `  ${line}`).join('\n');
+  const shown = cut(whole, MOST_SHOWN);
+  const rest = whole.length - shown.length;
+  return [
+    `${method} ${cut(url, LONGEST_VALUE)}`,
+    `from the page ${cut(page, LONGEST_VALUE)}`,
+    ...(lines.length === 0 ? ['It sends nothing else.'] : ['It sends:', shown]),
+    ...(rest > 0 ? [`  (and ${rest} more characters)`] : []),
+  ].join('\n');
+}
+
+async function bodyLines(type: string, body: Uint8Array): Promise<readonly string[]> {
+  const sent = new Response(Buffer.from(body), { headers: { 'content-type': type } });
+  if (/^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/iu.test(type)) {
+    // What is no form although it says so is shown as it is.
+    const form = await sent
+      .clone()
+      .formData()
+      .catch(() => []);
+    const lines = [...form].map(([name, value]) =>
+      typeof value === 'string'
+        ? `${name}: ${cut(value, LONGEST_VALUE)}`
+        : `${name}: the file ${value.name}, ${plural(value.size, 'byte')}`,
+    );
+    if (lines.length > 0) return lines;
+  } else if (!/json|^text\//iu.test(type)) {
+    return [`${plural(body.length, 'byte')} of ${type === '' ? 'no known kind' : cut(type, 80)}`];
+  }
+  const text = await sent.text();
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2).split('\n');
+  } catch {
+    return text.split('\n');
+  }
 }

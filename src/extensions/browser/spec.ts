@@ -1,24 +1,13 @@
 import * as z from 'zod';
 
 /** Keys that `press` knows: none of them writes a letter, because what is typed is asked about. */
-export const KEYS = new Set([
-  'Enter',
-  'Escape',
-  'Tab',
-  'Backspace',
-  'Delete',
-  'Space',
-  'ArrowUp',
-  'ArrowDown',
-  'ArrowLeft',
-  'ArrowRight',
-  'PageUp',
-  'PageDown',
-  'Home',
-  'End',
-]);
+const KEYS: ReadonlySet<string> = new Set(
+  'Enter Escape Tab Backspace Delete Space ArrowUp ArrowDown ArrowLeft ArrowRight PageUp PageDown Home End'.split(' '),
+);
 
 const LONGEST_TEXT = 10_000;
+/** Of an element in a snapshot. */
+const ref = z.string().regex(/^[a-z0-9]{1,20}$/iu);
 
 export const DESCRIPTION =
   'Use a web page in a real browser, with its scripts, forms and logins. To read a page or find one use web_fetch or web_search. Returns the page as a tree of its elements; those that can be used have a ref. Load the skill browser before the first use.';
@@ -48,9 +37,7 @@ export const parameters = z.object({
     .min(1)
     .optional()
     .describe('Required for open and download: the address, e.g. https://example.org/form.'),
-  ref: z
-    .string()
-    .regex(/^[a-z0-9]{1,20}$/iu)
+  ref: ref
     .optional()
     .describe('Required for click, type and select: the ref of an element in the newest result, e.g. e12.'),
   text: z
@@ -66,10 +53,7 @@ export const parameters = z.object({
   fields: z
     .array(
       z.object({
-        ref: z
-          .string()
-          .regex(/^[a-z0-9]{1,20}$/iu)
-          .describe('The ref of one field, e.g. e7.'),
+        ref: ref.describe('The ref of one field, e.g. e7.'),
         text: z.string().max(LONGEST_TEXT).describe('The text to type into this field.'),
       }),
     )
@@ -85,3 +69,24 @@ export const parameters = z.object({
 });
 
 export type BrowserParams = z.infer<typeof parameters>;
+
+/** What an action cannot do without. */
+const NEEDS: Partial<Record<BrowserParams['action'], readonly (keyof BrowserParams)[]>> = {
+  open: ['url'],
+  download: ['url'],
+  click: ['ref'],
+  select: ['ref', 'text'],
+  upload: ['path'],
+};
+
+/** What a call lacks, as a sentence; null: nothing. */
+export function missing(params: BrowserParams): string | null {
+  const { action, ref, text, fields } = params;
+  const needs = NEEDS[action] ?? [];
+  if (needs.some((field) => params[field] === undefined)) return `The action ${action} needs ${needs.join(' and ')}.`;
+  if (action === 'type' && fields === undefined && (ref === undefined || text === undefined))
+    return 'The action type needs ref and text, or fields.';
+  if (action === 'press' && !KEYS.has(text ?? ''))
+    return `The action press needs text with one of these keys: ${[...KEYS].join(', ')}.`;
+  return null;
+}

@@ -61,6 +61,11 @@ const INSTALLERS = [
 const TIMEOUT_MS = 15_000;
 const WORLD = 'test-';
 
+/** What installs a package of the system here, as it is typed. */
+export function packageRemedy(name: string): string {
+  return `${INSTALLERS.find(([path]) => isExecutable(path))?.[1] ?? 'install the package'} ${name}`;
+}
+
 /** Who a program inside believes to be. */
 const USERS = {
   passwd: 'root:x:0:0:root:/:/bin/sh\nassistant:x:1000:1000::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n',
@@ -88,8 +93,8 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
   if (process.platform !== 'linux') return no('The sandbox needs Linux.');
   const program = options.program ?? PROGRAMS.find(isExecutable);
   if (program === undefined || !isExecutable(program)) {
-    const remedy = `${INSTALLERS.find(([path]) => isExecutable(path))?.[1] ?? 'install the package'} bubblewrap`;
-    return { ...no(`bubblewrap is not installed${program === undefined ? '' : ` at ${program}`}.`), remedy };
+    const missing = no(`bubblewrap is not installed${program === undefined ? '' : ` at ${program}`}.`);
+    return { ...missing, remedy: packageRemedy('bubblewrap') };
   }
   using limit = deadline(clock, timeoutMs, 'the self-test');
   const mark = Buffer.from(random.bytes(12)).toString('hex');
