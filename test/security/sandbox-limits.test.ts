@@ -70,6 +70,22 @@ describeWith('bubblewrap')('the end of commands in the sandbox', () => {
     expect((await readFile(join(world.workspace, 'big'))).length).toBeLessThanOrEqual(8 * MEBIBYTE);
   });
 
+  test('a program that asks for it joins no control group', async () => {
+    await using world = await sandboxWorld();
+    await using folder = await tempFolder();
+    const enclosure = await world.sandbox.enclose({ cwd: world.workspace, role: 'owner' });
+    const joined = async (group?: null): Promise<number> => {
+      const engine = enclosure.engine === null ? null : { ...enclosure.engine, group: folder.path };
+      const program = { command: ['/bin/true'], cwd: world.workspace, environment: {} };
+      const child = runEnclosed(program, { ...enclosure, engine, group, clock: systemClock });
+      for (const stream of [child.stdout, child.stderr]) stream.resume();
+      await child.exit;
+      return (await readdir(folder.path)).length;
+    };
+    expect(await joined(null)).toBe(0);
+    expect(await joined()).toBe(1);
+  });
+
   test('the private folders are small', async () => {
     await using world = await limited();
     const { text } = await world.run(
@@ -175,6 +191,26 @@ describe('control groups', () => {
       'system.slice/assistant.service/cgroup.controllers': '',
     });
     expect(await makeLimitGroup(LIMITS, 'a', fake.paths)).toBeNull();
+  });
+
+  test('of a killed process are removed by the next one, unless something still runs in them', async () => {
+    await using fake = await tree('0::/user/service\n', {
+      'user/service/cgroup.controllers': 'memory pids\n',
+      'user/service/cgroup.subtree_control': 'memory pids\n',
+      'user/service/assistant-sandbox-99999999-b/busy': '',
+      [`user/service/assistant-sandbox-${process.ppid}-c/other`]: '',
+    });
+    await mkdir(fake.at('user/service/assistant-sandbox-99999999-a'));
+    await mkdir(fake.at(`user/service/assistant-sandbox-${process.ppid}-d`));
+    await makeLimitGroup(LIMITS, 'a', fake.paths);
+    const left = (await readdir(fake.at('user/service'))).filter((name) => name.startsWith('assistant'));
+    expect(left.toSorted()).toEqual(
+      [
+        'assistant-sandbox-99999999-b',
+        `assistant-sandbox-${process.pid}-a`,
+        ...['c', 'd'].map((name) => `assistant-sandbox-${process.ppid}-${name}`),
+      ].toSorted(),
+    );
   });
 
   test('that are gone already are no error', async () => {

@@ -145,6 +145,14 @@ describe.each(MODES)('what a command can use up $where', ({ mode }) => {
   });
 });
 
+test('what is left running by a command that killed its supervisor is stopped, and that is said', async () => {
+  await using world = await execWorld('full');
+  const mark = uniqueSleep();
+  const result = await world.run(`setsid sleep ${mark} & kill -9 $PPID; sleep 0.1`);
+  expect(result.output).toContain('[Something it started still ran in the background and was stopped;');
+  await gone(mark);
+});
+
 describeWith('bubblewrap')('what the sandbox itself limits', () => {
   const enclosed = { limits: { processes: 64, fileBytes: 8 * MEBIBYTE, temporaryBytes: 4 * MEBIBYTE } };
 

@@ -104,7 +104,7 @@ describe('starting in the background', () => {
   });
 
   test('is refused where nobody could be told of the end', async () => {
-    await using alone = await processWorld({ processes: { addressee: () => undefined } });
+    await using alone = await processWorld({ processes: { reaches: () => false } });
     expect(await alone.start('sleep 30')).toMatchObject({
       isError: true,
       output: expect.stringContaining('no one could be told'),
@@ -376,7 +376,7 @@ describe('the end', () => {
     const id = idOf(await world.start('sleep 0.5; echo private words; true hunter2', {}, here));
     await waitFor(() => newsOf(id) === 1);
     const told = world.news.find((one) => one.id === id);
-    expect(told).toMatchObject({ untrusted: false, addressee: { sessionKey: here.sessionKey, chatId: '42' } });
+    expect(told).toMatchObject({ untrusted: false, sessionKey: here.sessionKey });
     expect(told?.text).toContain('`sleep 0.5; echo private words; true [redacted]`');
     expect(told?.text).toContain('The command ended with exit code 0.\nIt wrote 14 bytes;');
     await waitFor(async () => !(await readdir(world.records)).includes(`${id}.json`));

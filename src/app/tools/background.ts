@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { FROM, type InboundMessage } from '../../core/bus/messages.ts';
-import { BackgroundProcesses, type Addressee } from '../../core/tools/exec/background.ts';
+import { FROM } from '../../core/bus/messages.ts';
+import { BackgroundProcesses } from '../../core/tools/exec/background.ts';
 import type { App } from '../../core/app.ts';
 
 /** The commands in the background, joined with the sessions that they wake and with /stop. */
@@ -10,28 +10,20 @@ export function createBackground(app: App): BackgroundProcesses {
     outputs: (sessionKey) => spill.folder(sessionKey),
     records: join(paths.home, 'processes'),
     workspace: paths.workspace,
-    addressee: (messageId) => {
-      const [message] = journal.inbox.byId([messageId]);
-      return message === undefined ? undefined : addresseeOf(message);
-    },
-    wake: async ({ id, addressee, text, untrusted }) => {
-      const { threadId, sender, ...place } = addressee;
-      const role = people.roleNow({ ...place, id: sender.id, chat: place.chatId }, place.role);
+    reaches: (messageId) => journal.inbox.byId([messageId]).length > 0,
+    wake: async ({ id, messageId, role: then, sessionKey, text, untrusted }) => {
+      const [asked] = journal.inbox.byId([messageId]);
+      if (asked === undefined) return;
+      const { channel, account, chatId, chatType, threadId, sender } = asked;
+      const role = people.roleNow({ channel, chatType, id: sender.id, chat: chatId }, then);
       if (role === null) {
-        log.warn(
-          'background: result of a command not reported, because the person who started it is no longer allowed',
-          {
-            id,
-          },
-        );
+        const why = 'the person who started it is no longer allowed';
+        log.warn(`background: result of a command not reported, because ${why}`, { id });
         return;
       }
       await journal.inbox.acceptOwn({
         id: newId(),
-        ...place,
-        role,
-        ...(threadId === undefined ? {} : { threadId }),
-        sender: senderOf(sender),
+        ...{ channel, account, chatId, chatType, threadId, sender, sessionKey, role },
         text,
         media: [],
         mentioned: true,
@@ -43,8 +35,9 @@ export function createBackground(app: App): BackgroundProcesses {
         metadata: { process: id, [FROM]: 'a command in the background' },
       });
     },
-    withdraw: async ({ id, addressee }) => {
-      await journal.inbox.withdrawInternal({ ...addressee, externalId: externalIdOf(id) });
+    withdraw: async ({ id, messageId }) => {
+      const [asked] = journal.inbox.byId([messageId]);
+      if (asked !== undefined) await journal.inbox.withdrawInternal({ ...asked, externalId: externalIdOf(id) });
     },
     redact,
     origins,
@@ -61,18 +54,4 @@ export function createBackground(app: App): BackgroundProcesses {
 
 function externalIdOf(id: string): string {
   return `process:${id}`;
-}
-
-function addresseeOf(message: InboundMessage): Addressee {
-  const { channel, account, chatId, threadId, chatType, sender, role, sessionKey } = message;
-  return { channel, account, chatId, threadId, chatType, sender: { ...sender }, role, sessionKey };
-}
-
-function senderOf({ id, name, username, isBot }: Addressee['sender']): InboundMessage['sender'] {
-  return {
-    id,
-    ...(name === undefined ? {} : { name }),
-    ...(username === undefined ? {} : { username }),
-    isBot,
-  };
 }

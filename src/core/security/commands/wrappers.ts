@@ -1,6 +1,9 @@
 /** What a wrapper such as `sudo` runs: a command line, or shell code; undefined code is on its standard input. */
 type Unwrapped = { readonly argv: readonly string[] } | { readonly code: string | undefined };
 
+/** Options with which an interpreter runs something else than its standard input. */
+const OTHER_CODE = /^-(?!-)[a-zA-Z]*[cemnprE]|^--?(?:eval|print|module|version|help|check|test)|^-[vVh]$/u;
+
 /** By program: letters of its options that take the next word, and how many words come before the command. */
 const WRAPPERS = new Map<string, readonly [letters: string, words: number]>(
   [
@@ -30,6 +33,14 @@ const LINES = /^(?:eval|trap|watch|ssh)$/u;
 const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|rbash|fish)$/u;
 /** They run code of another language. */
 const INTERPRETERS = /^(?:perl|python|python[23](?:\.\d+)?|ruby|node|deno|php|lua)$/u;
+
+/** What a program of another language runs, where that is its standard input (undefined) or what a command writes. */
+export function foreignCode(name: string, args: readonly string[]): { readonly code: string | undefined } | null {
+  if (!INTERPRETERS.test(name)) return null;
+  const code = args.find((arg) => !arg.startsWith('-') || arg === '-');
+  if (code === undefined || code === '-') return args.some((arg) => OTHER_CODE.test(arg)) ? null : { code: undefined };
+  return { code };
+}
 
 /** Whether a program runs what it is given. */
 export function runsWhatItIsGiven(name: string): boolean {

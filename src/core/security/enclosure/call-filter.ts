@@ -1,30 +1,22 @@
-/** Linux system call numbers; `undefined` for processors that are not listed. */
+/** `AUDIT_ARCH_…` of a processor and numbers of its system calls; `undefined` for processors that are not listed. */
 const PROCESSORS: Readonly<Record<string, Processor>> = {
   x64: {
     audit: 0xc000003e,
-    x32: true,
-    clone: 56,
-    unshare: 272,
-    ioctl: 16,
+    clones: [56, 272],
     // mount umount2 pivot_root chroot setns add_key request_key keyctl bpf perf_event_open userfaultfd open_by_handle_at
     refused: [165, 166, 155, 161, 308, 248, 249, 250, 321, 298, 323, 304],
   },
   arm64: {
     audit: 0xc00000b7,
-    x32: false,
-    clone: 220,
-    unshare: 97,
-    ioctl: 29,
+    clones: [220, 97],
     refused: [40, 39, 41, 51, 268, 217, 218, 219, 280, 241, 282, 265],
   },
 };
 
 interface Processor {
   readonly audit: number;
-  readonly x32: boolean;
-  readonly clone: number;
-  readonly unshare: number;
-  readonly ioctl: number;
+  /** clone and unshare. */
+  readonly clones: readonly number[];
   readonly refused: readonly number[];
 }
 
@@ -34,8 +26,7 @@ const REFUSED = [428, 429, 430, 431, 432, 433, 442];
 const MISSING = [425, 435];
 
 const CLONE_NEWUSER = 0x1000_0000;
-const TIOCSTI = 0x5412;
-const TIOCLINUX = 0x541c;
+/** System calls of x32 begin here; no others are as large. */
 const X32_BIT = 0x4000_0000;
 
 const LOAD = 0x20;
@@ -51,29 +42,32 @@ const ENOSYS = 0x0005_0026;
 /** Offsets in `struct seccomp_data`, seccomp(2); both processors are little-endian. */
 const NUMBER = 0;
 const AUDIT = 4;
-const argument = (n: number): number => 16 + 8 * n;
+const FLAGS = 16;
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 
 /**
- * The seccomp program for `bwrap --seccomp`. It refuses new user namespaces, mounts, the kernel's keyrings, typing into
- * terminals and system calls that commands do not need; system calls of another architecture fail with ENOSYS.
- * Undefined if the processor (`process.arch`) is not known.
+ * The seccomp program for `bwrap --seccomp`. It refuses new user namespaces, mounts, the kernel's keyrings and system calls
+ * that commands do not need; system calls of another architecture fail with ENOSYS. Undefined if the processor
+ * (`process.arch`) is not known.
  */
 export function callFilter(arch: string): Uint8Array | undefined {
   const processor = PROCESSORS[arch];
   if (processor === undefined) return undefined;
-  const { audit, x32, clone, unshare, ioctl, refused } = processor;
+  const { audit, clones, refused } = processor;
   const program: readonly Instruction[] = [
     [LOAD, 0, 0, AUDIT],
     [EQUAL, 1, 0, audit],
     [RETURN, 0, 0, ENOSYS],
     [LOAD, 0, 0, NUMBER],
-    ...(x32 ? answer(AT_LEAST, X32_BIT, ENOSYS) : []),
+    ...answer(AT_LEAST, X32_BIT, ENOSYS),
     ...[...refused, ...REFUSED].flatMap((number) => answer(EQUAL, number, EPERM)),
     ...MISSING.flatMap((number) => answer(EQUAL, number, ENOSYS)),
-    ...[clone, unshare].flatMap((number) => when(number, 0, answer(ANY_BIT, CLONE_NEWUSER, EPERM))),
-    ...when(ioctl, 1, [...answer(EQUAL, TIOCSTI, EPERM), ...answer(EQUAL, TIOCLINUX, EPERM)]),
+    // Either of the two goes on to its flags; every other call is allowed.
+    ...clones.map((number, n): Instruction => [EQUAL, clones.length - n, 0, number]),
+    [RETURN, 0, 0, ALLOW],
+    [LOAD, 0, 0, FLAGS],
+    ...answer(ANY_BIT, CLONE_NEWUSER, EPERM),
     [RETURN, 0, 0, ALLOW],
   ];
   const bytes = new DataView(new ArrayBuffer(program.length * 8));
@@ -91,10 +85,4 @@ function answer(test: number, value: number, result: number): readonly Instructi
     [test, 0, 1, value],
     [RETURN, 0, 0, result],
   ];
-}
-
-/** Applies rules to the low half of an argument of one system call; without a match the call is allowed. */
-function when(number: number, index: number, rules: readonly Instruction[]): readonly Instruction[] {
-  const body: readonly Instruction[] = [[LOAD, 0, 0, argument(index)], ...rules, [RETURN, 0, 0, ALLOW]];
-  return [[EQUAL, 0, body.length, number], ...body];
 }

@@ -2,30 +2,27 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { oneLine } from '../../util/text.ts';
 import { FILTER, sandboxArguments } from './arguments.ts';
-import { runEnclosed, type Enclosure, type SandboxEngine } from './enclosure.ts';
+import type { SandboxEngine } from './enclosure.ts';
 import { send } from './processes.ts';
 
 /** What dies with its parent is gone in milliseconds. */
 const ORPHAN_MS = 1_000;
 const REASON_CHARS = 200;
 
-/** Runs inside under Node. Arguments: the folder outside, a port and an abstract socket of the machine. */
-const INSIDE = `
-const { readFileSync, writeFileSync } = require('node:fs');
-const [outside, port, name] = process.argv.slice(1);
-const attempt = (what) => { try { return what(); } catch { return ''; } };
-attempt(() => writeFileSync('works', ''));
-attempt(() => writeFileSync(outside + '/written', ''));
-console.log('read ' + attempt(() => readFileSync(outside + '/canary', 'utf8')));
-for (const where of [{ host: '127.0.0.1', port: Number(port) }, { path: '\\0' + name }])
-  require('node:net').connect(where, function () { this.destroy(); }).on('error', () => {});
-`;
+/** Stands for the assistant: the parent of a sandbox. Arguments: the filter, then the sandbox. */
+const PARENT = 'exec 5< "$1"; shift; "$@" 3</dev/null & wait';
+/** Tries what must not work, and goes on until its parent ends. Arguments: the folder outside, and a port of the machine. */
+const INSIDE = `: > works
+: > "$1/written"
+echo "read $(< "$1/canary")"
+(: < "/dev/tcp/127.0.0.1/$2") && echo connected
+echo ready
+sleep 6`;
 
 /** What a test needs: a new folder of its own, which is gone afterwards, and a name that nobody knows. */
 export interface TestWorld {
@@ -47,87 +44,50 @@ export interface TestOutcome {
  * Rejects with the signal's reason.
  */
 export async function testSandbox(engine: SandboxEngine, world: TestWorld): Promise<TestOutcome> {
-  const { folder, mark, signal } = world;
+  const { folder, mark, clock, signal } = world;
   const workspace = join(folder, 'workspace');
   await mkdir(workspace, { recursive: true, mode: 0o700 });
   await writeFile(join(folder, 'canary'), mark, { mode: 0o600 });
-  const enclosure: Enclosure = {
-    engine,
-    mounts: [
-      { path: workspace, as: 'write' },
-      { path: process.execPath, as: 'read' },
-    ],
-    network: false,
-  };
-  let isReached = false;
-  const listening = await Promise.all(
-    [{ host: '127.0.0.1', port: 0 }, { path: `\0${mark}` }].map((where) => listen(where, () => (isReached = true))),
-  );
-  try {
-    const address = listening[0]?.address();
-    const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
-    const command = [process.execPath, '-e', INSIDE, folder, String(port), mark];
-    const run = runEnclosed({ command, cwd: workspace, environment: {} }, { ...enclosure, clock: world.clock });
-    try {
-      const ended = Promise.all([text(run.stdout), text(run.stderr), run.exit]);
-      const [output, errors] = await raceAbort(ended, signal);
-      if (!output.startsWith('read ')) return cannotStart(errors);
-      if (existsSync(join(folder, 'written'))) return doesNotHold('write a file outside the workspace');
-      if (output.includes(mark)) return doesNotHold('read a file outside the workspace');
-      if (isReached) return doesNotHold('connect to a port of the machine');
-      if (await outlivesParent(engine, enclosure, workspace, world))
-        return doesNotHold('go on after the assistant ended');
-      const problem = 'A command inside the sandbox cannot write to the workspace.';
-      return { runs: true, problem: existsSync(join(workspace, 'works')) ? undefined : problem };
-    } finally {
-      await run.end();
-    }
-  } finally {
-    for (const server of listening) server.close();
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  }
-}
-
-async function listen(where: { host: string; port: number } | { path: string }, onReach: () => void): Promise<Server> {
-  const server = createServer((socket) => {
-    onReach();
-    socket.destroy();
-  });
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   server.unref();
-  server.listen(where);
   await once(server, 'listening');
-  return server;
-}
-
-/** Kills the parent of a sandbox and looks whether what ran in it still holds its output. */
-async function outlivesParent(
-  engine: SandboxEngine,
-  enclosure: Enclosure,
-  cwd: string,
-  { clock, signal }: Pick<TestWorld, 'clock' | 'signal'>,
-): Promise<boolean> {
-  const inside = ['/bin/sh', '-c', 'sleep 6 & echo ready; wait'];
-  const sandbox = sandboxArguments(engine, enclosure, cwd);
+  // A server that listens on a port has an address with one.
+  const { port } = server.address() as AddressInfo;
+  const enclosure = { engine, mounts: [{ path: workspace, as: 'write' } as const], network: false };
+  const inside = ['/bin/bash', '--norc', '-c', INSIDE, 'inside', folder, `${port}`];
   const filter = engine.hasFilter ? join(engine.folder, FILTER) : '/dev/null';
-  const script = 'exec 5< "$1"; shift; "$@" 3</dev/null & wait';
-  const parent = spawn('/bin/sh', ['-c', script, 'sh', filter, ...sandbox, ...inside], {
+  const sandbox = [...sandboxArguments(engine, enclosure, workspace), ...inside];
+  const parent = spawn('/bin/sh', ['-c', PARENT, 'sh', filter, ...sandbox], {
     env: {},
     cwd: '/',
     detached: true,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   try {
-    await raceAbort(Promise.race([once(parent.stdout, 'data'), once(parent, 'close')]), signal);
-    const closed = once(parent.stdout, 'close');
+    let [output, errors] = ['', ''];
+    const ready = Promise.withResolvers<void>();
+    parent.stderr.on('data', (bytes: Buffer) => (errors += bytes.toString()));
+    parent.stdout.on('data', (bytes: Buffer) => {
+      output += bytes.toString();
+      if (output.endsWith('ready\n')) ready.resolve();
+    });
+    const closed = once(parent, 'close');
+    await raceAbort(Promise.race([ready.promise, closed]), signal);
+    if (!output.endsWith('ready\n')) return cannotStart(errors);
+    if (existsSync(join(folder, 'written'))) return doesNotHold('write a file outside the workspace');
+    if (output.includes(mark)) return doesNotHold('read a file outside the workspace');
+    if (output.includes('connected')) return doesNotHold('connect to a port of the machine');
     parent.kill('SIGKILL');
     using limit = deadline(clock, ORPHAN_MS, 'ending with the parent');
-    return await raceAbort(closed, AbortSignal.any([signal, limit.signal])).then(
-      () => false,
-      () => true,
-    );
+    const isOver = await raceAbort(closed, AbortSignal.any([signal, limit.signal])).catch(() => false);
+    if (isOver === false) return doesNotHold('go on after the assistant ended');
+    const problem = 'A command inside the sandbox cannot write to the workspace.';
+    return { runs: true, problem: existsSync(join(workspace, 'works')) ? undefined : problem };
   } finally {
     send(-(parent.pid ?? 0), 'SIGKILL');
-    parent.stdout.destroy();
+    for (const stream of [parent.stdout, parent.stderr]) stream.destroy();
+    server.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import { approvalHash } from '../../security/access/approval-hash.ts';
 import { exactWords } from '../../security/commands/plain.ts';
-import { readWords } from '../../security/commands/words.ts';
+import type { CommandWords } from '../../security/commands/words.ts';
 import { runsWhatItIsGiven } from '../../security/commands/wrappers.ts';
 import { findProgram } from '../../security/enclosure/enclosure.ts';
 import { folded } from '../../security/paths/names.ts';
@@ -58,8 +58,7 @@ export function readSubject(name: string, args: readonly string[]): ReadSubject 
  * Whether a command only looks, by the names of its programs: that it found nothing is then no failure worth telling. No
  * guard: what may run is decided elsewhere. What is not read counts as a change.
  */
-export function onlyReads(command: string): boolean {
-  const { invocations, unread } = readWords(command, { folder: '/', home: '/' });
+export function onlyReads({ invocations, unread }: CommandWords): boolean {
   const looks = ({ name, args }: (typeof invocations)[number]): boolean => {
     if (name === '>') return args[0] === '/dev/null';
     const more = Object.hasOwn(SEARCHES, name) ? SEARCHES[name] : undefined;
@@ -162,12 +161,12 @@ const MOST_HASHED_BYTES = 16 * 1024 * 1024;
  */
 export async function namedFiles(
   command: string,
+  { invocations, home }: Pick<CommandWords, 'invocations' | 'home'>,
   { folder, workspace }: { readonly folder: string; readonly workspace: string },
 ): Promise<Readonly<Record<string, string>>> {
-  const spelled = readWords(command, { folder, home: workspace }).invocations.flatMap(({ name, args }) => [
-    name,
-    ...args,
-  ]);
+  const named = invocations.flatMap(({ name, args }) => [name, ...args]);
+  // In the sandbox `~` is the workspace.
+  const spelled = named.flatMap((word) => (within(home, word) ? [word, join(workspace, relative(home, word))] : word));
   const words = new Set([...command.split(BETWEEN), ...spelled, ...spelled.flatMap((word) => word.split(BETWEEN))]);
   const found = new Map<string, string>();
   // Also the folders that it names, in which relative names may be meant too.

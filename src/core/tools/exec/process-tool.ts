@@ -1,20 +1,18 @@
 import * as z from 'zod';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
-import { oneLine } from '../../util/text.ts';
-import type { ResultBits } from '../files/taint.ts';
+import { oneLine, sentences } from '../../util/text.ts';
 import { errorResult } from '../registry/result.ts';
 import {
   defineTool,
   showsInGroup,
-  type ApprovalRequest,
   type EffectTarget,
   type Executed,
   type Plan,
   type Planned,
   type Tool,
 } from '../tool.ts';
-import type { BackgroundProcess, OutputPage } from './background-process.ts';
+import type { BackgroundProcess } from './background-process.ts';
 import type { BackgroundProcesses } from './background.ts';
 import { aboutCommand, OUTPUT_SOURCE } from './exec.ts';
 import { withNotes } from './run.ts';
@@ -64,7 +62,6 @@ type Params = z.infer<typeof parameters>;
 
 /** Looks after commands that `exec` started in the background. None survives the assistant, so all of it can be repeated. */
 export function processTool(options: ProcessToolOptions): Tool {
-  const { processes } = options;
   return defineTool({
     name: NAME,
     source: OUTPUT_SOURCE,
@@ -75,41 +72,33 @@ export function processTool(options: ProcessToolOptions): Tool {
     role: 'owner',
     plan(params, { call, conversation }): Planned {
       const { action, id = '' } = params;
-      const all = processes.of(call.sessionKey);
+      const all = options.processes.of(call.sessionKey);
       const process = all.find((one) => one.id === id);
       const about = targetsOf(params, process);
       if (action === 'list') return { about, run: async () => listOf(all) };
-      const shown = showsInGroup(escapeControlChars(`the output of ${id}`));
+      const reaches = showsInGroup(escapeControlChars(`the output of ${id}`));
       if (process === undefined) {
-        const reaches = action === 'write' ? undefined : shown;
-        return { about, reaches, run: async () => errorResult(NAME, unknown(params, all)) };
+        const run = async (): Promise<Executed> => errorResult(NAME, unknown(params, all));
+        return { about, ...(action === 'write' ? {} : { reaches }), run };
       }
-      switch (action) {
-        case 'poll':
-          return { about, reaches: shown, run: (signal) => poll(process, params, signal, options) };
-        case 'kill':
-          return { about, reaches: shown, run: () => kill(process, options) };
-        case 'write': {
-          const written: Plan = { about, run: () => write(process, params, conversation.taint.untrusted) };
-          return process.end === null ? { ...written, ...judgedWrite(params, process) } : written;
-        }
-      }
+      if (action === 'poll') return { about, reaches, run: (signal) => poll(process, params, signal, options) };
+      if (action === 'kill') return { about, reaches, run: () => kill(process, options) };
+      const run = (): Promise<Executed> => write(process, params, conversation.taint.untrusted);
+      return { about, run, ...(process.end === null ? judgedWrite(params, process) : {}) };
     },
   });
-}
-
-async function kill(process: BackgroundProcess, { processes }: ProcessToolOptions): Promise<Executed> {
-  const wasOver = process.end !== null;
-  await (wasOver ? processes.seen(process) : processes.kill(process));
-  const page = await process.page(-LAST_CHARS, LAST_CHARS);
-  return shown(process, page, `${wasOver ? 'already over' : 'ended'}: ${name(process)}`);
 }
 
 /** To look at a command that is over tells what became of it. */
 function targetsOf({ action, id = '' }: Params, process: BackgroundProcess | undefined): readonly EffectTarget[] {
   if (action === 'write' || action === 'kill') return [{ kind: 'process', target: `${action} ${id}` }];
-  if (action !== 'poll' || process === undefined || process.end === null) return [];
-  return aboutCommand(process.command);
+  return action !== 'poll' || process?.end == null ? [] : aboutCommand(process.command);
+}
+
+async function kill(process: BackgroundProcess, { processes }: ProcessToolOptions): Promise<Executed> {
+  const wasOver = process.end !== null;
+  await (wasOver ? processes.seen(process) : processes.kill(process));
+  return await shown(process, `${wasOver ? 'already over' : 'ended'}: ${name(process)}`, [-LAST_CHARS, LAST_CHARS]);
 }
 
 async function poll(
@@ -122,114 +111,92 @@ async function poll(
     await Promise.race([process.done, sleep(clock, waitSeconds * 1000, signal).catch(() => {})]);
     signal.throwIfAborted();
   }
-  const isOver = process.end !== null;
+  const result = await shown(process, `polled ${name(process)}`, [offset, pageChars]);
+  if (result.metadata?.['state'] === 'over') await processes.seen(process);
+  return result;
+}
+
+async function shown(
+  process: BackgroundProcess,
+  title: string,
+  page: Parameters<BackgroundProcess['page']>,
+): Promise<Executed> {
+  const { id, end } = process;
   // What it wrote before its end is all there is.
-  if (isOver) await process.done;
-  const page = await process.page(offset, pageChars);
-  if (isOver) await processes.seen(process);
-  return shown(process, page, `polled ${name(process)}`, isOver);
+  if (end !== null) await process.done;
+  const { text, from, next, more, dropped, newest } = await process.page(...page);
+  const { bytes, durationMs, bits } = process;
+  const notes = [
+    ...(more > 0 ? [`${more} more bytes of output follow: use the action poll again.`] : []),
+    ...(newest === '' ? [] : [`${dropped} more bytes were not kept; the newest of them: ${newest}`]),
+    ...(end?.notes ?? ['The command is still running.']),
+  ];
+  const state = end === null ? 'running' : 'over';
+  return {
+    title,
+    output: withNotes(text, notes),
+    metadata: {
+      ...{ process: id, state, exitCode: end?.exitCode ?? null, from, next, bytes, durationMs },
+      ...(more > 0 || from > 0 ? { truncated: true } : {}),
+    },
+    ...(end?.isFailed === true ? { isError: true } : {}),
+    ...bits,
+  };
 }
 
 async function write(process: BackgroundProcess, { text }: Params, isTainted: boolean): Promise<Executed> {
   const title = `write to ${name(process)}`;
-  if (text === undefined) return errorResult(title, 'Nothing was written: the action write needs text.');
-  if (process.end !== null)
-    return errorResult(title, 'Nothing was written: the command has ended. Use the action poll to see how.');
+  const nothing = (why: string): Executed => errorResult(title, `Nothing was written: ${why}`);
+  if (text === undefined) return nothing('the action write needs text.');
+  if (process.end !== null) return nothing('the command has ended. Use the action poll to see how.');
   if (isTainted) await process.taint();
   if (text === '') {
     process.closeInput();
     return { title, output: 'The input of the command is closed now.', metadata: { process: process.id } };
   }
   const line = text.endsWith('\n') ? text : `${text}\n`;
-  switch (await process.write(line)) {
-    case 'written':
-      return {
-        title,
-        output: 'The line was written. Use the action poll to see what the command makes of it.',
-        metadata: { process: process.id, bytes: Buffer.byteLength(line) },
-      };
-    case 'busy':
-      return errorResult(
-        title,
-        'Nothing was written: the command has not read what was written before. Try again later.',
-      );
-    case 'closed':
-      return errorResult(title, 'Nothing was written: the input of the command is closed.');
-  }
-}
-
-function shown(process: BackgroundProcess, page: OutputPage, title: string, isOver = process.end !== null): Executed {
-  const { id, bytes, durationMs } = process;
-  const { from, next, more, dropped, newest } = page;
-  const notes = [
-    ...(more > 0 ? [`${more} more bytes of output follow: use the action poll again.`] : []),
-    ...(newest === '' ? [] : [`${dropped} more bytes were not kept; the newest of them: ${newest}`]),
-    ...(isOver ? process.endNotes : ['The command is still running.']),
-  ];
+  const became = await process.write(line);
+  if (became === 'busy') return nothing('the command has not read what was written before. Try again later.');
+  if (became === 'closed') return nothing('the input of the command is closed.');
   return {
     title,
-    output: withNotes(page.text, notes),
-    metadata: {
-      process: id,
-      state: isOver ? 'over' : 'running',
-      exitCode: isOver ? process.exitCode : null,
-      from,
-      next,
-      bytes,
-      durationMs,
-      ...(more > 0 || from > 0 ? { truncated: true } : {}),
-    },
-    ...(isOver && process.isFailed ? { isError: true } : {}),
-    ...process.bits,
+    output: 'The line was written. Use the action poll to see what the command makes of it.',
+    metadata: { process: process.id, bytes: Buffer.byteLength(line) },
   };
 }
 
 function listOf(all: readonly BackgroundProcess[]): Executed {
-  const lines = all.map((process) => {
-    const { id, durationMs, bytes, command, end } = process;
-    const state = end === null ? 'running' : process.isFailed ? 'failed' : 'over';
-    return `${id}  ${state}  ${Math.round(durationMs / 1000)} s  ${bytes} bytes  ${oneLine(escapeControlChars(command.command), 120)}`;
+  const lines = all.map(({ id, durationMs, bytes, command: { command }, end }) => {
+    const state = end === null ? 'running' : end.isFailed ? 'failed' : 'over';
+    return `${id}  ${state}  ${Math.round(durationMs / 1000)} s  ${bytes} bytes  ${oneLine(escapeControlChars(command), 120)}`;
   });
-  const bits = all.map((process) => process.bits);
   return {
     title: 'listed commands in the background',
     output: lines.length === 0 ? 'There are none.' : lines.join('\n'),
     metadata: { running: all.filter(({ end }) => end === null).length },
-    ...either(bits),
-  };
-}
-
-function either(bits: readonly ResultBits[]): ResultBits {
-  return {
-    ...(bits.some(({ private: isPrivate }) => isPrivate === true) ? { private: true } : {}),
-    ...(bits.some(({ untrusted }) => untrusted === true) ? { untrusted: true } : {}),
+    // A bit of any is one of the list.
+    ...Object.assign({}, ...all.map(({ bits }) => bits)),
   };
 }
 
 /** What a line to a running command needs: it may be a command itself, or go where the first one needed a yes. */
-function judgedWrite(params: Params, process: BackgroundProcess): Partial<Plan> | { readonly denied: string } {
-  const { command, check, asks, reach } = process.command;
-  const guarded = TAKES_COMMANDS.test(command) ? check(params.text ?? '') : { decision: 'allow' as const };
+function judgedWrite(
+  { text = '' }: Params,
+  { id, command: { command, check, asks, reach } }: BackgroundProcess,
+): Partial<Plan> | { readonly denied: string } {
+  const guarded = TAKES_COMMANDS.test(command) ? check(text) : { decision: 'allow' as const };
   if (guarded.decision === 'deny') return { denied: guarded.reason };
-  const request = requestFor(params, process);
-  const reason = [
-    ...(guarded.decision === 'ask' ? [guarded.reason] : []),
-    ...(asks ? ['The command that reads it needed a yes.'] : []),
-  ].join(' ');
+  const request = {
+    title: 'Write to a command in the background',
+    detail: `# to ${id}: ${escapeControlChars(command)}\n${escapeControlChars(text)}`,
+  };
+  const reason = sentences(
+    guarded.decision === 'ask' ? guarded.reason : '',
+    asks ? 'The command that reads it needed a yes.' : '',
+  );
   return {
     ...(reach === 'workspace' ? {} : { reaches: { action: { kind: 'networked-exec' }, ...request } }),
     ...(reason === '' ? {} : { asks: { ...request, reason } }),
-  };
-}
-
-/** All that it will read, and who reads it. */
-function requestFor(
-  { text = '' }: Params,
-  { id, command }: BackgroundProcess,
-): Pick<ApprovalRequest, 'title' | 'detail'> {
-  return {
-    title: 'Write to a command in the background',
-    detail: `# to ${id}: ${escapeControlChars(command.command)}\n${escapeControlChars(text)}`,
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type Program,
   type RunOptions,
 } from '../../security/enclosure/enclosure.ts';
+import { LEFTOVER_NOTE } from '../../security/enclosure/processes.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import type { CommandReach } from '../../security/commands/guard.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
@@ -96,8 +97,9 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
   const stop = AbortSignal.any([signal, limit.signal]);
   stop.addEventListener('abort', onAbort, { once: true });
   try {
-    const { code, signal: name, exceeded, isClean } = await running.exit;
+    const { code, signal: name, exceeded, isClean, hasLeft } = await running.exit;
     signal.throwIfAborted();
+    if (hasLeft) void output.add('stdout', Buffer.from(`[${LEFTOVER_NOTE}]\n`));
     return {
       exitCode: code,
       signal: name,
