@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { approvalHash } from '../../src/core/security/access/approval-hash.ts';
 import { escapeControlChars } from '../../src/core/security/text/control-characters.ts';
 import { readWords } from '../../src/core/security/commands/words.ts';
-import { namedFiles } from '../../src/core/tools/exec/always-allow.ts';
+import { namedFiles } from '../../src/extensions/exec/always-allow.ts';
 import { tempFolder } from '../support/temp.ts';
 
 describe('the hash of what a yes covers', () => {

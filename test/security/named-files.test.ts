@@ -3,7 +3,7 @@ import { mkdir, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readWords } from '../../src/core/security/commands/words.ts';
-import { namedFiles } from '../../src/core/tools/exec/always-allow.ts';
+import { namedFiles } from '../../src/extensions/exec/always-allow.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const namedIn = (path: string, command: string): ReturnType<typeof namedFiles> =>

@@ -1,8 +1,8 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BackgroundProcesses, type BackgroundOptions, type ProcessNews } from '../../src/core/tools/exec/background.ts';
-import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
-import { processTool } from '../../src/core/tools/exec/process-tool.ts';
+import { BackgroundProcesses, type BackgroundOptions, type ProcessNews } from '../../src/extensions/exec/background.ts';
+import { createExecTool, type ExecOptions } from '../../src/extensions/exec/exec.ts';
+import { processTool } from '../../src/extensions/exec/process-tool.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

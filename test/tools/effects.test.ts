@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readWords } from '../../src/core/security/commands/words.ts';
-import { onlyReads } from '../../src/core/tools/exec/always-allow.ts';
+import { onlyReads } from '../../src/extensions/exec/always-allow.ts';
 import { AppError } from '../../src/core/util/errors.ts';
 import { call, makeRegistry, result, TOKEN, tool, type TestTool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxProbe } from '../../src/core/security/enclosure/probe.ts';
 import type { Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
-import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
+import { createExecTool, type ExecOptions } from '../../src/extensions/exec/exec.ts';
 import type { ToolDecision } from '../../src/core/tools/registry/decide.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

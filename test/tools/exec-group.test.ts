@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { SandboxEngine } from '../../src/core/security/enclosure/enclosure.ts';
 import type { EnclosureRequest, Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
-import { createExecTool } from '../../src/core/tools/exec/exec.ts';
+import { createExecTool } from '../../src/extensions/exec/exec.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { runPlanned } from '../support/planned-calls.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';

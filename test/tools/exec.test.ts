@@ -3,7 +3,7 @@ import { mkdir, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
+import { createExecTool, type ExecOptions } from '../../src/extensions/exec/exec.ts';
 import type { ToolDecision } from '../../src/core/tools/registry/decide.ts';
 import type { Executed, Tool, ToolContext } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

@@ -201,8 +201,8 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'core/storage/open-database.ts': ['journal/schema', 'storage/open-database', 'journal/people'],
   'core/tools/registry/arguments.ts': ['tools/arguments'],
   'core/tools/documents/document-reader.ts': ['tools/documents/document-process'],
-  'core/tools/exec/run.ts': ['tools/exec'],
-  'core/tools/exec/exec.ts': [
+  'extensions/exec/run.ts': ['tools/exec'],
+  'extensions/exec/exec.ts': [
     'tools/exec',
     'tools/exec-ask-about',
     'e2e/roles',
@@ -211,7 +211,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   ],
   'core/tools/files/edit.ts': ['tools/files/apply-patch', 'tools/edit-file'],
   'core/tools/files/search/walk.ts': ['tools/files/walk', 'tools/files/glob'],
-  'core/tools/exec/always-allow.ts': ['tools/exec-ask-about', 'security/exact-commands', 'security/named-files'],
+  'extensions/exec/always-allow.ts': ['tools/exec-ask-about', 'security/exact-commands', 'security/named-files'],
   'core/tools/files/list-dir.ts': ['tools/file-guards', 'tools/list-dir'],
   'core/tools/mcp/connect.ts': ['mcp/broken-servers', 'mcp/local-servers'],
   'core/tools/mcp/client-pool.ts': ['mcp/trust-store', 'mcp/odd-servers'],

@@ -1,19 +1,20 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { endLeftPrograms } from '../../security/enclosure/processes.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { CappedFile } from '../../storage/capped-file.ts';
-import { ensureDirectory, namesIn, readIfExists, replaceDurable } from '../../storage/files.ts';
-import { backoffMs } from '../../util/backoff.ts';
-import { sleep, type Clock } from '../../util/clock.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
-import type { Random } from '../../util/random.ts';
-import { RecentMap } from '../../util/recent-map.ts';
-import { oneLine } from '../../util/text.ts';
-import type { FileOrigins } from '../files/taint.ts';
-import type { Executed, ToolContext } from '../tool.ts';
+import { backoffMs } from '../../core/api-channels.ts';
+import { CappedFile, type FileOrigins, endLeftPrograms, namesIn } from '../../core/api-commands.ts';
+import { ensureDirectory, readIfExists, replaceDurable } from '../../core/api-files.ts';
+import { type Executed, type ToolContext, escapeControlChars } from '../../core/api-tools.ts';
+import {
+  AppError,
+  type Clock,
+  type Logger,
+  type Random,
+  RecentMap,
+  errorMessage,
+  oneLine,
+  sleep,
+} from '../../core/api.ts';
 import { BackgroundProcess, type BackgroundCommand } from './background-process.ts';
 import { withNotes } from './run.ts';
 

@@ -2,14 +2,16 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve } from 'node:path';
-import { approvalHash } from '../../security/access/approval-hash.ts';
-import { exactWords } from '../../security/commands/plain.ts';
-import type { CommandWords } from '../../security/commands/words.ts';
-import { runsWhatItIsGiven } from '../../security/commands/wrappers.ts';
-import { findProgram } from '../../security/enclosure/enclosure.ts';
-import { folded } from '../../security/paths/names.ts';
-import { within } from '../../security/paths/rules.ts';
-import type { FileOrigins } from '../files/taint.ts';
+import {
+  type CommandWords,
+  type FileOrigins,
+  approvalHash,
+  exactWords,
+  findProgram,
+  folded,
+  runsWhatItIsGiven,
+  within,
+} from '../../core/api-commands.ts';
 
 /** What a program that only reads and prints looks at. */
 export type ReadSubject = 'machine' | 'files';
@@ -74,9 +76,10 @@ export function runsOthers(name: string): boolean {
   return [name, plain].some((one) => RUNNERS.test(one) || runsWhatItIsGiven(one));
 }
 
-/** Whether a command that the owner allowed in a chat still counts as one that only reads and prints. */
-export function isRememberable([file = '', ...args]: readonly string[]): boolean {
-  return readSubject(basename(file), args) !== null;
+/** Whether `tools.exec.allowCommands` can mean a command. */
+export function isExact(command: string): boolean {
+  const [program = ''] = exactWords(command.trim()) ?? [];
+  return isAbsolute(program) && !runsOthers(basename(program));
 }
 
 /** One program with fixed arguments, which can be allowed for all later runs. */

@@ -1,4 +1,5 @@
-import { cut, cutStart } from '../../util/text.ts';
+import { cutStart } from '../../core/api-commands.ts';
+import { cut } from '../../core/api.ts';
 
 /** What a program writes to. */
 export type StreamName = 'stdout' | 'stderr';

@@ -1,17 +1,16 @@
 import * as z from 'zod';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { sleep, type Clock } from '../../util/clock.ts';
-import { oneLine, sentences } from '../../util/text.ts';
-import { errorResult } from '../registry/result.ts';
 import {
-  defineTool,
-  showsInGroup,
   type EffectTarget,
   type Executed,
   type Plan,
   type Planned,
   type Tool,
-} from '../tool.ts';
+  defineTool,
+  errorResult,
+  escapeControlChars,
+  showsInGroup,
+} from '../../core/api-tools.ts';
+import { type Clock, oneLine, sentences, sleep } from '../../core/api.ts';
 import type { BackgroundProcess } from './background-process.ts';
 import type { BackgroundProcesses } from './background.ts';
 import { aboutCommand, OUTPUT_SOURCE } from './exec.ts';

@@ -1,29 +1,33 @@
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { seesPrivate, weakest } from '../../security/access/access.ts';
-import { guardCommand, type CommandDecision, type CommandReach } from '../../security/commands/guard.ts';
-import { readWords, type CommandWords } from '../../security/commands/words.ts';
-import { findProgram } from '../../security/enclosure/enclosure.ts';
-import type { Sandbox } from '../../security/enclosure/sandbox.ts';
-import { readHostList } from '../../security/fetch/host-list.ts';
-import { within } from '../../security/paths/rules.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import type { Clock } from '../../util/clock.ts';
-import { AppError } from '../../util/errors.ts';
-import { Slots } from '../../util/slots.ts';
-import { oneLine, sentences } from '../../util/text.ts';
-import type { FileOrigins, ResultBits } from '../files/taint.ts';
-import { CHANGED } from '../registry/result.ts';
+import {
+  CHANGED,
+  type CommandDecision,
+  type CommandReach,
+  type CommandWords,
+  type FileOrigins,
+  type ResultBits,
+  findProgram,
+  guardCommand,
+  readHostList,
+  readWords,
+  weakest,
+  within,
+} from '../../core/api-commands.ts';
+import { seesPrivate } from '../../core/api-memory.ts';
+import type { Sandbox } from '../../core/api-sandbox.ts';
 import {
   type EffectTarget,
-  defineTool,
-  showsInGroup,
   type Executed,
   type Plan,
   type Planned,
   type Tool,
   type ToolContext,
-} from '../tool.ts';
+  defineTool,
+  escapeControlChars,
+  showsInGroup,
+} from '../../core/api-tools.ts';
+import { AppError, type Clock, type Config, Slots, oneLine, sentences } from '../../core/api.ts';
 import { allowedForGood, namedFiles, onlyReads, type ForGood } from './always-allow.ts';
 import type { BackgroundProcesses } from './background.ts';
 import { askToPutBack, whileWatched } from './git.ts';
@@ -37,18 +41,12 @@ import {
 } from './run.ts';
 import { descriptionOf, LONGEST_BACKGROUND_SECONDS, LONGEST_SECONDS, parametersFor, type ExecParams } from './spec.ts';
 
-/** How the tool `exec` runs commands, and which of them it asks about. */
-export interface ExecOptions {
-  /** `auto` asks only before commands outside the sandbox, so before every command if there is no sandbox. */
-  readonly mode: 'off' | 'ask' | 'auto' | 'full';
-  /** Time limit of commands whose call gives none, seconds; 600 at most. */
-  readonly timeoutSeconds: number;
+type Settings = Config['tools']['exec'];
+
+/** How the tool `exec` runs commands, and which of them it asks about; what is configured is named as in `tools.exec`. */
+export interface ExecOptions extends Pick<Settings, 'mode' | 'timeoutSeconds' | 'network' | 'maxConcurrent'> {
   /** The sandbox that commands run in; null: they run without one. */
   readonly sandbox: Sandbox | null;
-  /** Whether commands in the sandbox reach the network without a question. */
-  readonly network: boolean;
-  /** Most commands that run at the same time; others wait. */
-  readonly maxConcurrent: number;
   /** Absolute path; commands run in it or below it, and in the sandbox it is HOME. */
   readonly workspace: string;
   /** Folders besides the workspace that commands in the sandbox may read, as in `tools.readRoots`. @default none */
@@ -59,8 +57,7 @@ export interface ExecOptions {
   readonly home?: string;
   /** Private hosts that commands may name, as in `tools.web.allowHosts`. @default none */
   readonly allowHosts?: readonly string[];
-  /** Exact commands that run without a question, as in `tools.exec.allowCommands`. @default none */
-  readonly allowCommands?: readonly string[];
+  readonly allowCommands?: Settings['allowCommands'];
   /** Whether a person allowed the command with this hash for good. @default none */
   readonly isRemembered?: (hash: string) => boolean;
   /** Which files have content of strangers. @default unknown */

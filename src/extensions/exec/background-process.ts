@@ -1,10 +1,14 @@
-import type { CommandDecision, CommandReach } from '../../security/commands/guard.ts';
-import type { GitKeeper, GitWatch } from '../../security/sandbox/git-keeper.ts';
-import type { CappedFile } from '../../storage/capped-file.ts';
-import { sleep, type Clock } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
-import type { Permit } from '../../util/permit.ts';
-import type { FileOrigins, ResultBits } from '../files/taint.ts';
+import type { Permit } from '../../core/api-channels.ts';
+import type {
+  CappedFile,
+  CommandDecision,
+  CommandReach,
+  FileOrigins,
+  GitKeeper,
+  GitWatch,
+  ResultBits,
+} from '../../core/api-commands.ts';
+import { type Clock, errorMessage, sleep } from '../../core/api.ts';
 import type { ProcessRecord } from './background.ts';
 import { undoneNotes } from './git.ts';
 import { CommandOutput, withoutControls } from './output.ts';

@@ -1,6 +1,5 @@
-import type { GitKeeper, TakenBack } from '../../security/sandbox/git-keeper.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import type { ToolContext } from '../tool.ts';
+import type { GitKeeper, TakenBack } from '../../core/api-commands.ts';
+import { type ToolContext, escapeControlChars } from '../../core/api-tools.ts';
 
 /** A longer question would not be read. */
 const LONGEST_QUESTION = 4_000;

@@ -1,17 +1,14 @@
 import {
-  runEnclosed,
-  type EnclosedProcess,
+  type CommandReach,
   type Enclosure,
   type Exceeded as ExceededLimit,
+  LEFTOVER_NOTE,
   type Program,
   type RunOptions,
-} from '../../security/enclosure/enclosure.ts';
-import { LEFTOVER_NOTE } from '../../security/enclosure/processes.ts';
-import { deadline, type Clock } from '../../util/clock.ts';
-import type { CommandReach } from '../../security/commands/guard.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { oneLine, sentences } from '../../util/text.ts';
-import type { Executed } from '../tool.ts';
+} from '../../core/api-commands.ts';
+import { type EnclosedProcess, runEnclosed } from '../../core/api-sandbox.ts';
+import { type Executed, escapeControlChars } from '../../core/api-tools.ts';
+import { type Clock, deadline, oneLine, sentences } from '../../core/api.ts';
 import { CommandOutput, type OutputText } from './output.ts';
 
 /** What ends a command before its time is over. */
