@@ -131,7 +131,7 @@ describe('in the background', () => {
     expect(await poll(0)).toBe('out\n[stderr]\nerr\n[stdout]\nmore\n');
     expect(await poll(-5)).toBe('more\n');
     const [process] = world.processes.of('both');
-    expect(await readFile(process?.path ?? '', 'utf8')).toBe('out\n[stderr]\nerr\n[stdout]\nmore\n');
+    expect(await readFile(process?.file.path ?? '', 'utf8')).toBe('out\n[stderr]\nerr\n[stdout]\nmore\n');
   });
 
   test('a program that writes to stderr alone is shown as it is', async () => {

@@ -228,7 +228,7 @@ describe('polling', () => {
       const here = session();
       const before = process.memoryUsage().rss;
       const id = idOf(await world.start('yes line | head -c 100000000; echo the end', {}, here));
-      const { path } = world.processes.of(here.sessionKey ?? '')[0] ?? { path: '' };
+      const path = world.processes.of(here.sessionKey ?? '')[0]?.file.path ?? '';
       const result = await ended(id, here);
       expect(result.metadata).toMatchObject({ exitCode: 0, bytes: 100_000_008 });
       expect((await readFile(path)).length).toBe(20 * 1024 ** 2);
@@ -244,7 +244,7 @@ describe('polling', () => {
     const here = session();
     const id = idOf(await world.start('echo kept; sleep 30', {}, here));
     const [one] = world.processes.of(here.sessionKey ?? '');
-    await expect.poll(() => readFile(one?.path ?? '', 'utf8')).toBe('kept\n');
+    await expect.poll(() => readFile(one?.file.path ?? '', 'utf8')).toBe('kept\n');
     await world.call({ action: 'kill', id }, here);
   });
 });

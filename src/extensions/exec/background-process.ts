@@ -12,7 +12,7 @@ import { type Clock, errorMessage, sleep } from '../../core/api.ts';
 import type { ProcessRecord } from './background.ts';
 import { undoneNotes } from './git.ts';
 import { CommandOutput, withoutControls } from './output.ts';
-import { isFailure, notesOf, runCommand, type Bounds, type ProgramCall } from './run.ts';
+import { runCommand, type Bounds, type ProgramCall } from './run.ts';
 
 /** A command that is to go on by itself. */
 export interface BackgroundCommand {
@@ -45,19 +45,7 @@ interface ProcessEnd {
   readonly notes: readonly string[];
 }
 
-/** A part of what it wrote. */
-export interface OutputPage {
-  readonly text: string;
-  /** Bytes before it, and where the next one begins. */
-  readonly from: number;
-  readonly next: number;
-  /** Bytes after it that can be read now. */
-  readonly more: number;
-  /** Bytes that came when no more were kept. */
-  readonly dropped: number;
-  /** Of what was dropped, where the page is the last one. */
-  readonly newest: string;
-}
+type OutputPage = Readonly<Record<'from' | 'next' | 'more' | 'dropped', number> & Record<'text' | 'newest', string>>;
 
 interface ProcessOptions {
   readonly record: ProcessRecord;
@@ -77,6 +65,8 @@ export class BackgroundProcess {
   readonly id: string;
   readonly command: BackgroundCommand;
   readonly record: ProcessRecord;
+  /** Keeps what it writes. */
+  readonly file: CappedFile;
   /** Its session is not to be told of its end. */
   isQuiet = false;
   /** Null while it runs. */
@@ -98,6 +88,7 @@ export class BackgroundProcess {
   private constructor(command: BackgroundCommand, options: ProcessOptions, watch: GitWatch | undefined) {
     this.id = options.record.id;
     this.record = options.record;
+    this.file = options.file;
     this.command = command;
     this.#options = options;
     this.#watch = watch;
@@ -127,16 +118,6 @@ export class BackgroundProcess {
 
   get durationMs(): number {
     return this.#durationMs ?? Math.round(this.#options.clock.monotonic() - this.#begun);
-  }
-
-  /** Bytes of its output. */
-  get bytes(): number {
-    return this.#options.file.bytes;
-  }
-
-  /** Where what it wrote can be read. */
-  get path(): string {
-    return this.#options.file.path;
   }
 
   get bits(): ResultBits {
@@ -177,14 +158,13 @@ export class BackgroundProcess {
     this.#input?.end();
   }
 
-  /** What it wrote cannot be read here any more. */
-  async close(): Promise<void> {
-    await this.#options.file.close();
-  }
-
-  /** About `chars` characters from `offset` on (negative: before the end); without one where the page before ended. */
+  /**
+   * About `chars` characters of its output from the byte `offset` on (negative: before the end); without one where the page before ended.
+   * `from`, `next`: its first byte and the one after it; `more`: bytes after it that can be read now; `dropped`: bytes that
+   * were not kept; `newest`: of those, where the page is the last one.
+   */
   async page(offset: number | undefined, chars: number): Promise<OutputPage> {
-    const { file } = this.#options;
+    const { file } = this;
     await file.settled();
     const { kept, dropped } = file;
     const wanted = offset ?? this.#cursor;
@@ -213,17 +193,16 @@ export class BackgroundProcess {
         program,
         cwd,
         mark,
-        limits: bounds,
-        timeoutMs: bounds.seconds * 1000,
+        bounds,
         signal: permit === undefined ? stop : AbortSignal.any([stop, permit.ended]),
         permit,
         clock,
         output: this.#output,
         onStart: (input) => (this.#input = input),
       });
-      const { exitCode } = outcome;
+      const { exitCode, isFailed, notes } = outcome;
       const code = exitCode === null ? [] : [`The command ended with exit code ${exitCode}.`];
-      end = { exitCode, isFailed: isFailure(outcome), notes: [...code, ...notesOf(outcome, bounds)] };
+      end = { exitCode, isFailed, notes: [...code, ...notes] };
     } catch (error) {
       end = stop.aborted
         ? { ...STOPPED, isFailed: false }

@@ -5,16 +5,7 @@ import { backoffMs } from '../../core/api-channels.ts';
 import { CappedFile, type FileOrigins, endLeftPrograms, namesIn } from '../../core/api-commands.ts';
 import { ensureDirectory, readIfExists, replaceDurable } from '../../core/api-files.ts';
 import { type Executed, type ToolContext, escapeControlChars } from '../../core/api-tools.ts';
-import {
-  AppError,
-  type Clock,
-  type Logger,
-  type Random,
-  RecentMap,
-  errorMessage,
-  oneLine,
-  sleep,
-} from '../../core/api.ts';
+import { type App, AppError, RecentMap, errorMessage, oneLine, sleep } from '../../core/api.ts';
 import { BackgroundProcess, type BackgroundCommand } from './background-process.ts';
 import { withNotes } from './run.ts';
 
@@ -37,7 +28,7 @@ export type ProcessRecord = z.infer<typeof recordSchema>;
 /** What wakes a session, once for each process. */
 export type ProcessNews = ProcessRecord & { readonly text: string };
 
-export interface BackgroundOptions {
+export interface BackgroundOptions extends Pick<App, 'redact' | 'clock' | 'random' | 'log'> {
   /** Where the outputs of a session lie; it can read them there. */
   readonly outputs: (sessionKey: string) => string;
   /** Folder for what has to outlive the assistant's own process. */
@@ -50,12 +41,8 @@ export interface BackgroundOptions {
   readonly wake: (news: ProcessNews) => Promise<void>;
   /** The news are known: takes them back as long as no turn has them. */
   readonly withdraw: (record: ProcessRecord) => Promise<void>;
-  readonly redact: (text: string) => string;
   /** @default nothing is known of strangers */
   readonly origins?: FileOrigins;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
 }
 
 /** In a session, and in all. */
@@ -122,10 +109,10 @@ export class BackgroundProcesses implements AsyncDisposable {
       signal.throwIfAborted();
     }
     const { text, more } = await process.page(undefined, FIRST_CHARS);
-    const { id, path, durationMs, bits, end } = process;
+    const { id, record, durationMs, bits, end } = process;
     if (end !== null) await this.seen(process);
     const rest = more > 0 ? [`The tool process with the action poll and the id ${id} shows the rest.`] : [];
-    const running = `It runs in the background as ${id}. You are told when it ends, so do not wait for it. The tool process shows its output, writes to its input and ends it. Its output is also in the file ${path}.`;
+    const running = `It runs in the background as ${id}. You are told when it ends, so do not wait for it. The tool process shows its output, writes to its input and ends it. Its output is also in the file ${record.output}.`;
     return {
       title: oneLine(`${end === null ? 'started' : 'ran'} ${escapeControlChars(command.command)}`, 80),
       output: withNotes(text, end === null ? [running] : [...end.notes, ...rest]),
@@ -272,28 +259,24 @@ export class BackgroundProcesses implements AsyncDisposable {
   }
 
   async #takeBack({ record }: BackgroundProcess): Promise<void> {
-    await this.#options.withdraw(record).catch((error: unknown) =>
-      this.#options.log.warn('background: the end of a command is told twice', {
-        process: record.id,
-        reason: errorMessage(error),
-      }),
-    );
+    await this.#attempt(this.#options.withdraw(record), 'the end of a command is told twice', record.id);
   }
 
   /** No one has to be told of it any more. */
   async #forget(id: string): Promise<void> {
-    await rm(this.#recordPath(id), { force: true }).catch((error: unknown) =>
-      this.#options.log.warn('background: record not removed', { reason: errorMessage(error) }),
-    );
+    await this.#attempt(rm(this.#recordPath(id), { force: true }), 'record not removed', id);
   }
 
-  async #drop(process: BackgroundProcess): Promise<void> {
-    this.#all.delete(process.id);
-    await process
-      .close()
-      .catch((error: unknown) =>
-        this.#options.log.warn('background: output not closed', { process: process.id, reason: errorMessage(error) }),
-      );
+  async #drop({ id, file }: BackgroundProcess): Promise<void> {
+    this.#all.delete(id);
+    await this.#attempt(file.close(), 'output not closed', id);
+  }
+
+  /** Nobody waits for these, so that their failure is for the log. */
+  async #attempt(work: Promise<unknown>, failure: string, id: string): Promise<void> {
+    await work.catch((error: unknown) =>
+      this.#options.log.warn(`background: ${failure}`, { process: id, reason: errorMessage(error) }),
+    );
   }
 
   #recordPath(id: string): string {
@@ -310,7 +293,7 @@ function parsed(text: string): ProcessRecord | undefined {
 }
 
 /** Wakes a session when a command has ended. */
-function endedText({ record: { id, command, output }, durationMs, bytes, end }: BackgroundProcess): string {
+function endedText({ record: { id, command, output }, durationMs, file: { bytes }, end }: BackgroundProcess): string {
   return [
     `The command that you started in the background as ${id} has ended, after ${Math.round(durationMs / 1000)} s: ${quoted(command)}`,
     end?.notes.join(' '),

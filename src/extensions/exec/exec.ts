@@ -285,15 +285,14 @@ class Commands {
     using _slow = clock.timer(SLOW_MS, () =>
       context.people.progress(oneLine(`still running ${escapeControlChars(command)}`, 80)),
     );
-    const limits = this.#limits;
-    const where = { program, cwd: known.folder, mark: workspace, limits, clock };
-    const work = (): Promise<CommandOutcome> =>
-      runCommand({ ...where, timeoutMs: seconds * 1000, signal, permit: context.permit });
+    const bounds = { ...this.#limits, seconds };
+    const where = { program, cwd: known.folder, mark: workspace, bounds, clock };
+    const work = (): Promise<CommandOutcome> => runCommand({ ...where, signal, permit: context.permit });
     const { outcome, undone } = await whileWatched(mayWriteTheirs ? git : undefined, () =>
       mayWriteTheirs && origins !== undefined ? origins.during(work) : work(),
     );
     const notes = await askToPutBack(undone, git, context);
-    return { ...commandResultOf(command, outcome, { ...limits, seconds, reach }, notes), ...bits };
+    return { ...commandResultOf(command, outcome, reach, notes), ...bits };
   }
 
   /** What runs it, with the environment that it may see. */

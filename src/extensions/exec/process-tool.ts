@@ -124,7 +124,7 @@ async function shown(
   // What it wrote before its end is all there is.
   if (end !== null) await process.done;
   const { text, from, next, more, dropped, newest } = await process.page(...page);
-  const { bytes, durationMs, bits } = process;
+  const { durationMs, bits, file } = process;
   const notes = [
     ...(more > 0 ? [`${more} more bytes of output follow: use the action poll again.`] : []),
     ...(newest === '' ? [] : [`${dropped} more bytes were not kept; the newest of them: ${newest}`]),
@@ -135,7 +135,7 @@ async function shown(
     title,
     output: withNotes(text, notes),
     metadata: {
-      ...{ process: id, state, exitCode: end?.exitCode ?? null, from, next, bytes, durationMs },
+      ...{ process: id, state, exitCode: end?.exitCode ?? null, from, next, bytes: file.bytes, durationMs },
       ...(more > 0 || from > 0 ? { truncated: true } : {}),
     },
     ...(end?.isFailed === true ? { isError: true } : {}),
@@ -165,7 +165,7 @@ async function write(process: BackgroundProcess, { text }: Params, isTainted: bo
 }
 
 function listOf(all: readonly BackgroundProcess[]): Executed {
-  const lines = all.map(({ id, durationMs, bytes, command: { command }, end }) => {
+  const lines = all.map(({ id, durationMs, file: { bytes }, command: { command }, end }) => {
     const state = end === null ? 'running' : end.isFailed ? 'failed' : 'over';
     return `${id}  ${state}  ${Math.round(durationMs / 1000)} s  ${bytes} bytes  ${oneLine(escapeControlChars(command), 120)}`;
   });
