@@ -22,13 +22,6 @@ async function limited(): Promise<SandboxWorld> {
 }
 
 describeWith('bubblewrap')('the end of commands in the sandbox', () => {
-  test('what a command leaves running ends with it, also in a session of its own', async () => {
-    await using world = await sandboxWorld();
-    const mark = uniqueSleep();
-    await world.run(`setsid sleep ${mark} >/dev/null 2>&1 & (sleep ${mark} >/dev/null 2>&1 &) ; sleep 0.1`);
-    await waitFor(() => running(`sleep\0${mark}`) === 0, { timeoutMs: 3_000 });
-  });
-
   test('killing the process that was spawned ends everything inside', async () => {
     await using world = await sandboxWorld();
     const mark = uniqueSleep();
@@ -41,33 +34,10 @@ describeWith('bubblewrap')('the end of commands in the sandbox', () => {
     await waitFor(() => running(mark) === 0, { timeoutMs: 3_000 });
   });
 
-  test('a limit of processes ends a fork bomb and leaves nothing', async () => {
-    await using world = await limited();
-    const mark = uniqueSleep();
-    const bomb = `i=0; while [ $i -lt 200 ]; do sleep ${mark} & i=$((i+1)); done; wait`;
-    const enclosure = await world.sandbox.enclose({ cwd: world.workspace, role: 'owner' });
-    const child = runEnclosed(
-      { command: ['/bin/sh', '-c', bomb], cwd: world.workspace, environment: { PATH: '/usr/bin:/bin' } },
-      { ...enclosure, limits: { processes: 64 }, clock: systemClock },
-    );
-    child.stdout.resume();
-    child.stderr.resume();
-    const { exceeded, code } = await child.exit;
-    // Where the kernel counts, no more could be started at all.
-    expect(exceeded === 'processes' || code !== 0).toBe(true);
-    await waitFor(() => running(`sleep\0${mark}`) === 0, { timeoutMs: 3_000 });
-  });
-
   test('memory beyond the limit is refused or ends the process', async () => {
     await using world = await limited();
     const { text } = await world.run('head -c 600M /dev/zero | tail -c 600M | wc -c');
     expect(text).not.toContain('629145600');
-  });
-
-  test('a file cannot grow beyond the limit', async () => {
-    await using world = await limited();
-    expect((await world.run('head -c 20M /dev/zero > big; echo $?')).text).not.toBe('0\n');
-    expect((await readFile(join(world.workspace, 'big'))).length).toBeLessThanOrEqual(8 * MEBIBYTE);
   });
 
   test('a program that asks for it joins no control group', async () => {
