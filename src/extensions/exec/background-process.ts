@@ -172,9 +172,9 @@ export class BackgroundProcess {
     const bytes = await file
       .read(at, chars)
       .catch((error: unknown) => Buffer.from(`[What it wrote cannot be read: ${errorMessage(error)}]`));
-    let skip = 0;
     // The rest of a character that began before.
-    while (at > 0 && skip < 3 && ((bytes[skip] ?? 0) & 0xc0) === 0x80) skip += 1;
+    const whole = bytes.subarray(0, 3).findIndex((byte) => (byte & 0xc0) !== 0x80);
+    const skip = at === 0 ? 0 : Math.max(0, whole);
     const from = at + skip;
     const mayGrow = this.end === null && dropped === 0;
     const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, { left: kept - from, mayGrow });

@@ -13,7 +13,10 @@ export async function openExec(app: App): Promise<Contributions> {
   const { tools, agent } = config;
   const { mode, allowCommands } = tools.exec;
   const processes = new BackgroundProcesses({
-    ...{ redact, clock, random, log },
+    redact,
+    clock,
+    random,
+    log,
     outputs: (sessionKey) => spill.folder(sessionKey),
     records: join(paths.home, 'processes'),
     workspace: paths.workspace,
@@ -62,7 +65,8 @@ async function wake({ journal, people, log, newId, clock }: App, news: ProcessNe
   const [asked] = journal.inbox.byId([messageId]);
   if (asked === undefined) return;
   const { channel, account, chatId, chatType, threadId, sender } = asked;
-  const role = people.roleNow({ channel, chatType, id: sender.id, chat: chatId }, news.role);
+  const place = { channel, account, chatId, chatType, threadId, sender };
+  const role = people.roleNow({ ...place, id: sender.id, chat: chatId }, news.role);
   if (role === null) {
     const why = 'the person who started it is no longer allowed';
     log.warn(`background: result of a command not reported, because ${why}`, { id });
@@ -70,7 +74,9 @@ async function wake({ journal, people, log, newId, clock }: App, news: ProcessNe
   }
   await journal.inbox.acceptOwn({
     id: newId(),
-    ...{ channel, account, chatId, chatType, threadId, sender, sessionKey, role },
+    ...place,
+    sessionKey,
+    role,
     text,
     media: [],
     mentioned: true,
