@@ -272,7 +272,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/security/redact/forms.ts': 'side@createFinder skip@createFinder',
   'core/security/enclosure/call-filter.ts': 'spread',
   'core/security/enclosure/sandbox.ts': 'if@ensure',
-  'core/security/enclosure/self-test.ts': 'if@testSandbox',
+  'core/security/enclosure/probe.ts': 'if@testSandbox',
   'core/skills/skills-index.ts': 'side@skillsIndex',
   'core/storage/untrusted-files.ts': 'skip@during skip@mark',
   'core/tools/mcp/connect.ts': 'side@join',
