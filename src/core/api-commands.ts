@@ -6,7 +6,7 @@ export type { CommandDecision, CommandReach } from './security/commands/guard.ts
 export { exactWords } from './security/commands/plain.ts';
 export { readWords } from './security/commands/words.ts';
 export type { CommandWords } from './security/commands/words.ts';
-export { runsWhatItIsGiven } from './security/commands/wrappers.ts';
+export { runsOthers } from './security/commands/wrappers.ts';
 export { findProgram } from './security/enclosure/enclosure.ts';
 export type { Enclosure, Exceeded, Program, RunOptions } from './security/enclosure/enclosure.ts';
 export { LEFTOVER_NOTE, endLeftPrograms } from './security/enclosure/processes.ts';

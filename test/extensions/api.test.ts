@@ -15,7 +15,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-cli.ts':
     'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
   'api-commands.ts':
-    'approvalHash CappedFile CHANGED CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment FileOrigins findProgram folded GitKeeper GitWatch guardCommand LEFTOVER_NOTE namesIn Program readHostList readWords ResultBits RunOptions runsWhatItIsGiven TakenBack weakest within',
+    'approvalHash CappedFile CHANGED CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment FileOrigins findProgram folded GitKeeper GitWatch guardCommand LEFTOVER_NOTE namesIn Program readHostList readWords ResultBits RunOptions runsOthers TakenBack weakest within',
   'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene tokenFinding warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',

@@ -1,3 +1,4 @@
+import { basename, isAbsolute } from 'node:path';
 import type { OneAtATime } from '../agent/recovery/one-at-a-time.ts';
 import type { Environment } from '../config/environment.ts';
 import type { HomePaths } from '../config/home.ts';
@@ -8,6 +9,8 @@ import type { SettingsStore } from '../config/settings-store.ts';
 import type { Program } from '../program.ts';
 import type { ChannelHost, Further } from './hosting.ts';
 import type { PluggedModels, Plugins } from '../plugins/plugins.ts';
+import { exactWords } from '../security/commands/plain.ts';
+import { runsOthers } from '../security/commands/wrappers.ts';
 import type { Redact } from '../security/redact/redact.ts';
 import type { StoreFacts } from '../gateway/assistant-info.ts';
 import type { StoredTapes } from '../session/stored-tapes.ts';
@@ -81,6 +84,12 @@ export function configWarnings({ config, warnings }: LoadedConfig, userId: numbe
     ...(config.tools.exec.mode === 'full'
       ? ['tools.exec.mode is "full": commands run without a sandbox and without a question.']
       : []),
+    ...config.tools.exec.allowCommands
+      .filter((command) => !isExact(command))
+      .map(
+        (command) =>
+          `tools.exec.allowCommands: ${JSON.stringify(command)} is not an exact command with an absolute path, or it is a shell, wrapper or interpreter, so it still asks.`,
+      ),
     ...(userId === 0 ? ['The assistant runs as root. Give it a user of its own.'] : []),
   ];
 }
@@ -89,4 +98,10 @@ export function configWarnings({ config, warnings }: LoadedConfig, userId: numbe
 export function waitingWarnings({ waiting }: SettingsStore): readonly string[] {
   if (waiting.length === 0) return [];
   return [`Changed, and in force after a restart (/restart): ${waiting.map(pathText).join(', ')}.`];
+}
+
+/** What `tools.exec.allowCommands` can mean. */
+function isExact(command: string): boolean {
+  const [program = ''] = exactWords(command.trim()) ?? [];
+  return isAbsolute(program) && !runsOthers(basename(program));
 }

@@ -9,7 +9,7 @@ import {
   exactWords,
   findProgram,
   folded,
-  runsWhatItIsGiven,
+  runsOthers,
   within,
 } from '../../core/api-commands.ts';
 
@@ -45,10 +45,6 @@ const SEARCHES: Readonly<Record<string, RegExp>> = {
 /** Builtins of shells, which take precedence over programs of the same name. */
 const BUILTINS =
   /^(?:\.|:|\[|\[\[|alias|bg|bind|break|builtin|caller|case|cd|command|compgen|complete|compopt|continue|coproc|declare|dirs|disown|do|done|echo|elif|else|enable|esac|eval|exec|exit|export|false|fc|fg|fi|for|function|getopts|hash|help|history|if|in|jobs|kill|let|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|readonly|return|select|set|shift|shopt|source|suspend|test|then|time|times|trap|true|type|typeset|ulimit|umask|unalias|unset|until|wait|while)$/u;
-/** Programs whose work is to run something else: named by what they run, a yes for them would be a yes for anything. */
-const RUNNERS =
-  /^(?:find|toybox|entr|awk|gawk|mawk|nawk|sed|expect|tclsh|wish|luajit|r|rscript|julia|osascript|pwsh|powershell|java|javac|dotnet|ghci|runghc|scala|groovy|clojure|erl|elixir|iex|irb|pry|pypy|ipython|jupyter|tsx|ts-node|npx|npm|pnpm|yarn|bun|bunx|corepack|uv|uvx|pip|pipx|poetry|pipenv|conda|gem|bundle|rake|cargo|go|make|gmake|cmake|ninja|meson|bazel|gradle|mvn|ant|just|task|invoke|tox|nox|pytest|jest|vitest|docker|podman|nerdctl|buildah|kubectl|helm|lxc|machinectl|systemd-nspawn|systemd-inhibit|bwrap|firejail|qemu|vagrant|ansible|ansible-playbook|terraform|at|batch|crontab|systemctl|service|launchctl|gdb|lldb|valgrind|perf|scp|sftp|rsync|mosh|autossh|sshpass|socat|nc|ncat|netcat|telnet|screen|tmux|byobu|dtach|vi|vim|nvim|view|ex|ed|emacs|nano|micro|less|more|most|man|ftp|lftp|sqlite3|psql|mysql|mariadb|mongosh|redis-cli|start-stop-daemon|pkexec|dbus-launch|dbus-run-session|xvfb-run|caffeinate|ltrace|fakeroot|xdg-open|open|run-parts|logrotate|setpriv|capsh|prlimit|unbuffer|rlwrap)$/u;
-
 /** What a program looks at, if these arguments let it do no more than read and print; null for every other. */
 export function readSubject(name: string, args: readonly string[]): ReadSubject | null {
   const [, subject = null, never] = READERS.find(([programs]) => programs.split(' ').includes(name)) ?? [];
@@ -68,18 +64,6 @@ export function onlyReads({ invocations, unread }: CommandWords): boolean {
     return HARMLESS.test(name) || readSubject(name, args) !== null;
   };
   return unread === undefined && invocations.length > 0 && invocations.every(looks);
-}
-
-/** Whether a program is a shell, a wrapper, an interpreter or another that runs what it is given. */
-export function runsOthers(name: string): boolean {
-  const plain = name.toLowerCase().replace(/[-.]?\d[\d.]*$/u, '');
-  return [name, plain].some((one) => RUNNERS.test(one) || runsWhatItIsGiven(one));
-}
-
-/** Whether `tools.exec.allowCommands` can mean a command. */
-export function isExact(command: string): boolean {
-  const [program = ''] = exactWords(command.trim()) ?? [];
-  return isAbsolute(program) && !runsOthers(basename(program));
 }
 
 /** One program with fixed arguments, which can be allowed for all later runs. */

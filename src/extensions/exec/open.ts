@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { execEnvironment } from '../../core/api-commands.ts';
 import { PAGE_MARGIN } from '../../core/api-tools.ts';
 import { FROM, type App, type Contributions } from '../../core/api.ts';
-import { isExact } from './always-allow.ts';
 import { BackgroundProcesses, type ProcessNews } from './background.ts';
 import { createExecTool } from './exec.ts';
 import { processTool } from './process-tool.ts';
@@ -11,7 +10,7 @@ import { processTool } from './process-tool.ts';
 export async function openExec(app: App): Promise<Contributions> {
   const { config, paths, env, journal, spill, sandbox, files, redact, clock, random, log } = app;
   const { tools, agent } = config;
-  const { mode, allowCommands } = tools.exec;
+  const { mode } = tools.exec;
   const processes = new BackgroundProcesses({
     redact,
     clock,
@@ -47,14 +46,8 @@ export async function openExec(app: App): Promise<Contributions> {
     background: processes,
     clock,
   });
-  const inexact = allowCommands.filter((command) => !isExact(command));
   return {
     tools: [exec, processTool({ processes, pageChars: agent.toolResultChars - PAGE_MARGIN, clock })],
-    troubles: () =>
-      inexact.map(
-        (command) =>
-          `tools.exec.allowCommands: ${JSON.stringify(command)} is not an exact command with an absolute path, or it is a shell, wrapper or interpreter, so it still asks.`,
-      ),
     close: () => processes[Symbol.asyncDispose](),
   };
 }
