@@ -342,7 +342,6 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
   const reloader = createReloader(app, kept?.keepFiles);
   if (sandbox !== null) stack.use(sandbox);
   stack.use(app.providerResults);
-  stack.use(app.background);
   stack.use(agent.catalog);
   stack.use(agent.skillNews);
   stack.use(consolidation);

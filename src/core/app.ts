@@ -39,7 +39,6 @@ import type { FileAccess } from './tools/files/access.ts';
 import type { GuardedFetch } from './security/fetch/fetch.ts';
 import type { PathGuard } from './security/paths/open-inside.ts';
 import type { Sandbox } from './security/enclosure/sandbox.ts';
-import type { BackgroundProcesses } from './tools/exec/background.ts';
 import type { SkillCatalog } from './skills/catalog.ts';
 import type { ToolRegistry } from './tools/registry/registry.ts';
 import { machineZone } from './util/time-zone.ts';
@@ -68,8 +67,6 @@ export interface Services extends Omit<Stores, 'files'> {
   readonly skills: SkillCatalog;
   /** The skills that messages call, and what these do to a turn. */
   readonly turnSkills: TurnSkills;
-  /** Commands that run beside the turns. */
-  readonly background: BackgroundProcesses;
   readonly tools: ToolRegistry;
   /** The guard of paths. */
   readonly guard: PathGuard;

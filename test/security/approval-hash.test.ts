@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { approvalHash } from '../../src/core/security/access/approval-hash.ts';
 import { escapeControlChars } from '../../src/core/security/text/control-characters.ts';
-import { namedFiles } from '../../src/core/tools/exec/always-allow.ts';
+import { readWords } from '../../src/core/security/commands/words.ts';
+import { namedFiles } from '../../src/extensions/exec/always-allow.ts';
 import { tempFolder } from '../support/temp.ts';
 
 describe('the hash of what a yes covers', () => {
@@ -39,7 +40,10 @@ describe('the files that a command names', () => {
     await writeFile(join(folder.path, 'outside.sh'), 'x');
     await symlink(join(folder.path, 'outside.sh'), join(workspace, 'link.sh'));
     const named = async (command: string): Promise<readonly string[]> => {
-      const files = await namedFiles(command, { folder: workspace, workspace });
+      const files = await namedFiles(command, readWords(command, { folder: workspace }), {
+        folder: workspace,
+        workspace,
+      });
       return Object.keys(files)
         .map((path) => path.slice(workspace.length + 1))
         .toSorted();
@@ -60,7 +64,8 @@ describe('the files that a command names', () => {
   test('come with what changes when they change, or appear', async () => {
     await using folder = await tempFolder();
     const place = { folder: folder.path, workspace: folder.path };
-    const hash = async (): Promise<string> => approvalHash(await namedFiles('sh run.sh', place));
+    const hash = async (): Promise<string> =>
+      approvalHash(await namedFiles('sh run.sh', readWords('sh run.sh', place), place));
     const missing = await hash();
     await writeFile(join(folder.path, 'run.sh'), 'one');
     const one = await hash();

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guardCommand } from '../../src/core/security/commands/guard.ts';
-
+import { judged } from '../support/judged-command.ts';
 const PLACE = { home: '/home/me/.assistant', workspace: '/home/me/.assistant/workspace', userHome: '/home/me' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -41,6 +40,10 @@ const REFUSED: readonly string[] = [
   'rm -rf {/,/tmp/x}',
   'rm -rf /et{c,d}',
   'rm -f /*',
+  'rm /etc/passwd',
+  'cd /etc && rm -f shadow',
+  'mv /etc/sudoers /tmp',
+  'unlink /etc/fstab',
   // wrapped
   '/bin/rm -rf /',
   '\\rm -rf /',
@@ -139,6 +142,7 @@ const REFUSED: readonly string[] = [
   `bash <(base64 -d x.txt)`,
   'echo 726d202d7266202f | xxd -r -p | sh',
   'echo "/ fr- mr" | rev | sh',
+  'base64 -d x.txt | python3',
   'openssl enc -d -aes-256-cbc -in x | bash',
   // file systems and devices
   'mkfs /dev/sda1',
@@ -325,7 +329,7 @@ const ALLOWED: readonly string[] = [
 
 describe('refused in every mode', () => {
   test.each(REFUSED)('%s', (command) => {
-    expect(guardCommand(command)).toMatchObject({
+    expect(judged(command)).toMatchObject({
       decision: 'deny',
       reason: expect.stringMatching(/^This command.*\.$/),
     });
@@ -334,7 +338,7 @@ describe('refused in every mode', () => {
 
 describe('look-alikes and everyday commands pass', () => {
   test.each(ALLOWED)('%s', (command) => {
-    expect(guardCommand(command)).toEqual({ decision: 'allow' });
+    expect(judged(command)).toEqual({ decision: 'allow' });
   });
 });
 
@@ -376,10 +380,10 @@ const HOSTILE: Readonly<Record<string, string>> = {
 };
 
 test.each(Object.entries(HOSTILE))('%s: hostile, and judged in a moment', (_name, command) => {
-  guardCommand(command, PLACE);
+  judged(command, PLACE);
   // Its own thread: the garbage of other tests is collected by others meanwhile.
   const before = process.threadCpuUsage();
-  guardCommand(command, PLACE);
+  judged(command, PLACE);
   const { user, system } = process.threadCpuUsage(before);
   // About 50 ms of one processor; a garbage collection and a slow machine may come on top.
   expect((user + system) / 1_000).toBeLessThan(250);
@@ -396,7 +400,7 @@ describe('nothing is computed: in the sandbox these can destroy nothing, and out
     ['code of another language', `python3 -c "import shutil; shutil.rmtree('/')"`],
     ['an argument of a nested shell', "sh -c 'rm -rf $0' /"],
   ])('%s', (_, command) => {
-    expect(guardCommand(command)).toEqual({ decision: 'allow' });
+    expect(judged(command)).toEqual({ decision: 'allow' });
   });
 });
 
@@ -407,19 +411,19 @@ describe('what cannot be read is refused nowhere, and asked about where nothing 
     ['a long command', `echo ${'x'.repeat(30_000)}`, 'longer than'],
     ['nested shells', Array.from({ length: 40 }).reduce<string>((code) => `eval ${code}`, 'id'), 'nested too deep'],
   ])('%s', (_, command, reason) => {
-    expect(guardCommand(command, { reach: 'workspace' })).toEqual({ decision: 'allow' });
-    expect(guardCommand(command, { reach: 'network' })).toEqual({ decision: 'allow' });
-    expect(guardCommand(command)).toEqual({ decision: 'ask', reason: expect.stringContaining(reason) });
+    expect(judged(command, { reach: 'workspace' })).toEqual({ decision: 'allow' });
+    expect(judged(command, { reach: 'network' })).toEqual({ decision: 'allow' });
+    expect(judged(command)).toEqual({ decision: 'ask', reason: expect.stringContaining(reason) });
   });
 
   test('what is read of it counts all the same', () => {
-    expect(guardCommand("rm -rf /; echo 'unterminated")).toMatchObject({ decision: 'deny' });
-    expect(guardCommand(`rm -rf /; echo ${'x'.repeat(30_000)}`)).toMatchObject({ decision: 'deny' });
+    expect(judged("rm -rf /; echo 'unterminated")).toMatchObject({ decision: 'deny' });
+    expect(judged(`rm -rf /; echo ${'x'.repeat(30_000)}`)).toMatchObject({ decision: 'deny' });
   });
 });
 
 test('the home of the person is one, wherever it lies', () => {
-  expect(guardCommand('rm -rf ~', { userHome: '/srv/people/me' })).toMatchObject({ decision: 'deny' });
-  expect(guardCommand('rm -rf ~/*', { userHome: '/srv/people/me' })).toMatchObject({ decision: 'deny' });
-  expect(guardCommand('rm -rf ~/x', { userHome: '/srv/people/me' })).toEqual({ decision: 'allow' });
+  expect(judged('rm -rf ~', { userHome: '/srv/people/me' })).toMatchObject({ decision: 'deny' });
+  expect(judged('rm -rf ~/*', { userHome: '/srv/people/me' })).toMatchObject({ decision: 'deny' });
+  expect(judged('rm -rf ~/x', { userHome: '/srv/people/me' })).toEqual({ decision: 'allow' });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { exactWords } from '../../src/core/security/commands/plain.ts';
-import { readSubject, runsOthers } from '../../src/core/tools/exec/always-allow.ts';
+import { runsOthers } from '../../src/core/security/commands/wrappers.ts';
+import { readSubject } from '../../src/extensions/exec/always-allow.ts';
 
 describe('a command that is only a program and its arguments', () => {
   test.each([

@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { namedFiles } from '../../src/core/tools/exec/always-allow.ts';
+import { readWords } from '../../src/core/security/commands/words.ts';
+import { namedFiles } from '../../src/extensions/exec/always-allow.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const namedIn = (path: string, command: string): ReturnType<typeof namedFiles> =>
-  namedFiles(command, { folder: path, workspace: path });
+  namedFiles(command, readWords(command, { folder: path }), { folder: path, workspace: path });
 
 test('a file that is too large to be read has another look when it changed', async () => {
   await using folder = await tempFolder();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { SpillStore } from '../../src/core/storage/spill.ts';
-import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
+import { createExecTool, type ExecOptions } from '../../src/extensions/exec/exec.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

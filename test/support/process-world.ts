@@ -1,12 +1,8 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  BackgroundProcesses,
-  type BackgroundProcessesOptions,
-  type ProcessNews,
-} from '../../src/core/tools/exec/background.ts';
-import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
-import { processTool } from '../../src/core/tools/exec/process-tool.ts';
+import { BackgroundProcesses, type BackgroundOptions, type ProcessNews } from '../../src/extensions/exec/background.ts';
+import { createExecTool, type ExecOptions } from '../../src/extensions/exec/exec.ts';
+import { processTool } from '../../src/extensions/exec/process-tool.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
@@ -32,7 +28,7 @@ export interface ProcessWorld extends AsyncDisposable {
 
 export interface ProcessWorldOptions {
   readonly exec?: Partial<ExecOptions>;
-  readonly processes?: Partial<BackgroundProcessesOptions>;
+  readonly processes?: Partial<BackgroundOptions>;
 }
 
 /** `exec` and `process` with background processes of their own, without a sandbox unless one is given. */
@@ -52,15 +48,7 @@ export async function processWorld({
       outputs: (sessionKey) => join(folder, 'outputs', sessionKey),
       records,
       workspace,
-      addressee: () => ({
-        channel: 'telegram',
-        account: 'bot',
-        chatId: '42',
-        chatType: 'direct',
-        sender: { id: '42', isBot: false },
-        role: 'owner',
-        sessionKey: 'telegram:42',
-      }),
+      reaches: () => true,
       wake: async (told) => void news.push(told),
       withdraw: async ({ id }) => void withdrawn.push(id),
       redact: (text) => text.replaceAll('hunter2', '[redacted]'),

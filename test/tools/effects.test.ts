@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { onlyReads } from '../../src/core/tools/exec/always-allow.ts';
+import { readWords } from '../../src/core/security/commands/words.ts';
+import { onlyReads } from '../../src/extensions/exec/always-allow.ts';
 import { AppError } from '../../src/core/util/errors.ts';
 import { call, makeRegistry, result, TOKEN, tool, type TestTool } from '../support/simple-tools.ts';
 import { testToolContext } from '../support/tool-context.ts';
@@ -97,7 +98,7 @@ test.each([
   'find . -name "*.ts" 2>/dev/null | head -3',
   'git status 2>&1',
 ])('the command %s only looks', (command) => {
-  expect(onlyReads(command)).toBe(true);
+  expect(onlyReads(readWords(command, { folder: '/' }))).toBe(true);
 });
 
 test.each([
@@ -112,5 +113,5 @@ test.each([
   'git push',
   'rg --pre x y',
 ])('the command %j counts as a change', (command) => {
-  expect(onlyReads(command)).toBe(false);
+  expect(onlyReads(readWords(command, { folder: '/' }))).toBe(false);
 });

@@ -2,9 +2,9 @@ import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxProbe } from '../../src/core/security/enclosure/probe.ts';
-import type { Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
+import type { EnclosureRequest, Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
-import { createExecTool, type ExecOptions } from '../../src/core/tools/exec/exec.ts';
+import { createExecTool, type ExecOptions } from '../../src/extensions/exec/exec.ts';
 import type { ToolDecision } from '../../src/core/tools/registry/decide.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
@@ -47,11 +47,14 @@ beforeAll(async () => {
 
 afterAll(async () => await folder[Symbol.asyncDispose]());
 
-/** Encloses nothing, but says that it would. */
-function sandbox(probe: SandboxProbe = AVAILABLE): Sandbox {
+/** Encloses nothing, but says that it would, and for whom. */
+function sandbox(probe: SandboxProbe = AVAILABLE, onEnclose?: (request: EnclosureRequest) => void): Sandbox {
   return {
     probe: () => Promise.resolve(probe),
-    enclose: async () => ({ engine: null, mounts: [], network: false }),
+    enclose: async (request) => {
+      onEnclose?.(request);
+      return { engine: null, mounts: [], network: false };
+    },
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -188,6 +191,19 @@ describe('what a command prints', () => {
     expect(await bits({ command: 'true' })).toEqual({ private: true });
     expect(await bits({ command: 'true', network: true })).toEqual({ private: true, untrusted: true });
   });
+});
+
+test.each([
+  ['owner', 'direct', 'owner'],
+  ['owner', 'group', 'trusted'],
+  ['trusted', 'direct', 'trusted'],
+  ['guest', 'direct', 'guest'],
+] as const)('a command of a turn of %s in a %s chat sees the private files as %s', async (role, chatType, seen) => {
+  let enclosedFor: string | undefined;
+  const enclosing = sandbox(AVAILABLE, (request) => (enclosedFor = request.role));
+  const context = testToolContext({ workingDirectory: workspace, role, chatType });
+  await runPlanned(tool({ sandbox: enclosing }), { command: 'true' }, context);
+  expect(enclosedFor).toBe(seen);
 });
 
 describe('what may be allowed for good', () => {

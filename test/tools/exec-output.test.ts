@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CommandOutput } from '../../src/core/tools/exec/output.ts';
+import { CommandOutput } from '../../src/extensions/exec/output.ts';
 
 /** The output of pieces that came in this order; those of stderr begin with `!`. */
 function outputOf(pieces: readonly string[]): CommandOutput {

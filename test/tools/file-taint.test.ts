@@ -1,6 +1,7 @@
 import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createExecTool } from '../../src/extensions/exec/exec.ts';
 import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { builtinTools } from '../../src/core/tools/builtin.ts';
@@ -43,19 +44,21 @@ async function taints(): Promise<Taints> {
     origins,
     maxOutput: 16_000,
     clock: systemClock,
-    exec: {
-      mode: 'full',
-      timeoutSeconds: 20,
-      sandbox: null,
-      network: false,
-      maxConcurrent: 2,
-      workspace,
-      environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
-    },
     fetch,
     search: { fetch, searchProvider: 'auto', searchApiKey: null, searchUrl: null },
   });
-  for (const tool of tools) registry.register(tool);
+  const exec = createExecTool({
+    mode: 'full',
+    timeoutSeconds: 20,
+    sandbox: null,
+    network: false,
+    maxConcurrent: 2,
+    workspace,
+    environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
+    origins,
+    clock: systemClock,
+  });
+  for (const tool of [...tools, exec]) registry.register(tool);
   return {
     files,
     origins,

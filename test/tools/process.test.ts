@@ -1,11 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock, type Clock } from '../../src/core/util/clock.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';
-import { sandboxWorld } from '../support/sandbox-world.ts';
+import { running, sandboxWorld } from '../support/sandbox-world.ts';
 import { describeWith } from '../support/test-with.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { waitFor } from '../support/wait.ts';
@@ -21,16 +20,6 @@ let serial = 0;
 const uniqueSleep = (): string => `4${process.pid}.${(serial += 1)}`;
 /** A session of its own for each test. */
 const session = (): Partial<TestCall> => ({ sessionKey: `test-${(serial += 1)}` });
-
-function runs(mark: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/u.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(mark);
-    } catch {
-      return false;
-    }
-  });
-}
 
 const newsOf = (id: string): number => world.news.filter((told) => told.id === id).length;
 
@@ -104,7 +93,7 @@ describe('starting in the background', () => {
   });
 
   test('is refused where nobody could be told of the end', async () => {
-    await using alone = await processWorld({ processes: { addressee: () => undefined } });
+    await using alone = await processWorld({ processes: { reaches: () => false } });
     expect(await alone.start('sleep 30')).toMatchObject({
       isError: true,
       output: expect.stringContaining('no one could be told'),
@@ -130,7 +119,7 @@ describe('starting in the background', () => {
     const { metadata } = await world.start(`sleep ${mark}`, { timeoutSeconds: 1 }, here);
     const result = await ended(String(metadata['process']), here);
     expect(result).toMatchObject({ isError: true, output: expect.stringContaining('ended after 1 s, its time limit') });
-    expect(runs(mark)).toBe(false);
+    expect(running(mark)).toBe(0);
   });
 });
 
@@ -228,7 +217,7 @@ describe('polling', () => {
       const here = session();
       const before = process.memoryUsage().rss;
       const id = idOf(await world.start('yes line | head -c 100000000; echo the end', {}, here));
-      const { path } = world.processes.of(here.sessionKey ?? '')[0] ?? { path: '' };
+      const path = world.processes.of(here.sessionKey ?? '')[0]?.file.path ?? '';
       const result = await ended(id, here);
       expect(result.metadata).toMatchObject({ exitCode: 0, bytes: 100_000_008 });
       expect((await readFile(path)).length).toBe(20 * 1024 ** 2);
@@ -244,7 +233,7 @@ describe('polling', () => {
     const here = session();
     const id = idOf(await world.start('echo kept; sleep 30', {}, here));
     const [one] = world.processes.of(here.sessionKey ?? '');
-    await expect.poll(() => readFile(one?.path ?? '', 'utf8')).toBe('kept\n');
+    await expect.poll(() => readFile(one?.file.path ?? '', 'utf8')).toBe('kept\n');
     await world.call({ action: 'kill', id }, here);
   });
 });
@@ -351,13 +340,13 @@ describe('the end', () => {
     const here = session();
     const mark = uniqueSleep();
     const id = idOf(await world.start(`echo begun; ${command(mark)}`, {}, here));
-    await waitFor(() => runs(`sleep\0${mark}`));
+    await waitFor(() => running(`sleep\0${mark}`) > 0);
     const result = await world.call({ action: 'kill', id }, here);
     expect(result).toMatchObject({
       output: 'begun\n[The command was ended, with all processes that it had started.]',
       metadata: { state: 'over' },
     });
-    expect(runs(mark)).toBe(false);
+    expect(running(mark)).toBe(0);
     expect(newsOf(id)).toBe(0);
   });
 
@@ -368,7 +357,7 @@ describe('the end', () => {
     expect((await ended(id, here)).output).toContain(
       'Something it started still ran in the background and was stopped',
     );
-    expect(runs(mark)).toBe(false);
+    expect(running(mark)).toBe(0);
   });
 
   test('is told once, with the command but without secrets and what it printed', async () => {
@@ -376,7 +365,7 @@ describe('the end', () => {
     const id = idOf(await world.start('sleep 0.5; echo private words; true hunter2', {}, here));
     await waitFor(() => newsOf(id) === 1);
     const told = world.news.find((one) => one.id === id);
-    expect(told).toMatchObject({ untrusted: false, addressee: { sessionKey: here.sessionKey, chatId: '42' } });
+    expect(told).toMatchObject({ untrusted: false, sessionKey: here.sessionKey });
     expect(told?.text).toContain('`sleep 0.5; echo private words; true [redacted]`');
     expect(told?.text).toContain('The command ended with exit code 0.\nIt wrote 14 bytes;');
     await waitFor(async () => !(await readdir(world.records)).includes(`${id}.json`));
@@ -410,7 +399,7 @@ describe('the end', () => {
     const id = idOf(await first.start(`sleep ${mark}`));
     const record = await readFile(join(first.records, `${id}.json`), 'utf8');
     await first[Symbol.asyncDispose]();
-    expect(runs(mark)).toBe(false);
+    expect(running(mark)).toBe(0);
     expect(first.news).toEqual([]);
     await using next = await processWorld();
     await mkdir(next.records, { recursive: true });
@@ -437,6 +426,6 @@ describeWith('bubblewrap')('in the sandbox', () => {
     await waitFor(async () => (await said()).includes('hello\n'));
     expect(await said()).toMatch(/secret: No such file/u);
     await inside.call({ action: 'kill', id });
-    await waitFor(() => !runs(mark));
+    await waitFor(() => running(mark) === 0);
   });
 });

@@ -1,4 +1,3 @@
-import { execEnvironment } from '../../core/config/environment.ts';
 import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
 import { PathGuard } from '../../core/security/paths/open-inside.ts';
 import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
@@ -19,8 +18,8 @@ export function createTools(
   app: App,
   wrapTool: ((tool: Tool) => Tool) | undefined,
 ): Pick<App, 'tools' | 'guard' | 'sandbox' | 'files' | 'fetch'> {
-  const { journal, spill, media, changes, origins: marks, audit, background } = app;
-  const { config, loaded, paths, env, redact, clock, random } = app;
+  const { journal, spill, media, changes, origins: marks, audit } = app;
+  const { config, loaded, paths, redact, clock, random } = app;
   const { tools, agent } = config;
   const foreignSkillFolders = async (): Promise<readonly string[]> =>
     (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
@@ -62,7 +61,6 @@ export function createTools(
     readRoots: tools.readRoots,
     restrictToWorkspace: tools.restrictToWorkspace,
   });
-  const environment = execEnvironment(env, tools.exec.allowEnv);
   const sandbox =
     tools.exec.sandbox === 'off'
       ? null
@@ -76,13 +74,6 @@ export function createTools(
           clock,
           random,
         });
-  const { allowHosts } = tools.web;
-  const isRemembered = (hash: string): boolean => journal.allowances.has(hash);
-  const commands = { ...tools.exec, isRemembered, readRoots: tools.readRoots };
-  // A command outside of the sandbox that names the home around this one is asked about too.
-  const places = { workspace: paths.workspace, home: paths.host ?? paths.home };
-  const enclosing = tools.exec.mode === 'full' || tools.exec.mode === 'off' ? null : sandbox;
-  const exec = { ...commands, ...places, sandbox: enclosing, environment, allowHosts, background };
   const { web } = tools;
   const fetch = createGuardedFetch({ ...web, clock });
   // The search server that the owner configured may be in a private network. Only the search tool may reach it there.
@@ -96,7 +87,7 @@ export function createTools(
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
-  const builtin = builtinTools({ ...files, maxOutput, clock, exec, sandbox, fetch, search });
+  const builtin = builtinTools({ ...files, maxOutput, clock, sandbox, fetch, search });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
   return { tools: registry, guard, sandbox, files, fetch };

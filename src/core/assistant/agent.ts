@@ -13,7 +13,6 @@ import type { Tool } from '../tools/tool.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { Slots } from '../util/slots.ts';
 import { storageSentence } from '../storage/storage-health.ts';
-import { createBackground } from '../../app/tools/background.ts';
 import type { App, Making } from '../app.ts';
 import { Why } from './why.ts';
 import { createCommands } from './commands.ts';
@@ -57,7 +56,6 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
   add({
     turnSkills: createTurnSkills(catalog, program.origins, (name) => config.skills.entries[name]?.env ?? {}),
   });
-  add({ background: createBackground(app) });
   add(createTools(app, wrapTool));
   add({ mcp: createMcp(app), editorFiles: new EditorFiles(clock) });
   add({ editorMcp: createEditorMcp(app, app.learnSecrets) });

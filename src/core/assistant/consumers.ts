@@ -5,7 +5,6 @@ import { sleep } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { App } from '../app.ts';
 import { recordStates } from './channels.ts';
-import { dropOldAllowances } from '../people/old-allowances.ts';
 import { endWhatRestoreLeft } from '../start/restored.ts';
 import { announceSafeMode, whenCalm } from '../start/safe-mode.ts';
 
@@ -14,11 +13,9 @@ export const TURN_GRACE_MS = 3_000;
 const DELIVERY_GRACE_MS = 1_500;
 const RESTART_WAIT_MS = 1_000;
 
-/** Resumes the turns and processes that an earlier process left, before any channel opens. `stack` ends them when the start fails. */
+/** Resumes the turns that an earlier process left, before any channel opens. `stack` ends them when the start fails. */
 export async function resumeEarlierWork(app: App, stack: AsyncDisposableStack): Promise<void> {
   await endWhatRestoreLeft(app);
-  await dropOldAllowances(app);
-  await app.background.recover({ hasDied: app.journal.starts.unclean > 0 });
   await finishUndos(app);
   stack.defer(() => app.loop.abandon());
   const recovered = await recoverTurns(app);

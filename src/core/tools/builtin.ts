@@ -3,16 +3,13 @@ import type { GuardedFetch } from '../security/fetch/fetch.ts';
 import type { Sandbox } from '../security/enclosure/sandbox.ts';
 import type { PathGuard } from '../security/paths/open-inside.ts';
 import type { Clock } from '../util/clock.ts';
-import type { BackgroundProcesses } from './exec/background.ts';
 import { createDocumentReader } from './documents/document-reader.ts';
-import { createExecTool, type ExecOptions } from './exec/exec.ts';
 import type { FileOrigins } from './files/taint.ts';
 import { applyPatchTool, editFileTool } from './files/edit.ts';
 import { createFindFiles } from './files/search/find.ts';
 import { globTool } from './files/search/glob.ts';
 import { grepTool } from './files/search/grep.ts';
 import { listDirTool } from './files/list-dir.ts';
-import { processTool } from './exec/process-tool.ts';
 import { readFileTool } from './files/read-file.ts';
 import type { Tool } from './tool.ts';
 import { webFetchTool } from './web/web-fetch.ts';
@@ -32,9 +29,6 @@ export interface BuiltinOptions {
   /** Longest output in characters. */
   readonly maxOutput: number;
   readonly clock: Clock;
-  readonly exec: Omit<ExecOptions, 'clock'> & {
-    /** @default no command can run in the background */ readonly background?: BackgroundProcesses;
-  };
   /** What documents and pages are read in. @default nothing but limits and permissions of the child */
   readonly sandbox?: Pick<Sandbox, 'probe'> | null;
   /** Fetches URLs that a model or untrusted content chose. */
@@ -46,7 +40,7 @@ export interface BuiltinOptions {
 
 /** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, versioned, maxOutput, clock, exec, sandbox, fetch, search, keepImage } = options;
+  const { guard, changes, origins, versioned, maxOutput, clock, sandbox, fetch, search, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
   const readDocument = createDocumentReader({ clock, sandbox: sandbox ?? undefined });
   const readPage = createPageReader({ clock, readDocument });
@@ -60,8 +54,6 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
     listDirTool(guard, origins),
     globTool(finding),
     grepTool(finding),
-    createExecTool({ ...exec, clock, origins }),
-    ...(exec.background === undefined ? [] : [processTool({ ...files, processes: exec.background, clock })]),
     webFetchTool({ fetch, clock, readPage, maxChars: maxOutput - PAGE_MARGIN }),
     webSearchTool(search),
   ];

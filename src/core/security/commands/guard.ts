@@ -1,7 +1,7 @@
 import type { HostPort } from '../fetch/host-list.ts';
 import { closedHosts } from './hosts.ts';
 import { destroyedBy, isOwnState, startFileIn } from './places.ts';
-import { DECODED, FETCHED, readWords, type Invocation } from './words.ts';
+import { DECODED, FETCHED, type CommandWords, type Invocation } from './words.ts';
 
 /** What a command can get at: enclosed without and with the network, or not enclosed at all. */
 export type CommandReach = 'workspace' | 'network' | 'anywhere';
@@ -10,13 +10,9 @@ export type CommandReach = 'workspace' | 'network' | 'anywhere';
 export interface CommandPlace {
   /** @default anywhere */
   readonly reach?: CommandReach;
-  /** The folder it starts in. @default the workspace */
-  readonly cwd?: string;
   readonly workspace?: string;
   /** The assistant's home. */
   readonly home?: string;
-  /** What `~` means. */
-  readonly userHome?: string;
   /** Whether the configuration opens a host on purpose. @default none is */
   readonly opened?: (target: HostPort) => boolean;
 }
@@ -36,12 +32,9 @@ const MOST_REASONS = 3;
  * It is a net under honest mistakes, not a sandbox: nothing is computed, and a program can do anything that its name
  * does not tell. What cannot be read is asked about where nothing encloses it; in the sandbox it runs.
  */
-export function guardCommand(command: string, place: CommandPlace = {}): CommandDecision {
-  const { reach = 'anywhere', workspace = '/home/user/workspace/here', userHome = '/home/user', opened } = place;
-  const { invocations, code, forkBomb, unread } = readWords(command, {
-    folder: place.cwd ?? workspace,
-    home: userHome,
-  });
+export function guardCommand(words: CommandWords, place: CommandPlace = {}): CommandDecision {
+  const { reach = 'anywhere', workspace, opened } = place;
+  const { invocations, code, forkBomb, unread, home: userHome } = words;
   const [refusal] = [
     ...invocations.flatMap((call) => destroyedBy(call, userHome) ?? reasonIn(REFUSED, call) ?? []),
     ...(forkBomb === undefined ? [] : [`the function \`${forkBomb}\` is a fork bomb`]),

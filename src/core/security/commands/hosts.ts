@@ -49,6 +49,10 @@ export function closedHosts({ name, args }: Invocation, isOpened?: (target: Host
 
 /** Hosts that a word of a program may name, and whether it can name nothing else. */
 function hostsIn(word: string, name: string, isFirst: boolean): readonly (readonly [host: string, isSure: boolean])[] {
+  // curl's `--resolve name:port:addresses` and `--connect-to name:port:host:port`, of which the names may be missing.
+  const led = name === 'curl' ? /^[^:[\]/]*:\d*:(\[?[^/]*)$/u.exec(word)?.[1] : undefined;
+  if (led !== undefined)
+    return led.split(',').map((to) => [/^\[.*?\]/u.exec(to)?.[0] ?? to.replace(/:\d*$/u, ''), true] as const);
   // curl puts several addresses together itself: `10.0.0.[1-9]`, `{a,b}.example.com`.
   const url = URL_HOST.exec(word)?.[1]?.replaceAll(/\{([^,{}]*)[^{}]*\}|\[(\d+)-\d+\]/gu, '$1$2');
   const sure = url ?? /^\/dev\/(?:tcp|udp)\/([^/]+)\//u.exec(word)?.[1];

@@ -8,24 +8,37 @@ const TOP =
   );
 /** Longer than any name or pattern that matters. */
 const LONGEST_NAME = 40;
-const SECOND = /^\/(?:usr\/(?:bin|sbin|lib|lib32|lib64|libexec|local|share|include)|var\/lib|private\/(?:etc|var))$/u;
+/** Further directories of the system, and the files without which nobody can log in or nothing starts. */
+const SECOND =
+  /^\/(?:usr\/(?:bin|sbin|lib|lib32|lib64|libexec|local|share|include)|var\/lib|private\/(?:etc|var)|etc\/(?:passwd|shadow|group|gshadow|sudoers|fstab))$/u;
 const HARMLESS_DEVICE =
   /^\/dev\/(?:(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty\w*|ptmx|console)(?:\/|$)|(?:pts|fd|shm|tcp|udp|mqueue)\/)/u;
 
+/** Absolute paths that a program deletes or moves away, as far as its arguments say. */
+function removedBy({ name, args, folder }: Invocation): readonly string[] {
+  const words = args.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN);
+  const hasTarget = args.some((arg) => /^(?:-t|--target)/u.test(arg));
+  const removed = /^(?:rm|srm|rimraf|unlink|rmdir)$/u.test(name)
+    ? words
+    : name === 'mv'
+      ? words.slice(0, hasTarget ? undefined : -1)
+      : [];
+  return removed.map((path) => posix.resolve(folder, path));
+}
+
 /** What a program would destroy by deleting, moving or overwriting it, as a clause; undefined for nothing that matters. */
 export function destroyedBy(call: Invocation, userHome: string): string | undefined {
-  const { name, args } = call;
-  const words = args.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN);
-  const has = (option: RegExp): boolean => args.some((arg) => option.test(arg));
-  const lost = (paths: readonly string[], does: string, homes = true): string | undefined => {
-    const kinds = new Set(paths.map((path) => kindOf(posix.resolve(call.folder, path), userHome)));
-    if (kinds.has('system')) return `${does} the root of the system or a system directory`;
-    return homes && kinds.has('home') ? `${does} a whole home directory` : undefined;
-  };
-  if (/^(?:rm|srm|rimraf)$/u.test(name)) return lost(words, 'it would delete');
-  if (name === 'mv') return lost(has(/^(?:-t|--target)/u) ? words : words.slice(0, -1), 'it would move away');
-  if (/^(?:chmod|chown|chgrp|setfacl)$/u.test(name) && has(/^--recursive$|^-[a-zA-Z]*R/u))
-    return lost(words, `\`${name}\` would change the rights of`, false);
+  const { name, args, folder } = call;
+  const kinds = new Set(removedBy(call).map((path) => kindOf(path, userHome)));
+  const does = name === 'mv' ? 'it would move away' : 'it would delete';
+  if (kinds.has('system')) return `${does} the root of the system or a system directory`;
+  if (kinds.has('home')) return `${does} a whole home directory`;
+  const isDeep = args.some((arg) => /^--recursive$|^-[a-zA-Z]*R/u.test(arg));
+  if (isDeep && /^(?:chmod|chown|chgrp|setfacl)$/u.test(name)) {
+    const paths = args.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN);
+    if (paths.some((path) => kindOf(posix.resolve(folder, path), userHome) === 'system'))
+      return `\`${name}\` would change the rights of the root of the system or a system directory`;
+  }
   const device = writtenBy(call).find(
     (path) => path === '/proc/sysrq-trigger' || (path.startsWith('/dev/') && !HARMLESS_DEVICE.test(path)),
   );
@@ -42,12 +55,7 @@ function kindOf(path: string, userHome: string): 'system' | 'home' | 'other' {
   if (whole === userHome || /^\/(?:home|Users)\/[^/]+$/u.test(whole)) return 'home';
   // Folders that contain nothing but what may go.
   if (/^\/(?:tmp|media|mnt)$/u.test(whole) && whole !== plain) return 'other';
-  const pattern = whole
-    .slice(0, LONGEST_NAME)
-    .replaceAll(/\[[^\]]+\]/gu, '?')
-    .replaceAll(/[.+^$()|{}\\[\]]/gu, '\\$&');
-  const isTop = new RegExp(`^${pattern.replaceAll('?', '.').replaceAll('*', '.*')}$`, 'u');
-  return TOP.some((top) => isTop.test(`/${top}`)) ? 'system' : 'other';
+  return TOP.some((top) => posix.matchesGlob(`/${top}`, whole.slice(0, LONGEST_NAME))) ? 'system' : 'other';
 }
 
 /** Absolute paths that a program writes, as far as its arguments say. */
@@ -71,10 +79,10 @@ function writtenBy({ name, args, folder }: Invocation): readonly string[] {
   return written.map((path) => posix.resolve(folder, path));
 }
 
-/** A file that a program writes and something else runs later, as a clause; undefined for none. */
+/** A file that a program writes and something else runs later, or one of the system that it removes, as a clause. */
 export function startFileIn(
   call: Invocation,
-  { workspace, userHome }: { workspace: string; userHome: string },
+  { workspace, userHome }: { workspace?: string; userHome: string },
 ): string | undefined {
   const inHome = (path: string): string => (isBelow(userHome, path) ? posix.relative(userHome, path) : path);
   for (const path of writtenBy(call)) {
@@ -82,7 +90,8 @@ export function startFileIn(
     const kind = startKind(parts) ?? (parts.includes('.ssh') ? 'decides who may log in' : undefined);
     if (kind !== undefined && !isBelow(workspace, path)) return `it writes ${inHome(path)}, which ${kind}`;
   }
-  return undefined;
+  const removed = removedBy(call).find((path) => /^\/(?:etc|boot|usr|s?bin|lib\w*)\//u.test(path));
+  return removed && `it deletes or moves ${removed}, which belongs to the system`;
 }
 
 /** Whether a program is given the assistant's own files, as far as their path is spelled out. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { forEachChild, parse, type Command, type SyntaxNode, type Word, type WordPart } from 'unbash';
-import { findRuns, unwrap } from './wrappers.ts';
+import { findRuns, foreignCode, unwrap } from './wrappers.ts';
 
 /** Stands in a word for what only the shell knows. No command contains it. */
 export const UNKNOWN = '\0';
@@ -26,6 +26,8 @@ export interface CommandWords {
   readonly forkBomb: string | undefined;
   /** Why a part of it was not read, as a clause. */
   readonly unread: string | undefined;
+  /** What `~` means. */
+  readonly home: string;
 }
 
 /** More is not read, so that the event loop is not held up. */
@@ -53,7 +55,10 @@ interface Position {
  * It computes nothing: of the variables only `$HOME` has a value, and what loops and functions run is read where it is
  * written.
  */
-export function readWords(command: string, start: { readonly folder: string; readonly home: string }): CommandWords {
+export function readWords(
+  command: string,
+  { folder, home = '/home/user' }: { readonly folder: string; /** @default not known */ readonly home?: string },
+): CommandWords {
   const invocations: Invocation[] = [];
   const spelled = new Map<Word, string>();
   let code = '';
@@ -103,7 +108,7 @@ export function readWords(command: string, start: { readonly folder: string; rea
     });
     const argv = argvOf(node);
     run(argv, given.length > 0 ? { ...at, input: given.join('\n') } : at);
-    const [name = '', target = start.home] = argv.filter((word) => !/^-[LPe@]*$|^--$/u.test(word));
+    const [name = '', target = home] = argv.filter((word) => !/^-[LPe@]*$|^--$/u.test(word));
     if (name === 'cd' || name === 'pushd') at.folder = posix.resolve(at.folder, target);
   };
 
@@ -116,6 +121,9 @@ export function readWords(command: string, start: { readonly folder: string; rea
     if (name !== '') invocations.push({ name, args, folder: at.folder });
     const deeper = { ...at, depth: at.depth + 1 };
     const inner = unwrap(name, args);
+    const foreign = foreignCode(name, args);
+    // Code of another language is not read, but it counts where it comes from.
+    if (foreign !== null) code += /\0(?:fetched|decoded)/u.exec(foreign.code ?? at.input)?.[0] ?? '';
     if (deeper.depth > DEEPEST) unread = 'it is nested too deep';
     else if (name === 'find') for (const argv of findRuns(args)) run(argv, deeper);
     else if (inner !== undefined && 'argv' in inner) run(inner.argv, deeper);
@@ -145,7 +153,7 @@ export function readWords(command: string, start: { readonly folder: string; rea
     const known = spelled.get(word);
     if (known !== undefined) return known;
     const whole = word.parts?.map(spellPart).join('') ?? word.value;
-    const text = word.text.startsWith('~') ? whole.replace(/^~[^/]*/u, start.home) : whole;
+    const text = word.text.startsWith('~') ? whole.replace(/^~[^/]*/u, home) : whole;
     spelled.set(word, text);
     return text;
   };
@@ -165,18 +173,18 @@ export function readWords(command: string, start: { readonly folder: string; rea
       case 'ProcessSubstitution':
         return part.script === undefined ? UNKNOWN : outputOf(part.script);
       default:
-        return /^\$(?:HOME|\{HOME\})$/u.test(part.text) ? start.home : UNKNOWN;
+        return /^\$(?:HOME|\{HOME\})$/u.test(part.text) ? home : UNKNOWN;
     }
   };
 
   try {
-    readCode(command, { folder: start.folder, input: UNKNOWN, depth: 0 });
+    readCode(command, { folder, input: UNKNOWN, depth: 0 });
   } catch (error) {
     // Parser and reader call themselves for each level.
     if (!(error instanceof RangeError)) throw error;
     unread = 'it is nested too deep';
   }
-  return { invocations, code, forkBomb, unread };
+  return { invocations, code, forkBomb, unread, home };
 }
 
 /** What a command line runs behind its wrappers. */

@@ -1,6 +1,9 @@
 /** What a wrapper such as `sudo` runs: a command line, or shell code; undefined code is on its standard input. */
 type Unwrapped = { readonly argv: readonly string[] } | { readonly code: string | undefined };
 
+/** Options with which an interpreter runs something else than its standard input. */
+const OTHER_CODE = /^-(?!-)[a-zA-Z]*[cemnprE]|^--?(?:eval|print|module|version|help|check|test)|^-[vVh]$/u;
+
 /** By program: letters of its options that take the next word, and how many words come before the command. */
 const WRAPPERS = new Map<string, readonly [letters: string, words: number]>(
   [
@@ -31,9 +34,24 @@ const SHELLS = /^(?:sh|bash|dash|zsh|ksh|mksh|ash|rbash|fish)$/u;
 /** They run code of another language. */
 const INTERPRETERS = /^(?:perl|python|python[23](?:\.\d+)?|ruby|node|deno|php|lua)$/u;
 
-/** Whether a program runs what it is given. */
-export function runsWhatItIsGiven(name: string): boolean {
-  return SHELLS.test(name) || INTERPRETERS.test(name) || WRAPPERS.has(name);
+/** Programs whose work is to run something else: named by what they run, a yes for them would be a yes for anything. */
+const RUNNERS =
+  /^(?:find|toybox|entr|awk|gawk|mawk|nawk|sed|expect|tclsh|wish|luajit|r|rscript|julia|osascript|pwsh|powershell|java|javac|dotnet|ghci|runghc|scala|groovy|clojure|erl|elixir|iex|irb|pry|pypy|ipython|jupyter|tsx|ts-node|npx|npm|pnpm|yarn|bun|bunx|corepack|uv|uvx|pip|pipx|poetry|pipenv|conda|gem|bundle|rake|cargo|go|make|gmake|cmake|ninja|meson|bazel|gradle|mvn|ant|just|task|invoke|tox|nox|pytest|jest|vitest|docker|podman|nerdctl|buildah|kubectl|helm|lxc|machinectl|systemd-nspawn|systemd-inhibit|bwrap|firejail|qemu|vagrant|ansible|ansible-playbook|terraform|at|batch|crontab|systemctl|service|launchctl|gdb|lldb|valgrind|perf|scp|sftp|rsync|mosh|autossh|sshpass|socat|nc|ncat|netcat|telnet|screen|tmux|byobu|dtach|vi|vim|nvim|view|ex|ed|emacs|nano|micro|less|more|most|man|ftp|lftp|sqlite3|psql|mysql|mariadb|mongosh|redis-cli|start-stop-daemon|pkexec|dbus-launch|dbus-run-session|xvfb-run|caffeinate|ltrace|fakeroot|xdg-open|open|run-parts|logrotate|setpriv|capsh|prlimit|unbuffer|rlwrap)$/u;
+
+/** What a program of another language runs, where that is its standard input (undefined) or what a command writes. */
+export function foreignCode(name: string, args: readonly string[]): { readonly code: string | undefined } | null {
+  if (!INTERPRETERS.test(name)) return null;
+  const code = args.find((arg) => !arg.startsWith('-') || arg === '-');
+  if (code === undefined || code === '-') return args.some((arg) => OTHER_CODE.test(arg)) ? null : { code: undefined };
+  return { code };
+}
+
+/** Whether a program is a shell, a wrapper, an interpreter or another that runs what it is given. */
+export function runsOthers(name: string): boolean {
+  const plain = name.toLowerCase().replace(/[-.]?\d[\d.]*$/u, '');
+  return [name, plain].some(
+    (one) => SHELLS.test(one) || INTERPRETERS.test(one) || WRAPPERS.has(one) || RUNNERS.test(one),
+  );
 }
 
 /** What `name args` runs; undefined for an ordinary program, and where nothing that it runs is spelled out. */

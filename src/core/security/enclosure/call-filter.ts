@@ -2,10 +2,8 @@
 const PROCESSORS: Readonly<Record<string, Processor>> = {
   x64: {
     audit: 0xc000003e,
-    x32: true,
-    clone: 56,
-    unshare: 272,
-    ioctl: 16,
+    // clone, unshare
+    clones: [56, 272],
     // chmod fchmod creat mknod, fchmodat fchmodat2 mknodat
     modes: { 1: [90, 91, 85, 133], 2: [268, 452, 259] },
     // open, openat
@@ -15,10 +13,7 @@ const PROCESSORS: Readonly<Record<string, Processor>> = {
   },
   arm64: {
     audit: 0xc00000b7,
-    x32: false,
-    clone: 220,
-    unshare: 97,
-    ioctl: 29,
+    clones: [220, 97],
     // fchmod, fchmodat fchmodat2 mknodat
     modes: { 1: [52], 2: [53, 452, 33] },
     opens: { 2: [56] },
@@ -28,10 +23,7 @@ const PROCESSORS: Readonly<Record<string, Processor>> = {
 
 interface Processor {
   readonly audit: number;
-  readonly x32: boolean;
-  readonly clone: number;
-  readonly unshare: number;
-  readonly ioctl: number;
+  readonly clones: readonly number[];
   /** System calls that give a file its mode, by the place of that argument. */
   readonly modes: Readonly<Record<number, readonly number[]>>;
   /** The same for those that may create a file, by the place of their flags; the mode follows these. */
@@ -45,12 +37,11 @@ const REFUSED = [428, 429, 430, 431, 432, 433, 442];
 const MISSING = [425, 435, 437];
 
 const CLONE_NEWUSER = 0x1000_0000;
-const TIOCSTI = 0x5412;
-const TIOCLINUX = 0x541c;
 /** S_ISUID and S_ISGID: outside, such a program would run with the rights of the assistant. */
 const SET_ID = 0o6000;
 /** O_CREAT, and what tells O_TMPFILE from O_DIRECTORY; without them the mode means nothing. */
 const CREATES = 0o20000100;
+/** System calls of x32 begin here; no others are as large. */
 const X32_BIT = 0x4000_0000;
 
 const LOAD = 0x20;
@@ -71,24 +62,23 @@ const argument = (n: number): number => 16 + 8 * n;
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 
 /**
- * The seccomp program for `bwrap --seccomp`. It refuses new user namespaces, mounts, the kernel's keyrings, typing into
- * terminals, set-user-id and set-group-id files, and system calls that commands do not need; system calls of another
- * architecture fail with ENOSYS. Undefined if the processor (`process.arch`) is not known.
+ * The seccomp program for `bwrap --seccomp`. It refuses new user namespaces, mounts, the kernel's keyrings,
+ * set-user-id and set-group-id files, and system calls that commands do not need; system calls of another architecture
+ * fail with ENOSYS. Undefined if the processor (`process.arch`) is not known.
  */
 export function callFilter(arch: string): Uint8Array | undefined {
   const processor = PROCESSORS[arch];
   if (processor === undefined) return undefined;
-  const { audit, x32, clone, unshare, ioctl, modes, opens, refused } = processor;
+  const { audit, clones, modes, opens, refused } = processor;
   const program: readonly Instruction[] = [
     [LOAD, 0, 0, AUDIT],
     [EQUAL, 1, 0, audit],
     [RETURN, 0, 0, ENOSYS],
     [LOAD, 0, 0, NUMBER],
-    ...(x32 ? answer(AT_LEAST, X32_BIT, ENOSYS) : []),
+    ...answer(AT_LEAST, X32_BIT, ENOSYS),
     ...[...refused, ...REFUSED].flatMap((number) => answer(EQUAL, number, EPERM)),
     ...MISSING.flatMap((number) => answer(EQUAL, number, ENOSYS)),
-    ...[clone, unshare].flatMap((number) => when(number, 0, answer(ANY_BIT, CLONE_NEWUSER, EPERM))),
-    ...when(ioctl, 1, [...answer(EQUAL, TIOCSTI, EPERM), ...answer(EQUAL, TIOCLINUX, EPERM)]),
+    ...clones.flatMap((number) => when(number, 0, answer(ANY_BIT, CLONE_NEWUSER, EPERM))),
     ...numbersByPlace(modes).flatMap(([place, number]) => when(number, place, answer(ANY_BIT, SET_ID, EPERM))),
     ...numbersByPlace(opens).flatMap(([place, number]) =>
       when(number, place, [

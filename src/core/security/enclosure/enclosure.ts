@@ -96,6 +96,8 @@ export interface RunOptions extends Enclosure {
   readonly mark?: string;
   /** Asked in the moment in which it starts. @default always permitted */
   readonly permit?: Pick<Permit, 'check' | 'isGranted'>;
+  /** Null: it joins no control group, so that what it uses up is not charged to commands. @default the engine's */
+  readonly group?: null;
   /** An open file that it has as descriptor 4. @default none */
   readonly descriptor?: number;
   readonly clock: Clock;
@@ -106,6 +108,8 @@ export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly exceeded: Exceeded | null;
+  /** Something outlived it and was ended, without its output saying so. */
+  readonly hasLeft: boolean;
   /** False: something that it started could not be ended. */
   readonly isClean: boolean;
 }
@@ -177,6 +181,7 @@ let programs = 0;
 
 function start({ command, cwd, environment }: Program, options: RunOptions): EnclosedProcess {
   const { engine, limits = {}, input = false, isCommand = false, permit, descriptor, clock } = options;
+  const group = options.group === null ? null : (engine?.group ?? null);
   programs += 1;
   const mark = options.mark === undefined ? '' : `${markerOf(options.mark)}${process.pid}.${programs}.`;
   const around = engine === null ? supervisor(isCommand) : sandboxArguments(engine, options, cwd);
@@ -204,13 +209,14 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
   // A start takes milliseconds, in which this process may have stood still.
-  if (child.pid === undefined || permit?.isGranted === false || !joins(child.pid, engine?.group ?? null))
-    send(pid, 'SIGKILL');
+  if (child.pid === undefined || permit?.isGranted === false || !joins(child.pid, group)) send(pid, 'SIGKILL');
   else control.end(`\n${engine === null ? '' : environmentArguments(environment)}`);
 
   const stuck = Promise.withResolvers<Pick<Exit, 'code' | 'signal'>>();
   let exceeded: Exceeded | null = null;
   let isClean = true;
+  let hasLeft = false;
+  let isEnding = false;
   let isClosed = false;
   const over = closed.then(
     () => (isClosed = true),
@@ -226,6 +232,7 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     if (!isClosed && (target < 0 || (child.exitCode === null && child.signalCode === null))) send(target, name);
   };
   const end = async (): Promise<void> => {
+    isEnding = true;
     if (engine !== null) reach(pid, 'SIGKILL');
     else for (const name of ['SIGTERM', 'SIGCONT'] as const) reach(around === null ? -pid : pid, name);
     if (isClosed || (await within(engine === null && around !== null ? SUPERVISOR_MS : GRACE_MS))) return;
@@ -238,8 +245,12 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
   let orphans: Promise<void> | undefined;
   const endOrphans = async (): Promise<void> => {
     await sleep(clock, LEAVE_MS);
+    if (mark !== '') {
+      const left = await endMarked(mark, clock);
+      hasLeft = left !== 'nothing' && !isEnding;
+      isClean &&= left !== 'runs';
+    }
     reach(-pid, 'SIGKILL');
-    if (mark !== '') isClean &&= await endMarked(mark, clock);
   };
   child.once('exit', (_code, signal) => {
     // A sandbox and a supervisor end what is left by themselves, but a command can kill its supervisor.
@@ -253,7 +264,7 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     .finally(() => watch[Symbol.dispose]())
     .then(async (ended) => {
       await orphans;
-      return { ...ended, exceeded, isClean };
+      return { ...ended, exceeded, hasLeft, isClean };
     });
   exit.catch(() => {});
   return { pid: child.pid, stdin, stdout, stderr, exit, end };

@@ -1,5 +1,6 @@
-import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { errorCode } from '../../util/errors.ts';
 
 export interface CgroupPaths {
   /** @default /sys/fs/cgroup */
@@ -7,6 +8,8 @@ export interface CgroupPaths {
   /** Which groups this process is in, cgroups(7). @default /proc/self/cgroup */
   readonly own: string;
 }
+
+const NAME = /^assistant-sandbox-(\d+)-/u;
 
 /**
  * Makes a control group (version 2) that limits all commands of this process together, below its own group, or beside it
@@ -17,10 +20,7 @@ export async function makeLimitGroup(
   tag: string,
   { root, own }: CgroupPaths = { root: '/sys/fs/cgroup', own: '/proc/self/cgroup' },
 ): Promise<string | null> {
-  const path = (await read(own))
-    .split('\n')
-    .find((line) => line.startsWith('0::'))
-    ?.slice(3);
+  const path = /^0::(.*)$/mu.exec(await read(own))?.[1];
   if (path === undefined) return null;
   const above = dirname(path);
   // A service with `DelegateSubgroup=` lives in a leaf of its subtree, whose siblings are its own; slices never are.
@@ -29,6 +29,7 @@ export async function makeLimitGroup(
     const group = join(root, parent, `assistant-sandbox-${process.pid}-${tag}`);
     try {
       await prepare(join(root, parent));
+      await removeLeft(join(root, parent));
       await mkdir(group);
       await writeFile(join(group, 'pids.max'), String(limits.processes));
       await writeFile(join(group, 'memory.max'), String(limits.memoryBytes));
@@ -44,6 +45,22 @@ export async function makeLimitGroup(
 /** A group that still holds processes stays, until the service manager removes the service's subtree. */
 export async function removeLimitGroup(group: string): Promise<void> {
   await rmdir(group).catch(() => {});
+}
+
+/** Removes the groups of processes that were killed. */
+async function removeLeft(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const owner = Number(NAME.exec(name)?.[1] ?? process.pid);
+    if (!runs(owner)) await removeLimitGroup(join(parent, name));
+  }
+}
+
+function runs(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) !== 'ESRCH';
+  }
 }
 
 /** Has a group hand down what limits need. Throws when it can't. */

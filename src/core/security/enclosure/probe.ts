@@ -1,15 +1,19 @@
-import { readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { ensureDirectory } from '../../storage/files.ts';
-import { deadline, DeadlineError, type Clock } from '../../util/clock.ts';
+import { deadline, DeadlineError, raceAbort, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Random } from '../../util/random.ts';
 import { oneLine } from '../../util/text.ts';
-import { FILTER } from './arguments.ts';
+import { FILTER, sandboxArguments } from './arguments.ts';
 import { callFilter } from './call-filter.ts';
 import { isExecutable, type SandboxEngine, type SandboxLimits } from './enclosure.ts';
 import { makeLimitGroup, type CgroupPaths } from './limit-group.ts';
-import { testSandbox } from './self-test.ts';
+import { send } from './processes.ts';
 
 export interface ProbeOptions {
   /** The sandbox's own folder in the assistant's home; made when missing, never visible to commands. */
@@ -84,6 +88,33 @@ const VARIANTS = Array.from({ length: 8 }, (_, without) =>
   FEATURES.filter((_feature, n) => (without & (4 >> n)) === 0),
 );
 
+/** What dies with its parent is gone in milliseconds. */
+const ORPHAN_MS = 1_000;
+const REASON_CHARS = 200;
+
+/** Stands for the assistant: the parent of a sandbox. Arguments: the filter, then the sandbox. */
+const PARENT = 'exec 5< "$1"; shift; "$@" 3</dev/null & wait';
+/** Tries what must not work, and goes on until its parent ends. Arguments: the folder outside, and a port of the machine. */
+const INSIDE = `: > works
+: > "$1/written"
+echo "read $(< "$1/canary")"
+(: < "/dev/tcp/127.0.0.1/$2") && echo connected
+echo ready
+sleep 6`;
+
+/** A new folder, which is gone afterwards, and a name that nobody knows. */
+interface TestWorld extends Pick<ProbeOptions, 'folder' | 'clock'> {
+  readonly mark: string;
+  readonly signal: AbortSignal;
+}
+
+interface TestOutcome {
+  /** A program ran in it. */
+  readonly runs: boolean;
+  /** Why it isn't good enough; undefined when it is. */
+  readonly problem: string | undefined;
+}
+
 /** What held in this process, by the program: it is tried once, however many assistants run in it. */
 const held = new Map<string, (typeof VARIANTS)[number]>();
 
@@ -135,6 +166,70 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
     }
     return no(`The self-test of the sandbox could not be run: ${oneLine(errorMessage(error), 200)}.`);
   }
+}
+
+/**
+ * Tries one way to call bubblewrap: a program runs, can't read or write outside, has no network, and ends with its parent.
+ * Rejects with the signal's reason.
+ */
+async function testSandbox(engine: SandboxEngine, { folder, mark, clock, signal }: TestWorld): Promise<TestOutcome> {
+  const workspace = join(folder, 'workspace');
+  await mkdir(workspace, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'canary'), mark, { mode: 0o600 });
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  server.unref();
+  await once(server, 'listening');
+  // A server that listens on a port has an address with one.
+  const { port } = server.address() as AddressInfo;
+  const enclosure = { engine, mounts: [{ path: workspace, as: 'write' } as const], network: false };
+  const inside = ['/bin/bash', '--norc', '-c', INSIDE, 'inside', folder, `${port}`];
+  const filter = engine.hasFilter ? join(engine.folder, FILTER) : '/dev/null';
+  const sandbox = [...sandboxArguments(engine, enclosure, workspace), ...inside];
+  const parent = spawn('/bin/sh', ['-c', PARENT, 'sh', filter, ...sandbox], {
+    env: {},
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  try {
+    let [output, errors] = ['', ''];
+    const ready = Promise.withResolvers<void>();
+    parent.stderr.on('data', (bytes: Buffer) => (errors += bytes.toString()));
+    parent.stdout.on('data', (bytes: Buffer) => {
+      output += bytes.toString();
+      if (output.endsWith('ready\n')) ready.resolve();
+    });
+    const closed = once(parent, 'close');
+    await raceAbort(Promise.race([ready.promise, closed]), signal);
+    if (!output.endsWith('ready\n')) return cannotStart(errors);
+    if (existsSync(join(folder, 'written'))) return doesNotHold('write a file outside the workspace');
+    if (output.includes(mark)) return doesNotHold('read a file outside the workspace');
+    if (output.includes('connected')) return doesNotHold('connect to a port of the machine');
+    parent.kill('SIGKILL');
+    using limit = deadline(clock, ORPHAN_MS, 'ending with the parent');
+    const isOver = await raceAbort(closed, AbortSignal.any([signal, limit.signal])).catch(() => false);
+    if (isOver === false) return doesNotHold('go on after the assistant ended');
+    const problem = 'A command inside the sandbox cannot write to the workspace.';
+    return { runs: true, problem: existsSync(join(workspace, 'works')) ? undefined : problem };
+  } finally {
+    send(-(parent.pid ?? 0), 'SIGKILL');
+    for (const stream of [parent.stdout, parent.stderr]) stream.destroy();
+    server.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function cannotStart(errors: string): TestOutcome {
+  const said = oneLine(errors.replaceAll(/^bwrap: /gmu, '').trim(), REASON_CHARS);
+  const hint = /permission|permitted|No space|namespace/u.test(said)
+    ? ' Processes of this user may not create namespaces here; allow them (user namespaces, or CAP_SYS_ADMIN in a container) to use it.'
+    : '';
+  const why = said === '' ? 'it said nothing' : said;
+  return { runs: false, problem: `bubblewrap cannot start a sandbox here (${why}).${hint}` };
+}
+
+function doesNotHold(what: string): TestOutcome {
+  return { runs: true, problem: `The sandbox does not hold: a command inside could ${what}.` };
 }
 
 function wordsOf(features: (typeof VARIANTS)[number]): readonly string[] {

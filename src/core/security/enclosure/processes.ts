@@ -157,21 +157,19 @@ export function heldBytes(ids: readonly number[]): number {
  * itself, because it was stopped or killed too. False when something could not be ended.
  */
 export async function endLeftPrograms(mark: string, clock: Clock): Promise<boolean> {
-  return await endMarked(markerOf(mark), clock);
+  return (await endMarked(markerOf(mark), clock)) !== 'runs';
 }
 
-/** Ends all in whose environment the marker begins so. */
-export async function endMarked(beginning: string, clock: Clock): Promise<boolean> {
-  const left = (): readonly number[] =>
-    processIds().filter((id) => `\0${readProc(id, 'environ')}`.includes(`\0${MARKER}=${beginning}`));
+/** Ends all in whose environment the marker begins so. Says whether there was anything, and whether it still runs. */
+export async function endMarked(beginning: string, clock: Clock): Promise<'nothing' | 'ended' | 'runs'> {
   for (let round = 0; round < 100; round += 1) {
-    const ids = left();
-    if (ids.length === 0) return true;
+    const ids = processIds().filter((id) => `\0${readProc(id, 'environ')}`.includes(`\0${MARKER}=${beginning}`));
+    if (ids.length === 0) return round === 0 ? 'nothing' : 'ended';
     for (const id of ids)
       for (const name of round < 50 ? (['SIGTERM', 'SIGCONT'] as const) : (['SIGKILL'] as const)) send(id, name);
     await sleep(clock, 20);
   }
-  return false;
+  return 'runs';
 }
 
 function processIds(): readonly number[] {

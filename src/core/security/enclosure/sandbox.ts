@@ -1,13 +1,12 @@
-import { lstat, realpath } from 'node:fs/promises';
+import { lstat, mkdir, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Role } from '../../bus/messages.ts';
-import { AppError } from '../../util/errors.ts';
+import { AppError, errorCode } from '../../util/errors.ts';
 import { SESSION_FOLDERS, within } from '../paths/rules.ts';
 import { GitKeeper } from '../sandbox/git-keeper.ts';
 import type { Enclosure, Mount } from './enclosure.ts';
 import { removeLimitGroup } from './limit-group.ts';
 import { probeSandbox, type ProbeOptions, type SandboxProbe } from './probe.ts';
-import { ensureProtectedPlaces } from './protected-places.ts';
 
 export interface SandboxOptions extends ProbeOptions {
   /** Folders of the workspace that commands cannot change, beside those of the core. */
@@ -45,6 +44,9 @@ export interface Sandbox extends AsyncDisposable {
   readonly git?: GitKeeper;
 }
 
+/** What commands cannot write. */
+const FILES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
+const FOLDERS = ['memory', 'skills'];
 /** Credentials directly in a read root. */
 const SECRETS = '.ssh .aws .gnupg .kube .netrc .npmrc .pypirc .pgpass .git-credentials .env'.split(' ');
 /** Places of the system's own; a read root over them would undo the isolation. */
@@ -126,23 +128,68 @@ async function secretMount(path: string, empty: string): Promise<readonly Mount[
 }
 
 /**
- * A place that is a mount of its own can be neither removed nor moved, so nothing else can take its name; the repository is
- * one for the sake of its hooks. `empty`: of what is the owner's alone nothing is seen but this file; null: it is for the owner.
+ * The workspace with its protected places. One that is a mount of its own can be neither removed nor moved, so nothing else can
+ * take its name. What cannot be there yet cannot be mounted over, and a command could then make it: so missing files are made
+ * empty and missing folders with them. `empty`: of what is the owner's alone nothing is seen but this file; null: it is for the
+ * owner.
+ *
+ * Of the workspace's own repository the hooks and an existing `config` (which can name hooks elsewhere) are held.
+ * Repositories in folders below belong to the commands that made them.
+ *
+ * A file that is replaced by renaming another over it, while a command runs, loses its protection in that command (the
+ * kernel drops mounts on the replaced name): change the files in place, or while no command runs. Folders have no such gap.
  */
 async function workspaceMounts(
   workspace: string,
   protectedFolders: readonly string[],
   empty: string | null,
 ): Promise<readonly Mount[]> {
-  const { readOnly, repository } = await ensureProtectedPlaces(workspace, protectedFolders);
-  const memory = join(workspace, 'memory');
-  const user = join(workspace, 'USER.md');
+  const at = (name: string): string => join(workspace, name);
+  const held = async (path: string, kind: 'file' | 'folder', as: Mount['as'] = 'read'): Promise<Mount> => {
+    await ensure(path, kind);
+    if (empty === null || (path !== at('memory') && path !== at('USER.md'))) return { path, as };
+    return kind === 'folder' ? { path, as: 'hidden' } : { path, as, from: empty };
+  };
+  const git = at('.git');
+  // The `.git` of a linked work tree or a submodule is a file that says where the repository is.
+  const isLink = (await kindOf(git)) === 'file';
+  const repository = isLink ? [] : [await held(git, 'folder', 'write'), await held(join(git, 'hooks'), 'folder')];
+  const config = join(git, 'config');
+  if (isLink) repository.push(await held(git, 'file'));
+  else if ((await kindOf(config)) !== undefined) repository.push(await held(config, 'file'));
   return [
     { path: workspace, as: 'write' },
-    ...(repository === undefined ? [] : [{ path: repository, as: 'write' } as const]),
-    ...readOnly.map((path): Mount => {
-      if (empty === null || (path !== memory && path !== user)) return { path, as: 'read' };
-      return path === memory ? { path, as: 'hidden' } : { path, as: 'read', from: empty };
-    }),
+    ...repository,
+    ...(await Promise.all(FILES.map((name) => held(at(name), 'file')))),
+    ...(await Promise.all([...FOLDERS, ...protectedFolders].map((name) => held(at(name), 'folder')))),
   ];
+}
+
+async function kindOf(path: string): Promise<'file' | 'folder' | 'link' | 'other' | undefined> {
+  const facts = await lstat(path).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  });
+  if (facts === undefined) return undefined;
+  return facts.isSymbolicLink() ? 'link' : facts.isDirectory() ? 'folder' : facts.isFile() ? 'file' : 'other';
+}
+
+/** Makes a missing place. One that is a link, or of the wrong kind, cannot be held and throws `sandbox-place`. */
+async function ensure(path: string, wanted: 'file' | 'folder'): Promise<void> {
+  let kind = await kindOf(path);
+  if (kind === undefined) {
+    const making = wanted === 'folder' ? mkdir(path, { mode: 0o700 }) : open(path, 'wx', 0o600);
+    const made = await making.catch((error: unknown) => {
+      // Another command made it meanwhile.
+      if (errorCode(error) !== 'EEXIST') throw error;
+    });
+    await made?.close();
+    kind = await kindOf(path);
+  }
+  if (kind === wanted) return;
+  const found = kind === 'link' ? 'a link' : kind === undefined ? 'gone again' : `a ${kind}`;
+  throw new AppError(
+    'sandbox-place',
+    `${path} must be a ${wanted} so that the sandbox can protect it, but it is ${found}; put the ${wanted} itself there.`,
+    { facts: { path } },
+  );
 }

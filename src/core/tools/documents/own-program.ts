@@ -38,7 +38,8 @@ export async function runOwnProgram({ file, input, outputBytes, signal, ...optio
   const { command, mounts } = nodeCommand(file);
   const child = runEnclosed(
     { command, cwd: '/', environment: {} },
-    { ...options, mounts, network: false, input: true },
+    // A bomb in a document must not end commands of the same group.
+    { ...options, mounts, network: false, input: true, group: null },
   );
   const pieces: Buffer[] = [];
   let size = 0;

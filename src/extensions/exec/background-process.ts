@@ -1,13 +1,18 @@
-import type { CommandDecision, CommandReach } from '../../security/commands/guard.ts';
-import type { GitKeeper, GitWatch, TakenBack } from '../../security/sandbox/git-keeper.ts';
-import type { CappedFile } from '../../storage/capped-file.ts';
-import { sleep, type Clock } from '../../util/clock.ts';
-import { errorMessage } from '../../util/errors.ts';
-import type { Permit } from '../../util/permit.ts';
-import type { FileOrigins, ResultBits } from '../files/taint.ts';
+import type { Permit } from '../../core/api-channels.ts';
+import type {
+  CappedFile,
+  CommandDecision,
+  CommandReach,
+  FileOrigins,
+  GitKeeper,
+  GitWatch,
+  ResultBits,
+} from '../../core/api-commands.ts';
+import { type Clock, errorMessage, sleep } from '../../core/api.ts';
+import type { ProcessRecord } from './background.ts';
 import { undoneNotes } from './git.ts';
 import { CommandOutput, withoutControls } from './output.ts';
-import { isFailure, notesOf, runCommand, type Bounds, type CommandOutcome, type ProgramCall } from './run.ts';
+import { runCommand, type Bounds, type ProgramCall } from './run.ts';
 
 /** A command that is to go on by itself. */
 export interface BackgroundCommand {
@@ -31,29 +36,19 @@ export interface BackgroundCommand {
   readonly permit?: Permit;
 }
 
-export type ProcessEnd =
-  | { readonly type: 'exited'; readonly outcome: CommandOutcome }
-  /** Somebody wanted it to end. */
-  | { readonly type: 'stopped' }
-  /** It did not start. */
-  | { readonly type: 'failed'; readonly reason: string };
-
-/** A part of what it wrote. */
-export interface OutputPage {
-  readonly text: string;
-  /** Bytes before it, and where the next one begins. */
-  readonly from: number;
-  readonly next: number;
-  /** Bytes after it that can be read now. */
-  readonly more: number;
-  /** Bytes that came when no more were kept. */
-  readonly dropped: number;
-  /** Of what was dropped, where the page is the last one. */
-  readonly newest: string;
+/** How one ended. */
+interface ProcessEnd {
+  /** Null after a signal, and where it did not start. */
+  readonly exitCode: number | null;
+  readonly isFailed: boolean;
+  /** Sentences. */
+  readonly notes: readonly string[];
 }
 
-export interface ProcessOptions {
-  readonly id: string;
+type OutputPage = Readonly<Record<'from' | 'next' | 'more' | 'dropped', number> & Record<'text' | 'newest', string>>;
+
+interface ProcessOptions {
+  readonly record: ProcessRecord;
   /** What a later process finds it by. */
   readonly mark: string;
   /** Keeps what it writes. */
@@ -69,6 +64,13 @@ const NEWEST_CHARS = 2_000;
 export class BackgroundProcess {
   readonly id: string;
   readonly command: BackgroundCommand;
+  readonly record: ProcessRecord;
+  /** Keeps what it writes. */
+  readonly file: CappedFile;
+  /** Its session is not to be told of its end. */
+  isQuiet = false;
+  /** Null while it runs. */
+  end: ProcessEnd | null = null;
   /** Resolves when nothing of it runs any more. */
   readonly done: Promise<void>;
   readonly #options: ProcessOptions;
@@ -76,20 +78,20 @@ export class BackgroundProcess {
   readonly #stop = new AbortController();
   readonly #output: CommandOutput;
   #input: NodeJS.WritableStream | null = null;
-  #end: ProcessEnd | null = null;
   #durationMs: number | undefined;
   #untrusted: boolean;
   #cursor = 0;
   #watch: GitWatch | undefined;
-  #undone: readonly TakenBack[] = [];
   /** It has ended, and what it left is being looked at. */
   #isOver = false;
 
-  private constructor(command: BackgroundCommand, options: ProcessOptions, watch?: GitWatch) {
-    this.#watch = watch;
-    this.id = options.id;
+  private constructor(command: BackgroundCommand, options: ProcessOptions, watch: GitWatch | undefined) {
+    this.id = options.record.id;
+    this.record = options.record;
+    this.file = options.file;
     this.command = command;
     this.#options = options;
+    this.#watch = watch;
     this.#output = new CommandOutput((bytes) => options.file.add(bytes));
     this.#begun = options.clock.monotonic();
     this.#untrusted = command.bits.untrusted === true;
@@ -101,63 +103,25 @@ export class BackgroundProcess {
     const { origins } = options;
     const watch = command.mayWriteTheirs ? await command.git?.begin() : undefined;
     if (!command.mayWriteTheirs || origins === undefined) return new BackgroundProcess(command, options, watch);
-    return await new Promise((resolve, reject) => {
-      const marking = origins.during(async () => {
-        const process = new BackgroundProcess(command, options, watch);
-        resolve(process);
-        await process.done;
-      });
-      marking.catch((error: unknown) => {
-        void watch?.end().catch(() => {});
-        reject(error);
-      });
+    const started = Promise.withResolvers<BackgroundProcess>();
+    const marking = origins.during(async () => {
+      const process = new BackgroundProcess(command, options, watch);
+      started.resolve(process);
+      await process.done;
     });
-  }
-
-  /** Null while it runs. */
-  get end(): ProcessEnd | null {
-    return this.#end;
-  }
-
-  /** Null while it runs, after a signal, and where it did not start. */
-  get exitCode(): number | null {
-    return this.#end?.type === 'exited' ? this.#end.outcome.exitCode : null;
+    marking.catch((error: unknown) => {
+      void watch?.end().catch(() => {});
+      started.reject(error);
+    });
+    return await started.promise;
   }
 
   get durationMs(): number {
     return this.#durationMs ?? Math.round(this.#options.clock.monotonic() - this.#begun);
   }
 
-  /** Bytes of its output. */
-  get bytes(): number {
-    return this.#options.file.bytes;
-  }
-
-  /** Where what it wrote can be read. */
-  get path(): string {
-    return this.#options.file.path;
-  }
-
   get bits(): ResultBits {
     return this.#untrusted ? { ...this.command.bits, untrusted: true } : this.command.bits;
-  }
-
-  /** Whether it came to a bad end. */
-  get isFailed(): boolean {
-    const end = this.#end;
-    return end !== null && end.type !== 'stopped' && (end.type === 'failed' || isFailure(end.outcome));
-  }
-
-  /** How it ended, in sentences; none while it runs. */
-  get endNotes(): readonly string[] {
-    const end = this.#end;
-    if (end === null) return [];
-    const undone = undoneNotes(this.#undone);
-    if (end.type === 'failed') return [`The command could not be run: ${end.reason}`, ...undone];
-    if (end.type === 'stopped') return ['The command was ended, with all processes that it had started.', ...undone];
-    const { exitCode } = end.outcome;
-    const code = exitCode === null ? [] : [`The command ended with exit code ${exitCode}.`];
-    return [...code, ...notesOf(end.outcome, this.command.bounds), ...undone];
   }
 
   /** Ends it with all it started; resolves when that is done. */
@@ -194,42 +158,29 @@ export class BackgroundProcess {
     this.#input?.end();
   }
 
-  /** What it wrote cannot be read here any more. */
-  async close(): Promise<void> {
-    await this.#options.file.close();
-  }
-
-  /** About `chars` characters from `offset` on (negative: before the end); without one where the page before ended. */
+  /**
+   * About `chars` characters of its output from the byte `offset` on (negative: before the end); without one where the page before ended.
+   * `from`, `next`: its first byte and the one after it; `more`: bytes after it that can be read now; `dropped`: bytes that
+   * were not kept; `newest`: of those, where the page is the last one.
+   */
   async page(offset: number | undefined, chars: number): Promise<OutputPage> {
-    const { file } = this.#options;
+    const { file } = this;
     await file.settled();
     const { kept, dropped } = file;
     const wanted = offset ?? this.#cursor;
     const at = Math.min(kept, Math.max(0, wanted < 0 ? kept + wanted : wanted));
-    const bytes = await this.#read(at, chars);
+    const bytes = await file
+      .read(at, chars)
+      .catch((error: unknown) => Buffer.from(`[What it wrote cannot be read: ${errorMessage(error)}]`));
     // The rest of a character that began before.
-    const skip =
-      at === 0
-        ? 0
-        : Math.max(
-            0,
-            bytes.subarray(0, 3).findIndex((byte) => (byte & 0xc0) !== 0x80),
-          );
+    const whole = bytes.subarray(0, 3).findIndex((byte) => (byte & 0xc0) !== 0x80);
+    const skip = at === 0 ? 0 : Math.max(0, whole);
     const from = at + skip;
-    const mayGrow = this.#end === null && dropped === 0;
-    const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, { kept: kept - from, mayGrow });
+    const mayGrow = this.end === null && dropped === 0;
+    const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, { left: kept - from, mayGrow });
     this.#cursor = from + length;
     const newest = isLast && dropped > 0 ? this.#output.last(NEWEST_CHARS) : '';
-    const mark = text === '' ? '' : this.#output.markAt(from);
-    return { text: mark + text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
-  }
-
-  async #read(offset: number, length: number): Promise<Buffer> {
-    try {
-      return await this.#options.file.read(offset, length);
-    } catch (error) {
-      return Buffer.from(`[What it wrote cannot be read: ${errorMessage(error)}]`);
-    }
+    return { text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
   }
 
   async #follow(): Promise<void> {
@@ -242,42 +193,49 @@ export class BackgroundProcess {
         program,
         cwd,
         mark,
-        limits: bounds,
-        timeoutMs: bounds.seconds * 1000,
+        bounds,
         signal: permit === undefined ? stop : AbortSignal.any([stop, permit.ended]),
         permit,
         clock,
         output: this.#output,
         onStart: (input) => (this.#input = input),
       });
-      end = { type: 'exited', outcome };
+      const { exitCode, isFailed, notes } = outcome;
+      const code = exitCode === null ? [] : [`The command ended with exit code ${exitCode}.`];
+      end = { exitCode, isFailed, notes: [...code, ...notes] };
     } catch (error) {
-      end = stop.aborted ? { type: 'stopped' } : { type: 'failed', reason: errorMessage(error) };
+      end = stop.aborted
+        ? { ...STOPPED, isFailed: false }
+        : { exitCode: null, isFailed: true, notes: [`The command could not be run: ${errorMessage(error)}`] };
     }
     this.#isOver = true;
     // What cannot be looked at is told of by the next command's look.
-    this.#undone = (await this.#watch?.end().catch(() => [])) ?? [];
-    this.#end = end;
+    const undone = (await this.#watch?.end().catch(() => [])) ?? [];
     this.#durationMs = this.durationMs;
+    this.end = { ...end, notes: [...end.notes, ...undoneNotes(undone)] };
     await file.settled();
   }
 }
 
+const STOPPED = { exitCode: null, notes: ['The command was ended, with all processes that it had started.'] };
+
 /**
- * The beginning of `bytes` in at most `chars` characters, how many bytes that is, and whether nothing is there after it. Before what follows it ends with a
- * whole character; before what is there already, with a whole line if there is one in its second half.
+ * The beginning of `bytes` in at most `chars` characters, how many bytes that is, and whether nothing is there after it; `left`:
+ * bytes that can be read. Before what may follow it ends with a whole character; before what is there already, with a whole
+ * line if one ends in its second half.
  */
 function pageOf(
   bytes: Buffer,
   chars: number,
-  { kept, mayGrow }: { readonly kept: number; readonly mayGrow: boolean },
+  { left, mayGrow }: { readonly left: number; readonly mayGrow: boolean },
 ): { readonly text: string; readonly length: number; readonly isLast: boolean } {
   let { length } = bytes;
   for (;;) {
-    const isAll = length >= kept;
-    const line = isAll ? 0 : bytes.subarray(0, length).lastIndexOf(0x0a) + 1;
-    const whole = line > length / 2 ? line : isAll && !mayGrow ? length : length - brokenEnd(bytes.subarray(0, length));
-    const text = withoutControls(bytes.subarray(0, whole));
+    const part = bytes.subarray(0, length);
+    const isAll = length >= left;
+    const line = isAll ? 0 : part.lastIndexOf(0x0a) + 1;
+    const whole = line > length / 2 ? line : isAll && !mayGrow ? length : length - brokenEnd(part);
+    const text = withoutControls(part.subarray(0, whole));
     if (text.length <= chars || whole <= 1) return { text, length: whole, isLast: isAll };
     length = Math.max(1, Math.floor((whole * chars) / text.length) - 1);
   }

@@ -1,16 +1,14 @@
 import {
-  runEnclosed,
-  type EnclosedProcess,
+  type CommandReach,
   type Enclosure,
-  type Exceeded as ExceededLimit,
+  type Exceeded,
+  LEFTOVER_NOTE,
   type Program,
   type RunOptions,
-} from '../../security/enclosure/enclosure.ts';
-import { deadline, type Clock } from '../../util/clock.ts';
-import type { CommandReach } from '../../security/commands/guard.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { oneLine, sentences } from '../../util/text.ts';
-import type { Executed } from '../tool.ts';
+} from '../../core/api-commands.ts';
+import { type EnclosedProcess, runEnclosed } from '../../core/api-sandbox.ts';
+import { type Executed, escapeControlChars } from '../../core/api-tools.ts';
+import { type Clock, deadline, oneLine, sentences } from '../../core/api.ts';
 import { CommandOutput, type OutputText } from './output.ts';
 
 /** What ends a command before its time is over. */
@@ -29,8 +27,10 @@ export const DEFAULT_COMMAND_LIMITS: CommandLimits = {
   freeBytes: 512 * 1024 ** 2,
 };
 
-/** The limit that ended a command. */
-export type Exceeded = ExceededLimit | 'outputBytes';
+/** What might end a command. */
+export interface Bounds extends CommandLimits {
+  readonly seconds: number;
+}
 
 /** A command with what encloses it. */
 export type ProgramCall = Pick<Program, 'command' | 'environment'> & Enclosure;
@@ -40,9 +40,7 @@ export interface CommandOptions extends Pick<RunOptions, 'mark' | 'permit'> {
   readonly cwd: string;
   /** Takes what it writes. @default the ends are kept */
   readonly output?: CommandOutput;
-  /** @default no one looks */
-  readonly limits?: CommandLimits;
-  readonly timeoutMs: number;
+  readonly bounds: Bounds;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Is handed its standard input as soon as it runs. @default nothing is on it */
@@ -52,12 +50,10 @@ export interface CommandOptions extends Pick<RunOptions, 'mark' | 'permit'> {
 export interface CommandOutcome extends OutputText {
   /** Null when a signal ended the shell. */
   readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly timedOut: boolean;
-  /** The limit that it was ended for. */
-  readonly exceeded: Exceeded | null;
-  /** False when something could not be ended. */
-  readonly clean: boolean;
+  /** It did not end well. */
+  readonly isFailed: boolean;
+  /** What is to be said of its end beside its exit code; sentences. */
+  readonly notes: readonly string[];
   readonly bytes: number;
   readonly durationMs: number;
 }
@@ -67,21 +63,21 @@ export interface CommandOutcome extends OutputText {
  * aborted, once all is ended, and with an `AppError` when it could not be started.
  */
 export async function runCommand(options: CommandOptions): Promise<CommandOutcome> {
-  const { program, cwd, signal, clock, timeoutMs, onStart, limits, mark, permit } = options;
+  const { program, cwd, signal, clock, bounds, onStart, mark, permit } = options;
   signal.throwIfAborted();
   const begun = clock.monotonic();
   const { command, environment, ...enclosure } = program;
   const input = onStart !== undefined;
   const running = runEnclosed(
     { command, cwd, environment },
-    { ...enclosure, limits, input, isCommand: true, mark, permit, clock },
+    { ...enclosure, limits: bounds, input, isCommand: true, mark, permit, clock },
   );
   const { output = new CommandOutput() } = options;
   let isTooMuch = false;
   for (const stream of ['stdout', 'stderr'] as const) {
     running[stream].on('data', (bytes: Buffer) => {
       const busy = output.add(stream, bytes);
-      if (!isTooMuch && output.bytes > (limits?.outputBytes ?? Infinity)) {
+      if (!isTooMuch && output.bytes > bounds.outputBytes) {
         isTooMuch = true;
         void running.end();
       }
@@ -91,19 +87,23 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
     });
   }
   onStart?.(running.stdin);
-  using limit = deadline(clock, timeoutMs, 'the command');
+  using limit = deadline(clock, bounds.seconds * 1000, 'the command');
   const onAbort = (): void => void running.end();
   const stop = AbortSignal.any([signal, limit.signal]);
   stop.addEventListener('abort', onAbort, { once: true });
   try {
-    const { code, signal: name, exceeded, isClean } = await running.exit;
+    const { code, signal: name, exceeded, isClean, hasLeft } = await running.exit;
     signal.throwIfAborted();
+    if (hasLeft) void output.add('stdout', Buffer.from(`[${LEFTOVER_NOTE}]\n`));
+    const early = limit.signal.aborted ? 'seconds' : isTooMuch ? 'outputBytes' : exceeded;
+    const ended = early === null && name !== null ? [`The command was ended by the signal ${name}.`] : [];
     return {
       exitCode: code,
-      signal: name,
-      timedOut: limit.signal.aborted,
-      exceeded: limit.signal.aborted ? null : isTooMuch ? 'outputBytes' : exceeded,
-      clean: isClean,
+      isFailed: code !== 0 || early !== null,
+      notes: [
+        ...(early === null ? ended : [whyEnded(early, bounds)]),
+        ...(isClean ? [] : ['A process that it started could not be stopped and may still run.']),
+      ],
       ...output.text(),
       bytes: output.bytes,
       durationMs: Math.round(clock.monotonic() - begun),
@@ -123,26 +123,20 @@ const ASKS_PERSON =
 const NOBODY_NOTE =
   'There is no terminal and standard input is empty, so no editor, pager or password prompt can open. Give what it would ask for in arguments or files, e.g. git commit -m "…".';
 
-/** What might have ended a command. */
-export interface Bounds extends CommandLimits {
-  readonly seconds: number;
-}
-
 /** What the model reads of a command that has ended; `notes`: what else is to be said. `reach`: how far it reached. */
 export function commandResultOf(
   command: string,
   outcome: CommandOutcome,
-  { reach, ...bounds }: Bounds & { readonly reach: CommandReach },
+  reach: CommandReach,
   notes: readonly string[] = [],
 ): Executed {
-  const { exitCode, durationMs, truncated, bytes, output, lastLine } = outcome;
-  const asksPerson = isFailure(outcome) && ASKS_PERSON.test(output) ? [NOBODY_NOTE] : [];
-  const own = [...notesOf(outcome, bounds), ...asksPerson];
+  const { exitCode, isFailed, durationMs, truncated, bytes, output, lastLine } = outcome;
+  const own = [...outcome.notes, ...(isFailed && ASKS_PERSON.test(output) ? [NOBODY_NOTE] : [])];
   return {
     title: oneLine(`ran ${escapeControlChars(command)}`, 80),
     output: withNotes(output, [...own, ...notes]),
     metadata: { exitCode, durationMs, truncated, bytes },
-    ...(isFailure(outcome) ? { isError: true, failure: failureOf(lastLine, own, reach) } : {}),
+    ...(isFailed ? { isError: true, failure: failureOf(lastLine, own, reach) } : {}),
   };
 }
 
@@ -156,32 +150,16 @@ function failureOf(last: string, notes: readonly string[], reach: CommandReach):
   );
 }
 
-/** Whether a command did not end well. */
-export function isFailure({ exitCode, timedOut, exceeded }: CommandOutcome): boolean {
-  return exitCode !== 0 || timedOut || exceeded !== null;
-}
-
-/** What is to be said of a command's end beside its exit code; sentences. */
-export function notesOf(outcome: CommandOutcome, bounds: Bounds): readonly string[] {
-  const { timedOut, exceeded, signal } = outcome;
-  return [
-    ...(timedOut
-      ? [`The command was ended after ${bounds.seconds} s, its time limit, with all processes that it had started.`]
-      : []),
-    ...(exceeded === null ? [] : [whyEnded(exceeded, bounds)]),
-    ...(!timedOut && exceeded === null && signal !== null ? [`The command was ended by the signal ${signal}.`] : []),
-    ...(outcome.clean ? [] : ['A process that it started could not be stopped and may still run.']),
-  ];
-}
-
 /** An output with sentences of the program's own below it, each in brackets. */
 export function withNotes(output: string, notes: readonly string[]): string {
   const separator = output === '' || output.endsWith('\n') || notes.length === 0 ? '' : '\n';
   return output + separator + notes.map((note) => `[${note}]`).join('\n');
 }
 
-function whyEnded(exceeded: Exceeded, { processes, outputBytes }: CommandLimits): string {
-  switch (exceeded) {
+function whyEnded(limit: Exceeded | 'outputBytes' | 'seconds', { processes, outputBytes, seconds }: Bounds): string {
+  switch (limit) {
+    case 'seconds':
+      return `The command was ended after ${seconds} s, its time limit, with all processes that it had started.`;
     case 'processes':
       return `The command was ended, with all processes that it had started, because more than ${processes} processes ran.`;
     case 'outputBytes':

@@ -1,47 +1,52 @@
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { seesPrivate, weakest } from '../../security/access/access.ts';
-import { guardCommand, type CommandDecision, type CommandReach } from '../../security/commands/guard.ts';
-import { readWords } from '../../security/commands/words.ts';
-import { findProgram } from '../../security/enclosure/enclosure.ts';
-import type { Sandbox } from '../../security/enclosure/sandbox.ts';
-import { readHostList } from '../../security/fetch/host-list.ts';
-import { within } from '../../security/paths/rules.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import type { Clock } from '../../util/clock.ts';
-import { AppError } from '../../util/errors.ts';
-import { Slots } from '../../util/slots.ts';
-import { oneLine, sentences } from '../../util/text.ts';
-import type { FileOrigins, ResultBits } from '../files/taint.ts';
-import { CHANGED } from '../registry/result.ts';
+import {
+  CHANGED,
+  type CommandDecision,
+  type CommandReach,
+  type CommandWords,
+  type FileOrigins,
+  type ResultBits,
+  findProgram,
+  guardCommand,
+  readHostList,
+  readWords,
+  weakest,
+  within,
+} from '../../core/api-commands.ts';
+import { seesPrivate } from '../../core/api-memory.ts';
+import type { Sandbox } from '../../core/api-sandbox.ts';
 import {
   type EffectTarget,
-  defineTool,
-  showsInGroup,
   type Executed,
   type Plan,
   type Planned,
   type Tool,
   type ToolContext,
-} from '../tool.ts';
+  defineTool,
+  escapeControlChars,
+  showsInGroup,
+} from '../../core/api-tools.ts';
+import { AppError, type Clock, type Config, Slots, oneLine, sentences } from '../../core/api.ts';
 import { allowedForGood, namedFiles, onlyReads, type ForGood } from './always-allow.ts';
 import type { BackgroundProcesses } from './background.ts';
 import { askToPutBack, whileWatched } from './git.ts';
-import { commandResultOf, DEFAULT_COMMAND_LIMITS, runCommand, type CommandLimits, type ProgramCall } from './run.ts';
+import {
+  commandResultOf,
+  DEFAULT_COMMAND_LIMITS,
+  runCommand,
+  type CommandLimits,
+  type CommandOutcome,
+  type ProgramCall,
+} from './run.ts';
 import { descriptionOf, LONGEST_BACKGROUND_SECONDS, LONGEST_SECONDS, parametersFor, type ExecParams } from './spec.ts';
 
-/** How the tool `exec` runs commands, and which of them it asks about. */
-export interface ExecOptions {
-  /** `auto` asks only before commands outside the sandbox, so before every command if there is no sandbox. */
-  readonly mode: 'off' | 'ask' | 'auto' | 'full';
-  /** Time limit of commands whose call gives none, seconds; 600 at most. */
-  readonly timeoutSeconds: number;
+type Settings = Config['tools']['exec'];
+
+/** How the tool `exec` runs commands, and which of them it asks about; what is configured is named as in `tools.exec`. */
+export interface ExecOptions extends Pick<Settings, 'mode' | 'timeoutSeconds' | 'network' | 'maxConcurrent'> {
   /** The sandbox that commands run in; null: they run without one. */
   readonly sandbox: Sandbox | null;
-  /** Whether commands in the sandbox reach the network without a question. */
-  readonly network: boolean;
-  /** Most commands that run at the same time; others wait. */
-  readonly maxConcurrent: number;
   /** Absolute path; commands run in it or below it, and in the sandbox it is HOME. */
   readonly workspace: string;
   /** Folders besides the workspace that commands in the sandbox may read, as in `tools.readRoots`. @default none */
@@ -52,8 +57,7 @@ export interface ExecOptions {
   readonly home?: string;
   /** Private hosts that commands may name, as in `tools.web.allowHosts`. @default none */
   readonly allowHosts?: readonly string[];
-  /** Exact commands that run without a question, as in `tools.exec.allowCommands`. @default none */
-  readonly allowCommands?: readonly string[];
+  readonly allowCommands?: Settings['allowCommands'];
   /** Whether a person allowed the command with this hash for good. @default none */
   readonly isRemembered?: (hash: string) => boolean;
   /** Which files have content of strangers. @default unknown */
@@ -86,6 +90,7 @@ const FETCHES = new RegExp(String.raw`https?://|(?<![\w-])(?:${TOOLS}|${GIT}|${P
 
 /** What is known of a command before it starts. */
 interface Known {
+  readonly words: CommandWords;
   readonly params: ExecParams;
   readonly context: ToolContext;
   /** Real path of the folder in which it starts. */
@@ -105,14 +110,17 @@ export function createExecTool(options: ExecOptions): Tool {
     effect: 'effect',
     role: 'owner',
     timeoutMs: TOOL_TIMEOUT_MS,
-    about: aboutCommand,
+    about: (params) => aboutCommand(params),
     plan: (params, context) => commands.plan(params, context),
   });
 }
 
 /** The target of a command for receipts. */
-export function aboutCommand({ command }: Pick<ExecParams, 'command'>): readonly EffectTarget[] {
-  return [{ kind: 'command', target: command, ...(onlyReads(command) ? { minor: true } : {}) }];
+export function aboutCommand(
+  { command }: Pick<ExecParams, 'command'>,
+  words: CommandWords = readWords(command, { folder: '/', home: '/' }),
+): readonly EffectTarget[] {
+  return [{ kind: 'command', target: command, ...(onlyReads(words) ? { minor: true } : {}) }];
 }
 
 class Commands {
@@ -135,19 +143,22 @@ class Commands {
     if (command.includes('\0')) return { denied: 'A command cannot contain NUL characters.' };
     if (params.background === true && background === undefined)
       return { denied: 'Nothing can be left running in the background here; run it without background: true.' };
-    const editor = editorIn(command);
+    const words = this.#read(command, cwd);
+    const about = aboutCommand(params, words);
+    const editor = editorIn(words);
     if (editor !== undefined)
       return {
+        about,
         denied: `${editor} would wait for a person, but there is no terminal here; use edit_file, or a command such as sed.`,
       };
     const whyOutside = await this.#whyOutside(params);
     const hasNetwork = network || params.network === true;
     const reach = whyOutside !== null ? 'anywhere' : hasNetwork ? 'network' : 'workspace';
-    const guarded = this.check(command, reach, cwd);
-    if (guarded.decision === 'deny') return { denied: guarded.reason };
+    const guarded = this.#judge(words, reach);
+    if (guarded.decision === 'deny') return { about, denied: guarded.reason };
     const place = await findFolder(workspace, cwd);
-    if ('problem' in place) return { denied: place.problem };
-    const known = { params, context, reach, folder: place.folder } as const;
+    if ('problem' in place) return { about, denied: place.problem };
+    const known = { words, params, context, reach, folder: place.folder } as const;
     const { untrusted } = context.conversation.taint;
     const reason = sentences(
       guarded.decision === 'ask' ? guarded.reason : '',
@@ -159,6 +170,7 @@ class Commands {
     );
     const request = requestFor(params);
     const plan: Plan = {
+      about,
       run: (signal) => this.#run(known, signal),
       reaches:
         reach === 'workspace' ? showsInGroup(request.detail) : { action: { kind: 'networked-exec' }, ...request },
@@ -178,17 +190,15 @@ class Commands {
     return { ...plan, asks: { ...request, reason, ...always } };
   }
 
+  #read(command: string, cwd = '.'): CommandWords {
+    const { workspace, environment } = this.#options;
+    return readWords(command, { folder: resolve(workspace, cwd), home: environment['HOME'] });
+  }
+
   /** What the words of a command say about it. */
-  check(command: string, reach: CommandReach, cwd = '.'): CommandDecision {
-    const { workspace, home, environment } = this.#options;
-    return guardCommand(command, {
-      reach,
-      cwd: resolve(workspace, cwd),
-      workspace,
-      home,
-      userHome: environment['HOME'],
-      opened: (target) => this.#opened.has(target),
-    });
+  #judge(words: CommandWords, reach: CommandReach): CommandDecision {
+    const { workspace, home } = this.#options;
+    return guardCommand(words, { reach, workspace, home, opened: (target) => this.#opened.has(target) });
   }
 
   /** Null: it runs in the sandbox. Otherwise why it does not. */
@@ -207,7 +217,13 @@ class Commands {
   }
 
   /** The circumstances that a yes covers in addition to the command's text. */
-  async #covers({ params: { command }, context, folder, reach }: Known): Promise<Readonly<Record<string, unknown>>> {
+  async #covers({
+    params: { command },
+    words,
+    context,
+    folder,
+    reach,
+  }: Known): Promise<Readonly<Record<string, unknown>>> {
     const { mode, workspace } = this.#options;
     return {
       folder,
@@ -215,7 +231,7 @@ class Commands {
       enclosed: reach !== 'anywhere',
       network: reach !== 'workspace',
       environment: this.#environmentNames(context),
-      files: await namedFiles(command, { folder, workspace: await realpath(workspace) }),
+      files: await namedFiles(command, words, { folder, workspace: await realpath(workspace) }),
     };
   }
 
@@ -249,7 +265,7 @@ class Commands {
     if (background && this.#options.background !== undefined) {
       const seconds = timeoutSeconds ?? LONGEST_BACKGROUND_SECONDS;
       const bounds = { ...this.#limits, outputBytes: Infinity, seconds };
-      const check = (text: string): CommandDecision => this.check(text, reach, cwd);
+      const check = (text: string): CommandDecision => this.#judge(this.#read(text, cwd), reach);
       const asks = context.approval !== null;
       const start = { command, cwd: known.folder, program: await this.#program(known), permit: context.permit };
       return await this.#options.background.begin(
@@ -269,22 +285,14 @@ class Commands {
     using _slow = clock.timer(SLOW_MS, () =>
       context.people.progress(oneLine(`still running ${escapeControlChars(command)}`, 80)),
     );
-    const work = (): ReturnType<typeof runCommand> =>
-      runCommand({
-        program,
-        cwd: known.folder,
-        mark: workspace,
-        limits: this.#limits,
-        timeoutMs: seconds * 1000,
-        signal,
-        permit: context.permit,
-        clock,
-      });
-    const marked = (): ReturnType<typeof runCommand> =>
-      mayWriteTheirs && origins !== undefined ? origins.during(work) : work();
-    const { outcome, undone } = await whileWatched(mayWriteTheirs ? git : undefined, marked);
+    const bounds = { ...this.#limits, seconds };
+    const where = { program, cwd: known.folder, mark: workspace, bounds, clock };
+    const work = (): Promise<CommandOutcome> => runCommand({ ...where, signal, permit: context.permit });
+    const { outcome, undone } = await whileWatched(mayWriteTheirs ? git : undefined, () =>
+      mayWriteTheirs && origins !== undefined ? origins.during(work) : work(),
+    );
     const notes = await askToPutBack(undone, git, context);
-    return { ...commandResultOf(command, outcome, { ...this.#limits, seconds, reach }, notes), ...bits };
+    return { ...commandResultOf(command, outcome, reach, notes), ...bits };
   }
 
   /** What runs it, with the environment that it may see. */
@@ -318,8 +326,7 @@ class Commands {
 }
 
 /** The editor that a command would open: without a terminal some of them wait until their time is over. */
-function editorIn(command: string): string | undefined {
-  const { invocations } = readWords(command, { folder: '/', home: '/' });
+function editorIn({ invocations }: CommandWords): string | undefined {
   return invocations.find(({ name, args }) => EDITORS.test(name) && !args.some((arg) => UNATTENDED.test(arg)))?.name;
 }
 

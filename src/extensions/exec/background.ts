@@ -1,90 +1,48 @@
 import { rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import * as z from 'zod';
-import { endLeftPrograms } from '../../security/enclosure/processes.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { CappedFile } from '../../storage/capped-file.ts';
-import { ensureDirectory, namesIn, readIfExists, replaceDurable } from '../../storage/files.ts';
-import { backoffMs } from '../../util/backoff.ts';
-import { sleep, type Clock } from '../../util/clock.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
-import type { Logger } from '../../util/log.ts';
-import type { Random } from '../../util/random.ts';
-import { RecentMap } from '../../util/recent-map.ts';
-import { oneLine } from '../../util/text.ts';
-import type { FileOrigins } from '../files/taint.ts';
-import type { Executed, ToolContext } from '../tool.ts';
+import { backoffMs } from '../../core/api-channels.ts';
+import { CappedFile, type FileOrigins, endLeftPrograms, namesIn } from '../../core/api-commands.ts';
+import { ensureDirectory, readIfExists, replaceDurable } from '../../core/api-files.ts';
+import { type Executed, type ToolContext, escapeControlChars } from '../../core/api-tools.ts';
+import { type App, AppError, RecentMap, errorMessage, oneLine, sleep } from '../../core/api.ts';
 import { BackgroundProcess, type BackgroundCommand } from './background-process.ts';
 import { withNotes } from './run.ts';
 
 const recordSchema = z.object({
-  v: z.literal(1),
+  v: z.literal(2),
   id: z.string(),
   command: z.string(),
   /** Absolute path of what it wrote. */
   output: z.string(),
-  /** Milliseconds since 1970. */
-  startedAt: z.number(),
   untrusted: z.boolean(),
-  /** Who is told of its end, and where. */
-  addressee: z.object({
-    channel: z.string(),
-    account: z.string(),
-    chatId: z.string(),
-    threadId: z.string().optional(),
-    chatType: z.enum(['direct', 'group']),
-    sender: z.object({
-      id: z.string(),
-      name: z.string().optional(),
-      username: z.string().optional(),
-      isBot: z.boolean(),
-    }),
-    role: z.enum(['owner', 'trusted', 'guest']),
-    sessionKey: z.string(),
-  }),
+  /** The inbound message whose turn started it: its chat is told of the end. */
+  messageId: z.string(),
+  role: z.enum(['owner', 'trusted', 'guest']),
+  sessionKey: z.string(),
 });
 
 /** What outlives the assistant's own process about a command in the background: a file until somebody knows of its end. */
-type ProcessRecord = z.infer<typeof recordSchema>;
-export type Addressee = ProcessRecord['addressee'];
+export type ProcessRecord = z.infer<typeof recordSchema>;
 
-/** What wakes a session. */
-export interface ProcessNews {
-  /** Of the process; news of the same one are the same. */
-  readonly id: string;
-  readonly addressee: Addressee;
-  readonly text: string;
-  readonly untrusted: boolean;
-}
+/** What wakes a session, once for each process. */
+export type ProcessNews = ProcessRecord & { readonly text: string };
 
-export interface BackgroundProcessesOptions {
+export interface BackgroundOptions extends Pick<App, 'redact' | 'clock' | 'random' | 'log'> {
   /** Where the outputs of a session lie; it can read them there. */
   readonly outputs: (sessionKey: string) => string;
   /** Folder for what has to outlive the assistant's own process. */
   readonly records: string;
   /** Absolute path of the one that commands run in. */
   readonly workspace: string;
-  /** Whom the turn that answers this message speaks to; undefined: no one. */
-  readonly addressee: (messageId: string) => Addressee | undefined;
-  /** Queues the news, once for each process. May reject while the disk is full. */
+  /** Whether somebody can be told where this message came from. */
+  readonly reaches: (messageId: string) => boolean;
+  /** Queues the news. May reject while the disk is full. */
   readonly wake: (news: ProcessNews) => Promise<void>;
   /** The news are known: takes them back as long as no turn has them. */
-  readonly withdraw: (news: Pick<ProcessNews, 'id' | 'addressee'>) => Promise<void>;
-  readonly redact: (text: string) => string;
+  readonly withdraw: (record: ProcessRecord) => Promise<void>;
   /** @default nothing is known of strangers */
   readonly origins?: FileOrigins;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
-
-interface Entry {
-  readonly process: BackgroundProcess;
-  readonly record: ProcessRecord;
-  /** Its session is not to be told of its end. */
-  isQuiet: boolean;
-  /** The news are on their way or out. */
-  waking: Promise<void> | undefined;
 }
 
 /** In a session, and in all. */
@@ -99,8 +57,6 @@ const FIRST_LOOK_MS = 500;
 const FIRST_CHARS = 4_000;
 /** Delay in ms before the session is told of an end, so that a turn that waits for it sees it first. */
 const NEWS_DELAY_MS = 150;
-/** How long news may take to be queued before they are taken back. */
-const NEWS_WAIT_MS = 1_000;
 const AGAIN = { firstMs: 1_000, maxMs: 60_000 };
 /** How often a session is woken before a person has to say something again. */
 const MOST_WAKES = 10;
@@ -113,14 +69,14 @@ const SIGNS = '0123456789abcdefghjkmnpqrstvwxyz';
  * start.
  */
 export class BackgroundProcesses implements AsyncDisposable {
-  readonly #options: BackgroundProcessesOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #options: BackgroundOptions;
+  readonly #all = new Map<string, BackgroundProcess>();
   /** By session, since a person last started something there. */
   readonly #wakes = new RecentMap<string, number>(MOST_SESSIONS);
   readonly #closing = new AbortController();
   #starting = 0;
 
-  constructor(options: BackgroundProcessesOptions) {
+  constructor(options: BackgroundOptions) {
     this.#options = options;
   }
 
@@ -133,7 +89,7 @@ export class BackgroundProcesses implements AsyncDisposable {
       for (const name of await namesIn(records)) {
         const record = parsed((await readIfExists(join(records, name))) ?? '');
         if (record === undefined || `${record.id}.json` !== name) await rm(join(records, name), { force: true });
-        else void this.#publish({ ...record, text: lostText(record) }, () => true);
+        else void this.#tell({ ...record, text: lostText(record) });
       }
     } catch (error) {
       log.error('background: records of earlier commands not read', { reason: errorMessage(error) });
@@ -147,58 +103,57 @@ export class BackgroundProcesses implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Executed> {
     const process = await this.#start(command, context);
-    const { clock } = this.#options;
-    await Promise.race([process.done, sleep(clock, FIRST_LOOK_MS, signal).catch(() => {})]);
+    await Promise.race([process.done, sleep(this.#options.clock, FIRST_LOOK_MS, signal).catch(() => {})]);
     if (signal.aborted) {
       await this.kill(process);
       signal.throwIfAborted();
     }
     const { text, more } = await process.page(undefined, FIRST_CHARS);
-    const isOver = process.end !== null;
-    if (isOver) await this.seen(process);
-    const { id, path, durationMs, bits, exitCode } = process;
+    const { id, record, durationMs, bits, end } = process;
+    if (end !== null) await this.seen(process);
     const rest = more > 0 ? [`The tool process with the action poll and the id ${id} shows the rest.`] : [];
-    const running = `It runs in the background as ${id}. You are told when it ends, so do not wait for it. The tool process shows its output, writes to its input and ends it. Its output is also in the file ${path}.`;
+    const running = `It runs in the background as ${id}. You are told when it ends, so do not wait for it. The tool process shows its output, writes to its input and ends it. Its output is also in the file ${record.output}.`;
     return {
-      title: oneLine(`${isOver ? 'ran' : 'started'} ${escapeControlChars(command.command)}`, 80),
-      output: withNotes(text, isOver ? [...process.endNotes, ...rest] : [running]),
-      metadata: isOver ? { process: id, exitCode, durationMs } : { process: id, state: 'running' },
-      ...(process.isFailed ? { isError: true } : {}),
+      title: oneLine(`${end === null ? 'started' : 'ran'} ${escapeControlChars(command.command)}`, 80),
+      output: withNotes(text, end === null ? [running] : [...end.notes, ...rest]),
+      metadata: end === null ? { process: id, state: 'running' } : { process: id, exitCode: end.exitCode, durationMs },
+      ...(end?.isFailed === true ? { isError: true } : {}),
       ...bits,
     };
   }
 
   /** Throws an `AppError` when it cannot run here. */
   async #start(command: BackgroundCommand, context: Pick<ToolContext, 'call' | 'person'>): Promise<BackgroundProcess> {
-    const addressee = this.#addressee(context);
-    this.#requireSlot(context.call.sessionKey);
+    const { messageId, sessionKey } = context.call;
+    this.#requireSomebody(context);
+    this.#requireSlot(sessionKey);
     this.#starting += 1;
     try {
       const { outputs, workspace, clock, origins, random, redact, records } = this.#options;
       const id = Array.from(random.bytes(8), (byte) => SIGNS[byte % SIGNS.length]).join('');
-      const folder = outputs(context.call.sessionKey);
+      const folder = outputs(sessionKey);
       await ensureDirectory(folder);
       await using undo = new AsyncDisposableStack();
       const file = await CappedFile.create(join(folder, `process-${id}.txt`), MOST_OUTPUT_BYTES);
       undo.defer(() => file.close());
       const record: ProcessRecord = {
-        v: 1,
+        v: 2,
         id,
         command: oneLine(redact(command.command), 200),
         output: file.path,
-        startedAt: clock.now(),
         untrusted: command.mayWriteTheirs,
-        addressee,
+        messageId,
+        role: context.person.role,
+        sessionKey,
       };
       // Recorded first, so that its session is told even after a crash.
       await ensureDirectory(records);
       await replaceDurable(this.#recordPath(id), `${JSON.stringify(record)}\n`);
       undo.defer(() => rm(this.#recordPath(id), { force: true }));
-      const process = await BackgroundProcess.start(command, { id, mark: workspace, file, clock, origins });
+      const process = await BackgroundProcess.start(command, { record, mark: workspace, file, clock, origins });
       undo.move();
-      const entry: Entry = { process, record, isQuiet: false, waking: undefined };
-      this.#entries.set(id, entry);
-      void process.done.then(() => this.#ended(entry));
+      this.#all.set(id, process);
+      void process.done.then(() => this.#ended(process));
       return process;
     } finally {
       this.#starting -= 1;
@@ -207,7 +162,7 @@ export class BackgroundProcesses implements AsyncDisposable {
 
   /** Those of a session, oldest first. */
   of(sessionKey: string): readonly BackgroundProcess[] {
-    return this.#of(sessionKey).map(({ process }) => process);
+    return [...this.#all.values()].filter(({ record }) => record.sessionKey === sessionKey);
   }
 
   /** How many of a session run. */
@@ -215,104 +170,87 @@ export class BackgroundProcesses implements AsyncDisposable {
     return this.of(sessionKey).filter(({ end }) => end === null).length;
   }
 
-  /** Its session knows of its end: it is not told of it. */
-  async seen({ id }: BackgroundProcess): Promise<void> {
-    const entry = this.#entries.get(id);
-    if (entry === undefined || entry.process.end === null || entry.isQuiet) return;
-    entry.isQuiet = true;
-    const { clock, withdraw, log } = this.#options;
-    if (entry.waking !== undefined) {
-      await Promise.race([entry.waking, sleep(clock, NEWS_WAIT_MS)]);
-      await withdraw(entry.record).catch((error: unknown) =>
-        log.warn('background: the end of a command is told twice', { process: id, reason: errorMessage(error) }),
-      );
-    }
-    await this.#forget(id);
+  /** Its session knows of its end: it is not told of it, and what is on the way to it is taken back. */
+  async seen(process: BackgroundProcess): Promise<void> {
+    if (process.end === null || process.isQuiet) return;
+    process.isQuiet = true;
+    await this.#takeBack(process);
+    await this.#forget(process.id);
   }
 
   /** Ends one for its own session, which is not told of it. */
-  async kill({ id }: BackgroundProcess): Promise<void> {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return;
-    entry.isQuiet ||= entry.process.end === null;
-    await entry.process.stop();
-    await this.#forget(id);
+  async kill(process: BackgroundProcess): Promise<void> {
+    process.isQuiet ||= process.end === null;
+    await process.stop();
+    await this.#forget(process.id);
   }
 
   /** Somebody stopped the session: all that it has running ends, and it is told of nothing. */
   async stopSession(sessionKey: string): Promise<void> {
-    const entries = this.#of(sessionKey);
-    for (const entry of entries) entry.isQuiet = true;
-    await Promise.all(entries.map(({ process }) => this.kill(process)));
+    const all = this.of(sessionKey);
+    for (const process of all) process.isQuiet = true;
+    await Promise.all(all.map((process) => this.kill(process)));
   }
 
   /** Ends all; their sessions are told at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the process is stopping'));
-    const entries = [...this.#entries.values()];
-    await Promise.all(entries.map(({ process }) => process.stop()));
-    await Promise.all(entries.map((entry) => this.#drop(entry)));
+    const all = [...this.#all.values()];
+    await Promise.all(all.map((process) => process.stop()));
+    await Promise.all(all.map((process) => this.#drop(process)));
   }
 
-  #of(sessionKey: string): readonly Entry[] {
-    return [...this.#entries.values()].filter(({ record }) => record.addressee.sessionKey === sessionKey);
-  }
-
-  #addressee({ call, person }: Pick<ToolContext, 'call' | 'person'>): Addressee {
-    const { role, origin } = person;
-    const found = this.#options.addressee(call.messageId);
-    if (found === undefined || origin === 'subagent') {
+  #requireSomebody({ call, person: { origin } }: Pick<ToolContext, 'call' | 'person'>): void {
+    if (origin === 'subagent' || !this.#options.reaches(call.messageId)) {
       const why = 'no one could be told here when the command ends; run it without background: true';
       throw new AppError('process-nobody', `Nothing was started, because ${why}.`);
     }
     if (origin === 'user' || origin === 'api') this.#wakes.delete(call.sessionKey);
-    return { ...found, role, sessionKey: call.sessionKey };
   }
 
   #requireSlot(sessionKey: string): void {
-    const all = [...this.#entries.values()].filter(({ process }) => process.end === null).length;
-    if (this.#closing.signal.aborted || all + this.#starting >= MOST_RUNNING_IN_ALL)
+    const all = [...this.#all.values()].filter(({ end }) => end === null);
+    if (this.#closing.signal.aborted || all.length + this.#starting >= MOST_RUNNING_IN_ALL)
       throw new AppError('process-room', 'Nothing was started: too many commands run in the background already.');
-    const running = this.of(sessionKey).filter(({ end }) => end === null);
-    if (running.length >= MOST_RUNNING) {
-      const ids = running.map(({ id }) => id).join(', ');
+    const here = all.filter(({ record }) => record.sessionKey === sessionKey);
+    if (here.length >= MOST_RUNNING) {
+      const ids = here.map(({ id }) => id).join(', ');
       throw new AppError(
         'process-room',
         `Nothing was started: ${MOST_RUNNING} commands run in the background here already (${ids}). End one with process first.`,
       );
     }
-    if ((this.#wakes.get(sessionKey) ?? 0) >= MOST_WAKES) {
+    if ((this.#wakes.get(sessionKey) ?? 0) >= MOST_WAKES)
       throw new AppError(
         'process-circle',
         `Nothing was started: commands in the background woke this session ${MOST_WAKES} times since a person last asked for one. Run it without background: true, or say what is left to do.`,
       );
-    }
   }
 
-  async #ended(entry: Entry): Promise<void> {
-    const { process, record } = entry;
-    const { sessionKey } = record.addressee;
-    const ended = [...this.#entries.values()].filter((one) => one.process.end !== null);
+  async #ended(process: BackgroundProcess): Promise<void> {
+    const { record, bits } = process;
+    const { sessionKey } = record;
+    const ended = [...this.#all.values()].filter(({ end }) => end !== null);
     for (const one of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) void this.#drop(one);
     await sleep(this.#options.clock, NEWS_DELAY_MS, this.#closing.signal).catch(() => {});
-    if (entry.isQuiet) return await this.#forget(record.id);
+    if (process.isQuiet) return await this.#forget(record.id);
     // What ends with the assistant is told at its next start.
     if (this.#closing.signal.aborted) return;
     this.#wakes.set(sessionKey, (this.#wakes.get(sessionKey) ?? 0) + 1);
-    const untrusted = record.untrusted || process.bits.untrusted === true;
-    entry.waking = this.#publish({ ...record, untrusted, text: endedText(record, process) }, () => !entry.isQuiet);
-    await entry.waking;
+    const untrusted = record.untrusted || bits.untrusted === true;
+    await this.#tell({ ...record, untrusted, text: endedText(process) }, process);
   }
 
   /** Never rejects; what is not queued when the assistant ends is queued at its next start. */
-  async #publish(news: ProcessNews, isWanted: () => boolean): Promise<void> {
+  async #tell(news: ProcessNews, process?: BackgroundProcess): Promise<void> {
     const { wake, clock, random, log } = this.#options;
     const { signal } = this.#closing;
-    for (let failures = 1; !signal.aborted && isWanted(); failures += 1) {
+    const isKnown = (): boolean => process?.isQuiet === true;
+    for (let failures = 1; !signal.aborted && !isKnown(); failures += 1) {
       try {
         await wake(news);
-        await rm(this.#recordPath(news.id), { force: true });
-        return;
+        if (process !== undefined && isKnown()) await this.#takeBack(process);
+        return await this.#forget(news.id);
       } catch (error) {
         log.error('background: could not report that a command finished', { reason: errorMessage(error) });
         await sleep(clock, backoffMs(failures, AGAIN, random), signal).catch(() => {});
@@ -320,21 +258,25 @@ export class BackgroundProcesses implements AsyncDisposable {
     }
   }
 
-  /** No one has to be told of it any more. */
-  async #forget(id: string): Promise<void> {
-    await rm(this.#recordPath(id), { force: true }).catch((error: unknown) =>
-      this.#options.log.warn('background: record not removed', { reason: errorMessage(error) }),
-    );
+  async #takeBack({ record }: BackgroundProcess): Promise<void> {
+    await this.#attempt(this.#options.withdraw(record), 'the end of a command is told twice', record.id);
   }
 
-  async #drop(entry: Entry): Promise<void> {
-    this.#entries.delete(entry.record.id);
-    const file = basename(entry.record.output);
-    await entry.process
-      .close()
-      .catch((error: unknown) =>
-        this.#options.log.warn('background: output not closed', { file, reason: errorMessage(error) }),
-      );
+  /** No one has to be told of it any more. */
+  async #forget(id: string): Promise<void> {
+    await this.#attempt(rm(this.#recordPath(id), { force: true }), 'record not removed', id);
+  }
+
+  async #drop({ id, file }: BackgroundProcess): Promise<void> {
+    this.#all.delete(id);
+    await this.#attempt(file.close(), 'output not closed', id);
+  }
+
+  /** Nobody waits for these, so that their failure is for the log. */
+  async #attempt(work: Promise<unknown>, failure: string, id: string): Promise<void> {
+    await work.catch((error: unknown) =>
+      this.#options.log.warn(`background: ${failure}`, { process: id, reason: errorMessage(error) }),
+    );
   }
 
   #recordPath(id: string): string {
@@ -351,11 +293,10 @@ function parsed(text: string): ProcessRecord | undefined {
 }
 
 /** Wakes a session when a command has ended. */
-function endedText({ id, command, output }: ProcessRecord, process: BackgroundProcess): string {
-  const { durationMs, bytes, endNotes } = process;
+function endedText({ record: { id, command, output }, durationMs, file: { bytes }, end }: BackgroundProcess): string {
   return [
     `The command that you started in the background as ${id} has ended, after ${Math.round(durationMs / 1000)} s: ${quoted(command)}`,
-    endNotes.join(' '),
+    end?.notes.join(' '),
     bytes === 0
       ? 'It wrote nothing.'
       : `It wrote ${bytes} bytes; the tool process with the action poll shows them, and so does read_file with the path ${output}.`,

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path';
-import { approvalHash } from '../../security/access/approval-hash.ts';
-import { exactWords } from '../../security/commands/plain.ts';
-import { readWords } from '../../security/commands/words.ts';
-import { runsWhatItIsGiven } from '../../security/commands/wrappers.ts';
-import { findProgram } from '../../security/enclosure/enclosure.ts';
-import { folded } from '../../security/paths/names.ts';
-import { within } from '../../security/paths/rules.ts';
-import type { FileOrigins } from '../files/taint.ts';
+import { basename, dirname, isAbsolute, join, normalize, relative, resolve } from 'node:path';
+import {
+  type CommandWords,
+  type FileOrigins,
+  approvalHash,
+  exactWords,
+  findProgram,
+  folded,
+  runsOthers,
+  within,
+} from '../../core/api-commands.ts';
 
 /** What a program that only reads and prints looks at. */
 export type ReadSubject = 'machine' | 'files';
@@ -43,10 +45,6 @@ const SEARCHES: Readonly<Record<string, RegExp>> = {
 /** Builtins of shells, which take precedence over programs of the same name. */
 const BUILTINS =
   /^(?:\.|:|\[|\[\[|alias|bg|bind|break|builtin|caller|case|cd|command|compgen|complete|compopt|continue|coproc|declare|dirs|disown|do|done|echo|elif|else|enable|esac|eval|exec|exit|export|false|fc|fg|fi|for|function|getopts|hash|help|history|if|in|jobs|kill|let|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|readonly|return|select|set|shift|shopt|source|suspend|test|then|time|times|trap|true|type|typeset|ulimit|umask|unalias|unset|until|wait|while)$/u;
-/** Programs whose work is to run something else: named by what they run, a yes for them would be a yes for anything. */
-const RUNNERS =
-  /^(?:find|toybox|entr|awk|gawk|mawk|nawk|sed|expect|tclsh|wish|luajit|r|rscript|julia|osascript|pwsh|powershell|java|javac|dotnet|ghci|runghc|scala|groovy|clojure|erl|elixir|iex|irb|pry|pypy|ipython|jupyter|tsx|ts-node|npx|npm|pnpm|yarn|bun|bunx|corepack|uv|uvx|pip|pipx|poetry|pipenv|conda|gem|bundle|rake|cargo|go|make|gmake|cmake|ninja|meson|bazel|gradle|mvn|ant|just|task|invoke|tox|nox|pytest|jest|vitest|docker|podman|nerdctl|buildah|kubectl|helm|lxc|machinectl|systemd-nspawn|systemd-inhibit|bwrap|firejail|qemu|vagrant|ansible|ansible-playbook|terraform|at|batch|crontab|systemctl|service|launchctl|gdb|lldb|valgrind|perf|scp|sftp|rsync|mosh|autossh|sshpass|socat|nc|ncat|netcat|telnet|screen|tmux|byobu|dtach|vi|vim|nvim|view|ex|ed|emacs|nano|micro|less|more|most|man|ftp|lftp|sqlite3|psql|mysql|mariadb|mongosh|redis-cli|start-stop-daemon|pkexec|dbus-launch|dbus-run-session|xvfb-run|caffeinate|ltrace|fakeroot|xdg-open|open|run-parts|logrotate|setpriv|capsh|prlimit|unbuffer|rlwrap)$/u;
-
 /** What a program looks at, if these arguments let it do no more than read and print; null for every other. */
 export function readSubject(name: string, args: readonly string[]): ReadSubject | null {
   const [, subject = null, never] = READERS.find(([programs]) => programs.split(' ').includes(name)) ?? [];
@@ -58,8 +56,7 @@ export function readSubject(name: string, args: readonly string[]): ReadSubject 
  * Whether a command only looks, by the names of its programs: that it found nothing is then no failure worth telling. No
  * guard: what may run is decided elsewhere. What is not read counts as a change.
  */
-export function onlyReads(command: string): boolean {
-  const { invocations, unread } = readWords(command, { folder: '/', home: '/' });
+export function onlyReads({ invocations, unread }: CommandWords): boolean {
   const looks = ({ name, args }: (typeof invocations)[number]): boolean => {
     if (name === '>') return args[0] === '/dev/null';
     const more = Object.hasOwn(SEARCHES, name) ? SEARCHES[name] : undefined;
@@ -67,17 +64,6 @@ export function onlyReads(command: string): boolean {
     return HARMLESS.test(name) || readSubject(name, args) !== null;
   };
   return unread === undefined && invocations.length > 0 && invocations.every(looks);
-}
-
-/** Whether a program is a shell, a wrapper, an interpreter or another that runs what it is given. */
-export function runsOthers(name: string): boolean {
-  const plain = name.toLowerCase().replace(/[-.]?\d[\d.]*$/u, '');
-  return [name, plain].some((one) => RUNNERS.test(one) || runsWhatItIsGiven(one));
-}
-
-/** Whether a command that the owner allowed in a chat still counts as one that only reads and prints. */
-export function isRememberable([file = '', ...args]: readonly string[]): boolean {
-  return readSubject(basename(file), args) !== null;
 }
 
 /** One program with fixed arguments, which can be allowed for all later runs. */
@@ -162,12 +148,12 @@ const MOST_HASHED_BYTES = 16 * 1024 * 1024;
  */
 export async function namedFiles(
   command: string,
+  { invocations, home }: Pick<CommandWords, 'invocations' | 'home'>,
   { folder, workspace }: { readonly folder: string; readonly workspace: string },
 ): Promise<Readonly<Record<string, string>>> {
-  const spelled = readWords(command, { folder, home: workspace }).invocations.flatMap(({ name, args }) => [
-    name,
-    ...args,
-  ]);
+  const named = invocations.flatMap(({ name, args }) => [name, ...args]);
+  // In the sandbox `~` is the workspace.
+  const spelled = named.flatMap((word) => (within(home, word) ? [word, join(workspace, relative(home, word))] : word));
   const words = new Set([...command.split(BETWEEN), ...spelled, ...spelled.flatMap((word) => word.split(BETWEEN))]);
   const found = new Map<string, string>();
   // Also the folders that it names, in which relative names may be meant too.

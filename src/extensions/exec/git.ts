@@ -1,19 +1,17 @@
-import type { GitKeeper, TakenBack } from '../../security/sandbox/git-keeper.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import type { CommandOutcome } from './run.ts';
-import type { ApprovalRequest, ToolContext } from '../tool.ts';
+import type { GitKeeper, TakenBack } from '../../core/api-commands.ts';
+import { type ToolContext, escapeControlChars } from '../../core/api-tools.ts';
 
 /** A longer question would not be read. */
 const LONGEST_QUESTION = 4_000;
 
 /** Does something while no one plants programs for the owner's git; says what was undone. */
-export async function whileWatched(
+export async function whileWatched<T>(
   git: GitKeeper | undefined,
-  work: () => Promise<CommandOutcome>,
-): Promise<{ readonly outcome: CommandOutcome; readonly undone: readonly TakenBack[] }> {
+  work: () => Promise<T>,
+): Promise<{ readonly outcome: T; readonly undone: readonly TakenBack[] }> {
   const watch = await git?.begin();
   let undone: readonly TakenBack[] = [];
-  let outcome: CommandOutcome;
+  let outcome: T;
   try {
     outcome = await work();
   } finally {
@@ -29,12 +27,15 @@ export async function whileWatched(
 export async function askToPutBack(
   undone: readonly TakenBack[],
   git: GitKeeper | undefined,
-  context: ToolContext,
+  { people }: Pick<ToolContext, 'people'>,
 ): Promise<readonly string[]> {
   if (undone.length === 0 || git === undefined) return [];
-  const request = requestFor(undone);
-  if (request.detail.length > LONGEST_QUESTION) return undoneNotes(undone);
-  const answer = await context.people.approve(request).catch(() => ({ approved: false }) as const);
+  const lines = undone.flatMap(({ path, runs }) => runs.map((one) => `${path}: ${one}`));
+  const detail = escapeControlChars(lines.join('\n'));
+  if (detail.length > LONGEST_QUESTION) return undoneNotes(undone);
+  const title = 'Let git run what a command wrote';
+  const reason = 'this conversation holds text from strangers, and git would run this outside the sandbox';
+  const answer = await people.approve({ title, detail, reason }).catch(() => ({ approved: false }) as const);
   if (!answer.approved) return undoneNotes(undone);
   const changed = await git.allow(undone);
   return changed.length === 0
@@ -49,13 +50,4 @@ export function undoneNotes(undone: readonly TakenBack[]): readonly string[] {
   return [
     `What it wrote in ${places.join(', ')} would make git run a program on the owner's machine, outside the sandbox. This conversation holds text from strangers, so that was undone. Everything else that the command did stays. If the owner needs it, tell the owner what to write there.`,
   ];
-}
-
-function requestFor(undone: readonly TakenBack[]): ApprovalRequest {
-  const lines = undone.flatMap(({ path, runs }) => runs.map((one) => `${path}: ${one}`));
-  return {
-    title: 'Let git run what a command wrote',
-    detail: escapeControlChars(lines.join('\n')),
-    reason: 'this conversation holds text from strangers, and git would run this outside the sandbox',
-  };
 }

@@ -1,0 +1,22 @@
+/** For tools that run commands of a model: the net, what encloses them, and what approvals and marks of files need. */
+export { weakest } from './security/access/access.ts';
+export { approvalHash } from './security/access/approval-hash.ts';
+export { guardCommand } from './security/commands/guard.ts';
+export type { CommandDecision, CommandReach } from './security/commands/guard.ts';
+export { exactWords } from './security/commands/plain.ts';
+export { readWords } from './security/commands/words.ts';
+export type { CommandWords } from './security/commands/words.ts';
+export { runsOthers } from './security/commands/wrappers.ts';
+export { findProgram } from './security/enclosure/enclosure.ts';
+export type { Enclosure, Exceeded, Program, RunOptions } from './security/enclosure/enclosure.ts';
+export { LEFTOVER_NOTE, endLeftPrograms } from './security/enclosure/processes.ts';
+export { readHostList } from './security/fetch/host-list.ts';
+export { folded } from './security/paths/names.ts';
+export { within } from './security/paths/rules.ts';
+export type { GitKeeper, GitWatch, TakenBack } from './security/sandbox/git-keeper.ts';
+export { CappedFile } from './storage/capped-file.ts';
+export { namesIn } from './storage/files.ts';
+export type { FileOrigins, ResultBits } from './tools/files/taint.ts';
+export { CHANGED } from './tools/registry/result.ts';
+export { cutStart } from './util/text.ts';
+export { execEnvironment } from './config/environment.ts';
