@@ -20,7 +20,7 @@ export type {
   ToolContext,
   ToolResult,
 } from './tools/tool.ts';
-export { fetchAction, siteOf, withScheme } from './tools/web/fetch-action.ts';
+export { fetchAction, siteOf, withScheme } from './security/access/fetch-action.ts';
 export { PAGE_MARGIN } from './tools/registry/result.ts';
 export type { RecordedJob } from './storage/change-log.ts';
 export type { CallIds, CallPerson } from './tools/tool.ts';

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createReader } from '../../src/core/tools/reading/reader.ts';
 import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { builtinTools } from '../../src/core/tools/builtin.ts';
@@ -52,6 +53,7 @@ async function taints(): Promise<Taints> {
       workspace,
       environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
     },
+    read: createReader({ clock: systemClock }),
     fetch,
     search: { fetch, searchProvider: 'auto', searchApiKey: null, searchUrl: null },
   });

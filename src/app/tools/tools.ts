@@ -3,6 +3,7 @@ import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
 import { PathGuard } from '../../core/security/paths/open-inside.ts';
 import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
 import { builtinTools } from '../../core/tools/builtin.ts';
+import { createReader } from '../../core/tools/reading/reader.ts';
 import { batchTool } from '../../core/tools/batch.ts';
 import { withFolders } from '../../core/tools/files/taint.ts';
 import { ToolRegistry, type KeepWhole } from '../../core/tools/registry/registry.ts';
@@ -96,7 +97,7 @@ export function createTools(
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
-  const builtin = builtinTools({ ...files, maxOutput, clock, exec, sandbox, fetch, search });
+  const builtin = builtinTools({ ...files, maxOutput, clock, exec, read: app.once(createReader), fetch, search });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
   return { tools: registry, guard, sandbox, files, fetch };

@@ -1,10 +1,9 @@
 import { PAGE_MARGIN } from './registry/result.ts';
 import type { GuardedFetch } from '../security/fetch/fetch.ts';
-import type { Sandbox } from '../security/enclosure/sandbox.ts';
 import type { PathGuard } from '../security/paths/open-inside.ts';
 import type { Clock } from '../util/clock.ts';
 import type { BackgroundProcesses } from './exec/background.ts';
-import { createDocumentReader } from './documents/document-reader.ts';
+import { documentReader } from './documents/document-reader.ts';
 import { createExecTool, type ExecOptions } from './exec/exec.ts';
 import type { FileOrigins } from './files/taint.ts';
 import { applyPatchTool, editFileTool } from './files/edit.ts';
@@ -14,9 +13,9 @@ import { grepTool } from './files/search/grep.ts';
 import { listDirTool } from './files/list-dir.ts';
 import { processTool } from './exec/process-tool.ts';
 import { readFileTool } from './files/read-file.ts';
+import type { ReadApart } from './reading/reader.ts';
 import type { Tool } from './tool.ts';
 import { webFetchTool } from './web/web-fetch.ts';
-import { createPageReader } from './web/page-reader.ts';
 import { webSearchTool, type WebSearchOptions } from './web/web-search.ts';
 import type { FileAccess } from './files/access.ts';
 import { writeFileTool } from './files/write-file.ts';
@@ -35,8 +34,8 @@ export interface BuiltinOptions {
   readonly exec: Omit<ExecOptions, 'clock'> & {
     /** @default no command can run in the background */ readonly background?: BackgroundProcesses;
   };
-  /** What documents and pages are read in. @default nothing but limits and permissions of the child */
-  readonly sandbox?: Pick<Sandbox, 'probe'> | null;
+  /** Reads documents and pages. */
+  readonly read: ReadApart;
   /** Fetches URLs that a model or untrusted content chose. */
   readonly fetch: GuardedFetch;
   readonly search: WebSearchOptions;
@@ -46,10 +45,9 @@ export interface BuiltinOptions {
 
 /** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, versioned, maxOutput, clock, exec, sandbox, fetch, search, keepImage } = options;
+  const { guard, changes, origins, versioned, maxOutput, clock, exec, read, fetch, search, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
-  const readDocument = createDocumentReader({ clock, sandbox: sandbox ?? undefined });
-  const readPage = createPageReader({ clock, readDocument });
+  const readDocument = documentReader(read);
   const written = { guard, changes, origins, versioned };
   const finding = { ...files, find: createFindFiles({ clock }) };
   return [
@@ -62,7 +60,7 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
     grepTool(finding),
     createExecTool({ ...exec, clock, origins }),
     ...(exec.background === undefined ? [] : [processTool({ ...files, processes: exec.background, clock })]),
-    webFetchTool({ fetch, clock, readPage, maxChars: maxOutput - PAGE_MARGIN }),
+    webFetchTool({ fetch, clock, read, maxChars: maxOutput - PAGE_MARGIN }),
     webSearchTool(search),
   ];
 }

@@ -4,8 +4,7 @@ import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import { errorResult } from '../registry/result.ts';
 import { defineTool, type Executed, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
-import type { WebHit } from './duckduckgo.ts';
-import { SEARCH_PROVIDERS, type SearchProviderName } from './search-providers.ts';
+import { SEARCH_PROVIDERS, type SearchProviderName, type WebHit } from './search-providers.ts';
 
 /** `tools.web` of the configuration, as far as searching is concerned. */
 export interface SearchSettings {
