@@ -31,18 +31,21 @@ export async function exchange(
   { target, request, signal }: { target: Target; request: FetchRequest; signal: AbortSignal },
 ): Promise<Answer> {
   const { url } = target;
+  const { method, headers, body: sent } = request;
+  // Node frames the body of a DELETE or OPTIONS only where its length is given.
+  const framing = sent === null ? {} : { 'content-length': Buffer.byteLength(sent) };
   try {
     const asked = ask({
       createConnection: () => socket,
-      method: request.method,
+      method,
       path: url.pathname + url.search,
-      headers: { host: url.host, ...request.headers },
+      headers: { host: url.host, ...headers, ...framing },
       maxHeaderSize: MOST_HEADER_BYTES,
       signal,
     });
     asked.on('error', () => {});
     asked.on('upgrade', () => asked.emit('error', new Error('it changes the protocol')));
-    asked.end(request.body ?? undefined);
+    asked.end(sent ?? undefined);
     const [body] = (await once(asked, 'response')) as [IncomingMessage];
     body.on('error', () => {});
     const joined = Object.entries(body.headersDistinct).map(

@@ -23,6 +23,7 @@ export async function fetchText(text: string, options: FetchOptions, ports: Port
   let request = readRequest(options, 'gzip, br');
   let plain = readUrl(text);
   let isReceiving = false;
+  const seen = new Set<string>();
   using total = deadline(ports.clock, timeoutMs, 'the fetch');
   const stops = [total.signal, ...(options.signal === undefined ? [] : [options.signal])];
   const signal = AbortSignal.any(stops);
@@ -30,6 +31,7 @@ export async function fetchText(text: string, options: FetchOptions, ports: Port
     fetchFailed(kind, `${kind === 'timeout' ? '' : 'The answer of '}${plain.url.host} ${what} in ${ms / 1_000} s.`);
   try {
     for (let redirects = 0; ; redirects += 1) {
+      seen.add(`${request.method} ${plain.url.href}`);
       const { target, socket } = await openChecked(plain, ports, signal);
       using first = deadline(ports.clock, FIRST_BYTE_MS, 'the answer');
       const asked = exchange(socket, { target, request, signal: AbortSignal.any([...stops, first.signal]) });
@@ -45,9 +47,10 @@ export async function fetchText(text: string, options: FetchOptions, ports: Port
         const { status, headers } = answer;
         return { url: target.url.href, status, headers, ...(await readBody(answer, target, maxBytes)), redirects };
       }
-      if (redirects === MOST_REDIRECTS)
-        throw fetchFailed('bad-redirect', `${target.url.host} redirects more than ${MOST_REDIRECTS} times.`);
       ({ plain, request } = next);
+      const isCircle = seen.has(`${request.method} ${plain.url.href}`);
+      const how = isCircle ? 'in a circle' : redirects === MOST_REDIRECTS ? `more than ${MOST_REDIRECTS} times` : null;
+      if (how !== null) throw fetchFailed('bad-redirect', `${target.url.host} redirects ${how}.`);
     }
   } catch (error) {
     options.signal?.throwIfAborted();
